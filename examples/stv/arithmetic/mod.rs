@@ -1,0 +1,64 @@
+//! Arithmetic: the numbers that votes, quotas and keep factors are made of.
+//!
+//! The count is written once, over [`Arithmetic`]; each kind of number decides for itself how it rounds, what it calls reaching the quota, and
+//! when it gives up.
+
+mod bigfixed9;
+mod fixed9;
+mod integer;
+
+pub(crate) use bigfixed9::BigFixed9;
+pub(crate) use fixed9::Fixed9;
+pub(crate) use integer::Integer;
+
+use std::fmt;
+
+/// A kind of number to count with. Every operation that can fail says so in its result: nothing wraps around and nothing panics.
+pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Send + Sync {
+    /// What the transcript calls this arithmetic.
+    const DESCRIPTION: &'static str;
+
+    fn zero() -> Self;
+    fn one() -> Self;
+    /// The smallest step, added to the quota so that no more candidates than seats can reach it.
+    fn epsilon() -> Self;
+    fn is_zero(&self) -> bool;
+    /// Whether a candidate with these votes is elected at this quota.
+    fn reaches(&self, quota: &Self) -> bool;
+
+    fn plus(&self, other: &Self) -> Result<Self, Fault>;
+    fn minus(&self, other: &Self) -> Result<Self, Fault>;
+    fn times(&self, other: &Self) -> Result<Self, Fault>;
+    /// A product rounded up, where rounding down would take a vote below the quota.
+    fn times_up(&self, other: &Self) -> Result<Self, Fault>;
+    /// A quotient rounded up, for keep factors.
+    fn over_up(&self, divisor: &Self) -> Result<Self, Fault>;
+    /// A whole multiple, such as the weight of a ballot; exact.
+    fn times_whole(&self, factor: &Integer) -> Result<Self, Fault>;
+    /// A share among `parts`, which is never zero.
+    fn over_whole(&self, parts: u64) -> Result<Self, Fault>;
+}
+
+/// Why an operation has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// The result does not fit in the arithmetic's numbers.
+    Overflow,
+    /// A quotient by zero votes.
+    DivisionByZero,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Overflow => {
+                "overflow: fixed9 ends at 9223372036.854775807 votes and this election needs more; count it with --arithmetic bigfixed9"
+            }
+            Self::DivisionByZero => {
+                "an elected candidate was left without any vote, so that no keep factor exists; stop iterating earlier with a smaller --omega-exponent"
+            }
+        })
+    }
+}
+
+impl std::error::Error for Fault {}

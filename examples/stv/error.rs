@@ -1,0 +1,71 @@
+//! Why a count stops before its end, in words that say what to do.
+
+use crate::arithmetic::Fault;
+use std::{error::Error, fmt, io};
+
+#[derive(Debug)]
+pub(crate) enum CountError {
+    Arithmetic(Fault),
+    /// The surplus is negative, so that nobody is within it of the lowest votes.
+    NobodyToDefeat {
+        round: usize,
+        surplus: String,
+    },
+    TooManyElectable {
+        round: usize,
+        electable: usize,
+        seats: usize,
+    },
+    Transcript(io::Error),
+    Threads(String),
+}
+
+impl fmt::Display for CountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arithmetic(fault) => fault.fmt(f),
+            Self::NobodyToDefeat { round, surplus } => write!(
+                f,
+                "round {round}: the surplus is negative ({surplus}), so no candidate can be chosen for defeat; count with --force-positive-surplus"
+            ),
+            Self::TooManyElectable { round, electable, seats } => write!(
+                f,
+                "round {round}: {electable} candidates reach the quota, but only {seats} seat(s) are left; \
+                 this comes from ballots with equal ranks, and a smaller --omega-exponent may avoid it"
+            ),
+            Self::Transcript(error) => write!(f, "cannot write the transcript: {error}"),
+            Self::Threads(error) => {
+                write!(f, "cannot start the threads: {error}; try fewer with --num-threads, or --parallel no")
+            }
+        }
+    }
+}
+
+impl Error for CountError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Transcript(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Whether whoever reads the output has seen enough, as `head` has after ten lines.
+pub(crate) fn reader_is_gone(error: &(dyn Error + 'static)) -> bool {
+    match error.downcast_ref::<io::Error>() {
+        Some(error) => error.kind() == io::ErrorKind::BrokenPipe,
+        None => error.source().is_some_and(reader_is_gone),
+    }
+}
+
+impl From<Fault> for CountError {
+    fn from(fault: Fault) -> Self {
+        Self::Arithmetic(fault)
+    }
+}
+
+impl From<io::Error> for CountError {
+    fn from(error: io::Error) -> Self {
+        Self::Transcript(error)
+    }
+}

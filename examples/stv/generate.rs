@@ -1,0 +1,259 @@
+//! Synthetic elections from a seed, written ballot by ballot: they may be larger than the memory.
+
+use crate::{election::CandidateIndex, random::SplitMix64};
+use std::{
+    fmt,
+    io::{self, Write},
+    num::{NonZeroU64, NonZeroUsize},
+};
+
+/// What election to make up.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Synthetic {
+    /// How the voters choose
+    #[arg(long, value_enum)]
+    kind: Kind,
+    /// How many ballots, each on a line of its own
+    #[arg(long, value_name = "N", default_value = "10000")]
+    ballots: NonZeroU64,
+    /// How many candidates [default: 10, for sorted 64]
+    #[arg(long, value_name = "N")]
+    candidates: Option<NonZeroUsize>,
+    /// How many seats [default: 3, for sorted 48]
+    #[arg(long, value_name = "N")]
+    seats: Option<NonZeroUsize>,
+    /// Where the random numbers start
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// All candidates are equally popular
+    Uniform,
+    /// Each candidate is three quarters as popular as the one before
+    Geometric,
+    /// From plain ballots to ballots with more and more equal ranks, each of which triples the cost: nearly all work is in the last few
+    Sorted,
+}
+
+/// A strict ballot ranks no more candidates than this, as voters do.
+const MOST_RANKS: usize = 10;
+/// How many candidates share a rank of a `sorted` ballot.
+const EQUALS: usize = 3;
+/// A ballot with this many shared ranks takes some thousand steps, which is some ten microseconds.
+const MOST_SHARED_RANKS: usize = 8;
+
+/// Writes the election in the plainest BLT: nicknames, a ballot a line, no comment before the end.
+pub(crate) fn write(synthetic: &Synthetic, out: &mut impl Write) -> io::Result<()> {
+    let &Synthetic { kind, seed, ballots, .. } = synthetic;
+    let (candidates, seats) = if kind == Kind::Sorted { (64, 48) } else { (10, 3) };
+    let candidates = synthetic.candidates.map_or(candidates, NonZeroUsize::get);
+    let seats = synthetic.seats.map_or(seats, NonZeroUsize::get);
+    if seats > candidates {
+        let message = format!(
+            "{seats} seats cannot be filled by {candidates} candidates; change --seats or --candidates"
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    writeln!(out, "{candidates} {seats}")?;
+    write!(out, "[nick")?;
+    for number in 1..=candidates {
+        write!(out, " c{number}")?;
+    }
+    writeln!(out, "]")?;
+    let mut voter = Voter::new(candidates, seats, seed);
+    for ballot in 0..ballots.get() {
+        match kind {
+            Kind::Uniform => voter.uniform(),
+            Kind::Geometric => voter.geometric(),
+            Kind::Sorted => voter.sorted(ballots.get() - ballot, ballots.get()),
+        }
+        write!(out, "1")?;
+        for &(candidate, separator) in &voter.ballot {
+            write!(out, "{separator}c{}", candidate + 1)?;
+        }
+        writeln!(out, " 0")?;
+    }
+    writeln!(out, "0")?;
+    for number in 1..=candidates {
+        writeln!(out, "\"Candidate {number}\"")?;
+    }
+    writeln!(out, "\"Synthetic election ({kind}, seed {seed})\"")?;
+    writeln!(
+        out,
+        "# stv generate --kind {kind} --ballots {ballots} --candidates {candidates} --seats {seats} --seed {seed}"
+    )?;
+    out.flush()
+}
+
+/// Fills in one ballot after the other.
+struct Voter {
+    random: SplitMix64,
+    candidates: Vec<CandidateIndex>,
+    /// The candidates chosen, each with the character that sets it off from the one before.
+    ballot: Vec<(CandidateIndex, char)>,
+    most_shared_ranks: usize,
+}
+
+impl Voter {
+    fn new(candidates: usize, seats: usize, seed: u64) -> Self {
+        // The favourites of `sorted` have to be elected early and to pass votes on for long: they take half of the seats.
+        let most_shared_ranks = (seats / 2 / EQUALS).max(1).min(candidates / EQUALS).min(MOST_SHARED_RANKS);
+        Self {
+            random: SplitMix64::new(seed),
+            candidates: (0..candidates).collect(),
+            ballot: Vec::new(),
+            most_shared_ranks,
+        }
+    }
+
+    fn uniform(&mut self) {
+        let length = 1 + self.random.below(self.candidates.len().min(MOST_RANKS));
+        self.random.choose(&mut self.candidates, length);
+        self.ballot.clear();
+        self.ballot.extend(self.candidates[..length].iter().map(|&candidate| (candidate, ' ')));
+    }
+
+    fn geometric(&mut self) {
+        let candidates = self.candidates.len();
+        let length = 1 + self.random.below(candidates.min(MOST_RANKS));
+        self.ballot.clear();
+        while self.ballot.len() < length {
+            let mut candidate = 0;
+            while self.random.below(4) > 0 {
+                candidate += 1;
+            }
+            // Beyond the last candidate comes the first again, which leaves the ratios as they are; whoever is chosen already gives way to the next.
+            candidate %= candidates;
+            while self.ballot.iter().any(|chosen| chosen.0 == candidate) {
+                candidate = (candidate + 1) % candidates;
+            }
+            self.ballot.push((candidate, ' '));
+        }
+    }
+
+    /// `from_end` counts down to 1 for the last of the ballots. One in four has a shared rank, one in eight two, and so on.
+    fn sorted(&mut self, from_end: u64, ballots: u64) {
+        let favourites = self.most_shared_ranks * EQUALS;
+        let shared_ranks =
+            (1..=self.most_shared_ranks).take_while(|ranks| from_end <= ballots >> (ranks + 1)).count();
+        let (favourites, others) = self.candidates.split_at_mut(favourites);
+        self.ballot.clear();
+        if shared_ranks > 0 {
+            let chosen = shared_ranks * EQUALS;
+            self.random.choose(favourites, chosen);
+            let separators = [' ', '=', '='].into_iter().cycle();
+            self.ballot.extend(favourites[..chosen].iter().copied().zip(separators));
+            return;
+        }
+        if !favourites.is_empty() && (others.is_empty() || self.random.below(5) > 0) {
+            self.random.choose(favourites, 1);
+            self.ballot.push((favourites[0], ' '));
+        }
+        let length = others.len().min(2);
+        self.random.choose(others, length);
+        self.ballot.extend(others[..length].iter().map(|&candidate| (candidate, ' ')));
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Uniform => "uniform",
+            Self::Geometric => "geometric",
+            Self::Sorted => "sorted",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blt;
+
+    fn synthetic(kind: Kind, ballots: u64, candidates: usize, seats: usize, seed: u64) -> Synthetic {
+        let ballots = NonZeroU64::new(ballots).unwrap();
+        Synthetic {
+            kind,
+            ballots,
+            candidates: NonZeroUsize::new(candidates),
+            seats: NonZeroUsize::new(seats),
+            seed,
+        }
+    }
+
+    fn text(synthetic: &Synthetic) -> String {
+        let mut out = Vec::new();
+        write(synthetic, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_size_can_be_read_back() {
+        for kind in [Kind::Uniform, Kind::Geometric, Kind::Sorted] {
+            for (candidates, seats) in [(1, 1), (2, 1), (2, 2), (3, 2), (5, 5), (9, 1), (40, 30), (300, 20)] {
+                let text = text(&synthetic(kind, 50, candidates, seats, 3));
+                let election =
+                    blt::read("synthetic", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
+                assert_eq!((election.candidates.len(), election.seats), (candidates, seats));
+                assert_eq!(election.ballots.records().len(), 50, "no ballot is empty");
+            }
+        }
+    }
+
+    /// These bytes are a promise: benchmarks and bug reports name a seed instead of sending a file.
+    #[test]
+    fn a_seed_stands_for_its_bytes() {
+        let geometric = text(&synthetic(Kind::Geometric, 3, 4, 2, 7));
+        let wanted = r#"4 2
+[nick c1 c2 c3 c4]
+1 c1 c4 0
+1 c2 c3 0
+1 c2 c1 c3 c4 0
+0
+"Candidate 1"
+"Candidate 2"
+"Candidate 3"
+"Candidate 4"
+"Synthetic election (geometric, seed 7)"
+# stv generate --kind geometric --ballots 3 --candidates 4 --seats 2 --seed 7
+"#;
+        assert_eq!(geometric, wanted);
+        assert_eq!(geometric, text(&synthetic(Kind::Geometric, 3, 4, 2, 7)));
+        assert_ne!(geometric.replace("seed 8", "seed 7"), text(&synthetic(Kind::Geometric, 3, 4, 2, 8)));
+    }
+
+    #[test]
+    fn geometric_popularity_falls_by_a_quarter() {
+        let mut voter = Voter::new(10, 3, 1);
+        let mut first = [0_u32; 10];
+        for _ in 0..20_000 {
+            voter.geometric();
+            first[voter.ballot[0].0] += 1;
+        }
+        for pair in first.windows(2) {
+            let ratio = f64::from(pair[1]) / f64::from(pair[0]);
+            assert!((0.6..0.9).contains(&ratio), "{first:?}");
+        }
+    }
+
+    #[test]
+    fn sorted_puts_the_most_shared_ranks_last() {
+        let text = text(&synthetic(Kind::Sorted, 4096, 64, 48, 1));
+        let election = blt::read("synthetic", text.as_bytes()).unwrap();
+        let shared = |ballot| {
+            let preferences = election.ballots.preferences(ballot);
+            preferences.iter().filter(|preference| preference.shares_rank_with_next()).count() / (EQUALS - 1)
+        };
+        let shared: Vec<_> = election.ballots.records().iter().map(shared).collect();
+        assert!(shared.is_sorted());
+        assert_eq!((shared[0], shared[3071], shared[3072], shared[4095]), (0, 0, 1, MOST_SHARED_RANKS));
+    }
+
+    #[test]
+    fn more_seats_than_candidates_are_refused() {
+        let error = write(&synthetic(Kind::Uniform, 1, 2, 3, 1), &mut Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("change --seats"), "{error}");
+    }
+}

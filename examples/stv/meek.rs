@@ -1,0 +1,245 @@
+//! Meek's method: rounds of iteration that lower the keep factors of the elected until their surplus is gone, then a defeat.
+//! It knows the ballots only through `distribute`, and no threads.
+
+use crate::{
+    arithmetic::{Arithmetic, Fault},
+    election::{CandidateIndex, Election},
+    error::CountError,
+    spread::{KeepFactor, Votes},
+    standing::{Standing, Status},
+    transcript::Transcript,
+};
+use std::io::Write;
+
+/// What the rule leaves to choose.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rule {
+    /// Iteration ends when the surplus is at most 10 to the power of minus this.
+    pub(crate) omega_exponent: u32,
+    /// An elected candidate below the quota counts as no surplus instead of a negative one.
+    pub(crate) force_positive_surplus: bool,
+}
+
+/// One distribution of all ballots at the given keep factors.
+pub(crate) type Distribute<'a, A> = dyn FnMut(&[KeepFactor<A>]) -> Result<Votes<A>, Fault> + 'a;
+
+/// Counts the election to its end, or to the first thing that cannot be done. The result is how many distributions it took.
+pub(crate) fn count<A: Arithmetic, W: Write>(
+    election: &Election,
+    rule: Rule,
+    distribute: &mut Distribute<'_, A>,
+    transcript: &mut Transcript<W>,
+) -> Result<usize, CountError> {
+    let candidates = &election.candidates;
+    let mut count = Count {
+        election,
+        rule,
+        distribute,
+        transcript,
+        standing: Standing::new(candidates),
+        keep: vec![KeepFactor::all(); candidates.len()],
+        total: A::one().times_whole(election.ballots.total())?,
+        omega: A::one().over_whole(10_u64.pow(rule.omega_exponent))?,
+        round: 0,
+        distributions: 0,
+    };
+    count.begin()?;
+    while !count.is_decided() {
+        count.round()?;
+    }
+    count.settle_remaining()?;
+    count.act("Count Complete")?;
+    count.transcript.end()?;
+    Ok(count.distributions)
+}
+
+/// How the iteration of a round ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Iteration {
+    Elected,
+    Omega,
+    Stable,
+}
+
+struct Count<'a, 'd, A, W> {
+    election: &'a Election,
+    rule: Rule,
+    distribute: &'a mut Distribute<'d, A>,
+    transcript: &'a mut Transcript<W>,
+    standing: Standing<A>,
+    keep: Vec<KeepFactor<A>>,
+    total: A,
+    omega: A,
+    round: usize,
+    distributions: usize,
+}
+
+impl<A: Arithmetic, W: Write> Count<'_, '_, A, W> {
+    fn begin(&mut self) -> Result<(), CountError> {
+        self.standing.quota = self.quota()?;
+        // Distributed before the header is written: a fault of the first distribution leaves no transcript.
+        self.distribute()?;
+        self.transcript.header(self.election, &self.standing.quota, self.rule.omega_exponent, &self.omega)?;
+        // Nothing counts as exhausted at the start, though equal ranks may already have lost some of the last decimals.
+        self.standing.exhausted = A::zero();
+        self.act("Begin Count")
+    }
+
+    fn is_decided(&self) -> bool {
+        let seats = self.seats_left();
+        seats == 0 || self.standing.with(Status::Hopeful).count() == seats
+    }
+
+    fn round(&mut self) -> Result<(), CountError> {
+        self.round += 1;
+        self.transcript.round(self.round)?;
+        let iteration = self.iterate()?;
+        let result = match iteration {
+            Iteration::Elected => "elected",
+            Iteration::Omega => "omega",
+            Iteration::Stable => "stable",
+        };
+        self.transcript.iterated(result, &self.standing)?;
+        let surplus = &self.standing.surplus;
+        let reason = match iteration {
+            Iteration::Elected => return Ok(()),
+            Iteration::Omega => format!("surplus {surplus} < omega"),
+            Iteration::Stable => format!("stable surplus {surplus}"),
+        };
+        let lowest = self.lowest()?;
+        self.defeat(lowest, &format!("Defeat ({reason})"))
+    }
+
+    fn iterate(&mut self) -> Result<Iteration, CountError> {
+        let mut last = self.total.clone();
+        loop {
+            self.distribute()?;
+            self.standing.quota = self.quota()?;
+            let elected = self.elect_at_quota()?;
+            self.standing.surplus = self.surplus()?;
+            let surplus = &self.standing.surplus;
+            if elected {
+                return Ok(Iteration::Elected);
+            }
+            if *surplus <= self.omega {
+                return Ok(Iteration::Omega);
+            }
+            if *surplus >= last {
+                self.transcript.stable(surplus)?;
+                return Ok(Iteration::Stable);
+            }
+            last = surplus.clone();
+            for candidate in self.standing.with(Status::Elected) {
+                self.keep[candidate] =
+                    self.keep[candidate].lowered(&self.standing.quota, &self.standing.votes[candidate])?;
+            }
+        }
+    }
+
+    fn distribute(&mut self) -> Result<(), Fault> {
+        self.distributions += 1;
+        let votes = (self.distribute)(&self.keep)?;
+        (self.standing.votes, self.standing.exhausted) = (votes.of, votes.exhausted);
+        Ok(())
+    }
+
+    fn quota(&self) -> Result<A, Fault> {
+        let active = self.total.minus(&self.standing.exhausted)?;
+        active.over_whole(self.election.seats as u64 + 1)?.plus(&A::epsilon())
+    }
+
+    /// Elects every hopeful who has reached the quota; whether there was one.
+    fn elect_at_quota(&mut self) -> Result<bool, CountError> {
+        let Standing { votes, quota, .. } = &self.standing;
+        let electable: Vec<_> = self
+            .standing
+            .with(Status::Hopeful)
+            .filter(|&candidate| votes[candidate].reaches(quota))
+            .collect();
+        let seats = self.seats_left();
+        if electable.len() > seats {
+            return Err(CountError::TooManyElectable {
+                round: self.round,
+                electable: electable.len(),
+                seats,
+            });
+        }
+        for &candidate in &electable {
+            self.elect(candidate, "Elect")?;
+        }
+        Ok(!electable.is_empty())
+    }
+
+    fn surplus(&self) -> Result<A, Fault> {
+        let mut surplus = A::zero();
+        for candidate in self.standing.with(Status::Elected) {
+            let above = self.standing.votes[candidate].minus(&self.standing.quota)?;
+            if above > A::zero() || !self.rule.force_positive_surplus {
+                surplus = surplus.plus(&above)?;
+            }
+        }
+        Ok(surplus)
+    }
+
+    /// The hopeful with the fewest votes. Those who have no more than the surplus beyond that are tied: it could still reverse their order.
+    fn lowest(&mut self) -> Result<CandidateIndex, CountError> {
+        let Standing { votes, surplus, .. } = &self.standing;
+        let mut low: Option<&A> = None;
+        for candidate in self.standing.with(Status::Hopeful) {
+            if low.is_none_or(|low| votes[candidate] < *low) {
+                low = Some(&votes[candidate]);
+            }
+        }
+        let mut tied = Vec::new();
+        if let Some(low) = low {
+            let limit = low.plus(surplus)?;
+            tied.extend(self.standing.with(Status::Hopeful).filter(|&candidate| votes[candidate] <= limit));
+        }
+        let first = tied.iter().copied().min_by_key(|&candidate| self.election.tie_break[candidate]);
+        let Some(first) = first else {
+            return Err(CountError::NobodyToDefeat { round: self.round, surplus: surplus.to_string() });
+        };
+        if tied.len() > 1 {
+            self.transcript.tie(&tied, first, self.election, &self.standing)?;
+        }
+        Ok(first)
+    }
+
+    /// When the hopefuls are as many as the seats left they are elected without a quota; hopefuls without a seat left are defeated.
+    fn settle_remaining(&mut self) -> Result<(), CountError> {
+        let remaining: Vec<_> = self.standing.with(Status::Hopeful).collect();
+        for candidate in remaining {
+            if self.seats_left() > 0 {
+                self.elect(candidate, "Elect remaining")?;
+                self.distribute()?;
+            } else {
+                self.defeat(candidate, "Defeat remaining")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn elect(&mut self, candidate: CandidateIndex, action: &str) -> Result<(), CountError> {
+        self.standing.status[candidate] = Status::Elected;
+        self.act(&format!("{action}: {}", self.election.candidates[candidate].name))
+    }
+
+    /// Shows the candidate with the votes it had, then gives these to the others.
+    fn defeat(&mut self, candidate: CandidateIndex, action: &str) -> Result<(), CountError> {
+        self.standing.status[candidate] = Status::Defeated;
+        self.act(&format!("{action}: {}", self.election.candidates[candidate].name))?;
+        self.keep[candidate] = KeepFactor::none();
+        Ok(self.distribute()?)
+    }
+
+    fn act(&mut self, action: &str) -> Result<(), CountError> {
+        self.transcript.action(action, self.election, &self.standing)
+    }
+
+    fn seats_left(&self) -> usize {
+        self.election.seats - self.standing.with(Status::Elected).count()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Small elections counted by hand, each clause of the method and each way to fail.
+
+use super::*;
+use crate::{
+    arithmetic::{BigFixed9, Fixed9},
+    blt,
+};
+
+const RULE: Rule = Rule { omega_exponent: 6, force_positive_surplus: false };
+
+/// The transcript, or what was written of it before the error.
+fn count_as<A: Arithmetic>(ballots: &str, rule: Rule) -> Result<String, (String, String)> {
+    let election = blt::read("test", ballots.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let mut distribute = |keep: &[KeepFactor<A>]| {
+        let none = Votes::none(keep.len());
+        election
+            .ballots
+            .records()
+            .iter()
+            .try_fold(none, |votes, ballot| votes.with(ballot, &election.ballots, keep))
+    };
+    let mut out = Vec::new();
+    let counted =
+        count(&election, rule, &mut distribute, &mut Transcript::new(&mut out, "Package".to_owned()));
+    let out = String::from_utf8(out).unwrap();
+    counted.map_or_else(|error| Err((error.to_string(), out.clone())), |_| Ok(out.clone()))
+}
+
+fn counted(ballots: &str, rule: Rule) -> Result<String, (String, String)> {
+    let transcript = count_as::<Fixed9>(ballots, rule);
+    assert_eq!(transcript, count_as::<BigFixed9>(ballots, rule), "the two fixed kinds agree");
+    transcript
+}
+
+fn actions(transcript: &str) -> Vec<&str> {
+    transcript.lines().filter_map(|line| line.strip_prefix("Action: ")).collect()
+}
+
+#[test]
+fn a_count_from_begin_to_end() {
+    let ballots = "3 1\n-3\n2 1 2 0\n1 2 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"One seat\"\n";
+    let wanted = "
+Election: One seat
+
+\tPackage
+\tRule: Meek Parametric (omega = 1/10^6)
+\tArithmetic: fixed-point decimal arithmetic (9 places)
+\tSeats: 1
+\tBallots: 3
+\tQuota: 1.500000001
+\tOmega: 0.000001000
+
+\tAdd eligible: Ada
+\tAdd eligible: Bert
+\tAdd withdrawn: Cleo
+Action: Begin Count
+\tHopeful:  Ada (2.000000000)
+\tHopeful:  Bert (1.000000000)
+\tQuota: 1.500000001
+\tVotes: 3.000000000
+\tResidual: 0.000000000
+\tTotal: 3.000000000
+\tSurplus: 0.000000000
+Round 1:
+Action: Elect: Ada
+\tElected:  Ada (2.000000000)
+\tHopeful:  Bert (1.000000000)
+\tQuota: 1.500000001
+\tVotes: 3.000000000
+\tResidual: 0.000000000
+\tTotal: 3.000000000
+\tSurplus: 0.000000000
+Action: Iterate (elected)
+\tQuota: 1.500000001
+\tVotes: 3.000000000
+\tResidual: 0.000000000
+\tTotal: 3.000000000
+\tSurplus: 0.499999999
+Action: Defeat remaining: Bert
+\tElected:  Ada (2.000000000)
+\tDefeated: Bert (1.000000000)
+\tQuota: 1.500000001
+\tVotes: 3.000000000
+\tResidual: 0.000000000
+\tTotal: 3.000000000
+\tSurplus: 0.499999999
+Action: Count Complete
+\tElected:  Ada (2.000000000)
+\tDefeated: Bert (0.000000000)
+\tQuota: 1.500000001
+\tVotes: 2.000000000
+\tResidual: 1.000000000
+\tTotal: 3.000000000
+\tSurplus: 0.499999999
+
+";
+    assert_eq!(counted(ballots, RULE).unwrap(), wanted);
+}
+
+#[test]
+fn nothing_counts_as_exhausted_at_the_start() {
+    let transcript = counted("3 1\n2 1=2=3 0\n0\n\"A\" \"B\" \"C\" \"T\"", RULE).unwrap();
+    let (begin, first_round) = transcript.split_once("Round 1:").unwrap();
+    assert!(begin.contains("\tVotes: 1.999999998\n\tResidual: 0.000000000\n\tTotal: 1.999999998\n"));
+    assert!(first_round.contains("\tVotes: 1.999999998\n\tResidual: 0.000000002\n\tTotal: 2.000000000\n"));
+}
+
+/// The second seat hangs on the four votes that Ada does not need.
+#[test]
+fn a_surplus_is_passed_on() {
+    let ballots = "3 2\n10 1 2 0\n4 2 0\n5 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
+    let transcript = counted(ballots, RULE).unwrap();
+    assert_eq!(
+        actions(&transcript)[..5],
+        ["Begin Count", "Elect: Ada", "Iterate (elected)", "Elect: Bert", "Iterate (elected)"]
+    );
+    assert!(transcript.contains("\tElected:  Bert (7.666666660)\n"), "{transcript}");
+}
+
+#[test]
+fn the_tie_break_order_decides_who_is_defeated() {
+    let ballots = |tie| format!("3 1\n{tie}\n1 1 0\n1 2 0\n1 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"");
+    let transcript = counted(&ballots("[tie 3 1 2]"), RULE).unwrap();
+    assert!(
+        transcript.contains("Action: Break tie (defeat): [Ada, Bert, Cleo] -> Cleo\n\tQuota"),
+        "{transcript}"
+    );
+    assert!(transcript.contains("Action: Break tie (defeat): [Ada, Bert] -> Ada\n\tQuota"), "{transcript}");
+    assert!(transcript.contains("\tDefeated: Ada, Cleo (0.000000000)\n"), "{transcript}");
+    assert!(
+        counted(&ballots(""), RULE).unwrap().contains("[Ada, Bert, Cleo] -> Ada\n"),
+        "candidate order if no other is given"
+    );
+}
+
+#[test]
+fn hopefuls_as_many_as_seats_need_no_round() {
+    let transcript = counted("2 2\n1 1 0\n0\n\"Ada\" \"Bert\" \"T\"", RULE).unwrap();
+    assert_eq!(
+        actions(&transcript),
+        ["Begin Count", "Elect remaining: Ada", "Elect remaining: Bert", "Count Complete"]
+    );
+    assert!(!transcript.contains("Round"));
+}
+
+#[test]
+fn a_surplus_that_stays_is_stable() {
+    let transcript = counted("3 2\n1 2 0\n3 2 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"", RULE).unwrap();
+    assert!(transcript.contains("\tStable state detected (0.000050826)\n"), "{transcript}");
+    assert!(transcript.contains("Action: Iterate (stable)\n"), "{transcript}");
+    assert!(transcript.contains("Action: Defeat (stable surplus 0.000050826): Ada\n"), "{transcript}");
+}
+
+#[test]
+fn a_large_omega_ends_the_iteration_early() {
+    let ballots = "4 2\n10 1 2 0\n3 2 0\n5 3 0\n4 4 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"";
+    let rule = Rule { omega_exponent: 0, ..RULE };
+    let transcript = counted(ballots, rule).unwrap();
+    assert!(transcript.contains("\tRule: Meek Parametric (omega = 1/10^0)\n"), "{transcript}");
+    assert!(transcript.contains("\tOmega: 1.000000000\n"), "{transcript}");
+    assert!(counted(ballots, RULE).unwrap().lines().count() >= transcript.lines().count());
+    assert_ne!(counted(ballots, RULE).unwrap(), transcript);
+}
+
+#[test]
+fn a_negative_surplus_is_an_error_that_an_option_cures() {
+    let ballots = "3 2\n2 1=3 2 0\n2 1=2 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
+    let (error, written) = counted(ballots, RULE).unwrap_err();
+    assert!(
+        error.contains("round 2")
+            && error.contains("-0.000000001")
+            && error.contains("--force-positive-surplus"),
+        "{error}"
+    );
+    assert_eq!(
+        actions(&written),
+        ["Begin Count", "Elect: Ada", "Iterate (elected)", "Iterate (omega)"],
+        "what was counted is there"
+    );
+    let transcript = counted(ballots, Rule { force_positive_surplus: true, ..RULE }).unwrap();
+    assert!(transcript.ends_with("\n\n") && transcript.contains("Action: Count Complete\n"));
+}
+
+#[test]
+fn more_electable_than_seats_is_an_error() {
+    let ballots = "4 2\n2 3=4 2 1 0\n3 4=1=2 3 0\n3 3=1=2 4 0\n0\n\"A\" \"B\" \"C\" \"D\" \"T\"";
+    let (error, _) = counted(ballots, RULE).unwrap_err();
+    assert!(error.contains("round 3: 2 candidates reach the quota, but only 1 seat(s)"), "{error}");
+}
+
+#[test]
+fn fixed9_ends_where_bigfixed9_goes_on() {
+    let ballots = "2 1\n9223372037 1 0\n1 2 0\n0\n\"Ada\" \"Bert\" \"T\"";
+    let (error, written) = count_as::<Fixed9>(ballots, RULE).unwrap_err();
+    assert!(error.contains("--arithmetic bigfixed9"), "{error}");
+    assert_eq!(written, "", "no transcript of a count that has not begun");
+    assert!(count_as::<BigFixed9>(ballots, RULE).unwrap().contains("\tBallots: 9223372038\n"));
+}
+
+#[test]
+fn totals_beyond_64_bits_are_counted() {
+    let ballots = "2 1\n18446744073709551616 1 0\n18446744073709551618 2 0\n1 1 0\n0\n\"Ada\" \"Bert\" \"T\"";
+    let transcript = count_as::<BigFixed9>(ballots, RULE).unwrap();
+    assert!(
+        transcript.contains("\tBallots: 36893488147419103235\n\tQuota: 18446744073709551617.500000001\n"),
+        "{transcript}"
+    );
+    assert!(transcript.contains("\tElected:  Bert (18446744073709551618.000000000)\n"), "{transcript}");
+}
+
+#[test]
+fn a_transcript_that_cannot_be_written_ends_the_count() {
+    let election = blt::read("test", b"1 1\n1 1 0\n0\n\"Ada\" \"T\"").unwrap();
+    let mut distribute = |_: &[KeepFactor<Fixed9>]| Ok(Votes::none(1));
+    let mut no_room: &mut [u8] = &mut [0; 20];
+    let error = count(&election, RULE, &mut distribute, &mut Transcript::new(&mut no_room, String::new()))
+        .unwrap_err();
+    assert!(matches!(error, CountError::Transcript(_)), "{error}");
+}

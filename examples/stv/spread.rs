@@ -1,0 +1,264 @@
+//! How one ballot spreads its weight over the candidates it ranks. Pure: a distribution is the sum over all ballots.
+
+use crate::{
+    arithmetic::{Arithmetic, Fault, Integer},
+    election::{Ballot, Ballots, Preference},
+};
+
+/// The share of every vote that a candidate keeps, and the share that is passed on.
+#[derive(Debug, Clone)]
+pub(crate) struct KeepFactor<A> {
+    keep: A,
+    pass: A,
+}
+
+impl<A: Arithmetic> KeepFactor<A> {
+    /// A hopeful keeps everything.
+    pub(crate) fn all() -> Self {
+        Self { keep: A::one(), pass: A::zero() }
+    }
+
+    /// A defeated candidate passes everything on.
+    pub(crate) fn none() -> Self {
+        Self { keep: A::zero(), pass: A::one() }
+    }
+
+    /// With `votes` at this factor the candidate would have had just the quota at the result, rounded up.
+    pub(crate) fn lowered(&self, quota: &A, votes: &A) -> Result<Self, Fault> {
+        let keep = self.keep.times_up(quota)?.over_up(votes)?;
+        let pass = A::one().minus(&keep)?;
+        Ok(Self { keep, pass })
+    }
+}
+
+/// What a distribution counts, over all ballots or some of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Votes<A> {
+    pub(crate) of: Vec<A>,
+    pub(crate) exhausted: A,
+}
+
+impl<A: Arithmetic> Votes<A> {
+    pub(crate) fn none(candidates: usize) -> Self {
+        Self { of: vec![A::zero(); candidates], exhausted: A::zero() }
+    }
+
+    /// Adds the votes of one more ballot.
+    pub(crate) fn with(
+        mut self,
+        ballot: &Ballot,
+        ballots: &Ballots,
+        keep: &[KeepFactor<A>],
+    ) -> Result<Self, Fault> {
+        let leftover = A::one().times_whole(&ballot.weight)?;
+        let mut spread = Spread { keep, weight: &ballot.weight, leftover, votes: &mut self.of };
+        let preferences = ballots.preferences(ballot);
+        if ballot.has_equal_ranks {
+            spread.ranks(A::one(), preferences)?;
+        } else {
+            spread.strictly(preferences)?;
+        }
+        self.exhausted = self.exhausted.plus(&spread.leftover)?;
+        Ok(self)
+    }
+
+    /// The sum of two parts of a distribution.
+    pub(crate) fn plus(mut self, other: &Self) -> Result<Self, Fault> {
+        for (votes, more) in self.of.iter_mut().zip(&other.of) {
+            *votes = votes.plus(more)?;
+        }
+        self.exhausted = self.exhausted.plus(&other.exhausted)?;
+        Ok(self)
+    }
+}
+
+/// A ballot on its way down the ranks. Power is the part of it, at most one, that has come this far.
+struct Spread<'a, A> {
+    keep: &'a [KeepFactor<A>],
+    weight: &'a Integer,
+    leftover: A,
+    votes: &'a mut [A],
+}
+
+impl<A: Arithmetic> Spread<'_, A> {
+    fn give(&mut self, preference: Preference, used: &A) -> Result<(), Fault> {
+        let amount = used.times_whole(self.weight)?;
+        let votes = &mut self.votes[preference.candidate()];
+        *votes = votes.plus(&amount)?;
+        self.leftover = self.leftover.minus(&amount)?;
+        Ok(())
+    }
+
+    /// Every rank is one candidate: each keeps a share of what the one before passed on.
+    fn strictly(&mut self, preferences: &[Preference]) -> Result<(), Fault> {
+        let mut power = A::one();
+        for &preference in preferences {
+            let KeepFactor { keep, pass } = &self.keep[preference.candidate()];
+            if keep.is_zero() {
+                continue;
+            }
+            self.give(preference, &power.times(keep)?)?;
+            power = power.times(pass)?;
+            if power.is_zero() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Some rank is shared: its candidates get equal parts, and what each passes on goes down the ranks below on its own.
+    ///
+    /// A rank that nobody can hold any more blocks the ballot, a single defeated candidate too. That is unfair to such ballots, and it is what
+    /// the counts this one is compared with do.
+    ///
+    /// The number of steps grows exponentially with the number of shared ranks. The depth does not grow with the ballot: each recursion
+    /// leaves at most half of the power, and power below the last decimal is gone.
+    fn ranks(&mut self, mut power: A, mut preferences: &[Preference]) -> Result<(), Fault> {
+        while !preferences.is_empty() {
+            let shared =
+                preferences.iter().take_while(|preference| preference.shares_rank_with_next()).count();
+            let (rank, below) = preferences.split_at(shared + 1);
+            let holds = |preference: &&Preference| !self.keep[preference.candidate()].keep.is_zero();
+            let holders = rank.iter().filter(holds).count() as u64;
+            if holders == 0 {
+                return Ok(());
+            }
+            let part = power.over_whole(holders)?;
+            // The last holder's rest goes down in this loop, the others' by recursion.
+            let mut rest = A::zero();
+            for &preference in rank {
+                let KeepFactor { keep, pass } = &self.keep[preference.candidate()];
+                if keep.is_zero() {
+                    continue;
+                }
+                if !rest.is_zero() {
+                    self.ranks(rest, below)?;
+                }
+                self.give(preference, &part.times(keep)?)?;
+                rest = part.times(pass)?;
+            }
+            if rest.is_zero() {
+                return Ok(());
+            }
+            (power, preferences) = (rest, below);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arithmetic::{BigFixed9, Fixed9};
+
+    /// The votes of three candidates and the exhausted rest after one ballot at these keep factors, in billionths.
+    fn spread_as<A: Arithmetic>(weight: i64, ranked: &[(usize, usize)], keep: [u64; 3]) -> [String; 4] {
+        let mut ballots = Ballots::new();
+        ballots.push(Integer::Word(weight), ranked);
+        let factor = |billionths: u64| {
+            let keep =
+                A::one().over_whole(1_000_000_000).unwrap().times_whole(&Integer::from(billionths)).unwrap();
+            KeepFactor { pass: A::one().minus(&keep).unwrap(), keep }
+        };
+        let votes = Votes::<A>::none(3).with(&ballots.records()[0], &ballots, &keep.map(factor)).unwrap();
+        let [a, b, c] = votes.of.try_into().unwrap();
+        [a, b, c, votes.exhausted].map(|votes| votes.to_string())
+    }
+
+    fn spread(weight: i64, ranked: &[(usize, usize)], keep: [u64; 3]) -> [String; 4] {
+        let votes = spread_as::<Fixed9>(weight, ranked, keep);
+        assert_eq!(votes, spread_as::<BigFixed9>(weight, ranked, keep), "the two fixed kinds agree");
+        votes
+    }
+
+    const ALL: u64 = 1_000_000_000;
+    const STRICT: [(usize, usize); 3] = [(0, 0), (1, 1), (2, 2)];
+
+    #[test]
+    fn a_hopeful_ends_a_strict_ballot() {
+        assert_eq!(
+            spread(7, &STRICT, [ALL; 3]),
+            ["7.000000000", "0.000000000", "0.000000000", "0.000000000"]
+        );
+    }
+
+    #[test]
+    fn defeated_and_elected_pass_on() {
+        assert_eq!(
+            spread(4, &STRICT, [0, ALL / 4, ALL]),
+            ["0.000000000", "1.000000000", "3.000000000", "0.000000000"]
+        );
+    }
+
+    #[test]
+    fn what_nobody_keeps_is_exhausted() {
+        assert_eq!(
+            spread(4, &STRICT, [0, 0, ALL / 4]),
+            ["0.000000000", "0.000000000", "1.000000000", "3.000000000"]
+        );
+    }
+
+    #[test]
+    fn products_are_truncated_before_they_are_weighed() {
+        let third = 333_333_333;
+        // Power 0.666666667 for the second: kept 0.222222222 (truncated), passed on 0.444444444 (truncated too, not the difference).
+        let votes = spread(3, &STRICT, [third, third, ALL]);
+        assert_eq!(votes, ["0.999999999", "0.666666666", "1.333333332", "0.000000003"]);
+    }
+
+    #[test]
+    fn equals_share_what_the_division_leaves() {
+        let votes = spread(2, &[(0, 0), (1, 0), (2, 0)], [ALL; 3]);
+        assert_eq!(votes, ["0.666666666", "0.666666666", "0.666666666", "0.000000002"]);
+    }
+
+    #[test]
+    fn the_rest_of_an_equal_goes_below_and_not_to_its_equals() {
+        let votes = spread(8, &[(0, 0), (1, 0), (2, 1)], [ALL / 4, ALL, ALL]);
+        assert_eq!(votes, ["1.000000000", "4.000000000", "3.000000000", "0.000000000"]);
+        let both = spread(8, &[(0, 0), (1, 0), (2, 1)], [ALL / 4, ALL / 2, ALL]);
+        assert_eq!(both, ["1.000000000", "2.000000000", "5.000000000", "0.000000000"]);
+    }
+
+    #[test]
+    fn a_defeated_equal_leaves_its_part_to_the_others() {
+        let votes = spread(8, &[(0, 0), (1, 0), (2, 1)], [0, ALL, ALL]);
+        assert_eq!(votes, ["0.000000000", "8.000000000", "0.000000000", "0.000000000"]);
+    }
+
+    #[test]
+    fn a_rank_of_defeated_blocks_a_ballot_with_equals() {
+        let votes = spread(8, &[(0, 0), (1, 1), (2, 1)], [0, ALL, ALL]);
+        assert_eq!(votes[3], "8.000000000", "though the same rank on a strict ballot passes everything on");
+        let votes = spread(8, &[(1, 0), (2, 0), (0, 1)], [ALL, 0, 0]);
+        assert_eq!(votes[3], "8.000000000");
+    }
+
+    /// Thousands of ranks, each passing nearly everything on: no recursion on ranks of one holder, so no deep stack.
+    #[test]
+    fn a_long_ballot_needs_no_deep_stack() {
+        let candidates = 200_000;
+        let mut ballots = Ballots::new();
+        let ranked: Vec<_> = (0..candidates).map(|place| (place, place.max(1))).collect();
+        ballots.push(Integer::Word(1), &ranked);
+        let little =
+            KeepFactor { keep: Fixed9::epsilon(), pass: Fixed9::one().minus(&Fixed9::epsilon()).unwrap() };
+        let mut keep = vec![little; candidates];
+        keep[0] = KeepFactor::none();
+        let votes = Votes::none(candidates).with(&ballots.records()[0], &ballots, &keep).unwrap();
+        assert!(ballots.records()[0].has_equal_ranks && votes.exhausted < Fixed9::one());
+    }
+
+    #[test]
+    fn keep_factors_are_rounded_up_twice() {
+        let votes = |billionths: i64| Fixed9::epsilon().times_whole(&Integer::Word(billionths)).unwrap();
+        let lowered = KeepFactor::all().lowered(&votes(1), &votes(3)).unwrap();
+        assert_eq!((lowered.keep, lowered.pass), (votes(333_333_334), votes(666_666_666)));
+        let again = lowered.lowered(&votes(1), &votes(1)).unwrap();
+        assert_eq!(
+            again.keep,
+            votes(1_000_000_000),
+            "the product of two tiny numbers is rounded up to the smallest"
+        );
+    }
+}

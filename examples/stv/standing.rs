@@ -1,0 +1,48 @@
+//! Where the count stands after a distribution: what every line of the transcript is printed from.
+
+use crate::{
+    arithmetic::{Arithmetic, Fault},
+    election::{Candidate, CandidateIndex},
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Status {
+    Withdrawn,
+    Hopeful,
+    Elected,
+    Defeated,
+}
+
+#[derive(Debug)]
+pub(crate) struct Standing<A> {
+    pub(crate) status: Vec<Status>,
+    pub(crate) votes: Vec<A>,
+    /// What the ballots had left when their last candidate had taken a share.
+    pub(crate) exhausted: A,
+    pub(crate) quota: A,
+    pub(crate) surplus: A,
+}
+
+impl<A: Arithmetic> Standing<A> {
+    pub(crate) fn new(candidates: &[Candidate]) -> Self {
+        let status = |candidate: &Candidate| {
+            if candidate.withdrawn { Status::Withdrawn } else { Status::Hopeful }
+        };
+        Self {
+            status: candidates.iter().map(status).collect(),
+            votes: vec![A::zero(); candidates.len()],
+            exhausted: A::zero(),
+            quota: A::zero(),
+            surplus: A::zero(),
+        }
+    }
+
+    /// The candidates of this status, in candidate order.
+    pub(crate) fn with(&self, status: Status) -> impl Iterator<Item = CandidateIndex> {
+        (0..self.status.len()).filter(move |&candidate| self.status[candidate] == status)
+    }
+
+    pub(crate) fn sum_of_votes(&self) -> Result<A, Fault> {
+        self.votes.iter().try_fold(A::zero(), |sum, votes| sum.plus(votes))
+    }
+}

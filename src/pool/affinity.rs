@@ -1,0 +1,101 @@
+//! Affinity masks of threads: reading, pinning, restoring. Nothing where the platform has none.
+
+use std::io;
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+mod mask {
+    use std::io;
+
+    use nix::{
+        sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+        unistd::Pid,
+    };
+
+    const CALLING_THREAD: Pid = Pid::from_raw(0);
+
+    /// The CPUs on which a thread may run.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Mask(CpuSet);
+
+    impl Mask {
+        pub(crate) fn of_this_thread() -> io::Result<Self> {
+            Ok(Self(sched_getaffinity(CALLING_THREAD)?))
+        }
+
+        pub(crate) fn only(cpu: usize) -> io::Result<Self> {
+            let mut set = CpuSet::new();
+            set.set(cpu)?;
+            Ok(Self(set))
+        }
+
+        pub(crate) fn apply(&self) -> io::Result<()> {
+            Ok(sched_setaffinity(CALLING_THREAD, &self.0)?)
+        }
+
+        pub(crate) fn cpus(&self) -> Vec<usize> {
+            let contained = |&cpu: &usize| self.0.is_set(cpu).unwrap_or(false);
+            (0..CpuSet::count()).filter(contained).collect()
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+mod mask {
+    use std::io;
+
+    /// The CPUs on which a thread may run: not to be known here.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Mask;
+
+    impl Mask {
+        pub(crate) fn of_this_thread() -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(crate) fn only(_cpu: usize) -> io::Result<Self> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(crate) fn apply(&self) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
+        pub(crate) fn cpus(&self) -> Vec<usize> {
+            Vec::new()
+        }
+    }
+}
+
+pub(crate) use mask::Mask;
+
+/// Keeps the calling thread on `cpu` until it ends or is moved again.
+pub(crate) fn pin(cpu: usize) -> io::Result<()> {
+    Mask::only(cpu)?.apply()
+}
+
+/// The CPUs on which the calling thread may run.
+pub(crate) fn allowed() -> io::Result<Vec<usize>> {
+    Ok(Mask::of_this_thread()?.cpus())
+}
+
+/// Pins the calling thread; dropping it gives the thread its old mask back.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    before: Mask,
+}
+
+impl Pinned {
+    pub(crate) fn to(cpu: usize) -> io::Result<Self> {
+        let before = Mask::of_this_thread()?;
+        pin(cpu)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Err(error) = self.before.apply() {
+            log::warn!("the calling thread stays pinned: {error}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Epochs on a mutex and condition variables: publish, enter, leave, retract. Knows no slice and no item.
+//!
+//! The mutex carries every happens-before edge between the caller and the workers: publish → enter, leave → end of the wait.
+//! A worker that wakes up late finds the job retracted and goes back to sleep; the caller waits for those alone that entered.
+
+use crate::sync::{AtomicUsize, BRIEFLY, Condvar, Mutex, Ordering, lock, spin, wait};
+
+/// Where the caller and the workers of one pool meet. `J` is what is published.
+#[derive(Debug)]
+pub(crate) struct Barrier<J> {
+    state: Mutex<State<J>>,
+    /// One a worker, so that a round for three workers wakes three.
+    wake: Box<[Condvar]>,
+    /// Where the caller waits for the last worker to leave.
+    done: Condvar,
+    /// Workers that entered and have not left. Written under the lock; read without it only to pass the time.
+    active: AtomicUsize,
+    /// 1 for a worker that sleeps on its `wake`. Written under the lock. `publish` reads it behind the lock: who fell asleep
+    /// before the job was there is seen by way of the lock, and who comes later finds the job. Hence Relaxed.
+    asleep: Box<[AtomicUsize]>,
+}
+
+#[derive(Debug)]
+struct State<J> {
+    /// Counts the published jobs.
+    epoch: u64,
+    /// The published job, and the number of workers it is for.
+    job: Option<(J, usize)>,
+    /// The caller sleeps on `done`.
+    caller_waits: bool,
+    stop: bool,
+}
+
+impl<J: Copy> Barrier<J> {
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            state: Mutex::new(State { epoch: 0, job: None, caller_waits: false, stop: false }),
+            wake: (0..workers).map(|_| Condvar::new()).collect(),
+            done: Condvar::new(),
+            active: AtomicUsize::new(0),
+            asleep: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
+        }
+    }
+
+    /// Offers `job` to the workers `0..workers`. One caller at a time.
+    pub(crate) fn publish(&self, job: J, workers: usize) -> Published<'_, J> {
+        let mut state = lock(&self.state);
+        state.epoch += 1;
+        state.job = Some((job, workers));
+        drop(state); // or who is woken waits for it
+        for (wake, asleep) in self.wake.iter().zip(&self.asleep).take(workers) {
+            if asleep.load(Ordering::Relaxed) != 0 {
+                wake.notify_one();
+            }
+        }
+        Published { barrier: self }
+    }
+
+    /// Waits for a job that worker `me` has not seen yet, and enters. None: the pool stops.
+    ///
+    /// `seen` is the epoch of the worker's last job; 0 at first.
+    pub(crate) fn enter(&self, me: usize, seen: &mut u64) -> Option<(J, Entered<'_, J>)> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.stop {
+                return None;
+            }
+            match state.job {
+                Some((job, workers)) if me < workers && state.epoch != *seen => {
+                    *seen = state.epoch;
+                    self.count(1);
+                    return Some((job, Entered { barrier: self }));
+                }
+                _ => {
+                    self.asleep[me].store(1, Ordering::Relaxed);
+                    state = wait(&self.wake[me], state);
+                    self.asleep[me].store(0, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Sends all workers home.
+    pub(crate) fn stop(&self) {
+        lock(&self.state).stop = true;
+        self.wake.iter().for_each(Condvar::notify_one);
+    }
+
+    /// Adds `change` to the workers inside. Under the lock only, which orders it: hence load and store, and Relaxed.
+    fn count(&self, change: isize) -> usize {
+        let now = self.active.load(Ordering::Relaxed).wrapping_add_signed(change);
+        self.active.store(now, Ordering::Relaxed);
+        now
+    }
+}
+
+/// A job on offer. Dropping it retracts the offer and waits until every worker that entered has left.
+#[derive(Debug)]
+pub(crate) struct Published<'a, J> {
+    barrier: &'a Barrier<J>,
+}
+
+impl<J> Drop for Published<'_, J> {
+    fn drop(&mut self) {
+        let barrier = self.barrier;
+        let inside = || barrier.active.load(Ordering::Relaxed);
+        let mut state = lock(&barrier.state);
+        state.job = None;
+        if inside() == 0 {
+            return;
+        }
+        drop(state);
+        spin(BRIEFLY, || inside() == 0);
+        // The lock, whether or not the spinning saw the end: it is the leave → return edge.
+        state = lock(&barrier.state);
+        while inside() != 0 {
+            state.caller_waits = true;
+            state = wait(&barrier.done, state);
+        }
+        state.caller_waits = false;
+    }
+}
+
+/// A worker inside a round. Dropping it leaves.
+#[derive(Debug)]
+pub(crate) struct Entered<'a, J: Copy> {
+    barrier: &'a Barrier<J>,
+}
+
+impl<J: Copy> Drop for Entered<'_, J> {
+    fn drop(&mut self) {
+        let state = lock(&self.barrier.state);
+        let last = self.barrier.count(-1) == 0 && state.caller_waits;
+        drop(state);
+        if last {
+            self.barrier.done.notify_one();
+        }
+    }
+}

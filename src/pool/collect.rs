@@ -1,0 +1,95 @@
+//! Ordered collecting: every result is written once, into its final place, by the worker that claimed the item.
+
+#![allow(unsafe_code)] // writes into the spare room of a Vec from several threads
+
+use std::{marker::PhantomData, mem, ops::Range, ptr::NonNull};
+
+use super::{executor::Executor, worker::Crew};
+
+/// `result(0)`, `result(1)`, … `result(len - 1)` on all workers.
+pub(crate) fn collect<R: Send>(
+    executor: &Executor,
+    crew: &Crew,
+    len: usize,
+    result: &(impl Fn(usize) -> R + Sync),
+) -> Vec<R> {
+    let mut results = Vec::with_capacity(len);
+    let places = Places::new(&mut results);
+    let init = || Written { places: &places, range: 0..0 };
+    // SAFETY: the executor claims every index of `0..len` at most once, and folds what it claims once.
+    let block = |written, items| unsafe { Written::extend(written, items, result) };
+    let written = executor.fold(crew, len, &init, &block, &Written::join);
+    assert!(written.range == (0..len), "a loop has left out an item");
+    mem::forget(written);
+    // SAFETY: 1. the capacity is at least `len`; 2. all of `0..len` has been written, as just checked.
+    unsafe { results.set_len(len) };
+    results
+}
+
+/// The spare room of an empty `Vec`, shared by all workers.
+struct Places<'a, R> {
+    base: NonNull<R>,
+    capacity: usize,
+    room: PhantomData<&'a mut [R]>,
+}
+
+// SAFETY: 1. a shared `Places` gives no access to a result; 2. `Written` moves values of `R` in and drops them there, from
+// any thread, hence `R: Send`.
+unsafe impl<R: Send> Sync for Places<'_, R> {}
+
+impl<'a, R> Places<'a, R> {
+    fn new(empty: &'a mut Vec<R>) -> Self {
+        let room = empty.spare_capacity_mut();
+        Self { capacity: room.len(), base: NonNull::from(room).cast(), room: PhantomData }
+    }
+}
+
+/// Results that lie next to each other, all written. Dropping it drops them.
+struct Written<'a, R> {
+    places: &'a Places<'a, R>,
+    range: Range<usize>,
+}
+
+impl<R> Written<'_, R> {
+    /// Writes the results of `items`, which follow those written before, if any.
+    ///
+    /// # Safety
+    /// Nobody else ever writes at an index of `items`.
+    #[inline(always)]
+    unsafe fn extend(mut self, items: Range<usize>, result: impl Fn(usize) -> R) -> Self {
+        if self.range.is_empty() {
+            self.range = items.start..items.start;
+        }
+        assert!(self.range.end == items.start && items.end <= self.places.capacity);
+        for item in items {
+            let value = result(item);
+            // SAFETY: `item` is less than the capacity, as just checked.
+            let place = unsafe { self.places.base.add(item) };
+            // SAFETY: nobody else writes here, as the caller promises, and nobody reads before the loop is over.
+            unsafe { place.write(value) };
+            self.range.end = item + 1;
+        }
+        self
+    }
+
+    /// Joins two neighbours.
+    fn join(mut self, next: Self) -> Self {
+        if self.range.is_empty() {
+            return next;
+        }
+        assert!(self.range.end == next.range.start, "two runs of a loop do not meet");
+        self.range.end = next.range.end;
+        mem::forget(next);
+        self
+    }
+}
+
+impl<R> Drop for Written<'_, R> {
+    fn drop(&mut self) {
+        // SAFETY: `range` lies within the capacity.
+        let first = unsafe { self.places.base.add(self.range.start) };
+        let written = NonNull::slice_from_raw_parts(first, self.range.len());
+        // SAFETY: all of `range` has been written, here or by a run that joined, and nothing else drops it.
+        unsafe { written.drop_in_place() };
+    }
+}

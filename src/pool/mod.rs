@@ -1,0 +1,224 @@
+//! The pool and its loops: all user generics are here.
+
+mod affinity;
+mod barrier;
+mod builder;
+mod collect;
+mod executor;
+mod fence;
+mod fork;
+mod grain;
+mod job;
+mod launch;
+#[cfg(all(test, loom))]
+mod models;
+mod range;
+mod topology;
+mod worker;
+
+pub use builder::{BuildError, Pinning, PoolBuilder};
+pub use range::Stealing;
+
+use std::ops::Range;
+
+use collect::collect;
+use executor::Executor;
+use worker::Crew;
+
+/// A team of threads that runs loops over slices.
+///
+/// All loops take `&self`, return when the loop is done, and may borrow whatever the caller has: no worker touches the items
+/// or the closures after the call has returned. Dropping the pool joins its threads.
+///
+/// # Which loop runs where
+/// A loop that is too short to be worth waking a thread runs on the calling thread, as the plain loop. So does a loop that
+/// finds its pool busy, because it is called inside another loop of the same pool or while another thread's loop is running:
+/// nothing waits for a turn, nothing can deadlock. Build two pools to run two loops side by side. In a child made by `fork`
+/// every loop runs on the calling thread; but a child forked by a closure *inside* a loop must not return into that loop, whose
+/// other workers it does not have: let it exec or exit.
+///
+/// # Panics
+/// A panic in a closure ends the loop early, comes out of the call with its original payload (of several, the first to be
+/// caught), and leaves the pool as usable as before. Loops over an empty slice call only `init`.
+///
+/// # Order
+/// Which worker runs which item, and when, is not defined. What is: partial results are combined in the order of the slice,
+/// so `reduce` must be associative but need not be commutative. With floating-point numbers, where addition is not
+/// associative, the last digits of a sum can differ from run to run.
+#[derive(Debug)]
+pub struct Pool {
+    executor: Executor,
+    crew: Crew,
+}
+
+impl Pool {
+    /// A pool on all CPUs this thread may use, as [`PoolBuilder`]'s defaults have it.
+    ///
+    /// ```
+    /// let pool = rangesteal::Pool::new()?;
+    /// assert!(pool.num_threads() >= 1);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`].
+    pub fn new() -> Result<Self, BuildError> {
+        Self::builder().build()
+    }
+
+    /// Options for a new pool.
+    pub fn builder() -> PoolBuilder {
+        PoolBuilder::default()
+    }
+
+    /// The number of workers that run a loop, the calling thread included.
+    #[must_use]
+    pub fn num_threads(&self) -> usize {
+        self.executor.workers()
+    }
+
+    /// How many ranges have been stolen since the pool was built. To be read between two loops, to see how a loop balanced.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let before = pool.thefts();
+    /// pool.for_each(&[1, 2, 3], |_| ());
+    /// println!("{} thefts", pool.thefts() - before);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn thefts(&self) -> u64 {
+        self.executor.thefts()
+    }
+
+    /// Maps every item and reduces the results in slice order; `None` if there are no items.
+    ///
+    /// `reduce` must be associative. Calls `map` once an item and `reduce` once less.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = ["range", "steal", "ing"];
+    /// let joined = pool.map_reduce(&words, |w| w.to_string(), |a, b| a + &b);
+    /// assert_eq!(joined.as_deref(), Some("rangestealing"));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` or `reduce` does.
+    pub fn map_reduce<T, R>(
+        &self,
+        items: &[T],
+        map: impl Fn(&T) -> R + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Option<R>
+    where
+        T: Sync,
+        R: Send,
+    {
+        let block = |acc: Option<R>, range: Range<usize>| {
+            let mut items = items[range].iter();
+            let acc = acc.or_else(|| items.next().map(&map))?;
+            Some(items.fold(acc, |acc, item| reduce(acc, map(item))))
+        };
+        self.fold(
+            items.len(),
+            || None,
+            block,
+            |a, b| match (a, b) {
+                (Some(a), Some(b)) => Some(reduce(a, b)),
+                (a, b) => a.or(b),
+            },
+        )
+    }
+
+    /// Folds the items into accumulators, one a run of neighbouring items, and reduces these in slice order.
+    ///
+    /// `init` is called once a run (at least once; runs are as many as workers and thefts), so its value must be neutral:
+    /// `reduce(init(), a)` is `a`. `reduce` must be associative and agree with `fold`:
+    /// `fold(reduce(a, b), item)` is `reduce(a, fold(b, item))`.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let digits = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5];
+    /// let histogram = pool.fold_reduce(
+    ///     &digits,
+    ///     || [0; 10],
+    ///     |mut counts, &digit| {
+    ///         counts[digit] += 1;
+    ///         counts
+    ///     },
+    ///     |a, b| std::array::from_fn(|i| a[i] + b[i]),
+    /// );
+    /// assert_eq!(histogram, [0, 2, 1, 2, 1, 3, 1, 0, 0, 1]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `init`, `fold` or `reduce` does.
+    pub fn fold_reduce<T, A>(
+        &self,
+        items: &[T],
+        init: impl Fn() -> A + Sync,
+        fold: impl Fn(A, &T) -> A + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> A
+    where
+        T: Sync,
+        A: Send,
+    {
+        let block = |acc: A, range: Range<usize>| items[range].iter().fold(acc, &fold);
+        self.fold(items.len(), init, block, reduce)
+    }
+
+    /// Calls `f` with every item.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let even = AtomicU32::new(0);
+    /// pool.for_each(&[1, 2, 3, 4], |x| {
+    ///     if x % 2 == 0 {
+    ///         even.fetch_add(1, Ordering::Relaxed);
+    ///     }
+    /// });
+    /// assert_eq!(even.into_inner(), 2);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` does.
+    pub fn for_each<T: Sync>(&self, items: &[T], f: impl Fn(&T) + Sync) {
+        let block = |(), range: Range<usize>| items[range].iter().for_each(&f);
+        self.fold(items.len(), || (), block, |(), ()| ());
+    }
+
+    /// Maps every item into a `Vec`, in slice order. Each result is written once, where it belongs.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.map_collect(&[1, 2, 3], |x| x * x), [1, 4, 9]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` does; the results made until then are dropped.
+    pub fn map_collect<T, R>(&self, items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R>
+    where
+        T: Sync,
+        R: Send,
+    {
+        collect(&self.executor, &self.crew, items.len(), &|index| map(&items[index]))
+    }
+
+    /// The one loop behind all others.
+    fn fold<A: Send>(
+        &self,
+        len: usize,
+        init: impl Fn() -> A + Sync,
+        block: impl Fn(A, Range<usize>) -> A + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> A {
+        self.executor.fold(&self.crew, len, &init, &block, &reduce)
+    }
+}

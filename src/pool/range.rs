@@ -1,0 +1,345 @@
+//! Range cells: every worker owns one range of indices, pops from its front, and steals the back half of another's.
+//!
+//! The protocol, and why every index is claimed exactly once, is in `README.md` beside this file. In short:
+//! `start` is written by its owner alone (by the caller between rounds), `end` under the cell's lock alone. A claim stores
+//! `start` and then reads `end`; a theft stores `end` and then reads `start`; the fences of [`Fence`] between the two make
+//! sure that at least one of them sees the other.
+//!
+//! Orderings: accesses to `start` and `end` are `Relaxed` (but for one, in `rob`, that a scan relies on). What must be ordered between a claim and a theft is ordered by
+//! the fences, what must be ordered between thieves by the locks, and what must be ordered between rounds by the barrier's
+//! lock. Nothing is published *through* an index: the items are shared before the round and the results after it.
+
+use std::{ops::Range, time::Duration};
+
+use crossbeam_utils::CachePadded;
+
+use super::fence::Fence;
+use crate::sync::{
+    AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon, spin, try_lock,
+};
+
+/// From whom an idle worker steals; an option of [`PoolBuilder::stealing`](crate::PoolBuilder::stealing).
+///
+/// ```
+/// use rangesteal::{Pool, Stealing};
+///
+/// let halves = Pool::builder().num_threads(2).stealing(Stealing::Off).build()?;
+/// assert_eq!(halves.map_collect(&[1, 2, 3], |x| x + 1), [2, 3, 4]);
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stealing {
+    /// From the worker with the largest range: the default, and the fewest thefts.
+    #[default]
+    Largest,
+    /// From the next worker, in worker order, that has anything left.
+    Neighbour,
+    /// From nobody who has begun: a static split, for comparison. The share of a worker that has not even woken up is still
+    /// taken over, so that no loop waits for a sleeper.
+    Off,
+}
+
+/// One worker's range.
+#[derive(Debug)]
+struct Cell {
+    /// First index not yet claimed.
+    start: AtomicUsize,
+    /// End of the range.
+    end: AtomicUsize,
+    /// Held to write `end`. Knows the fences between the owner and its thieves; none until the owner has entered the round:
+    /// before that it claims nothing.
+    lock: Mutex<Option<Fence>>,
+}
+
+impl Cell {
+    /// How much is left, as far as a glance can tell.
+    fn glance(&self) -> usize {
+        let end = self.end.load(Ordering::Relaxed);
+        end.saturating_sub(self.start.load(Ordering::Relaxed))
+    }
+}
+
+/// The ranges of all workers.
+#[derive(Debug)]
+pub(crate) struct Ranges {
+    cells: Box<[CachePadded<Cell>]>,
+    fence: Fence,
+    stealing: Stealing,
+    /// Counts thefts begun. A scan that saw every cell empty while this moved is no proof that nothing is left.
+    moves: CachePadded<AtomicUsize>,
+    /// Counts thefts done.
+    thefts: AtomicU64,
+}
+
+impl Ranges {
+    pub(crate) fn new(workers: usize, fence: Fence, stealing: Stealing) -> Self {
+        let empty = |_| {
+            CachePadded::new(Cell {
+                start: AtomicUsize::new(0),
+                end: AtomicUsize::new(0),
+                lock: Mutex::new(None),
+            })
+        };
+        Self {
+            cells: (0..workers).map(empty).collect(),
+            fence,
+            stealing,
+            moves: CachePadded::new(AtomicUsize::new(0)),
+            thefts: AtomicU64::new(0),
+        }
+    }
+
+    /// Thefts since the ranges were made.
+    pub(crate) fn thefts(&self) -> u64 {
+        self.thefts.load(Ordering::Relaxed) // a count: orders nothing
+    }
+
+    /// Deals `items` to the first `workers` cells in equal parts. Only between rounds: nobody else may touch the cells.
+    pub(crate) fn deal(&self, items: Range<usize>, workers: usize) {
+        let (share, rest) = (items.len() / workers, items.len() % workers);
+        let bound = |worker: usize| items.start + share * worker + rest.min(worker);
+        for (worker, cell) in self.cells.iter().enumerate() {
+            let mut fence = lock(&cell.lock);
+            *fence = None;
+            let worker = worker.min(workers); // beyond: an empty range
+            cell.start.store(bound(worker), Ordering::Relaxed);
+            cell.end.store(bound((worker + 1).min(workers)), Ordering::Relaxed);
+        }
+    }
+
+    /// Ends all ranges at index `at`. No claim of an item at or behind `at` starts afterwards; those in flight finish, and
+    /// every item before it is still claimed exactly once.
+    pub(crate) fn cut(&self, at: usize) {
+        // All locks first, in index order: a theft between two cuts would carry items from an uncut cell into a cut one.
+        let guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
+        for cell in &self.cells {
+            let end = cell.end.load(Ordering::Relaxed);
+            cell.end.store(end.min(at), Ordering::Relaxed);
+        }
+        // For promptness only: without it a worker sees the cut when its CPU gets round to it.
+        let _done = self.fence.heavy();
+        drop(guards);
+    }
+
+    /// The bug that the model of the cut must catch.
+    #[cfg(all(test, loom))]
+    pub(crate) fn cut_one_by_one(&self, at: usize) {
+        for cell in &self.cells {
+            let _lock = lock(&cell.lock);
+            let end = cell.end.load(Ordering::Relaxed);
+            cell.end.store(end.min(at), Ordering::Relaxed);
+            let _done = self.fence.heavy();
+        }
+    }
+
+    /// Lets worker `me` into the round and claims the first item of its range, if there is one left.
+    pub(crate) fn enter(&self, me: usize) -> (Owner<'_>, Option<usize>) {
+        let cell = &*self.cells[me];
+        let fence = self.fence.full();
+        let stealing = self.stealing;
+        let mut owner = Owner { ranges: self, cell, fence, me, stealing, next: 0, end: 0 };
+        let mut entered = lock(&cell.lock);
+        *entered = Some(fence);
+        owner.next = cell.start.load(Ordering::Relaxed);
+        let first = owner.claim_under::<1>(&entered).next();
+        drop(entered);
+        (owner, first)
+    }
+
+    /// A cell to steal from, at a glance.
+    fn victim(&self, me: usize, stealing: Stealing) -> Option<usize> {
+        let others = (me + 1..self.cells.len()).chain(0..me);
+        let mut left =
+            others.map(|worker| (worker, self.cells[worker].glance())).filter(|&(_, left)| left > 0);
+        let found = match stealing {
+            Stealing::Largest => left.max_by_key(|&(_, left)| left),
+            Stealing::Neighbour => left.next(),
+            Stealing::Off => left.find(|&(worker, _)| lock(&self.cells[worker].lock).is_none()),
+        };
+        found.map(|(worker, _)| worker)
+    }
+}
+
+/// How an attempt at a theft ended.
+pub(crate) enum Theft {
+    /// The item that came with it, claimed.
+    Done(usize),
+    /// The victim had nothing left, or was not to be robbed any more.
+    Nothing,
+    /// The kernel refused the heavy fence.
+    Refused,
+}
+
+/// A worker that has entered a round: the only one who pops from its range.
+#[derive(Debug)]
+pub(crate) struct Owner<'a> {
+    ranges: &'a Ranges,
+    cell: &'a Cell,
+    /// As the cell knows it.
+    fence: Fence,
+    me: usize,
+    stealing: Stealing,
+    /// Equals the cell's `start` but during a claim.
+    next: usize,
+    /// The cell's `end`, as last seen under the lock: it can have shrunk since, never grown.
+    end: usize,
+}
+
+impl Owner<'_> {
+    /// Items left in the own range, as last seen.
+    #[inline(always)]
+    pub(crate) fn left(&self) -> usize {
+        self.end.saturating_sub(self.next)
+    }
+
+    /// Chooses the fences between this worker and its thieves: full ones make claims a little dearer and thefts much cheaper.
+    #[inline(always)]
+    pub(crate) fn use_full_fences(&mut self, full: bool) {
+        let best = self.ranges.fence;
+        let fence = if full { best.full() } else { best };
+        if fence != self.fence {
+            // Under the lock no theft is under way, and whoever locks the cell next sees what was claimed so far. Not worth
+            // waiting for.
+            if let Some(mut known) = try_lock(&self.cell.lock) {
+                *known = Some(fence);
+                self.fence = fence;
+            }
+        }
+    }
+
+    /// The hot loop: claims the next `N` items and folds them, `claims` times. `N * claims` must not exceed
+    /// [`left`](Self::left).
+    ///
+    /// Stops early when a thief or a cut has moved the end. Also returns what is then claimed but not yet folded.
+    #[inline(always)]
+    pub(crate) fn fold<const N: usize, A>(
+        &mut self,
+        claims: usize,
+        mut acc: A,
+        block: &impl Fn(A, Range<usize>) -> A,
+    ) -> (A, Range<usize>) {
+        let Self { cell, fence, end, mut next, .. } = *self; // in registers
+        for _ in 0..claims {
+            cell.start.store(next + N, Ordering::Relaxed);
+            fence.light(); // partner: the heavy fence in `rob`
+            if cell.end.load(Ordering::Relaxed) != end {
+                self.next = next;
+                return (acc, self.settle::<N>());
+            }
+            acc = block(acc, next..next + N);
+            next += N;
+        }
+        self.next = next;
+        (acc, 0..0)
+    }
+
+    /// What a claim of `N` items has claimed when the end has moved: all of them if the range still reaches that far, otherwise
+    /// what is left.
+    #[cold]
+    #[inline(never)]
+    fn settle<const N: usize>(&mut self) -> Range<usize> {
+        let first = self.next;
+        let lock = match try_lock(&self.cell.lock) {
+            Some(lock) => lock,
+            // A theft is under way. Behind the light fence of the claim the thief's `end` tells what is safe; but it is no end
+            // to remember, since the theft may be undone.
+            None if first + N <= self.cell.end.load(Ordering::Relaxed) => {
+                self.next += N;
+                return first..self.next;
+            }
+            // Were the items only put back, an owner and a thief could keep each other from the last one for ever.
+            None => lock_soon(&self.cell.lock),
+        };
+        self.claim_under::<N>(&lock)
+    }
+
+    /// Claims up to `N` items. No fence is needed: thieves and cuts hold the lock, too.
+    fn claim_under<const N: usize>(&mut self, _own_lock: &MutexGuard<'_, Option<Fence>>) -> Range<usize> {
+        self.end = self.cell.end.load(Ordering::Relaxed);
+        let first = self.next;
+        self.next += self.left().min(N);
+        self.cell.start.store(self.next, Ordering::Relaxed);
+        first..self.next
+    }
+
+    /// Steals the back half of another range, or all that a stuck victim has left, and claims the first item of it. None: there
+    /// is nothing left to steal.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn steal(&mut self) -> Option<usize> {
+        loop {
+            // Partner: the Release increment in `rob`. If a glance at a victim sees the end that a theft cut, the load of
+            // `moves` behind the Acquire fence sees that theft, and the scan is repeated.
+            let before = self.ranges.moves.load(Ordering::Acquire);
+            let Some(victim) = self.ranges.victim(self.me, self.stealing) else {
+                fence(Ordering::Acquire);
+                if self.ranges.moves.load(Ordering::Relaxed) == before {
+                    return None;
+                }
+                continue;
+            };
+            match self.rob(victim, self.is_stuck(victim)) {
+                Theft::Done(item) => return Some(item),
+                Theft::Nothing => {}
+                Theft::Refused => self.stealing = Stealing::Off, // for this round
+            }
+        }
+    }
+
+    /// Whether `victim`, whose claims took less than 0.4 µs when it last looked, has been busy with a single one for longer.
+    /// It cannot get at the rest of its range, and each theft of half of that would cost a dear fence: better take it all.
+    /// When it comes back, it steals.
+    fn is_stuck(&self, victim: usize) -> bool {
+        let cell = &self.ranges.cells[victim];
+        if !lock_soon(&cell.lock).is_some_and(Fence::is_dear_for_thieves) {
+            return false;
+        }
+        let start = cell.start.load(Ordering::Relaxed); // a hint
+        let mut moved = false;
+        spin(Duration::from_micros(1), || {
+            moved = cell.start.load(Ordering::Relaxed) != start;
+            moved
+        });
+        !moved
+    }
+
+    /// One attempt at a theft from `victim`, another worker: of the back half of its range, or of `all`.
+    pub(crate) fn rob(&mut self, victim: usize, all: bool) -> Theft {
+        let (own, from) = (self.cell, &*self.ranges.cells[victim]);
+        // Lower index first, or two thieves with stale views of each other wait for ever.
+        let (low, high) = if self.me < victim { (own, from) } else { (from, own) };
+        let low = lock_soon(&low.lock);
+        let high = lock_soon(&high.lock);
+        let (mut own_fence, fence) = if self.me < victim { (low, high) } else { (high, low) };
+        if fence.is_some() && self.stealing == Stealing::Off {
+            return Theft::Nothing;
+        }
+        let end = from.end.load(Ordering::Relaxed);
+        let mut start = from.start.load(Ordering::Relaxed);
+        while start < end {
+            let middle = if all { start } else { start + (end - start) / 2 };
+            // Visible in the own cell before it vanishes from the victim's: nobody may believe that it is gone.
+            own.start.store(middle + 1, Ordering::Relaxed);
+            own.end.store(end, Ordering::Relaxed);
+            self.ranges.moves.fetch_add(1, Ordering::Release); // partner: `steal`
+            from.end.store(middle, Ordering::Release); // partner: the Acquire fence in `steal`
+            // A victim that has not entered claims nothing before it gets its lock: nothing to order.
+            let ordered = fence.is_none_or(Fence::heavy); // partner: the light fence in `fold`
+            start = from.start.load(Ordering::Relaxed);
+            if ordered && start <= middle {
+                (self.next, self.end) = (middle + 1, end);
+                self.fence = self.fence.full();
+                *own_fence = Some(self.fence);
+                self.ranges.thefts.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
+                return Theft::Done(middle);
+            }
+            // The victim has claimed `middle`, or we do not know. First give back, then forget.
+            from.end.store(end, Ordering::Relaxed);
+            own.end.store(middle + 1, Ordering::Relaxed);
+            if !ordered {
+                return Theft::Refused;
+            }
+        }
+        Theft::Nothing
+    }
+}

@@ -1,0 +1,42 @@
+//! Balance is a matter of time, so this test has a process, and with it the machine, to itself.
+
+mod busy;
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
+
+use busy::work;
+use rangesteal::Pool;
+
+#[test]
+fn heavy_items_in_a_row_are_shared_one_by_one() {
+    // Whoever begins with the heavy run must not keep it: with two workers no share may exceed the half by more than the block
+    // that met the run.
+    if thread::available_parallelism().map_or(1, usize::from) < 2 {
+        eprintln!("SKIPPED: one CPU has nothing to balance");
+        return;
+    }
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let items: Vec<u64> = (0..10_000).map(|i| if (3333..3397).contains(&i) { 50_000 } else { 0 }).collect();
+    let heavy_here = || {
+        let caller = thread::current().id();
+        let mine = AtomicUsize::new(0);
+        pool.for_each(&items, |cost| {
+            work(*cost);
+            if *cost > 0 && thread::current().id() == caller {
+                mine.fetch_add(1, Relaxed);
+            }
+        });
+        mine.into_inner()
+    };
+    heavy_here();
+    // Where other programs take a core away, a fair share is another: wait for five rounds that had both cores.
+    let (begin, mut shares) = (Instant::now(), Vec::new());
+    while shares.iter().filter(|share| (24..=40).contains(*share)).count() < 5 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "heavy items on the caller: {shares:?}");
+        shares.push(heavy_here());
+    }
+}

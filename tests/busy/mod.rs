@@ -1,0 +1,9 @@
+//! Work of a known length, for all tests: what matters to a pool is how long items take.
+
+use std::time::{Duration, Instant};
+
+/// Keeps this core busy for `nanos` nanoseconds.
+pub(crate) fn work(nanos: u64) {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_nanos(nanos) {}
+}

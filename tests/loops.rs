@@ -1,0 +1,210 @@
+//! What the loops promise: every item once, in order, on any number of threads, for any length.
+
+mod busy;
+
+use std::{
+    cell::Cell,
+    collections::HashSet,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
+
+use busy::work;
+use proptest::prelude::*;
+use rangesteal::{Pool, Stealing};
+
+fn pool(threads: usize) -> Pool {
+    Pool::builder().num_threads(threads).build().expect("a pool of a few threads")
+}
+
+#[test]
+fn every_item_is_mapped_once() {
+    for threads in [1, 2, 3, 8, 40] {
+        let pool = pool(threads);
+        for len in [0, 1, 2, 3, 7, 63, 64, 65, 129, 1000] {
+            for cost in [0, 2_000] {
+                let visits: Vec<AtomicUsize> = (0..len).map(|_| AtomicUsize::new(0)).collect();
+                pool.for_each(&visits, |count| {
+                    count.fetch_add(1, Relaxed);
+                    work(cost);
+                });
+                assert!(
+                    visits.iter().all(|count| count.load(Relaxed) == 1),
+                    "{threads} threads, {len} items of {cost} ns"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn results_come_in_slice_order() {
+    let items: Vec<u32> = (0..500).collect();
+    let digits = |item: &u32| {
+        work(1000);
+        format!("{item},")
+    };
+    let expected: String = items.iter().map(u32::to_string).map(|digits| digits + ",").collect();
+    for threads in [1, 2, 3, 8] {
+        let pool = pool(threads);
+        for _ in 0..20 {
+            // String concatenation is associative and not commutative.
+            let joined = pool.map_reduce(&items, digits, |a, b| a + &b);
+            assert_eq!(joined.as_deref(), Some(&*expected));
+            let folded =
+                pool.fold_reduce(&items, String::new, |acc, item| acc + &digits(item), |a, b| a + &b);
+            assert_eq!(folded, expected);
+            assert_eq!(pool.map_collect(&items, digits).concat(), expected);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn as_the_plain_loop(
+        costs in prop::collection::vec(prop_oneof![20 => Just(0u64), 1 => 0u64..20_000], 0..2_000),
+        threads in 1usize..9,
+        stealing in prop_oneof![Just(Stealing::Largest), Just(Stealing::Neighbour), Just(Stealing::Off)],
+    ) {
+        let pool = Pool::builder().num_threads(threads).stealing(stealing).build().unwrap();
+        for _ in 0..3 {
+            let visit = |cost: &u64| { work(*cost); vec![*cost] };
+            let mapped = pool.map_collect(&costs, |cost| { work(*cost); *cost });
+            prop_assert_eq!(&mapped, &costs);
+            let folded = pool.map_reduce(&costs, visit, |mut a, b| { a.extend(b); a });
+            prop_assert_eq!(folded.unwrap_or_default(), costs.clone());
+        }
+    }
+}
+
+#[test]
+fn init_is_neutral_and_called_for_an_empty_slice() {
+    let pool = pool(2);
+    assert_eq!(pool.fold_reduce(&[], || 7, |a, x: &i32| a + x, |a, b| a + b), 7);
+    assert_eq!(pool.map_reduce(&[], |x: &i32| *x, |a, b| a + b), None);
+    assert_eq!(pool.map_collect(&[], |x: &i32| *x), []);
+}
+
+#[test]
+fn one_item_runs_on_the_caller() {
+    let pool = pool(4);
+    let caller = thread::current().id();
+    for _ in 0..100 {
+        pool.for_each(&[()], |()| {
+            assert_eq!(thread::current().id(), caller);
+            work(100_000);
+        });
+    }
+}
+
+#[test]
+fn fewer_items_than_workers_all_run_at_once() {
+    let pool = pool(8);
+    let items = [0; 3];
+    let threads = || {
+        let ids = pool.map_collect(&items, |_| {
+            thread::sleep(Duration::from_millis(20));
+            thread::current().id()
+        });
+        ids.into_iter().collect::<HashSet<_>>().len()
+    };
+    threads(); // the pool gets to know this loop
+    assert!((0..10).any(|_| threads() == 3), "three sleepers never had three threads");
+}
+
+#[test]
+fn zero_sized_items_of_any_number() {
+    let pool = pool(2);
+    // All of 2^33 items; a loop in which nothing is left to compute costs a claim every 64.
+    let many = vec![(); if cfg!(debug_assertions) { 1 << 21 } else { 1 << 33 }];
+    for _ in 0..2 {
+        let count = pool.fold_reduce(&many, || 0usize, |count, ()| count + 1, |a, b| a + b);
+        assert_eq!(count, many.len());
+    }
+    // No index can be computed beyond the last one; the loop is ended by a panic.
+    let endless = vec![(); usize::MAX];
+    let steps = AtomicUsize::new(0);
+    let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        pool.for_each(&endless, |()| {
+            assert!(steps.fetch_add(1, Relaxed) < 100_000, "far enough");
+        });
+    }));
+    assert!(stopped.is_err());
+}
+
+#[test]
+fn arrays_vecs_and_slices_are_taken_without_annotations() {
+    let pool = pool(2);
+    let vec = vec![1, 2, 3];
+    assert_eq!(pool.map_reduce(&vec, |x| x + 1, |a, b| a + b), Some(9));
+    assert_eq!(pool.map_reduce(&[1, 2, 3], |x| x + 1, |a, b| a + b), Some(9));
+    assert_eq!(pool.map_reduce(&vec[1..], |x| x + 1, |a, b| a + b), Some(7));
+}
+
+#[test]
+fn a_short_loop_wakes_nobody() {
+    let pool = pool(2);
+    let caller = thread::current().id();
+    let elsewhere = || {
+        let elsewhere = AtomicUsize::new(0);
+        for _ in 0..1000 {
+            pool.for_each(&[1, 2], |_| {
+                if thread::current().id() != caller {
+                    elsewhere.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        elsewhere.into_inner()
+    };
+    // A call that was interrupted in the middle looks long, so on a busy machine some are shared: ask for one quiet batch.
+    let batches: Vec<usize> = (0..100).map(|_| elsewhere()).take_while(|&count| count > 0).collect();
+    assert!(batches.len() < 100, "items that ran elsewhere, of 2000 each: {batches:?}");
+}
+
+#[test]
+fn without_stealing_nothing_is_stolen_from_who_has_begun() {
+    // All heavy items are in the caller's share, and the caller begins before anybody is woken.
+    let items: Vec<u64> = (0..200).map(|i| if i < 90 { 50_000 } else { 0 }).collect();
+    let caller = thread::current().id();
+    let elsewhere = |stealing| {
+        let pool = Pool::builder().num_threads(2).stealing(stealing).build().unwrap();
+        let elsewhere = AtomicUsize::new(0);
+        for _ in 0..10 {
+            pool.for_each(&items, |cost| {
+                work(*cost);
+                if *cost > 0 && thread::current().id() != caller {
+                    elsewhere.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        elsewhere.into_inner()
+    };
+    assert_eq!(elsewhere(Stealing::Off), 0);
+    assert_ne!(elsewhere(Stealing::Neighbour), 0);
+    assert_ne!(elsewhere(Stealing::Largest), 0);
+}
+
+#[test]
+fn the_pool_is_send_and_sync() {
+    fn check<T: Send + Sync + std::panic::UnwindSafe + std::panic::RefUnwindSafe>() {}
+    check::<Pool>();
+}
+
+thread_local! {
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+}
+
+#[test]
+fn a_worker_stack_is_flat() {
+    // No item runs inside another: the loop is no recursion.
+    let pool = pool(3);
+    pool.for_each(&[500u64; 500], |cost| {
+        DEPTH.with(|depth| {
+            assert_eq!(depth.replace(1), 0);
+            work(*cost);
+            depth.set(0);
+        });
+    });
+}

@@ -1,0 +1,230 @@
+//! A panic in user code ends the loop, reaches the caller with its payload, and leaves the pool usable.
+
+mod busy;
+
+use std::{
+    mem,
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
+    thread,
+};
+
+use rangesteal::Pool;
+
+const ITEMS: usize = 400;
+
+fn pool() -> Pool {
+    Pool::builder().num_threads(3).build().expect("a pool of three")
+}
+
+fn work() {
+    busy::work(10_000);
+}
+
+/// Runs `body`, which must panic with `payload`, on the caller's thread and on another worker's, and checks that the pool
+/// still counts afterwards. `body` gets a function that panics on the chosen side at some item.
+fn panics_with<P: PartialEq + std::fmt::Debug + Copy + Send + Sync + 'static>(
+    payload: P,
+    body: impl Fn(&Pool, &[usize], &(dyn Fn(usize) + Sync)),
+) {
+    let pool = pool();
+    let items: Vec<usize> = (0..ITEMS).collect();
+    pool.for_each(&items, |_| work()); // the pool gets to know that such loops are worth sharing
+    for on_caller in [true, false] {
+        let caller = thread::current().id();
+        let strike = |_| {
+            work();
+            if (thread::current().id() == caller) == on_caller {
+                panic_any(payload);
+            }
+        };
+        let mut struck = false;
+        for _ in 0..50 {
+            // The other workers may be too late to get an item: try again.
+            match catch_unwind(AssertUnwindSafe(|| body(&pool, &items, &strike))) {
+                Ok(()) => {}
+                Err(caught) => {
+                    assert_eq!(caught.downcast_ref::<P>(), Some(&payload));
+                    struck = true;
+                    break;
+                }
+            }
+        }
+        assert!(struck, "no panic on the {} side", if on_caller { "caller's" } else { "workers'" });
+        let sum = pool.map_reduce(&items, |x| *x, |a, b| a + b);
+        assert_eq!(sum, Some(ITEMS * (ITEMS - 1) / 2), "after a panic");
+    }
+}
+
+#[test]
+fn in_map() {
+    panics_with("map", |pool, items, strike| {
+        pool.map_reduce(items, |item| strike(*item), |(), ()| ());
+    });
+}
+
+#[test]
+fn in_reduce() {
+    panics_with("reduce", |pool, items, strike| {
+        pool.map_reduce(
+            items,
+            |item| *item,
+            |a, b| {
+                strike(a);
+                a + b
+            },
+        );
+    });
+}
+
+#[test]
+fn in_init() {
+    panics_with("init", |pool, items, strike| {
+        pool.fold_reduce(items, || strike(0), |(), _| work(), |(), ()| ());
+    });
+}
+
+#[test]
+fn in_map_collect() {
+    panics_with("collect", |pool, items, strike| {
+        pool.map_collect(items, |item| strike(*item));
+    });
+}
+
+#[test]
+fn in_the_drop_of_a_value() {
+    struct Bomb<'a>(&'a (dyn Fn(usize) + Sync));
+    impl Drop for Bomb<'_> {
+        fn drop(&mut self) {
+            if !thread::panicking() {
+                (self.0)(0);
+            }
+        }
+    }
+    panics_with("drop", |pool, items, strike| {
+        let last = pool.map_reduce(
+            items,
+            |_| Bomb(strike),
+            |a, b| {
+                drop(a);
+                b
+            },
+        );
+        last.into_iter().for_each(mem::forget);
+    });
+}
+
+#[test]
+fn in_reduce_with_partial_results_that_panic_when_dropped() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic_any("drop");
+        }
+    }
+    let pool = pool();
+    let items = [0u8; ITEMS];
+    pool.for_each(&items, |_| work());
+    let mut struck = false;
+    for _ in 0..20 {
+        // The caller combines at least two runs, and the first time it does, it panics: the others must not end the process.
+        let caller = thread::current().id();
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let last = pool.fold_reduce(
+                &items,
+                || Some(Bomb),
+                |acc, _| {
+                    work();
+                    acc
+                },
+                |a, b| {
+                    mem::forget((a, b));
+                    assert_ne!(thread::current().id(), caller, "in reduce");
+                    None
+                },
+            );
+            mem::forget(last);
+        }));
+        if let Err(payload) = result {
+            assert!(payload.downcast_ref::<String>().is_some_and(|text| text.contains("in reduce")));
+            struck = true;
+        }
+    }
+    assert!(struck);
+}
+
+#[test]
+fn the_loop_ends_early() {
+    let pool = pool();
+    let visits = AtomicUsize::new(0);
+    let items = vec![0u8; 1_000_000];
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        pool.for_each(&items, |_| {
+            work();
+            assert!(visits.fetch_add(1, Relaxed) < 100, "enough");
+        });
+    }));
+    assert!(result.is_err());
+    // Each worker may have been inside one block.
+    assert!(visits.into_inner() < 100 + 3 * 64);
+}
+
+#[test]
+fn a_payload_that_panics_when_dropped() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic_any("the payload's drop");
+        }
+    }
+    let pool = pool();
+    for _ in 0..20 {
+        // Every worker panics: all payloads but one are surplus.
+        let payload = catch_unwind(AssertUnwindSafe(|| {
+            pool.for_each(&[0u8; ITEMS], |_| {
+                work();
+                panic_any(Bomb);
+            });
+        }))
+        .unwrap_err();
+        assert!(payload.is::<Bomb>());
+        mem::forget(payload);
+    }
+    assert_eq!(pool.map_collect(&[1, 2], |x| x * 2), [2, 4]);
+}
+
+#[test]
+fn exactly_the_written_results_are_dropped() {
+    static ALIVE: AtomicIsize = AtomicIsize::new(0);
+    struct Counted;
+    impl Counted {
+        fn new() -> Self {
+            ALIVE.fetch_add(1, Relaxed);
+            Self
+        }
+    }
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            ALIVE.fetch_sub(1, Relaxed);
+        }
+    }
+    let pool = pool();
+    let items: Vec<usize> = (0..ITEMS).collect();
+    for bad in [0, 1, ITEMS / 3, ITEMS - 1, ITEMS] {
+        for _ in 0..5 {
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                pool.map_collect(&items, |&item| {
+                    work();
+                    assert_ne!(item, bad, "bad item");
+                    Counted::new()
+                })
+            }));
+            assert_eq!(result.is_err(), bad < ITEMS);
+            if let Ok(results) = result {
+                assert_eq!(ALIVE.load(Relaxed), ITEMS.cast_signed());
+                drop(results);
+            }
+            assert_eq!(ALIVE.load(Relaxed), 0, "bad item {bad}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Loops inside loops, loops from many threads, pools that are dropped, leaked, moved and forked.
+
+mod busy;
+
+use std::{
+    mem,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
+
+use rangesteal::Pool;
+
+fn pool(threads: usize) -> Pool {
+    Pool::builder().num_threads(threads).build().expect("a small pool")
+}
+
+fn work() {
+    busy::work(5_000);
+}
+
+fn count(pool: &Pool, items: &[usize]) -> usize {
+    pool.fold_reduce(
+        items,
+        || 0,
+        |sum, item| {
+            work();
+            sum + item
+        },
+        |a, b| a + b,
+    )
+}
+
+const ITEMS: [usize; 100] = [1; 100];
+
+#[test]
+fn nested_loops() {
+    let pool = pool(3);
+    for _ in 0..5 {
+        let total = pool.map_reduce(&[(); 20], |()| count(&pool, &ITEMS), |a, b| a + b);
+        assert_eq!(total, Some(2000));
+    }
+}
+
+#[test]
+fn two_pools_inside_each_other() {
+    let (a, b) = (pool(2), pool(2));
+    for _ in 0..5 {
+        let inner = || b.map_reduce(&[(); 4], |()| count(&a, &ITEMS), |x, y| x + y).unwrap_or(0);
+        assert_eq!(a.map_reduce(&[(); 4], |()| inner(), |x, y| x + y), Some(1600));
+    }
+}
+
+#[test]
+fn a_closure_that_joins_a_thread_that_uses_the_pool() {
+    let pool = pool(2);
+    let total = pool.map_reduce(
+        &[(); 10],
+        |()| thread::scope(|scope| scope.spawn(|| count(&pool, &ITEMS)).join().unwrap()),
+        |a, b| a + b,
+    );
+    assert_eq!(total, Some(1000));
+}
+
+#[test]
+fn loops_from_eight_threads_at_once() {
+    let pool = pool(2);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..100 {
+                    assert_eq!(count(&pool, &ITEMS), 100);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_leaked_pool_keeps_nothing_borrowed() {
+    let pool = pool(2);
+    let items = vec![1; 300];
+    assert_eq!(count(&pool, &items), 300);
+    mem::forget(pool);
+    drop(items);
+}
+
+#[test]
+fn a_pool_moves_and_is_dropped_elsewhere() {
+    let pool = pool(2);
+    assert_eq!(count(&pool, &ITEMS), 100);
+    thread::spawn(move || assert_eq!(count(&pool, &ITEMS), 100)).join().unwrap();
+}
+
+#[test]
+fn closures_borrow_locals() {
+    let pool = pool(3);
+    for round in 0..200 {
+        let factor = round;
+        let seen = AtomicUsize::new(0);
+        let local = vec![round; 50];
+        pool.for_each(&local, |item| {
+            work();
+            seen.fetch_add(item * factor, Relaxed);
+        });
+        assert_eq!(seen.into_inner(), 50 * round * round);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod threads {
+    use super::*;
+
+    fn threads_named(prefix: &str) -> usize {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        tasks
+            .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok())
+            .filter(|name| name.starts_with(prefix))
+            .count()
+    }
+
+    #[test]
+    fn drop_joins() {
+        let pool =
+            Pool::builder().num_threads(4).thread_name(|worker| format!("joined-{worker}")).build().unwrap();
+        assert_eq!(threads_named("joined-"), 3);
+        count(&pool, &ITEMS);
+        drop(pool);
+        assert_eq!(threads_named("joined-"), 0);
+    }
+
+    #[test]
+    fn an_idle_pool_uses_no_cpu() {
+        let name = "idler-1";
+        let pool = Pool::builder().num_threads(2).thread_name(|w| format!("idler-{w}")).build().unwrap();
+        count(&pool, &ITEMS);
+        let name_of = |task: &std::path::Path| std::fs::read_to_string(task.join("comm")).unwrap_or_default();
+        let mut tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+        let idler = tasks.find(|task| name_of(task).trim() == name).unwrap();
+        // Documentation/scheduler/sched-stats.rst: nanoseconds on a CPU, nanoseconds waiting for one, time slices.
+        let on_cpu = || std::fs::read_to_string(idler.join("schedstat")).unwrap();
+        thread::sleep(Duration::from_millis(50)); // it may have been woken late for the last loop
+        let before = on_cpu();
+        thread::sleep(Duration::from_millis(300));
+        assert_eq!(on_cpu(), before);
+    }
+
+    #[test]
+    #[expect(unsafe_code, reason = "fork is what is tested")]
+    fn a_forked_child_runs_its_loops_alone() {
+        use nix::{
+            sys::wait::{WaitStatus, waitpid},
+            unistd::{ForkResult, fork},
+        };
+
+        let pool = pool(3);
+        count(&pool, &ITEMS);
+        // At most of these moments another thread runs a loop, and may hold any of the pool's locks.
+        let stop = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while stop.load(Relaxed) == 0 {
+                    count(&pool, &ITEMS);
+                }
+            });
+            for _ in 0..20 {
+                // SAFETY: the child only counts on its stack, without allocating, and exits at once.
+                match unsafe { fork() }.unwrap() {
+                    ForkResult::Child => {
+                        let sum = count(&pool, &ITEMS);
+                        // SAFETY: ends the child without running what belongs to the parent.
+                        unsafe { nix::libc::_exit(i32::from(sum != 100)) }
+                    }
+                    ForkResult::Parent { child } => {
+                        assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));
+                    }
+                }
+            }
+            stop.store(1, Relaxed);
+        });
+        assert_eq!(count(&pool, &ITEMS), 100, "the parent's pool");
+    }
+
+    #[test]
+    #[expect(unsafe_code, reason = "fork is what is tested")]
+    fn a_forked_child_drops_the_pool() {
+        use nix::{
+            sys::wait::{WaitStatus, waitpid},
+            unistd::{ForkResult, fork},
+        };
+
+        let pool = pool(3);
+        count(&pool, &ITEMS);
+        // SAFETY: the child drops a pool, which in a child frees nothing, and exits.
+        match unsafe { fork() }.unwrap() {
+            ForkResult::Child => {
+                drop(pool);
+                // SAFETY: ends the child without running what belongs to the parent.
+                unsafe { nix::libc::_exit(0) }
+            }
+            ForkResult::Parent { child } => {
+                assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));
+                assert_eq!(count(&pool, &ITEMS), 100);
+            }
+        }
+    }
+}

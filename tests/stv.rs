@@ -1,0 +1,331 @@
+//! The election counter of `examples/stv` as its users meet it: command line, exit codes, standard output and standard error.
+
+#![cfg(not(miri))] // Miri starts no other programs
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::OnceLock,
+};
+
+/// The program, built first: cargo makes an example that has tests of its own only into a test executable.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let this = env::current_exe().expect("the path of this test");
+        let profile = this.ancestors().nth(2).expect("target/<profile>/deps/<test>");
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo
+            .args(["build", "--quiet", "--example", "stv", "--target-dir"])
+            .arg(profile.parent().expect("the target folder"));
+        let name = profile.file_name().and_then(OsStr::to_str).expect("the profile's name");
+        cargo.args(["--profile", if name == "debug" { "dev" } else { name }]);
+        let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
+        assert!(built.success(), "the example does not build");
+        profile.join("examples").join(format!("stv{}", env::consts::EXE_SUFFIX))
+    })
+}
+
+/// Runs the program with this standard input.
+fn stv(arguments: &[&str], input: &str) -> Output {
+    let mut command = Command::new(program());
+    command.args(arguments).env_remove("RUST_LOG").env_remove("RANGESTEAL_NUM_THREADS");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // A program that stops at its command line reads nothing: then this write fails, and that is no matter.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    child.wait_with_output().expect("the program ends")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).expect("the program writes UTF-8")
+}
+
+/// The transcript of a count that must succeed.
+fn transcript(arguments: &[&str], input: &str) -> String {
+    let output = stv(arguments, input);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout).to_owned()
+}
+
+/// The one line of an error that leaves no transcript.
+fn error(arguments: &[&str], input: &str) -> String {
+    let output = stv(arguments, input);
+    let complaint = text(&output.stderr).to_owned();
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {complaint}");
+    assert_eq!(text(&output.stdout), "", "an error leaves no transcript");
+    assert!(
+        complaint.starts_with("stv: ") && complaint.lines().count() == 1 && !complaint.contains("panicked"),
+        "{complaint}"
+    );
+    complaint
+}
+
+fn winners(transcript: &str) -> Vec<&str> {
+    let elections = transcript.lines().filter(|line| line.starts_with("Action: Elect"));
+    elections.filter_map(|line| line.rsplit(": ").next()).collect()
+}
+
+/// A file that is removed at the end of the test.
+struct BallotFile(PathBuf);
+
+impl BallotFile {
+    fn new(name: &str, contents: &[u8]) -> Self {
+        let path = env::temp_dir().join(format!("rangesteal-stv-{}-{name}", std::process::id()));
+        fs::write(&path, contents).expect("a file in the folder for temporary files");
+        Self(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("a path in UTF-8")
+    }
+}
+
+impl Drop for BallotFile {
+    fn drop(&mut self) {
+        // Left behind at worst, in a folder for such things.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+const BALLOTS: &str = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Mayor\"\n";
+
+#[test]
+fn counts_a_file_or_standard_input() {
+    let file = BallotFile::new("plain.blt", BALLOTS.as_bytes());
+    let from_file = transcript(&["--input", file.path(), "meek"], "");
+    assert_eq!(winners(&from_file), ["Bert"]);
+    assert!(from_file.starts_with("\nElection: Mayor\n\n\tImplementation: rangesteal\n"), "{from_file}");
+    assert_eq!(transcript(&["meek"], BALLOTS), from_file);
+    assert_eq!(transcript(&["--arithmetic", "fixed9", "meek"], BALLOTS), from_file);
+}
+
+#[test]
+fn package_name_replaces_the_line() {
+    let named = transcript(&["--package-name", "Counter: 7", "meek"], BALLOTS);
+    assert_eq!(
+        named.replace("\tCounter: 7\n", "\tImplementation: rangesteal\n"),
+        transcript(&["meek"], BALLOTS)
+    );
+    assert_eq!(named.lines().nth(3), Some("\tCounter: 7"));
+}
+
+#[test]
+fn omega_exponent_is_in_the_header() {
+    let transcript = transcript(&["meek", "--omega-exponent", "3"], BALLOTS);
+    assert!(
+        transcript.contains("\tRule: Meek Parametric (omega = 1/10^3)\n")
+            && transcript.contains("\tOmega: 0.001000000\n")
+    );
+}
+
+#[test]
+fn the_effort_goes_to_standard_error() {
+    for (parallel, start) in [
+        ("no", "stv: 1 thread (no), "),
+        ("rayon", "stv: 2 threads (rayon), "),
+        ("pool", "stv: 2 threads (pool), "),
+    ] {
+        let output = stv(&["meek", "--parallel", parallel, "--num-threads", "2"], BALLOTS);
+        let effort = text(&output.stderr);
+        assert!(
+            effort.starts_with(start) && effort.ends_with(" s\n") && effort.lines().count() == 1,
+            "{effort}"
+        );
+        assert!(effort.contains(" distributions, "), "{effort}");
+        assert_eq!(effort.contains("theft"), parallel == "pool", "{effort}");
+    }
+}
+
+#[test]
+fn without_stealing_the_pool_counts_the_same() {
+    let arguments = ["meek", "--num-threads", "2", "--disable-work-stealing"];
+    assert_eq!(transcript(&arguments, BALLOTS), transcript(&["meek"], BALLOTS));
+}
+
+#[test]
+fn synthetic_elections_are_counted_alike_by_all() {
+    for kind in ["uniform", "geometric", "sorted"] {
+        let generate = [
+            "generate",
+            "--kind",
+            kind,
+            "--ballots",
+            "300",
+            "--candidates",
+            "24",
+            "--seats",
+            "12",
+            "--seed",
+            "5",
+        ];
+        let ballots = transcript(&generate, "");
+        assert_eq!(ballots, transcript(&generate, ""), "the same seed, the same bytes");
+        assert_ne!(ballots, transcript(&[&generate[..9], &["--seed", "6"]].concat(), ""));
+        let serial = transcript(&["meek", "--parallel", "no"], &ballots);
+        assert_eq!(winners(&serial).len(), 12, "{serial}");
+        for parallel in ["rayon", "pool"] {
+            for threads in ["1", "2", "3", "8"] {
+                for arithmetic in ["fixed9", "bigfixed9"] {
+                    let arguments = [
+                        "--arithmetic",
+                        arithmetic,
+                        "meek",
+                        "--parallel",
+                        parallel,
+                        "--num-threads",
+                        threads,
+                    ];
+                    assert_eq!(transcript(&arguments, &ballots), serial, "{kind} {arguments:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_sample_is_what_its_last_line_says() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/stv/sample.blt");
+    let sample = fs::read_to_string(sample).expect("the sample");
+    let command = sample
+        .lines()
+        .last()
+        .and_then(|line| line.strip_prefix("# stv "))
+        .expect("a comment with the command");
+    assert_eq!(transcript(&command.split(' ').collect::<Vec<_>>(), ""), sample);
+}
+
+#[test]
+fn input_errors_name_file_and_line() {
+    let cases: [(&str, &[u8], usize, &str); 12] = [
+        ("empty", b"", 1, "the file ends here"),
+        ("words", b"two one\n", 1, "`two` is not the number of candidates"),
+        ("utf8", b"1 1\n1 1 0\n0\n\"A\xff\"\n\"T\"\n", 4, "not UTF-8"),
+        ("twice", b"2 1\n1 1 2 1 0\n0\n\"A\"\n\"B\"\n\"T\"\n", 2, "stands twice"),
+        ("range", b"2 1\n1 3 0\n0\n\"A\"\n\"B\"\n\"T\"\n", 2, "numbers go from 1 to 2"),
+        ("zero", b"2 1\n1 1 0\n0 2 0\n0\n\"A\"\n\"B\"\n\"T\"\n", 3, "weight of at least 1"),
+        ("negative", b"2 1\n[nick a b]\n-1 a 0\n0\n\"A\"\n\"B\"\n\"T\"\n", 3, "weight must be at least 1"),
+        ("unended", b"2 1\n1 1 0\n1 2 0\n", 3, "single 0"),
+        ("nameless", b"2 1\n1 1 0\n0\n\"A\"\n", 4, "before the name of candidate 2"),
+        ("tie", b"2 1\n[tie 1]\n1 1 0\n0\n\"A\"\n\"B\"\n\"T\"\n", 2, "names 1 of 2"),
+        ("seats", b"2 2\n-1\n1 1 0\n0\n\"A\"\n\"B\"\n\"T\"\n", 1, "2 seats cannot be filled by 1"),
+        ("ballotless", b"2 1\n0\n\"A\"\n\"B\"\n\"T\"\n", 2, "nothing to count"),
+    ];
+    for (name, contents, line, message) in cases {
+        let file = BallotFile::new(name, contents);
+        let complaint = error(&["--input", file.path(), "meek"], "");
+        assert!(
+            complaint.starts_with(&format!("stv: {}:{line}: ", file.path())) && complaint.contains(message),
+            "{complaint}"
+        );
+    }
+    assert!(error(&["meek"], "2 1\n").starts_with("stv: standard input:1: "));
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    let complaint = error(&["--input", "/no/such/file.blt", "meek"], "");
+    assert!(complaint.contains("cannot read /no/such/file.blt: "), "{complaint}");
+}
+
+#[test]
+fn an_overflow_names_the_option_that_helps() {
+    let ballots = BALLOTS.replace("4 1", "18446744073709551616 1");
+    for parallel in ["no", "rayon", "pool"] {
+        let complaint = error(&["--arithmetic", "fixed9", "meek", "--parallel", parallel], &ballots);
+        assert!(complaint.contains("--arithmetic bigfixed9"), "{complaint}");
+        assert!(
+            transcript(&["meek", "--parallel", parallel], &ballots)
+                .contains("\tBallots: 18446744073709551621\n")
+        );
+    }
+}
+
+#[test]
+fn a_count_that_cannot_go_on_says_why() {
+    let ballots = "3 2\n2 1=3 2 0\n2 1=2 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
+    for parallel in ["no", "rayon", "pool"] {
+        let output = stv(&["meek", "--parallel", parallel], ballots);
+        let complaint = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            complaint.starts_with("stv: round 2: ") && complaint.contains("--force-positive-surplus"),
+            "{complaint}"
+        );
+        assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        assert_eq!(
+            winners(&transcript(&["meek", "--parallel", parallel, "--force-positive-surplus"], ballots))
+                .len(),
+            2
+        );
+    }
+}
+
+#[test]
+fn warnings_do_not_stop_the_count() {
+    let ballots = BALLOTS.replace("3 1\n", "3 1\n[droop omega=3]\n[colour red]\n");
+    let output = stv(&["meek"], &ballots);
+    assert_eq!(text(&output.stdout), transcript(&["meek"], BALLOTS));
+    let lines: Vec<_> = text(&output.stderr).lines().collect();
+    assert!(
+        lines[0].starts_with("stv: warn: standard input:2: ") && lines[0].contains("[droop …]"),
+        "{lines:?}"
+    );
+    assert!(
+        lines[1].starts_with("stv: warn: standard input:3: ") && lines[1].contains("[colour …]"),
+        "{lines:?}"
+    );
+    assert_eq!(lines.len(), 3, "and the effort: {lines:?}");
+    let mut quiet = Command::new(program());
+    let file = BallotFile::new("warnings.blt", ballots.as_bytes());
+    let output = quiet
+        .args(["--input", file.path(), "meek"])
+        .env("RUST_LOG", "error")
+        .output()
+        .expect("the program runs");
+    assert_eq!(text(&output.stderr).lines().count(), 1, "RUST_LOG silences warnings");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let mut command = Command::new(program());
+    command.args(["generate", "--kind", "uniform", "--ballots", "100000"]);
+    let mut child =
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), ""));
+}
+
+#[test]
+fn a_wrong_command_line_is_exit_code_2() {
+    let wrong: [&[&str]; 9] = [
+        &[],
+        &["count"],
+        &["--arithmetic", "roman", "meek"],
+        &["meek", "--parallel", "perhaps"],
+        &["meek", "--num-threads", "0"],
+        &["meek", "--omega-exponent", "19"],
+        &["meek", "--no-such-option"],
+        &["generate"],
+        &["generate", "--kind", "uniform", "--ballots", "0"],
+    ];
+    for arguments in wrong {
+        let output = stv(arguments, "");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stderr));
+        assert!(
+            output.stdout.is_empty() && text(&output.stderr).contains("--help"),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+    assert!(transcript(&["--help"], "").contains("meek"));
+}
