@@ -3,18 +3,27 @@
 //! The mutex carries every happens-before edge between the caller and the workers: publish → enter, leave → end of the wait.
 //! A worker that wakes up late finds the job retracted and goes back to sleep; the caller waits for those alone that entered.
 
-use crate::sync::{AtomicUsize, BRIEFLY, Condvar, Mutex, Ordering, lock, spin, wait};
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{AtomicU64, AtomicUsize, BRIEFLY, Condvar, Mutex, Ordering, lock, spin, wait};
 
 /// Where the caller and the workers of one pool meet. `J` is what is published.
 #[derive(Debug)]
 pub(crate) struct Barrier<J> {
-    state: Mutex<State<J>>,
+    state: CachePadded<Mutex<State<J>>>,
+    /// How long a worker polls for the next job before it sleeps, and the caller for the last worker.
+    patience: Duration,
+    /// The epoch of the last job, or `STOP`: what patient workers poll. A hint, and Relaxed: what it announces is then looked up
+    /// under the lock.
+    news: CachePadded<AtomicU64>,
     /// One a worker, so that a round for three workers wakes three.
     wake: Box<[Condvar]>,
     /// Where the caller waits for the last worker to leave.
     done: Condvar,
     /// Workers that entered and have not left. Written under the lock; read without it only to pass the time.
-    active: AtomicUsize,
+    active: CachePadded<AtomicUsize>,
     /// 1 for a worker that sleeps on its `wake`. Written under the lock. `publish` reads it behind the lock: who fell asleep
     /// before the job was there is seen by way of the lock, and who comes later finds the job. Hence Relaxed.
     asleep: Box<[AtomicUsize]>,
@@ -32,14 +41,29 @@ struct State<J> {
 }
 
 impl<J: Copy> Barrier<J> {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// What `news` says of a pool that stops.
+    const STOP: u64 = u64::MAX;
+
+    pub(crate) fn new(workers: usize, patience: Duration) -> Self {
         Self {
-            state: Mutex::new(State { epoch: 0, job: None, caller_waits: false, stop: false }),
+            state: CachePadded::new(Mutex::new(State {
+                epoch: 0,
+                job: None,
+                caller_waits: false,
+                stop: false,
+            })),
+            patience,
+            news: CachePadded::new(AtomicU64::new(0)),
             wake: (0..workers).map(|_| Condvar::new()).collect(),
             done: Condvar::new(),
-            active: AtomicUsize::new(0),
+            active: CachePadded::new(AtomicUsize::new(0)),
             asleep: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
         }
+    }
+
+    /// Whether the first worker would find a job without being woken.
+    pub(crate) fn is_first_awake(&self) -> bool {
+        self.asleep.first().is_some_and(|asleep| asleep.load(Ordering::Relaxed) == 0) // a hint
     }
 
     /// Offers `job` to the workers `0..workers`. One caller at a time.
@@ -47,7 +71,9 @@ impl<J: Copy> Barrier<J> {
         let mut state = lock(&self.state);
         state.epoch += 1;
         state.job = Some((job, workers));
+        let epoch = state.epoch;
         drop(state); // or who is woken waits for it
+        self.news.store(epoch, Ordering::Relaxed);
         for (wake, asleep) in self.wake.iter().zip(&self.asleep).take(workers) {
             if asleep.load(Ordering::Relaxed) != 0 {
                 wake.notify_one();
@@ -60,22 +86,26 @@ impl<J: Copy> Barrier<J> {
     ///
     /// `seen` is the epoch of the worker's last job; 0 at first.
     pub(crate) fn enter(&self, me: usize, seen: &mut u64) -> Option<(J, Entered<'_, J>)> {
-        let mut state = lock(&self.state);
         loop {
+            if !self.patience.is_zero() {
+                spin(self.patience, || self.news.load(Ordering::Relaxed) != *seen);
+            }
+            let mut state = lock(&self.state);
+            while !state.stop && state.epoch == *seen {
+                self.asleep[me].store(1, Ordering::Relaxed);
+                state = wait(&self.wake[me], state);
+                self.asleep[me].store(0, Ordering::Relaxed);
+            }
             if state.stop {
                 return None;
             }
-            match state.job {
-                Some((job, workers)) if me < workers && state.epoch != *seen => {
-                    *seen = state.epoch;
-                    self.count(1);
-                    return Some((job, Entered { barrier: self }));
-                }
-                _ => {
-                    self.asleep[me].store(1, Ordering::Relaxed);
-                    state = wait(&self.wake[me], state);
-                    self.asleep[me].store(0, Ordering::Relaxed);
-                }
+            // A job that is no longer there, or for others, is not offered again.
+            *seen = state.epoch;
+            if let Some((job, workers)) = state.job
+                && me < workers
+            {
+                self.count(1);
+                return Some((job, Entered { barrier: self }));
             }
         }
     }
@@ -83,6 +113,7 @@ impl<J: Copy> Barrier<J> {
     /// Sends all workers home.
     pub(crate) fn stop(&self) {
         lock(&self.state).stop = true;
+        self.news.store(Self::STOP, Ordering::Relaxed);
         self.wake.iter().for_each(Condvar::notify_one);
     }
 
@@ -110,7 +141,7 @@ impl<J> Drop for Published<'_, J> {
             return;
         }
         drop(state);
-        spin(BRIEFLY, || inside() == 0);
+        spin(BRIEFLY.max(barrier.patience), || inside() == 0);
         // The lock, whether or not the spinning saw the end: it is the leave → return edge.
         state = lock(&barrier.state);
         while inside() != 0 {

@@ -2,19 +2,19 @@
 //!
 //! What is claimed cannot be stolen, so an item that turns out heavy traps the rest of its block; but a block of constant size
 //! is unrolled and vectorised by the compiler, and a claim costs about a nanosecond. So every run starts with single items,
-//! looks at the clock now and then (a reading costs some 20 ns, a stretch between two readings lasts some 2 µs), and takes
+//! looks at the clock now and then (a reading costs some 20 ns, a stretch between two readings lasts some 10 µs), and takes
 //! blocks only where items are measured to be cheap. It goes back to single items when they get dearer, when a thief or a
 //! cut has interfered (somebody is idle: time to look closely), and for the last items of a range.
 //!
-//! Worst case: 7 items are trapped behind a heavy one where the items before it took less than 25 ns each, 63 where they
-//! took less than 0.25 ns each, none elsewhere.
+//! Worst case: 7 items are trapped behind a heavy one where the items before it took less than 128 ns each, 63 where they
+//! took less than 0.128 ns each, none elsewhere.
 
-#![allow(clippy::cast_precision_loss)] // estimates
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::time::{Duration, Instant};
 
 /// Items cheaper than this are claimed by 8: below it a claim an item would cost more than a few per cent.
-const CHEAP_NS: f32 = 25.0;
+const CHEAP_NS: f32 = 128.0;
 /// Items cheaper than this are claimed by 64.
 const TRIVIAL_NS: f32 = 0.25;
 /// Items dearer than this are claimed with full fences, which make thefts cheap.
@@ -22,7 +22,7 @@ const DEAR_NS: f32 = 400.0;
 /// The last items of a range are claimed singly and with full fences, so that they can be stolen singly and cheaply.
 const TAIL: usize = 64;
 /// How long a stretch should last at least.
-const STRETCH: Duration = Duration::from_micros(2);
+const STRETCH: Duration = Duration::from_micros(10);
 /// Claims of the first stretch.
 const FIRST: usize = 8;
 
@@ -51,8 +51,14 @@ pub(crate) struct Grain {
 }
 
 impl Grain {
-    pub(crate) fn new(now: Instant) -> Self {
-        Self { size: 1, claims: FIRST, dear: true, items: 0, left: 0, clock: now }
+    /// `pace`: nanoseconds that an item has taken on the average of the last round, if that is known.
+    pub(crate) fn new(now: Instant, pace: Option<f32>) -> Self {
+        let mut grain = Self { size: 1, claims: FIRST, dear: true, items: 0, left: 0, clock: now };
+        if let Some(each) = pace {
+            grain.suit(each);
+            grain.claims = ((STRETCH.as_nanos() as f32 / each) as usize / grain.size).max(1);
+        }
+        grain
     }
 
     /// The next stretch for a range that holds `left` items, at least one.
@@ -78,19 +84,24 @@ impl Grain {
             return;
         }
         let each = took.as_secs_f32() * 1e9 / self.items as f32;
+        self.suit(each);
+        self.claims = if took < STRETCH {
+            self.claims * 2
+        } else if took > 2 * STRETCH {
+            (self.claims / 4).max(1)
+        } else {
+            self.claims
+        };
+    }
+
+    /// Suits items of `each` nanoseconds.
+    fn suit(&mut self, each: f32) {
         self.size = match each {
             ..TRIVIAL_NS => 64,
             ..CHEAP_NS => 8,
             _ => 1,
         };
         self.dear = each > DEAR_NS;
-        self.claims = if took < STRETCH {
-            self.claims * 2
-        } else if took > 4 * STRETCH {
-            (self.claims / 4).max(1)
-        } else {
-            self.claims
-        };
     }
 }
 
@@ -101,7 +112,7 @@ mod tests {
     /// A range of `left` items that take `nanos` each, after `stretches` stretches: the next one.
     fn after(stretches: usize, mut left: usize, nanos: f64) -> Stretch {
         let mut now = Instant::now();
-        let mut grain = Grain::new(now);
+        let mut grain = Grain::new(now, None);
         for _ in 0..stretches {
             let Stretch { size, claims, .. } = grain.stretch(left);
             left -= size * claims;
@@ -115,7 +126,7 @@ mod tests {
     fn cheap_items_are_claimed_in_blocks() {
         const MANY: usize = 1 << 30;
         for (nanos, size, full_fences) in
-            [(0.2, 64, false), (1.0, 8, false), (20.0, 8, false), (30.0, 1, false), (500.0, 1, true)]
+            [(0.2, 64, false), (1.0, 8, false), (100.0, 8, false), (150.0, 1, false), (500.0, 1, true)]
         {
             let first = after(0, MANY, nanos);
             assert_eq!((first.size, first.claims, first.full_fences), (1, FIRST, true));
@@ -129,7 +140,7 @@ mod tests {
         for nanos in [0.2, 2.0, 50.0, 300.0] {
             let Stretch { size, claims, .. } = after(30, 1 << 40, nanos);
             let lasts = (size * claims) as f64 * nanos;
-            assert!((1_000.0..10_000.0).contains(&lasts), "{nanos} ns an item, {lasts} ns a stretch");
+            assert!((5_000.0..25_000.0).contains(&lasts), "{nanos} ns an item, {lasts} ns a stretch");
         }
         assert_eq!(after(30, 1 << 40, 1e6).claims, 1);
     }
@@ -137,7 +148,7 @@ mod tests {
     #[test]
     fn blocks_end_before_the_tail() {
         for left in 1..5_000 {
-            let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now()) };
+            let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None) };
             let Stretch { size, claims, full_fences } = grain.stretch(left);
             assert!(claims > 0 && size * claims <= left);
             if left <= TAIL {
@@ -151,7 +162,7 @@ mod tests {
     #[test]
     fn interference_makes_careful() {
         let now = Instant::now();
-        let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now) };
+        let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now, None) };
         let Stretch { size, claims, .. } = grain.stretch(1 << 30);
         grain.look((1 << 29) - size * claims, now);
         let next = grain.stretch(1 << 29);

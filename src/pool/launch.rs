@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Work that pays for waking a thread: about its start delay.
-const WORTH_SHARING_NS: f32 = 30_000.0;
-/// Work too short for two readings of the clock.
-const TOO_SHORT_TO_TIME_NS: f32 = 2_000.0;
+/// Work too short for a reading of the clock before and after: below, the readings would show.
+const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
+/// How much more work than a worker's help costs there must be.
+const CLEARLY: f32 = 1.5;
 /// One in so many loops that are too short to time is timed all the same, in case it has changed.
 const TIMED_ONE_IN: u64 = 16;
+/// One in so many loops that help seems too dear for is shared all the same, in case help has become cheaper.
+const SHARED_ONE_IN: u64 = 64;
 /// 2^64 divided by the golden ratio: multiples of it are spread evenly (Knuth, The Art of Computer Programming 3, section 6.4).
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// How long the caller tries a loop that nobody knows before it shares the rest.
@@ -32,19 +34,50 @@ pub(crate) enum Launch {
         /// Items until the first look at the clock.
         stretch: usize,
     },
-    /// On all workers at once.
-    Shared,
+    /// On the calling thread and so many others at once.
+    Shared { helpers: usize },
 }
 
-/// What the pool's loops cost, in nanoseconds an item. A direct-mapped table of single words.
+/// A number in nanoseconds that samples vary around: their running median, roughly. One step a sample, so that no outlier moves
+/// it far.
 ///
-/// Each word holds a tag (upper half) and the bits of an `f32` (lower half). Relaxed throughout: a word is complete in itself,
-/// nothing is published through it, and a lost update loses a hint.
+/// Relaxed: a lost update loses a hint.
+#[derive(Debug)]
+pub(crate) struct Estimate(AtomicU64);
+
+impl Estimate {
+    pub(crate) fn new(nanos: f32) -> Self {
+        Self(AtomicU64::new(u64::from(nanos.to_bits())))
+    }
+
+    pub(crate) fn get(&self) -> f32 {
+        f32::from_bits(self.0.load(Ordering::Relaxed) as u32)
+    }
+
+    pub(crate) fn see(&self, nanos: f32) {
+        let now = self.get();
+        let now = if nanos > now { now * (17.0 / 16.0) } else { now * (16.0 / 17.0) };
+        self.0.store(u64::from(now.clamp(100.0, 1e6).to_bits()), Ordering::Relaxed);
+    }
+}
+
+/// What the pool's loops cost, in nanoseconds an item, and what help costs.
+///
+/// Each word of the direct-mapped table holds a tag (upper half) and the bits of an `f32` (lower half). Relaxed throughout: a
+/// word is complete in itself, nothing is published through it, and a lost update loses a hint.
 #[derive(Debug)]
 pub(crate) struct Costs {
     table: Box<[AtomicU64]>,
-    /// Counts the loops too short to time.
-    untimed: AtomicU64,
+    /// Counts the draws.
+    draws: AtomicU64,
+    /// Work that pays for the help of a worker that sleeps, and of one that is awake.
+    asleep: Estimate,
+    awake: Estimate,
+}
+
+/// For estimates.
+pub(crate) fn nanos(time: Duration) -> f32 {
+    time.as_secs_f32() * 1e9
 }
 
 /// Scatters the bits of `key`: Fibonacci hashing twice, the upper half folded in between.
@@ -54,20 +87,26 @@ fn mix(key: u64) -> u64 {
 }
 
 /// The name of a loop: the address of its monomorphised code.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Site {
-    slot: usize,
-    tag: u64,
-}
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Site(u64);
 
 impl Site {
     pub(crate) fn new(code: *const ()) -> Self {
+        Self(code.addr() as u64)
+    }
+
+    /// Something well mixed of the site and `key`.
+    pub(crate) fn mixed_with(self, key: usize) -> usize {
+        mix(self.0 ^ (key as u64).wrapping_mul(GOLDEN)) as usize
+    }
+
+    fn slot(self) -> usize {
         // Fibonacci hashing: the upper bits are the well mixed ones.
-        let hash = (code.addr() as u64).wrapping_mul(GOLDEN);
-        Self {
-            slot: (hash >> (64 - Costs::BITS)) as usize,
-            tag: (hash >> 16) & 0xFFFF_FFFF | 1, // an empty word has tag 0
-        }
+        (self.0.wrapping_mul(GOLDEN) >> (64 - Costs::BITS)) as usize
+    }
+
+    fn tag(self) -> u64 {
+        self.0.wrapping_mul(GOLDEN) >> 16 & 0xFFFF_FFFF | 1 // an empty word has tag 0
     }
 }
 
@@ -75,47 +114,78 @@ impl Costs {
     const BITS: u32 = 6;
 
     pub(crate) fn new() -> Self {
-        Self { table: (0..1 << Self::BITS).map(|_| AtomicU64::new(0)).collect(), untimed: AtomicU64::new(0) }
+        Self {
+            table: (0..1 << Self::BITS).map(|_| AtomicU64::new(0)).collect(),
+            draws: AtomicU64::new(0),
+            asleep: Estimate::new(20_000.0),
+            awake: Estimate::new(500.0),
+        }
     }
 
-    /// How the loop `site` over `len` items should start.
-    pub(crate) fn launch(&self, site: Site, len: usize) -> Launch {
+    /// What the help of a worker costs.
+    fn help(&self, awake: bool) -> &Estimate {
+        if awake { &self.awake } else { &self.asleep }
+    }
+
+    /// How the loop `site` over `len` items should start, where up to `helpers` workers can help. They may be `awake`.
+    pub(crate) fn launch(&self, site: Site, len: usize, helpers: usize, awake: bool) -> Launch {
         let Some(cost) = self.recall(site) else {
             return Launch::Alone { limit: TRIAL, stretch: 1 };
         };
         let expected = cost * len as f32;
-        if expected >= WORTH_SHARING_NS {
-            return Launch::Shared;
+        let help = self.help(awake).get();
+        let worth_sharing = CLEARLY * help;
+        if expected >= worth_sharing {
+            return Launch::Shared { helpers: ((expected / worth_sharing) as usize).min(helpers) };
         }
-        if expected < TOO_SHORT_TO_TIME_NS {
-            let count = self.untimed.load(Ordering::Relaxed).wrapping_add(1);
-            self.untimed.store(count, Ordering::Relaxed);
-            // Drawn, not counted out: where short loops alternate, a fixed beat would always meet the same one.
-            if !mix(count).is_multiple_of(TIMED_ONE_IN) {
-                return Launch::Plain;
-            }
+        if expected >= help / 4.0 && self.draws_one_in(SHARED_ONE_IN) {
+            return Launch::Shared { helpers: 1 };
+        }
+        if expected < TOO_SHORT_TO_TIME_NS && !self.draws_one_in(TIMED_ONE_IN) {
+            return Launch::Plain;
         }
         Launch::Alone {
-            limit: Duration::from_nanos(WORTH_SHARING_NS as u64),
+            limit: Duration::from_nanos(f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS) as u64),
             stretch: ((TOO_SHORT_TO_TIME_NS / cost) as usize).max(1),
         }
     }
 
-    /// Nanoseconds an item, if the loop is known.
-    fn recall(&self, site: Site) -> Option<f32> {
-        let word = self.table[site.slot].load(Ordering::Relaxed);
-        (word >> 32 == site.tag).then(|| f32::from_bits(word as u32))
+    /// True one time in `odds`.
+    fn draws_one_in(&self, odds: u64) -> bool {
+        let count = self.draws.load(Ordering::Relaxed).wrapping_add(1);
+        self.draws.store(count, Ordering::Relaxed);
+        // Drawn, not counted out: where short loops alternate, a fixed beat would always meet the same one.
+        mix(count).is_multiple_of(odds)
     }
 
-    /// Remembers that `items` items took `work` of one thread. A jump is believed by and by, since the loop may have been
+    /// Nanoseconds an item, if the loop is known.
+    pub(crate) fn recall(&self, site: Site) -> Option<f32> {
+        let word = self.table[site.slot()].load(Ordering::Relaxed);
+        (word >> 32 == site.tag()).then(|| f32::from_bits(word as u32))
+    }
+
+    /// Remembers that `items` items took `work` nanoseconds of one thread. A jump is believed by and by, since the loop may have been
     /// interrupted; but from the next call on the loop is timed.
-    pub(crate) fn learn(&self, site: Site, items: usize, work: Duration) {
-        let mut cost = work.as_secs_f32() * 1e9 / items as f32;
+    pub(crate) fn learn(&self, site: Site, items: usize, work: f32) {
+        let mut cost = work / items as f32;
         if let Some(before) = self.recall(site) {
             cost = cost.min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items as f32));
         }
-        let word = site.tag << 32 | u64::from(cost.to_bits());
-        self.table[site.slot].store(word, Ordering::Relaxed);
+        let word = site.tag() << 32 | u64::from(cost.to_bits());
+        self.table[site.slot()].store(word, Ordering::Relaxed);
+    }
+
+    /// Remembers what help has cost in a round of `round` nanoseconds: `delay` until the first helper had begun (none, if there was
+    /// nothing left to do), and `wake` of the caller's time.
+    pub(crate) fn learn_help(&self, awake: bool, round: f32, delay: Option<f32>, wake: f32) {
+        let help = self.help(awake);
+        // Two workers that begin at `wake` and at `delay` and end at the same time take half of `work + wake + delay`. If the
+        // round was over first, it is known only that the delay is longer.
+        match delay {
+            Some(delay) => help.see(delay + wake),
+            None if round + wake > help.get() => help.see(round + wake),
+            None => {}
+        }
     }
 }
 
@@ -127,49 +197,74 @@ mod tests {
         Site::new(site as *const ())
     }
 
+    /// Where help costs 20 µs.
+    fn launch(costs: &Costs, len: usize) -> Launch {
+        costs.launch(site(), len, 7, false)
+    }
+
+    fn is_shared(launch: Launch) -> bool {
+        matches!(launch, Launch::Shared { .. })
+    }
+
     #[test]
     fn loops_are_launched_by_what_they_cost() {
         let costs = Costs::new();
-        assert_eq!(costs.launch(site(), 1000), Launch::Alone { limit: TRIAL, stretch: 1 }, "unknown");
-        costs.learn(site(), 1000, Duration::from_micros(100));
-        assert_eq!(costs.launch(site(), 1000), Launch::Shared);
-        assert_eq!(costs.launch(site(), 300), Launch::Shared, "30 µs");
-        assert!(matches!(costs.launch(site(), 299), Launch::Alone { stretch: 20, .. }));
+        assert_eq!(launch(&costs, 1000), Launch::Alone { limit: TRIAL, stretch: 1 }, "unknown");
+        costs.learn(site(), 1000, 100e3);
+        assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
+        assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });
+        assert_eq!(launch(&costs, 300), Launch::Shared { helpers: 1 }, "30 µs");
+        let shared = (0..640).filter(|_| is_shared(launch(&costs, 299))).count();
+        assert!((1..=20).contains(&shared), "29.9 µs: {shared} of 640 are shared all the same");
+        assert!((0..9).any(|_| matches!(launch(&costs, 299), Launch::Alone { stretch: 40, .. })));
         for stride in 1..=16 {
             // Every loop of a round has its turn, however many short loops a round has.
             let timed =
-                (0..1600).filter(|i| costs.launch(site(), 10) != Launch::Plain && i % stride == 0).count();
-            let expected = 100 / stride;
+                (0..16_000).filter(|i| launch(&costs, 10) != Launch::Plain && i % stride == 0).count();
+            let expected = 1000 / stride;
             assert!(
                 (expected / 2..=2 * expected + 2).contains(&timed),
                 "{timed} of {} are timed",
-                1600 / stride
+                16_000 / stride
             );
         }
         let other = Site::new(loops_are_launched_by_what_they_cost as *const ());
-        assert_eq!(costs.launch(other, 1000), Launch::Alone { limit: TRIAL, stretch: 1 });
+        assert_eq!(costs.launch(other, 1000, 7, false), Launch::Alone { limit: TRIAL, stretch: 1 });
+    }
+
+    #[test]
+    fn help_is_asked_for_where_it_has_been_quick() {
+        let costs = Costs::new();
+        costs.learn(site(), 1000, 10e3);
+        assert!(is_shared(costs.launch(site(), 1000, 7, true)), "awake");
+        for _ in 0..100 {
+            costs.learn_help(true, 50e3, None, 100.0);
+            costs.learn_help(false, 10e3, Some(3e3), 1e3);
+            costs.learn_help(false, 1e3, None, 1e3);
+        }
+        assert!((0..9).any(|_| !is_shared(costs.launch(site(), 1000, 7, true))), "nobody ever comes in time");
+        assert!(is_shared(launch(&costs, 1000)), "wakes up in 3 µs");
     }
 
     #[test]
     fn one_interruption_does_not_make_a_loop_long() {
         let costs = Costs::new();
-        costs.learn(site(), 2, Duration::from_nanos(20));
-        costs.learn(site(), 2, Duration::from_millis(4));
-        assert_ne!(costs.launch(site(), 2), Launch::Shared);
+        costs.learn(site(), 2, 20.0);
+        costs.learn(site(), 2, 4e6);
+        assert!((0..9).any(|_| !is_shared(launch(&costs, 2))));
         for _ in 0..9 {
-            costs.learn(site(), 2, Duration::from_millis(4));
+            costs.learn(site(), 2, 4e6);
         }
-        assert_eq!(costs.launch(site(), 2), Launch::Shared, "but ten in a row do");
+        assert!(is_shared(launch(&costs, 2)), "but ten in a row do");
     }
 
     #[test]
     fn a_loop_that_has_jumped_is_watched() {
         let costs = Costs::new();
-        for before in [Duration::ZERO, Duration::from_nanos(20)] {
+        for before in [0.0, 20.0] {
             costs.learn(site(), 2, before);
-            costs.learn(site(), 2, Duration::from_millis(4));
-            let watched = |_| matches!(costs.launch(site(), 2), Launch::Alone { .. });
-            assert!((0..100).all(watched), "{before:?}");
+            costs.learn(site(), 2, 4e6);
+            assert!((0..100).all(|_| launch(&costs, 2) != Launch::Plain), "{before:?}");
         }
     }
 }

@@ -13,6 +13,8 @@ mod launch;
 #[cfg(all(test, loom))]
 mod models;
 mod range;
+mod round;
+mod split;
 mod topology;
 mod worker;
 

@@ -13,6 +13,7 @@ use std::{
             Ordering::{Acquire, Release, SeqCst},
         },
     },
+    time::Duration,
 };
 
 use loom::{cell::UnsafeCell, model::Builder, thread};
@@ -20,7 +21,7 @@ use loom::{cell::UnsafeCell, model::Builder, thread};
 use super::{
     barrier::Barrier,
     fence::Fence,
-    range::{Owner, Ranges, Stealing, Theft},
+    range::{Owner, Ranges, Stealing, Theft, half},
 };
 
 /// Explores `model`; with three threads or more, up to three preemptions.
@@ -42,7 +43,8 @@ impl Round {
             ranges: Ranges::new(workers, fence, stealing),
             claims: (0..items).map(|_| AtomicUsize::new(0)).collect(),
         };
-        round.ranges.deal(0..items, dealt_to);
+        let bounds: Vec<usize> = (1..dealt_to).map(|worker| (items * worker).div_ceil(dealt_to)).collect();
+        round.ranges.deal(0..items, &bounds);
         Arc::new(round)
     }
 
@@ -55,7 +57,7 @@ impl Round {
     /// What the executor's `drain` does, item by item.
     fn drain(&self, me: usize) {
         let (mut owner, mut first) = self.ranges.enter(me);
-        while let Some(item) = first.take().or_else(|| owner.steal()) {
+        while let Some(item) = first.take().or_else(|| owner.steal(&half)) {
             self.claim(item..item + 1);
             while owner.left() > 0 {
                 self.claim(self.pop(&mut owner));
@@ -144,7 +146,8 @@ fn robbed<const N: usize>(thieves: usize, fence: Fence, items: usize, all: bool)
                 thread::spawn(move || {
                     let (mut owner, nothing) = round.ranges.enter(me);
                     assert_eq!(nothing, None);
-                    if let Theft::Done(item) = owner.rob(0, all) {
+                    if let Theft::Done(item) = owner.rob(0, |left| if all { left.start } else { half(left) })
+                    {
                         round.claim(item..item + 1);
                     }
                 })
@@ -205,7 +208,7 @@ fn cut_while_draining(cut: fn(&Ranges)) {
                     let claimed = match first.take() {
                         Some(item) => item..item + 1,
                         None if owner.left() > 0 => round.pop(&mut owner),
-                        None => match owner.steal() {
+                        None => match owner.steal(&half) {
                             Some(item) => item..item + 1,
                             None => break,
                         },
@@ -249,7 +252,7 @@ unsafe impl Sync for Frame {}
 impl Frame {
     fn new(workers: usize) -> Arc<Self> {
         Arc::new(Self {
-            barrier: Barrier::new(workers),
+            barrier: Barrier::new(workers, Duration::ZERO),
             local: UnsafeCell::new(0),
             visits: AtomicUsize::new(0),
         })

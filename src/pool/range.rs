@@ -9,7 +9,7 @@
 //! the fences, what must be ordered between thieves by the locks, and what must be ordered between rounds by the barrier's
 //! lock. Nothing is published *through* an index: the items are shared before the round and the results after it.
 
-use std::{ops::Range, time::Duration};
+use std::{iter, ops::Range, time::Duration};
 
 use crossbeam_utils::CachePadded;
 
@@ -89,21 +89,27 @@ impl Ranges {
         }
     }
 
+    /// Whether anything is stolen from workers that have begun.
+    pub(crate) fn steals(&self) -> bool {
+        self.stealing != Stealing::Off
+    }
+
     /// Thefts since the ranges were made.
     pub(crate) fn thefts(&self) -> u64 {
         self.thefts.load(Ordering::Relaxed) // a count: orders nothing
     }
 
-    /// Deals `items` to the first `workers` cells in equal parts. Only between rounds: nobody else may touch the cells.
-    pub(crate) fn deal(&self, items: Range<usize>, workers: usize) {
-        let (share, rest) = (items.len() / workers, items.len() % workers);
-        let bound = |worker: usize| items.start + share * worker + rest.min(worker);
-        for (worker, cell) in self.cells.iter().enumerate() {
+    /// Deals `items` to one worker more than there are `bounds`, which are in order and lie in `items`. Only between rounds:
+    /// nobody else may touch the cells.
+    pub(crate) fn deal(&self, items: Range<usize>, bounds: &[usize]) {
+        let ends = bounds.iter().copied().chain(iter::repeat(items.end));
+        let mut start = items.start;
+        for (cell, end) in self.cells.iter().zip(ends) {
             let mut fence = lock(&cell.lock);
             *fence = None;
-            let worker = worker.min(workers); // beyond: an empty range
-            cell.start.store(bound(worker), Ordering::Relaxed);
-            cell.end.store(bound((worker + 1).min(workers)), Ordering::Relaxed);
+            cell.start.store(start, Ordering::Relaxed);
+            cell.end.store(end, Ordering::Relaxed);
+            start = end;
         }
     }
 
@@ -160,6 +166,21 @@ impl Ranges {
     }
 }
 
+/// What a thief sees of a victim.
+enum Watched {
+    /// It will have done the rest before a theft would be of use.
+    AlmostDone,
+    /// It has work for two. Or it is stuck: its claims took less than 0.4 µs when it last looked, and now it has been busy with a
+    /// single one for longer. It cannot get at the rest of its range, and each theft of half of that would cost a dear fence:
+    /// better take it all. When it comes back, it steals.
+    Busy { stuck: bool },
+}
+
+/// The middle by number.
+pub(crate) fn half(left: Range<usize>) -> usize {
+    left.start + left.len() / 2
+}
+
 /// How an attempt at a theft ended.
 pub(crate) enum Theft {
     /// The item that came with it, claimed.
@@ -190,6 +211,12 @@ impl Owner<'_> {
     #[inline(always)]
     pub(crate) fn left(&self) -> usize {
         self.end.saturating_sub(self.next)
+    }
+
+    /// The first item of the own range that is not yet claimed.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> usize {
+        self.next
     }
 
     /// Chooses the fences between this worker and its thieves: full ones make claims a little dearer and thefts much cheaper.
@@ -263,10 +290,10 @@ impl Owner<'_> {
     }
 
     /// Steals the back half of another range, or all that a stuck victim has left, and claims the first item of it. None: there
-    /// is nothing left to steal.
+    /// is nothing left to steal. Where a range is halved is for `halve` to say.
     #[cold]
     #[inline(never)]
-    pub(crate) fn steal(&mut self) -> Option<usize> {
+    pub(crate) fn steal(&mut self, halve: &impl Fn(Range<usize>) -> usize) -> Option<usize> {
         loop {
             // Partner: the Release increment in `rob`. If a glance at a victim sees the end that a theft cut, the load of
             // `moves` behind the Acquire fence sees that theft, and the scan is repeated.
@@ -278,33 +305,40 @@ impl Owner<'_> {
                 }
                 continue;
             };
-            match self.rob(victim, self.is_stuck(victim)) {
-                Theft::Done(item) => return Some(item),
-                Theft::Nothing => {}
-                Theft::Refused => self.stealing = Stealing::Off, // for this round
+            match self.watch(victim) {
+                Watched::AlmostDone => {}
+                Watched::Busy { stuck } => {
+                    match self.rob(victim, |left| if stuck { left.start } else { halve(left) }) {
+                        Theft::Done(item) => return Some(item),
+                        Theft::Nothing => {}
+                        Theft::Refused => self.stealing = Stealing::Off, // for this round
+                    }
+                }
             }
         }
     }
 
-    /// Whether `victim`, whose claims took less than 0.4 µs when it last looked, has been busy with a single one for longer.
-    /// It cannot get at the rest of its range, and each theft of half of that would cost a dear fence: better take it all.
-    /// When it comes back, it steals.
-    fn is_stuck(&self, victim: usize) -> bool {
+    /// Watches `victim` for a microsecond: at the pace it shows, is there time to steal?
+    fn watch(&self, victim: usize) -> Watched {
+        const MOMENT: Duration = Duration::from_micros(1);
         let cell = &self.ranges.cells[victim];
-        if !lock_soon(&cell.lock).is_some_and(Fence::is_dear_for_thieves) {
-            return false;
+        let known = *lock_soon(&cell.lock);
+        let Some(fence) = known else {
+            return Watched::Busy { stuck: false }; // not yet: it has not entered
+        };
+        let start = cell.start.load(Ordering::Relaxed); // hints all
+        spin(MOMENT, || cell.glance() == 0);
+        let moved = cell.start.load(Ordering::Relaxed).saturating_sub(start);
+        let worth = if fence.is_dear_for_thieves() { 50 } else { 5 };
+        if cell.glance() < moved.saturating_mul(worth) {
+            return Watched::AlmostDone;
         }
-        let start = cell.start.load(Ordering::Relaxed); // a hint
-        let mut moved = false;
-        spin(Duration::from_micros(1), || {
-            moved = cell.start.load(Ordering::Relaxed) != start;
-            moved
-        });
-        !moved
+        Watched::Busy { stuck: moved == 0 && fence.is_dear_for_thieves() }
     }
 
-    /// One attempt at a theft from `victim`, another worker: of the back half of its range, or of `all`.
-    pub(crate) fn rob(&mut self, victim: usize, all: bool) -> Theft {
+    /// One attempt at a theft from `victim`, another worker: of what lies behind `middle`, which is claimed. `middle` picks an
+    /// item of the range it is given.
+    pub(crate) fn rob(&mut self, victim: usize, middle: impl Fn(Range<usize>) -> usize) -> Theft {
         let (own, from) = (self.cell, &*self.ranges.cells[victim]);
         // Lower index first, or two thieves with stale views of each other wait for ever.
         let (low, high) = if self.me < victim { (own, from) } else { (from, own) };
@@ -317,7 +351,7 @@ impl Owner<'_> {
         let end = from.end.load(Ordering::Relaxed);
         let mut start = from.start.load(Ordering::Relaxed);
         while start < end {
-            let middle = if all { start } else { start + (end - start) / 2 };
+            let middle = middle(start..end);
             // Visible in the own cell before it vanishes from the victim's: nobody may believe that it is gone.
             own.start.store(middle + 1, Ordering::Relaxed);
             own.end.store(end, Ordering::Relaxed);

@@ -5,6 +5,7 @@ use std::{
     panic::{RefUnwindSafe, UnwindSafe},
     sync::{Arc, mpsc},
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use super::{barrier::Barrier, fork::Process, job::Job};
@@ -23,10 +24,10 @@ impl UnwindSafe for Crew {}
 impl RefUnwindSafe for Crew {}
 
 impl Crew {
-    /// A crew of nobody, with room for `workers`.
-    pub(crate) fn new(workers: usize) -> Self {
+    /// A crew of nobody, with room for `workers`, which poll for `patience` before they sleep.
+    pub(crate) fn new(workers: usize, patience: Duration) -> Self {
         Self {
-            barrier: Arc::new(Barrier::new(workers)),
+            barrier: Arc::new(Barrier::new(workers, patience)),
             threads: Vec::with_capacity(workers),
             process: Process::current(),
         }

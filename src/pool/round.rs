@@ -1,0 +1,137 @@
+//! A shared loop as its workers see it: claim, fold, steal, hand over.
+
+use std::{
+    any::Any,
+    mem,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::PoisonError,
+    time::Instant,
+};
+
+use super::{
+    grain::{Grain, Stretch},
+    launch::nanos,
+    range::{Owner, Ranges, half},
+    split::{Mark, Pieces, Profile},
+};
+use crate::sync::{Mutex, lock};
+
+/// So many thefts of a worker go by what the last round has taught. Who needs more has been taught wrong.
+const TRUSTED: usize = 3;
+
+/// A shared loop.
+pub(crate) struct Round<'a, A, I, B> {
+    ranges: &'a Ranges,
+    init: &'a I,
+    block: &'a B,
+    /// What an item cost last time, in nanoseconds.
+    pace: Option<f32>,
+    /// And where in the slice the cost was.
+    profile: Option<&'a Profile>,
+    begin: Instant,
+    made: Mutex<Made<A>>,
+}
+
+/// What comes out of a shared loop.
+pub(crate) struct Made<A> {
+    /// Pieces of the slice folded by one worker each: the index it begins with, and the result.
+    pub(crate) runs: Vec<(usize, A)>,
+    /// What the items cost.
+    pub(crate) marks: Vec<Mark>,
+    /// For each worker, how many nanoseconds after the round had begun it did; infinitely many, if it found nothing to do.
+    pub(crate) begun: Vec<f32>,
+    /// The first one.
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+impl<'a, A, I, B> Round<'a, A, I, B>
+where
+    I: Fn() -> A,
+    B: Fn(A, Range<usize>) -> A,
+{
+    pub(crate) fn new(
+        ranges: &'a Ranges,
+        workers: usize,
+        pace: Option<f32>,
+        profile: Option<&'a Profile>,
+        init: &'a I,
+        block: &'a B,
+    ) -> Self {
+        let runs = Vec::with_capacity(2 * workers);
+        let made = Made { runs, marks: Vec::new(), begun: vec![f32::INFINITY; workers], panic: None };
+        Self { ranges, init, block, pace, profile, begin: Instant::now(), made: Mutex::new(made) }
+    }
+
+    /// What worker `me` does from entering to leaving; `acc` is the result of the items before its range, if it has one. Never
+    /// unwinds: a panic ends the loop and is kept for the caller.
+    pub(crate) fn work(&self, me: usize, owner: Owner<'_>, first: Option<usize>, acc: Option<A>) {
+        let drained = catch_unwind(AssertUnwindSafe(|| self.drain(me, owner, first, acc)));
+        let Err(payload) = drained else { return };
+        self.ranges.cut(0);
+        let mut made = lock(&self.made);
+        let surplus = match made.panic {
+            None => made.panic.replace(payload),
+            Some(_) => Some(payload),
+        };
+        drop(made);
+        discard(surplus);
+    }
+
+    /// Claims and folds until nothing is left to claim or steal. A run ends when its worker jumps.
+    fn drain(&self, me: usize, mut owner: Owner<'_>, first: Option<usize>, mut acc: Option<A>) {
+        let begun = Instant::now();
+        let mut thefts = 0;
+        let mut steal = |owner: &mut Owner<'_>| {
+            thefts += 1;
+            let profile = self.profile.filter(|_| thefts <= TRUSTED);
+            owner.steal(&|left: Range<usize>| match profile {
+                Some(profile) => profile.middle(left),
+                None => half(left),
+            })
+        };
+        let mut next = first.map(|item| (item, begun));
+        while let Some((item, begin)) = next.take().or_else(|| Some((steal(&mut owner)?, Instant::now()))) {
+            let mut part = (self.block)(acc.take().unwrap_or_else(self.init), item..item + 1);
+            let mut pieces = Pieces::new(item, begin);
+            let mut grain = Grain::new(begin, self.pace);
+            while owner.left() > 0 {
+                let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
+                owner.use_full_fences(full_fences);
+                let contested;
+                (part, contested) = match size {
+                    1 => owner.fold::<1, _>(claims, part, self.block),
+                    8 => owner.fold::<8, _>(claims, part, self.block),
+                    _ => owner.fold::<64, _>(claims, part, self.block),
+                };
+                if !contested.is_empty() {
+                    part = (self.block)(part, contested);
+                }
+                let now = Instant::now();
+                grain.look(owner.left(), now);
+                pieces.look(owner.next(), now);
+            }
+            let mut made = lock(&self.made);
+            made.begun[me] = nanos(begun - self.begin);
+            made.runs.push((item, part));
+            pieces.end(&mut made.marks);
+        }
+    }
+
+    /// What the workers have made, or their panic goes on. Not before everybody has left.
+    pub(crate) fn into_made(self) -> Made<A> {
+        let mut made = self.made.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(payload) = made.panic.take() {
+            made.runs.into_iter().for_each(discard);
+            resume_unwind(payload);
+        }
+        made
+    }
+}
+
+/// Drops a value that a panic has made useless. If that panics too, one panic is enough for the caller.
+pub(crate) fn discard<T>(value: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        mem::forget(payload); // its own drop may panic as well
+    }
+}
