@@ -4,21 +4,22 @@
 
 use std::{marker::PhantomData, mem, ops::Range, ptr::NonNull};
 
-use super::{executor::Executor, worker::Crew};
+use super::{executor::Executor, split::Slice, worker::Crew};
 
-/// `result(0)`, `result(1)`, … `result(len - 1)` on all workers.
+/// `result` of every index of `items`, in order, on all workers.
 pub(crate) fn collect<R: Send>(
     executor: &Executor,
     crew: &Crew,
-    len: usize,
+    items: Slice,
     result: &(impl Fn(usize) -> R + Sync),
 ) -> Vec<R> {
+    let len = items.len;
     let mut results = Vec::with_capacity(len);
     let places = Places::new(&mut results);
     let init = || Written { places: &places, range: 0..0 };
     // SAFETY: the executor claims every index of `0..len` at most once, and folds what it claims once.
     let block = |written, items| unsafe { Written::extend(written, items, result) };
-    let written = executor.fold(crew, len, &init, &block, &Written::join);
+    let written = executor.fold(crew, items, &init, &block, &Written::join);
     assert!(written.range == (0..len), "a loop has left out an item");
     mem::forget(written);
     // SAFETY: 1. the capacity is at least `len`; 2. all of `0..len` has been written, as just checked.

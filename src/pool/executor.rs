@@ -14,7 +14,7 @@ use super::{
     launch::{Costs, Launch, Site, nanos},
     range::Ranges,
     round::{Made, Round, discard},
-    split::Splits,
+    split::{Slice, Splits, equal_parts},
     worker::Crew,
 };
 use crate::sync::{Mutex, try_lock};
@@ -42,15 +42,15 @@ impl Executor {
         self.ranges.thefts()
     }
 
-    /// Folds `0..len`.
-    pub(crate) fn fold<A, I, B, R>(&self, crew: &Crew, len: usize, init: &I, block: &B, reduce: &R) -> A
+    /// Folds the indices of `slice`.
+    pub(crate) fn fold<A, I, B, R>(&self, crew: &Crew, slice: Slice, init: &I, block: &B, reduce: &R) -> A
     where
         A: Send,
         I: Fn() -> A + Sync,
         B: Fn(A, Range<usize>) -> A + Sync,
         R: Fn(A, A) -> A,
     {
-        let site = Site::new(Self::fold::<A, I, B, R> as *const ());
+        let (site, len) = (Site::new(Self::fold::<A, I, B, R> as *const ()), slice.len);
         let most = (self.workers - 1).min(len.saturating_sub(1)); // helpers that find an item each
         let awake = crew.barrier.is_first_awake();
         let launch = if most == 0 { Launch::Plain } else { self.costs.launch(site, len, most, awake) };
@@ -74,8 +74,12 @@ impl Executor {
         let alone = begin.elapsed();
         let workers = helpers.min(len - done - 1) + 1;
         let items = done..len;
-        let bounds = splits.bounds(site, &items, workers);
-        let (pace, profile) = (self.costs.recall(site), splits.profile(site, &items));
+        // Only of rounds over all of a slice is anything known.
+        let all = done == 0 && self.ranges.steals();
+        let bounds = if all { splits.bounds(site, slice, workers) } else { None };
+        let bounds = bounds.unwrap_or_else(|| equal_parts(&items, workers));
+        let profile = if all { splits.profile(site, slice) } else { None };
+        let pace = self.costs.recall(site);
         let round = Round::new(&self.ranges, workers, pace, profile, init, block);
         let Made { mut runs, mut marks, begun, .. } = self.share(crew, items, &bounds, acc, round);
 
@@ -84,10 +88,10 @@ impl Executor {
         self.costs.learn(site, len, nanos(alone) + work);
         if workers > 1 {
             let first = begun.iter().skip(1).copied().reduce(f32::min).filter(|delay| delay.is_finite());
-            self.costs.learn_help(awake, nanos(begin.elapsed() - alone), first, begun[0]);
+            self.costs.learn_help(awake, nanos(begin.elapsed().saturating_sub(alone)), first, begun[0]);
         }
-        if done == 0 && self.ranges.steals() {
-            splits.learn(site, len, &marks, &begun);
+        if all {
+            splits.learn(site, slice, &marks, &begun);
         }
         drop(splits);
 

@@ -25,6 +25,7 @@ use std::ops::Range;
 
 use collect::collect;
 use executor::Executor;
+use split::Slice;
 use worker::Crew;
 
 /// A team of threads that runs loops over slices.
@@ -123,7 +124,7 @@ impl Pool {
             Some(items.fold(acc, |acc, item| reduce(acc, map(item))))
         };
         self.fold(
-            items.len(),
+            Slice::of(items),
             || None,
             block,
             |a, b| match (a, b) {
@@ -169,7 +170,7 @@ impl Pool {
         A: Send,
     {
         let block = |acc: A, range: Range<usize>| items[range].iter().fold(acc, &fold);
-        self.fold(items.len(), init, block, reduce)
+        self.fold(Slice::of(items), init, block, reduce)
     }
 
     /// Calls `f` with every item.
@@ -192,7 +193,7 @@ impl Pool {
     /// If `f` does.
     pub fn for_each<T: Sync>(&self, items: &[T], f: impl Fn(&T) + Sync) {
         let block = |(), range: Range<usize>| items[range].iter().for_each(&f);
-        self.fold(items.len(), || (), block, |(), ()| ());
+        self.fold(Slice::of(items), || (), block, |(), ()| ());
     }
 
     /// Maps every item into a `Vec`, in slice order. Each result is written once, where it belongs.
@@ -210,17 +211,17 @@ impl Pool {
         T: Sync,
         R: Send,
     {
-        collect(&self.executor, &self.crew, items.len(), &|index| map(&items[index]))
+        collect(&self.executor, &self.crew, Slice::of(items), &|index| map(&items[index]))
     }
 
     /// The one loop behind all others.
     fn fold<A: Send>(
         &self,
-        len: usize,
+        slice: Slice,
         init: impl Fn() -> A + Sync,
         block: impl Fn(A, Range<usize>) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> A {
-        self.executor.fold(&self.crew, len, &init, &block, &reduce)
+        self.executor.fold(&self.crew, slice, &init, &block, &reduce)
     }
 }
