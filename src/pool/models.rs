@@ -146,7 +146,13 @@ fn robbed<const N: usize>(thieves: usize, fence: Fence, items: usize, all: bool)
                 thread::spawn(move || {
                     let (mut owner, nothing) = round.ranges.enter(me);
                     assert_eq!(nothing, None);
-                    if let Theft::Done(item) = owner.rob(0, |left| if all { left.start } else { half(left) })
+                    if let Theft::Done(item) =
+                        owner.rob(
+                            0,
+                            |victim, left: Range<usize>| {
+                                if all { Some(left.start) } else { half(victim, left) }
+                            },
+                        )
                     {
                         round.claim(item..item + 1);
                     }

@@ -158,7 +158,7 @@ impl Ranges {
         let mut left =
             others.map(|worker| (worker, self.cells[worker].glance())).filter(|&(_, left)| left > 0);
         let found = match stealing {
-            Stealing::Largest => left.max_by_key(|&(_, left)| left),
+            Stealing::Largest => left.max_by_key(|&(worker, left)| (left, worker)), // the caller last
             Stealing::Neighbour => left.next(),
             Stealing::Off => left.find(|&(worker, _)| lock(&self.cells[worker].lock).is_none()),
         };
@@ -176,9 +176,14 @@ enum Watched {
     Busy { stuck: bool },
 }
 
+/// Where a theft from that worker's rest begins: its first item, claimed by the thief. None: it is left to the victim.
+pub(crate) trait Middle: Fn(usize, Range<usize>) -> Option<usize> {}
+impl<F: Fn(usize, Range<usize>) -> Option<usize>> Middle for F {}
+
 /// The middle by number.
-pub(crate) fn half(left: Range<usize>) -> usize {
-    left.start + left.len() / 2
+#[allow(clippy::unnecessary_wraps, reason = "a `Middle`")]
+pub(crate) fn half(_victim: usize, left: Range<usize>) -> Option<usize> {
+    Some(left.start + left.len() / 2)
 }
 
 /// How an attempt at a theft ended.
@@ -187,6 +192,8 @@ pub(crate) enum Theft {
     Done(usize),
     /// The victim had nothing left, or was not to be robbed any more.
     Nothing,
+    /// It is left to the victim.
+    Left,
     /// The kernel refused the heavy fence.
     Refused,
 }
@@ -290,10 +297,10 @@ impl Owner<'_> {
     }
 
     /// Steals the back half of another range, or all that a stuck victim has left, and claims the first item of it. None: there
-    /// is nothing left to steal. Where a range is halved is for `halve` to say.
+    /// is nothing left to steal.
     #[cold]
     #[inline(never)]
-    pub(crate) fn steal(&mut self, halve: &impl Fn(Range<usize>) -> usize) -> Option<usize> {
+    pub(crate) fn steal(&mut self, middle: &impl Middle) -> Option<usize> {
         loop {
             // Partner: the Release increment in `rob`. If a glance at a victim sees the end that a theft cut, the load of
             // `moves` behind the Acquire fence sees that theft, and the scan is repeated.
@@ -308,9 +315,12 @@ impl Owner<'_> {
             match self.watch(victim) {
                 Watched::AlmostDone => {}
                 Watched::Busy { stuck } => {
-                    match self.rob(victim, |left| if stuck { left.start } else { halve(left) }) {
+                    let all = |_, left: Range<usize>| Some(left.start);
+                    let theft = if stuck { self.rob(victim, all) } else { self.rob(victim, middle) };
+                    match theft {
                         Theft::Done(item) => return Some(item),
                         Theft::Nothing => {}
+                        Theft::Left => return None,
                         Theft::Refused => self.stealing = Stealing::Off, // for this round
                     }
                 }
@@ -336,9 +346,8 @@ impl Owner<'_> {
         Watched::Busy { stuck: moved == 0 && fence.is_dear_for_thieves() }
     }
 
-    /// One attempt at a theft from `victim`, another worker: of what lies behind `middle`, which is claimed. `middle` picks an
-    /// item of the range it is given.
-    pub(crate) fn rob(&mut self, victim: usize, middle: impl Fn(Range<usize>) -> usize) -> Theft {
+    /// One attempt at a theft from `victim`, another worker: of what lies behind `middle`, which is claimed.
+    pub(crate) fn rob(&mut self, victim: usize, middle: impl Middle) -> Theft {
         let (own, from) = (self.cell, &*self.ranges.cells[victim]);
         // Lower index first, or two thieves with stale views of each other wait for ever.
         let (low, high) = if self.me < victim { (own, from) } else { (from, own) };
@@ -351,7 +360,9 @@ impl Owner<'_> {
         let end = from.end.load(Ordering::Relaxed);
         let mut start = from.start.load(Ordering::Relaxed);
         while start < end {
-            let middle = middle(start..end);
+            let Some(middle) = middle(victim, start..end) else {
+                return Theft::Left;
+            };
             // Visible in the own cell before it vanishes from the victim's: nobody may believe that it is gone.
             own.start.store(middle + 1, Ordering::Relaxed);
             own.end.store(end, Ordering::Relaxed);

@@ -13,9 +13,10 @@ use std::{
 
 use super::launch::{Estimate, Site, nanos};
 
-/// Boundaries that are off by this part of a worker's work stay: to move one puts the balance at risk, since what single items
-/// cost is not known, and a theft or two repair as much.
-const GOOD_ENOUGH: f32 = 32.0;
+/// Boundaries that are off by less than these parts of a worker's work stay: to move one puts the balance at risk, since what
+/// single items cost is not known, and a theft or two repair as much.
+const TOO_MUCH: f32 = 32.0;
+const TOO_LITTLE: f32 = 512.0;
 
 /// Neighbouring items and what they took: the index of the first, and nanoseconds for all up to the next mark.
 pub(crate) type Mark = (usize, f32);
@@ -103,10 +104,11 @@ impl Splits {
                 goal
             })
             .collect();
-        let off = |(&bound, goal): (&usize, &f32)| (profile.cost_before(bound) - goal).abs();
         let good = |bounds: &[usize]| {
+            let mut pairs = bounds.iter().map(|&bound| profile.cost_before(bound)).zip(&goals);
+            let (much, little) = (finish / TOO_MUCH, finish / TOO_LITTLE);
             bounds.len() == goals.len()
-                && bounds.iter().zip(&goals).all(|pair| off(pair) <= finish / GOOD_ENOUGH)
+                && pairs.all(|(cost, goal)| (goal - little..goal + much).contains(&cost))
         };
         let known = self.known(site, slice);
         let bounds = match known {
@@ -181,14 +183,15 @@ impl Profile {
         self.0.last().map_or(0.0, |&(_, cost)| cost)
     }
 
-    /// The index up to which the items cost `goal`.
+    /// The index up to which the items cost `goal`, rather a little more than less: of two workers the first, which may be the
+    /// caller, should be the last to finish, since nobody has to be woken then.
     fn index_at(&self, goal: f32) -> usize {
         match self.0.partition_point(|&(_, cost)| cost <= goal) {
             0 => 0,
             last if last == self.0.len() => self.0[last - 1].0,
             next => {
                 let ((low, before), (high, after)) = (self.0[next - 1], self.0[next]);
-                low + ((high - low) as f32 * ((goal - before) / (after - before))).round() as usize
+                low + ((high - low) as f32 * ((goal - before) / (after - before)) + 0.25).round() as usize
             }
         }
     }
@@ -196,11 +199,16 @@ impl Profile {
     /// The item of `items` in the middle of their cost; the first, if all of them are hardly worth a theft.
     pub(crate) fn middle(&self, items: Range<usize>) -> usize {
         const NOT_WORTH_TWO_THEFTS: f32 = 10e3;
-        let (before, after) = (self.cost_before(items.start), self.cost_before(items.end));
-        if after - before < NOT_WORTH_TWO_THEFTS {
+        if self.cost(&items) < NOT_WORTH_TWO_THEFTS {
             return items.start;
         }
-        self.index_at(f32::midpoint(before, after)).clamp(items.start, items.end - 1)
+        let goal = f32::midpoint(self.cost_before(items.start), self.cost_before(items.end));
+        self.index_at(goal).clamp(items.start, items.end - 1)
+    }
+
+    /// What `items` cost.
+    pub(crate) fn cost(&self, items: &Range<usize>) -> f32 {
+        self.cost_before(items.end) - self.cost_before(items.start)
     }
 
     /// What the items before `index` cost.
