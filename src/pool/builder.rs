@@ -208,7 +208,8 @@ impl PoolBuilder {
                 self.pinning.is_refused(placement.refused(worker, cpu, source))?;
             }
         }
-        let executor = Executor::new(Ranges::new(workers, fence, self.stealing), workers);
+        let executor =
+            Executor::new(Ranges::new(workers, fence, self.stealing), workers, self.spin_before_park);
         Ok((Pool { executor, crew }, placement))
     }
 }

@@ -10,11 +10,12 @@ use std::{
 };
 
 use super::{
+    estimate::nanos,
     job::share,
-    launch::{Costs, Launch, Site, nanos},
+    launch::{Costs, Launch, Site},
     range::Ranges,
     round::{Made, Round, discard},
-    split::{Slice, Splits, equal_parts},
+    split::{Loop, Slice, Splits, equal_parts},
     worker::Crew,
 };
 use crate::sync::{Mutex, try_lock};
@@ -30,8 +31,8 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    pub(crate) fn new(ranges: Ranges, workers: usize) -> Self {
-        Self { ranges, workers, costs: Costs::new(), turn: Mutex::new(Splits::new(workers)) }
+    pub(crate) fn new(ranges: Ranges, workers: usize, patience: Duration) -> Self {
+        Self { ranges, workers, costs: Costs::new(patience), turn: Mutex::new(Splits::new(workers)) }
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -75,10 +76,10 @@ impl Executor {
         let workers = helpers.min(len - done - 1) + 1;
         let items = done..len;
         // Only of rounds over all of a slice is anything known.
-        let all = done == 0 && self.ranges.steals();
-        let bounds = if all { splits.bounds(site, slice, workers) } else { None };
+        let known = (done == 0 && self.ranges.steals()).then_some(Loop { site, slice, awake });
+        let bounds = known.and_then(|known| splits.bounds(known, workers));
         let bounds = bounds.unwrap_or_else(|| equal_parts(&items, workers));
-        let profile = if all { splits.profile(site, slice) } else { None };
+        let profile = known.and_then(|known| splits.profile(known));
         let pace = self.costs.recall(site);
         let round = Round::new(&self.ranges, workers, pace, profile, init, block);
         let Made { mut runs, mut marks, begun, .. } = self.share(crew, items, &bounds, acc, round);
@@ -90,8 +91,8 @@ impl Executor {
             let first = begun.iter().skip(1).copied().reduce(f32::min).filter(|delay| delay.is_finite());
             self.costs.learn_help(awake, nanos(begin.elapsed().saturating_sub(alone)), first, begun[0]);
         }
-        if all {
-            splits.learn(site, slice, &marks, &begun);
+        if let Some(known) = known {
+            splits.learn(known, &marks, &begun);
         }
         drop(splits);
 

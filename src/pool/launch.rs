@@ -6,8 +6,9 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::estimate::{Estimate, nanos};
 use crate::sync::{AtomicU64, Ordering};
 
 /// Work too short for a reading of the clock before and after: below, the readings would show.
@@ -38,29 +39,6 @@ pub(crate) enum Launch {
     Shared { helpers: usize },
 }
 
-/// A number in nanoseconds that samples vary around: their running median, roughly. One step a sample, so that no outlier moves
-/// it far.
-///
-/// Relaxed: a lost update loses a hint.
-#[derive(Debug)]
-pub(crate) struct Estimate(AtomicU64);
-
-impl Estimate {
-    pub(crate) fn new(nanos: f32) -> Self {
-        Self(AtomicU64::new(u64::from(nanos.to_bits())))
-    }
-
-    pub(crate) fn get(&self) -> f32 {
-        f32::from_bits(self.0.load(Ordering::Relaxed) as u32)
-    }
-
-    pub(crate) fn see(&self, nanos: f32) {
-        let now = self.get();
-        let now = if nanos > now { now * (17.0 / 16.0) } else { now * (16.0 / 17.0) };
-        self.0.store(u64::from(now.clamp(100.0, 1e6).to_bits()), Ordering::Relaxed);
-    }
-}
-
 /// What the pool's loops cost, in nanoseconds an item, and what help costs.
 ///
 /// Each word of the direct-mapped table holds a tag (upper half) and the bits of an `f32` (lower half). Relaxed throughout: a
@@ -73,11 +51,11 @@ pub(crate) struct Costs {
     /// Work that pays for the help of a worker that sleeps, and of one that is awake.
     asleep: Estimate,
     awake: Estimate,
-}
-
-/// For estimates.
-pub(crate) fn nanos(time: Duration) -> f32 {
-    time.as_secs_f32() * 1e9
+    /// How long helpers stay awake after a loop.
+    patience: Duration,
+    /// When this was made, and how many nanoseconds later the last loop began that an awake helper would have paid for.
+    made: Instant,
+    last: AtomicU64,
 }
 
 /// Scatters the bits of `key`: Fibonacci hashing twice, the upper half folded in between.
@@ -113,12 +91,15 @@ impl Site {
 impl Costs {
     const BITS: u32 = 6;
 
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(patience: Duration) -> Self {
         Self {
             table: (0..1 << Self::BITS).map(|_| AtomicU64::new(0)).collect(),
             draws: AtomicU64::new(0),
             asleep: Estimate::new(20_000.0),
             awake: Estimate::new(500.0),
+            patience,
+            made: Instant::now(),
+            last: AtomicU64::new(0),
         }
     }
 
@@ -138,6 +119,9 @@ impl Costs {
         if expected >= worth_sharing {
             return Launch::Shared { helpers: ((expected / worth_sharing) as usize).min(helpers) };
         }
+        if !awake && expected >= CLEARLY * self.awake.get() && self.will_be_awake(expected) {
+            return Launch::Shared { helpers: 1 };
+        }
         if expected >= help / 4.0 && self.draws_one_in(SHARED_ONE_IN) {
             return Launch::Shared { helpers: 1 };
         }
@@ -148,6 +132,17 @@ impl Costs {
             limit: Duration::from_nanos(f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS) as u64),
             stretch: ((TOO_SHORT_TO_TIME_NS / cost) as usize).max(1),
         }
+    }
+
+    /// Whether a helper who is woken now would, as things go, still be awake when the next such loop begins.
+    fn will_be_awake(&self, expected: f32) -> bool {
+        if self.patience.is_zero() {
+            return false;
+        }
+        let now = self.made.elapsed();
+        let last = self.last.swap(now.as_nanos() as u64, Ordering::Relaxed);
+        let between = now.saturating_sub(Duration::from_nanos(last));
+        nanos(between) - expected < nanos(self.patience)
     }
 
     /// True one time in `odds`.
@@ -208,7 +203,7 @@ mod tests {
 
     #[test]
     fn loops_are_launched_by_what_they_cost() {
-        let costs = Costs::new();
+        let costs = Costs::new(Duration::ZERO);
         assert_eq!(launch(&costs, 1000), Launch::Alone { limit: TRIAL, stretch: 1 }, "unknown");
         costs.learn(site(), 1000, 100e3);
         assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
@@ -234,7 +229,7 @@ mod tests {
 
     #[test]
     fn help_is_asked_for_where_it_has_been_quick() {
-        let costs = Costs::new();
+        let costs = Costs::new(Duration::ZERO);
         costs.learn(site(), 1000, 10e3);
         assert!(is_shared(costs.launch(site(), 1000, 7, true)), "awake");
         for _ in 0..100 {
@@ -247,8 +242,18 @@ mod tests {
     }
 
     #[test]
+    fn helpers_are_woken_where_they_will_stay_awake() {
+        for (patience, wakes) in [(Duration::ZERO, false), (Duration::from_secs(100), true)] {
+            let costs = Costs::new(patience);
+            costs.learn(site(), 1000, 4.9e3);
+            let woken = (0..10).filter(|_| is_shared(launch(&costs, 1000))).count();
+            assert_eq!(woken > 0, wakes, "{patience:?}");
+        }
+    }
+
+    #[test]
     fn one_interruption_does_not_make_a_loop_long() {
-        let costs = Costs::new();
+        let costs = Costs::new(Duration::ZERO);
         costs.learn(site(), 2, 20.0);
         costs.learn(site(), 2, 4e6);
         assert!((0..9).any(|_| !is_shared(launch(&costs, 2))));
@@ -260,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_has_jumped_is_watched() {
-        let costs = Costs::new();
+        let costs = Costs::new(Duration::ZERO);
         for before in [0.0, 20.0] {
             costs.learn(site(), 2, before);
             costs.learn(site(), 2, 4e6);

@@ -4,6 +4,7 @@ mod affinity;
 mod barrier;
 mod builder;
 mod collect;
+mod estimate;
 mod executor;
 mod fence;
 mod fork;

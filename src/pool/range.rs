@@ -9,11 +9,20 @@
 //! the fences, what must be ordered between thieves by the locks, and what must be ordered between rounds by the barrier's
 //! lock. Nothing is published *through* an index: the items are shared before the round and the results after it.
 
-use std::{iter, ops::Range, time::Duration};
+#![allow(clippy::cast_precision_loss)] // estimates
+
+use std::{
+    iter,
+    ops::Range,
+    time::{Duration, Instant},
+};
 
 use crossbeam_utils::CachePadded;
 
-use super::fence::Fence;
+use super::{
+    estimate::{Estimate, nanos},
+    fence::Fence,
+};
 use crate::sync::{
     AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon, spin, try_lock,
 };
@@ -69,6 +78,8 @@ pub(crate) struct Ranges {
     moves: CachePadded<AtomicUsize>,
     /// Counts thefts done.
     thefts: AtomicU64,
+    /// What the heavy fence costs a thief, where it is dear.
+    heavy: Estimate,
 }
 
 impl Ranges {
@@ -86,6 +97,7 @@ impl Ranges {
             stealing,
             moves: CachePadded::new(AtomicUsize::new(0)),
             thefts: AtomicU64::new(0),
+            heavy: Estimate::new(5e3),
         }
     }
 
@@ -331,6 +343,7 @@ impl Owner<'_> {
     /// Watches `victim` for a microsecond: at the pace it shows, is there time to steal?
     fn watch(&self, victim: usize) -> Watched {
         const MOMENT: Duration = Duration::from_micros(1);
+        const WITHOUT_FENCE: f32 = 5e3;
         let cell = &self.ranges.cells[victim];
         let known = *lock_soon(&cell.lock);
         let Some(fence) = known else {
@@ -339,11 +352,27 @@ impl Owner<'_> {
         let start = cell.start.load(Ordering::Relaxed); // hints all
         spin(MOMENT, || cell.glance() == 0);
         let moved = cell.start.load(Ordering::Relaxed).saturating_sub(start);
-        let worth = if fence.is_dear_for_thieves() { 50 } else { 5 };
-        if cell.glance() < moved.saturating_mul(worth) {
+        // Half of the rest is saved, and the victim pays for the fence as well.
+        let theft = if fence.is_dear_for_thieves() {
+            WITHOUT_FENCE + 3.0 * self.ranges.heavy.get()
+        } else {
+            WITHOUT_FENCE
+        };
+        if (cell.glance() as f32) * nanos(MOMENT) < moved as f32 * theft {
             return Watched::AlmostDone;
         }
         Watched::Busy { stuck: moved == 0 && fence.is_dear_for_thieves() }
+    }
+
+    /// Passes the heavy side of `fence`, and learns what that costs.
+    fn heavy(&self, fence: Fence) -> bool {
+        if !fence.is_dear_for_thieves() {
+            return fence.heavy();
+        }
+        let begin = Instant::now();
+        let ordered = fence.heavy();
+        self.ranges.heavy.see(nanos(begin.elapsed()));
+        ordered
     }
 
     /// One attempt at a theft from `victim`, another worker: of what lies behind `middle`, which is claimed.
@@ -369,7 +398,7 @@ impl Owner<'_> {
             self.ranges.moves.fetch_add(1, Ordering::Release); // partner: `steal`
             from.end.store(middle, Ordering::Release); // partner: the Acquire fence in `steal`
             // A victim that has not entered claims nothing before it gets its lock: nothing to order.
-            let ordered = fence.is_none_or(Fence::heavy); // partner: the light fence in `fold`
+            let ordered = fence.is_none_or(|fence| self.heavy(fence)); // partner: the light fence in `fold`
             start = from.start.load(Ordering::Relaxed);
             if ordered && start <= middle {
                 (self.next, self.end) = (middle + 1, end);

@@ -10,8 +10,8 @@ use std::{
 };
 
 use super::{
+    estimate::nanos,
     grain::{Grain, Stretch},
-    launch::nanos,
     range::{Owner, Ranges, half},
     split::{Mark, Pieces, Profile},
 };

@@ -11,7 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::launch::{Estimate, Site, nanos};
+use super::{
+    estimate::{Estimate, nanos},
+    launch::Site,
+};
 
 /// Boundaries that are off by less than these parts of a worker's work stay: to move one puts the balance at risk, since what
 /// single items cost is not known, and a theft or two repair as much.
@@ -37,16 +40,24 @@ impl Slice {
 /// What the shared loops of a pool have taught.
 #[derive(Debug)]
 pub(crate) struct Splits {
-    /// Direct-mapped by loop and slice.
+    /// Direct-mapped by loop.
     table: Box<[Option<Known>]>,
-    /// How long after the start of a round each worker begins.
-    delays: Box<[Estimate]>,
+    /// How long after the start of a round each worker begins: where helpers sleep, and where they are awake.
+    delays: [Box<[Estimate]>; 2],
 }
 
-/// What is known of a loop over a slice.
+/// The same loop, over the same slice, with helpers as awake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loop {
+    pub(crate) site: Site,
+    pub(crate) slice: Slice,
+    pub(crate) awake: bool,
+}
+
+/// What is known of a loop.
 #[derive(Debug)]
 struct Known {
-    key: (Site, Slice),
+    of: Loop,
     profile: Profile,
     /// Where the ranges of its workers meet.
     bounds: Box<[usize]>,
@@ -58,42 +69,44 @@ impl Splits {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             table: (0..Self::SLOTS).map(|_| None).collect(),
-            delays: (0..workers).map(|worker| Estimate::new(if worker == 0 { 1e3 } else { 20e3 })).collect(),
+            delays: [20e3, 1e3].map(|helper| {
+                (0..workers).map(|worker| Estimate::new(if worker == 0 { 1e3 } else { helper })).collect()
+            }),
         }
     }
 
-    fn slot((site, slice): (Site, Slice)) -> usize {
-        site.mixed_with(slice.address.rotate_left(32) ^ slice.len) % Self::SLOTS
+    fn slot(Loop { site, slice, awake }: Loop) -> usize {
+        site.mixed_with(slice.address.rotate_left(32) ^ slice.len << 1 ^ usize::from(awake)) % Self::SLOTS
     }
 
-    fn known(&self, site: Site, slice: Slice) -> Option<&Known> {
-        let known = self.table[Self::slot((site, slice))].as_ref();
-        known.filter(|known| known.key == (site, slice))
+    fn known(&self, of: Loop) -> Option<&Known> {
+        self.table[Self::slot(of)].as_ref().filter(|known| known.of == of)
     }
 
-    /// What the last round has taught of the costs of a slice.
-    pub(crate) fn profile(&self, site: Site, slice: Slice) -> Option<&Profile> {
-        self.known(site, slice).map(|known| &known.profile)
+    /// What the last round has taught of its costs.
+    pub(crate) fn profile(&self, of: Loop) -> Option<&Profile> {
+        self.known(of).map(|known| &known.profile)
     }
 
     /// Where the ranges of that many workers should meet, if the last round has taught it.
-    pub(crate) fn bounds(&self, site: Site, slice: Slice, workers: usize) -> Option<Vec<usize>> {
-        let known = self.known(site, slice).filter(|known| known.bounds.len() + 1 == workers)?;
+    pub(crate) fn bounds(&self, of: Loop, workers: usize) -> Option<Vec<usize>> {
+        let known = self.known(of).filter(|known| known.bounds.len() + 1 == workers)?;
         Some(known.bounds.to_vec())
     }
 
-    /// Learns from a round over all of `slice`: from what the items cost, in slice order, and from when each worker has begun, in
+    /// Learns from a round over all of a slice: from what the items cost, in slice order, and from when each worker has begun, in
     /// nanoseconds; infinitely late, if it has not.
-    pub(crate) fn learn(&mut self, site: Site, slice: Slice, marks: &[Mark], begun: &[f32]) {
+    pub(crate) fn learn(&mut self, of: Loop, marks: &[Mark], begun: &[f32]) {
+        let delays = &self.delays[usize::from(of.awake)];
         let round = marks.iter().map(|(_, nanos)| nanos).sum::<f32>();
-        for (delay, &begun) in self.delays.iter().zip(begun) {
+        for (delay, &begun) in delays.iter().zip(begun) {
             // Who has not begun by the end is known only to be later than that.
             if begun.is_finite() || round > delay.get() {
                 delay.see(begun);
             }
         }
-        let profile = Profile::new(slice.len, marks);
-        let delays = || self.delays.iter().take(begun.len()).map(Estimate::get);
+        let profile = Profile::new(of.slice.len, marks);
+        let delays = || delays.iter().take(begun.len()).map(Estimate::get);
         // All should finish at the same moment.
         let finish = (profile.total() + delays().sum::<f32>()) / begun.len() as f32;
         let mut goal = 0.0;
@@ -110,13 +123,11 @@ impl Splits {
             bounds.len() == goals.len()
                 && pairs.all(|(cost, goal)| (goal - little..goal + much).contains(&cost))
         };
-        let known = self.known(site, slice);
-        let bounds = match known {
+        let bounds = match self.known(of) {
             Some(known) if good(&known.bounds) => known.bounds.clone(),
             _ => goals.iter().map(|&goal| profile.index_at(goal)).collect(),
         };
-        let key = (site, slice);
-        self.table[Self::slot(key)] = Some(Known { key, profile, bounds });
+        self.table[Self::slot(of)] = Some(Known { of, profile, bounds });
     }
 }
 
@@ -232,7 +243,9 @@ mod tests {
         Site::new(site as *const ())
     }
 
-    const SLICE: Slice = Slice { address: 0x1000, len: 1000 };
+    fn thousand() -> Loop {
+        Loop { site: site(), slice: Slice { address: 0x1000, len: 1000 }, awake: false }
+    }
 
     #[test]
     fn an_unknown_loop_is_split_into_equal_parts() {
@@ -261,21 +274,30 @@ mod tests {
     fn the_next_round_begins_where_the_last_was_balanced() {
         let mut splits = Splits::new(2);
         // Worth 80 ms, three quarters of them in the last fifth of the slice; nobody's delay matters.
-        splits.learn(site(), SLICE, &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
-        let bounds = splits.bounds(site(), SLICE, 2).unwrap();
+        splits.learn(thousand(), &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
+        let bounds = splits.bounds(thousand(), 2).unwrap();
         assert!((866..=868).contains(&bounds[0]), "{bounds:?}");
-        assert_eq!(splits.profile(site(), SLICE).unwrap().middle(800..1000), 900);
-        assert_eq!(splits.bounds(site(), SLICE, 3), None, "not as many workers");
-        assert_eq!(splits.bounds(site(), Slice { len: 999, ..SLICE }, 2), None, "not the same length");
-        assert_eq!(splits.bounds(site(), Slice { address: 1, ..SLICE }, 2), None, "not the same slice");
+        assert_eq!(splits.profile(thousand()).unwrap().middle(800..1000), 900);
+        assert_eq!(splits.bounds(thousand(), 3), None, "not as many workers");
+        let slice = thousand().slice;
+        assert_eq!(
+            splits.bounds(Loop { slice: Slice { len: 999, ..slice }, ..thousand() }, 2),
+            None,
+            "not the same length"
+        );
+        assert_eq!(
+            splits.bounds(Loop { slice: Slice { address: 1, ..slice }, ..thousand() }, 2),
+            None,
+            "not the same slice"
+        );
     }
 
     #[test]
     fn small_errors_move_no_boundary() {
         let mut splits = Splits::new(2);
         let bound_after = |splits: &mut Splits, first_half| {
-            splits.learn(site(), SLICE, &[(0, first_half), (500, 50e6)], &[0.0, 0.0]);
-            splits.bounds(site(), SLICE, 2).unwrap()[0]
+            splits.learn(thousand(), &[(0, first_half), (500, 50e6)], &[0.0, 0.0]);
+            splits.bounds(thousand(), 2).unwrap()[0]
         };
         let before = bound_after(&mut splits, 50e6);
         assert_eq!(bound_after(&mut splits, 52e6), before);
@@ -286,14 +308,14 @@ mod tests {
     fn who_comes_late_is_dealt_less() {
         let mut splits = Splits::new(2);
         for _ in 0..100 {
-            splits.learn(site(), SLICE, &[(0, 100e3)], &[1e3, 21e3]);
+            splits.learn(thousand(), &[(0, 100e3)], &[1e3, 21e3]);
         }
-        let bounds = splits.bounds(site(), SLICE, 2).unwrap();
+        let bounds = splits.bounds(thousand(), 2).unwrap();
         assert!((580..=620).contains(&bounds[0]), "{bounds:?}");
         for _ in 0..1000 {
-            splits.learn(site(), SLICE, &[(0, 100e3)], &[1e3, f32::INFINITY]);
+            splits.learn(thousand(), &[(0, 100e3)], &[1e3, f32::INFINITY]);
         }
-        let bounds = splits.bounds(site(), SLICE, 2).unwrap();
+        let bounds = splits.bounds(thousand(), 2).unwrap();
         assert!((950..=1000).contains(&bounds[0]), "who never comes is dealt hardly anything: {bounds:?}");
     }
 }
