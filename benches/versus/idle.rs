@@ -110,9 +110,10 @@ fn system_calls(executor: Executor, task: Task, calls: u32, workers: usize) -> F
         let list = Path::new(env!("CARGO_TARGET_TMPDIR")).join("versus-strace");
         let mut strace = Command::new("strace");
         strace.args(["-f", "-c", "-o"]).arg(&list).arg(env::current_exe()?);
-        let output = strace.args(arguments(executor, task, calls, workers)).output()?;
+        let output =
+            strace.args(arguments(executor, task, calls, workers)).output().map_err(|_| "no strace")?;
         if !output.status.success() {
-            return Err("strace is not allowed to trace".into());
+            return Err("strace may not trace".into());
         }
         Ok(fs::read_to_string(list)?.lines().filter_map(count_of_line).sum::<u32>().into())
     };
@@ -146,7 +147,7 @@ pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
     let _freed = crate::machine::Freed::to(&runner.mask); // the children would inherit the CPU of this thread
     vec![
         // The bar is none at all; this much is the sleeping itself.
-        row("idle for 2 s: CPU time", Unit::Millis, 0.1, thousand, &|who| {
+        row("idle for 2 s: CPU time", Unit::Millis, 0.1, 1.0, &|who| {
             millis(who, Task::Sleep, calls, workers)
         }),
         row("1000 loops of 2 items, 1 ms sleep: CPU time", Unit::Millis, 1.0, thousand, &|who| {

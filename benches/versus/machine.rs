@@ -1,6 +1,7 @@
 //! What the system tells and grants: clocks, context switches, affinity masks.
 
 use std::{
+    fs,
     sync::{Arc, Condvar, Mutex},
     thread,
     time::{Duration, Instant},
@@ -10,7 +11,7 @@ use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     sys::resource::{UsageWho, getrusage},
     time::{ClockId, clock_gettime},
-    unistd::Pid,
+    unistd::{Pid, gettid},
 };
 
 const THIS_THREAD: Pid = Pid::from_raw(0);
@@ -23,6 +24,18 @@ pub(crate) fn cpu_nanos() -> f64 {
 /// CPU time of the calling thread, in nanoseconds.
 pub(crate) fn thread_cpu_nanos() -> f64 {
     nanos(ClockId::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// CPU time of all other threads of this process, in nanoseconds. The clock of the process would not do: what a thread has used
+/// that is running right now is added to it some milliseconds later, and threads that spin never stop running.
+pub(crate) fn cpu_nanos_elsewhere() -> f64 {
+    let clock = |thread: i32| {
+        let clock = ClockId::from_raw(!thread << 3 | 6); // Linux, include/linux/posix-timers.h: CPUCLOCK_SCHED of a thread
+        clock_gettime(clock).map_or(0.0, |time| Duration::from(time).as_secs_f64() * 1e9)
+    };
+    let threads = fs::read_dir("/proc/self/task").expect("the threads of this process").flatten();
+    let numbers = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+    numbers.filter(|thread| *thread != gettid().as_raw()).map(clock).sum()
 }
 
 fn nanos(clock: ClockId) -> f64 {
@@ -38,11 +51,11 @@ pub(crate) fn switches() -> i64 {
 /// Waits until nobody in this process computes any more, or a quarter of a second: some pools look for work long after a loop.
 pub(crate) fn settle() {
     let begin = Instant::now();
-    let mut before = cpu_nanos();
+    let mut before = cpu_nanos_elsewhere();
     while begin.elapsed() < Duration::from_millis(250) {
         thread::sleep(Duration::from_micros(300));
-        let now = cpu_nanos();
-        if now - before < 40_000.0 {
+        let now = cpu_nanos_elsewhere();
+        if now - before < 10_000.0 {
             return;
         }
         before = now;

@@ -6,7 +6,6 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     process::Command,
-    thread,
 };
 
 use crate::{
@@ -82,9 +81,9 @@ fn write_svg(svg: &mut String, table: &Table, model: &str) -> fmt::Result {
             cell(svg, row, *who, FIRST + CELL * i as f64, y)?;
         }
     }
-    let cores = thread::available_parallelism().map_or(0, usize::from);
     let machine = format!(
-        "{model}, {cores} CPUs, {} threads; {}; {} UTC",
+        "{model}, {} CPUs, {} threads; {}; {} UTC",
+        table.cpus,
         table.threads,
         said("rustc", &["--version"]),
         said("date", &["-u", "+%Y-%m-%d %H:%M"])

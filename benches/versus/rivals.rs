@@ -290,7 +290,7 @@ impl Rival for Foreign<'_> {
 }
 
 #[cfg(fork_union)]
-impl Rival for &mut fork_union::ThreadPool {
+impl Rival for fork_union::ThreadPool {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
         // It reduces nothing: each thread adds to a number of its own.
         let sums: Vec<_> = (0..self.threads())

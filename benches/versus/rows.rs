@@ -24,7 +24,13 @@ pub(crate) fn run<'p>(pool: &'p Pool, runner: Runner, letters: &[char]) -> Table
     let mut foreign = vec![("rangesteal", env!("CARGO_PKG_VERSION").to_owned())];
     foreign.extend(runner.openmp.as_ref().map(|peer| ("OpenMP", peer.version.clone())));
     foreign.extend(runner.tbb.as_ref().map(|peer| ("oneTBB", peer.version.clone())));
-    let table = Table { columns: runner.columns(), threads: runner.threads, foreign, rows: Vec::new() };
+    let table = Table {
+        columns: runner.columns(),
+        threads: runner.threads,
+        cpus: machine::cpus(&runner.mask).len(),
+        foreign,
+        rows: Vec::new(),
+    };
     table.print_head(runner.rounds);
     let mut rows = Rows { pool, runner, table };
     let groups: [(char, Group<'p>); 15] = [

@@ -67,12 +67,27 @@ impl Pace {
         Self { calls, gap: 0, long: false }
     }
 
+    /// The turn of one executor whose threads are yet to start, on `cpus`.
+    fn first_turn<L: Loop, R: Rival>(
+        self,
+        lap: &L,
+        cpus: &CpuSet,
+        start: impl FnOnce() -> R,
+    ) -> Option<(L::Output, Turn)> {
+        let there = machine::Freed::to(cpus);
+        let mut rival = start();
+        black_box(lap.run(&mut rival)?); // OpenMP starts its threads when they are needed
+        drop(there);
+        self.turn(lap, rival)
+    }
+
     /// The turn of one executor.
     fn turn<L: Loop>(self, lap: &L, mut rival: impl Rival) -> Option<(L::Output, Turn)> {
         if !self.long {
             black_box(lap.run(&mut rival)?);
         }
-        let (switches, cpu, begin) = (machine::switches(), machine::cpu_nanos(), Instant::now());
+        let (switches, elsewhere) = (machine::switches(), machine::cpu_nanos_elsewhere());
+        let (here, begin) = (machine::thread_cpu_nanos(), Instant::now());
         let (mut result, mut nanos) = (None, 0.0);
         if self.gap == 0 {
             for _ in 0..self.calls {
@@ -88,7 +103,8 @@ impl Pace {
             }
         }
         let between = nanos_since(begin) - nanos; // serial work: as much CPU time
-        let cpu = machine::cpu_nanos() - cpu - between;
+        let here = machine::thread_cpu_nanos() - here - between;
+        let cpu = here + machine::cpu_nanos_elsewhere() - elsewhere;
         let switches = (machine::switches() - switches) as f64;
         let calls = f64::from(self.calls);
         Some((result?, Turn { nanos: nanos / calls, cpu: cpu / calls, switches: switches / calls }))
@@ -145,17 +161,24 @@ impl Race {
         (median(pairs.map(|(turn, plain)| turn.nanos - plain.nanos)), ours - theirs)
     }
 
-    /// CPU time relative to the reference's: ratio of the medians.
+    /// CPU time relative to the reference's: ratio of the means.
     pub(crate) fn cpu(&self, who: Who) -> f64 {
-        let cpu = |turns: &[Turn]| median(turns.iter().map(|turn| turn.cpu));
-        cpu(self.turns(who)) / cpu(self.reference())
+        mean(self.turns(who), |turn| turn.cpu) / mean(self.reference(), |turn| turn.cpu)
+    }
+
+    /// Nanoseconds of CPU time a call more than the reference's: of means.
+    pub(crate) fn cpu_excess(&self, who: Who) -> f64 {
+        mean(self.turns(who), |turn| turn.cpu) - mean(self.reference(), |turn| turn.cpu)
     }
 
     /// Context switches a call: mean.
     pub(crate) fn switches(&self, who: Who) -> f64 {
-        let turns = self.turns(who);
-        turns.iter().map(|turn| turn.switches).sum::<f64>() / turns.len() as f64
+        mean(self.turns(who), |turn| turn.switches)
     }
+}
+
+fn mean(turns: &[Turn], figure: impl Fn(&Turn) -> f64) -> f64 {
+    turns.iter().map(figure).sum::<f64>() / turns.len() as f64
 }
 
 fn least(turns: &[Turn]) -> f64 {
@@ -254,12 +277,27 @@ impl Runner {
         race
     }
 
+    /// Where the threads of a spinning pool start. Next to this thread they would share its CPU, both spinning, until the system
+    /// moves one of them, some milliseconds later.
+    fn elsewhere(&self) -> CpuSet {
+        let (all, mut others) = (machine::cpus(&self.mask), self.mask);
+        for here in machine::cpus(&machine::mask()) {
+            others.unset(here).expect("a CPU");
+        }
+        let room = self.threads <= all.len() && !machine::cpus(&others).is_empty();
+        if room { others } else { self.mask }
+    }
+
     /// A turn leaves nothing behind that would disturb the next: threads of `fork_union` and OpenMP spin between loops for
     /// milliseconds or for ever, so they are started right before the turn, untimed, and end with it; the others may look for
     /// work for a while, which is waited for. That is why each turn begins with an untimed call.
     fn turn<L: Loop>(&mut self, pool: &Pool, who: Who, pace: Pace, lap: &L) -> Option<(L::Output, Turn)> {
         // The pool has pinned this thread. To the others that would be a handicap, and threads that they start inherit it.
-        let pinned = matches!(who, Who::Plain | Who::Rangesteal | Who::Spinning | Who::Many);
+        // Where it takes part in spinning, the CPU of its own is as good for it as for us.
+        let pinned = matches!(
+            who,
+            Who::Plain | Who::Rangesteal | Who::Spinning | Who::Many | Who::ForkUnion | Who::OpenMp
+        );
         let _freed = (!pinned).then(|| machine::Freed::to(&self.mask));
         let threads = self.threads;
         let turn = match who {
@@ -270,12 +308,15 @@ impl Runner {
             Who::Chili => pace.turn(lap, &mut self.chili),
             Who::Orx => pace.turn(lap, &self.orx),
             #[cfg(fork_union)]
-            Who::ForkUnion => {
-                pace.turn(lap, &mut fork_union::ThreadPool::try_spawn(threads).expect("a pool"))
-            }
+            Who::ForkUnion => pace.first_turn(lap, &self.elsewhere(), || {
+                fork_union::ThreadPool::try_spawn(threads).expect("a pool")
+            }),
             #[cfg(not(fork_union))]
             Who::ForkUnion => None,
-            Who::OpenMp => self.openmp.as_ref().and_then(|peer| pace.turn(lap, Foreign { peer, threads })),
+            Who::OpenMp => self
+                .openmp
+                .as_ref()
+                .and_then(|peer| pace.first_turn(lap, &self.elsewhere(), || Foreign { peer, threads })),
             Who::Tbb => self.tbb.as_ref().and_then(|peer| pace.turn(lap, Foreign { peer, threads })),
             Who::Halves => pace.turn(lap, Halves(&self.rayon)),
             Who::Spinning => pace.turn(lap, &self.spinning),

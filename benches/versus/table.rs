@@ -19,7 +19,8 @@ impl Unit {
     pub(crate) fn write(self, figure: f64) -> String {
         match self {
             Self::Nanos => match figure.abs() {
-                0.0..9999.5 => format!("{figure:+.0} ns"),
+                0.0..999.5 => format!("{figure:+.0} ns"),
+                999.5..9950.0 => format!("{:+.1} µs", figure / 1e3),
                 _ => format!("{:+.0} µs", figure / 1e3),
             },
             Self::Ratio if figure >= 99.5 => format!("{figure:.0}"),
@@ -36,7 +37,7 @@ impl Unit {
 pub(crate) struct Cell {
     pub(crate) figure: f64,
     pub(crate) least: Option<f64>,
-    /// CPU time relative to the reference's, and context switches a call.
+    /// CPU time, in the unit of the row, and context switches a call.
     pub(crate) cost: Option<(f64, f64)>,
 }
 
@@ -61,11 +62,11 @@ impl Row {
         bar: Option<f64>,
     ) -> Self {
         let cell = |who| {
-            let (figure, least) = if unit == Unit::Nanos { race.excess(who) } else { race.ratio(who) };
-            (
-                column(who),
-                Cell { figure, least: Some(least), cost: Some((race.cpu(who), race.switches(who))) },
-            )
+            let ((figure, least), cpu) = match unit {
+                Unit::Nanos => (race.excess(who), race.cpu_excess(who)),
+                _ => (race.ratio(who), race.cpu(who)),
+            };
+            (column(who), Cell { figure, least: Some(least), cost: Some((cpu, race.switches(who))) })
         };
         let cells = race.others().filter(|who| *who != Who::Halves).map(cell).collect();
         Self { letter, name: name.into(), reference: time(race.nanos()), unit, bar, cells }
@@ -116,6 +117,7 @@ fn time(nanos: f64) -> String {
 pub(crate) struct Table {
     pub(crate) columns: Vec<Who>,
     pub(crate) threads: usize,
+    pub(crate) cpus: usize,
     /// Names and versions of the executors that are no crates.
     pub(crate) foreign: Vec<(&'static str, String)>,
     pub(crate) rows: Vec<Row>,
@@ -128,7 +130,7 @@ impl Table {
     pub(crate) fn print_head(&self, rounds: usize) {
         println!(
             "{} threads, {rounds} rounds. Time relative to the plain loop (or what the row says): median of the rounds (of the \
-             minima); below it\nCPU time relative to the plain loop's, and context switches a call (c).",
+             minima); below it\nCPU time likewise, and context switches a call (c).",
             self.threads
         );
         print!("{:width$} {:>9} ", "", "plain", width = Self::NAME);
@@ -147,7 +149,7 @@ impl Table {
                     let _ = write!(figures, " ({})", row.unit.write(least));
                 }
                 if let Some((cpu, switches)) = cell.cost {
-                    costs = format!("{cpu:.2} {switches:.1}c");
+                    costs = format!("{} {switches:.1}c", row.unit.write(cpu));
                 }
             }
             let _ = write!(line, " {figures:>width$}", width = Self::CELL);
