@@ -9,8 +9,9 @@ use crate::{
     loops::{Items, Sum},
     machine::{cpu_nanos, settle, thread_cpu_nanos},
     rivals::{Plain, Rival},
-    runner::{Loop, Runner, Who},
+    runner::{Runner, Who},
     table::{Cell, Row, Unit},
+    turn::Loop,
 };
 
 /// A program that mostly sleeps.

@@ -6,7 +6,7 @@ use num_bigint::BigUint;
 
 use crate::{
     rivals::{Cost, Rival},
-    runner::Loop,
+    turn::Loop,
     work::{links, work},
 };
 

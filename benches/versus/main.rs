@@ -13,11 +13,13 @@ mod loops;
 mod machine;
 mod peers;
 mod picture;
+mod race;
 mod rivals;
 mod rows;
 mod runner;
 mod table;
 mod thefts;
+mod turn;
 mod work;
 
 use std::thread;

@@ -302,7 +302,7 @@ impl Rival for fork_union::ThreadPool {
         if cost == Cost::Uneven {
             drop(
                 self.for_n_dynamic(items.len(), |prong| {
-                    add(prong.thread_index, map(&items[prong.task_index]))
+                    add(prong.thread_index, map(&items[prong.task_index]));
                 }),
             );
         } else {

@@ -13,9 +13,11 @@ use crate::{
     idle,
     loops::{Ballot, Count, Items, Results, Sum},
     machine,
-    runner::{Loop, MANY, Pace, Race, Runner, Who},
+    race::Race,
+    runner::{MANY, Runner, Who},
     table::{Row, Table, Unit},
     thefts,
+    turn::{Loop, Pace},
     work::{links, work},
 };
 

@@ -1,7 +1,7 @@
 //! Runs a loop by several executors, interleaved in one process in an order drawn anew each round, so that whatever disturbs
 //! the machine disturbs them all.
 
-use std::{fmt, hint::black_box, num::NonZero, time::Instant};
+use std::num::NonZero;
 
 use nix::sched::CpuSet;
 use orx_parallel::BasicPool;
@@ -11,8 +11,9 @@ use rangesteal::{Pinning, Pool};
 use crate::{
     machine,
     peers::Peer,
-    rivals::{Chili, Foreign, Halves, Plain, Rival},
-    work::work,
+    race::{Race, Turn},
+    rivals::{Chili, Foreign, Halves, Plain},
+    turn::{Loop, Pace},
 };
 
 /// Workers of the pools that have more workers than the machine has CPUs.
@@ -40,155 +41,6 @@ pub(crate) enum Who {
     Many,
     /// rayon with [`MANY`] workers.
     ManyRayon,
-}
-
-/// A loop, for any executor. Its result is what all must agree on; `None` from those who have no such loop.
-pub(crate) trait Loop {
-    type Output: PartialEq + fmt::Debug;
-
-    fn run(&self, rival: &mut impl Rival) -> Option<Self::Output>;
-}
-
-/// How a loop is called in one turn.
-#[derive(Clone, Copy)]
-pub(crate) struct Pace {
-    pub(crate) calls: u32,
-    /// Links of serial work before each call; not part of what is measured.
-    pub(crate) gap: u64,
-    /// A long loop: a tenth of the rounds, and no call to warm up.
-    pub(crate) long: bool,
-}
-
-impl Pace {
-    pub(crate) const ONCE: Self = Self::calls(1);
-    pub(crate) const LONG: Self = Self { long: true, ..Self::ONCE };
-
-    pub(crate) const fn calls(calls: u32) -> Self {
-        Self { calls, gap: 0, long: false }
-    }
-
-    /// The turn of one executor whose threads are yet to start, on `cpus`.
-    fn first_turn<L: Loop, R: Rival>(
-        self,
-        lap: &L,
-        cpus: &CpuSet,
-        start: impl FnOnce() -> R,
-    ) -> Option<(L::Output, Turn)> {
-        let there = machine::Freed::to(cpus);
-        let mut rival = start();
-        black_box(lap.run(&mut rival)?); // OpenMP starts its threads when they are needed
-        drop(there);
-        self.turn(lap, rival)
-    }
-
-    /// The turn of one executor.
-    fn turn<L: Loop>(self, lap: &L, mut rival: impl Rival) -> Option<(L::Output, Turn)> {
-        if !self.long {
-            black_box(lap.run(&mut rival)?);
-        }
-        let (switches, elsewhere) = (machine::switches(), machine::cpu_nanos_elsewhere());
-        let (here, begin) = (machine::thread_cpu_nanos(), Instant::now());
-        let (mut result, mut nanos) = (None, 0.0);
-        if self.gap == 0 {
-            for _ in 0..self.calls {
-                result = black_box(lap.run(&mut rival));
-            }
-            nanos = nanos_since(begin);
-        } else {
-            for _ in 0..self.calls {
-                black_box(work(black_box(self.gap)));
-                let begin = Instant::now();
-                result = black_box(lap.run(&mut rival));
-                nanos += nanos_since(begin);
-            }
-        }
-        let between = nanos_since(begin) - nanos; // serial work: as much CPU time
-        let here = machine::thread_cpu_nanos() - here - between;
-        let cpu = here + machine::cpu_nanos_elsewhere() - elsewhere;
-        let switches = (machine::switches() - switches) as f64;
-        let calls = f64::from(self.calls);
-        Some((result?, Turn { nanos: nanos / calls, cpu: cpu / calls, switches: switches / calls }))
-    }
-}
-
-fn nanos_since(begin: Instant) -> f64 {
-    begin.elapsed().as_secs_f64() * 1e9
-}
-
-/// What one turn took, per call.
-#[derive(Clone, Copy)]
-struct Turn {
-    nanos: f64,
-    cpu: f64,
-    switches: f64,
-}
-
-/// What all turns took: a list for every entrant, in the order of the rounds. The first entrant is the reference.
-pub(crate) struct Race {
-    entrants: Vec<(Who, Vec<Turn>)>,
-}
-
-impl Race {
-    /// Those who have such a loop, without the reference.
-    pub(crate) fn others(&self) -> impl Iterator<Item = Who> {
-        self.entrants.iter().skip(1).filter(|(_, turns)| !turns.is_empty()).map(|(who, _)| *who)
-    }
-
-    fn turns(&self, who: Who) -> &[Turn] {
-        self.entrants.iter().find(|(entrant, _)| *entrant == who).map_or(&[], |(_, turns)| turns)
-    }
-
-    fn reference(&self) -> &[Turn] {
-        &self.entrants[0].1
-    }
-
-    /// Nanoseconds of the reference: median.
-    pub(crate) fn nanos(&self) -> f64 {
-        median(self.reference().iter().map(|turn| turn.nanos))
-    }
-
-    /// Time relative to the reference: median of the rounds' ratios, and the ratio of the minima.
-    pub(crate) fn ratio(&self, who: Who) -> (f64, f64) {
-        let pairs = self.turns(who).iter().zip(self.reference());
-        let (ours, theirs) = (least(self.turns(who)), least(self.reference()));
-        (median(pairs.map(|(turn, plain)| turn.nanos / plain.nanos)), ours / theirs)
-    }
-
-    /// Nanoseconds more than the reference: median of the rounds' differences, and the difference of the minima.
-    pub(crate) fn excess(&self, who: Who) -> (f64, f64) {
-        let pairs = self.turns(who).iter().zip(self.reference());
-        let (ours, theirs) = (least(self.turns(who)), least(self.reference()));
-        (median(pairs.map(|(turn, plain)| turn.nanos - plain.nanos)), ours - theirs)
-    }
-
-    /// CPU time relative to the reference's: ratio of the means.
-    pub(crate) fn cpu(&self, who: Who) -> f64 {
-        mean(self.turns(who), |turn| turn.cpu) / mean(self.reference(), |turn| turn.cpu)
-    }
-
-    /// Nanoseconds of CPU time a call more than the reference's: of means.
-    pub(crate) fn cpu_excess(&self, who: Who) -> f64 {
-        mean(self.turns(who), |turn| turn.cpu) - mean(self.reference(), |turn| turn.cpu)
-    }
-
-    /// Context switches a call: mean.
-    pub(crate) fn switches(&self, who: Who) -> f64 {
-        mean(self.turns(who), |turn| turn.switches)
-    }
-}
-
-fn mean(turns: &[Turn], figure: impl Fn(&Turn) -> f64) -> f64 {
-    turns.iter().map(figure).sum::<f64>() / turns.len() as f64
-}
-
-fn least(turns: &[Turn]) -> f64 {
-    turns.iter().map(|turn| turn.nanos).fold(f64::INFINITY, f64::min)
-}
-
-pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 /// The executors.

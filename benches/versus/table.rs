@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::runner::{Race, Who};
+use crate::{race::Race, runner::Who};
 
 /// What the figures of a row are.
 #[derive(Clone, Copy, PartialEq)]

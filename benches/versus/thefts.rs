@@ -7,7 +7,8 @@ use rangesteal::{Pool, Stealing};
 use crate::{
     loops::Items,
     machine,
-    runner::{MANY, Runner, Who, median},
+    race::median,
+    runner::{MANY, Runner, Who},
     table::{Cell, Row, Unit},
     work::work,
 };
