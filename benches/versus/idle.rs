@@ -8,6 +8,7 @@ use rangesteal::Pool;
 use crate::{
     loops::{Items, Sum},
     machine::{cpu_nanos, settle, thread_cpu_nanos},
+    race::median,
     rivals::{Plain, Rival},
     runner::{Runner, Who},
     table::{Cell, Row, Unit},
@@ -99,10 +100,15 @@ fn arguments(executor: Executor, task: Task, calls: u32, workers: usize) -> [Str
 
 type Figure = Result<f64, Box<dyn Error>>;
 
+/// CPU time of `calls`: median of three programs.
 fn millis(executor: Executor, task: Task, calls: u32, workers: usize) -> Figure {
-    let output =
-        Command::new(env::current_exe()?).args(arguments(executor, task, calls, workers)).output()?;
-    Ok(String::from_utf8(output.stdout)?.trim().parse()?)
+    let once = |_| -> Figure {
+        let arguments = arguments(executor, task, calls, workers);
+        let output = Command::new(env::current_exe()?).args(arguments).output()?;
+        Ok(String::from_utf8(output.stdout)?.trim().parse()?)
+    };
+    let figures: Vec<f64> = (0..3).map(once).collect::<Result<_, _>>()?;
+    Ok(median(figures.into_iter()))
 }
 
 /// System calls of `calls` loops: those of the program with them, less those of the program without.
@@ -118,7 +124,7 @@ fn system_calls(executor: Executor, task: Task, calls: u32, workers: usize) -> F
         }
         Ok(fs::read_to_string(list)?.lines().filter_map(count_of_line).sum::<u32>().into())
     };
-    Ok(count(calls)? - count(0)?)
+    Ok((count(calls)? - count(0)?).max(0.0)) // start and end are not always the same to a call
 }
 
 /// `% time, seconds, usecs/call, calls, [errors], syscall`. The program's own sleep and its reading of clocks do not count.

@@ -300,11 +300,9 @@ impl Rival for fork_union::ThreadPool {
             sums[thread].fetch_add(sum, std::sync::atomic::Ordering::Relaxed);
         };
         if cost == Cost::Uneven {
-            drop(
-                self.for_n_dynamic(items.len(), |prong| {
-                    add(prong.thread_index, map(&items[prong.task_index]));
-                }),
-            );
+            drop(self.for_n_dynamic(items.len(), |prong| {
+                add(prong.thread_index, map(&items[prong.task_index]));
+            }));
         } else {
             drop(self.for_slices(items.len(), |prong, count| {
                 let range = prong.task_index..prong.task_index + count;

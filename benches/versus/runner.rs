@@ -142,7 +142,7 @@ impl Runner {
 
     /// A turn leaves nothing behind that would disturb the next: threads of `fork_union` and OpenMP spin between loops for
     /// milliseconds or for ever, so they are started right before the turn, untimed, and end with it; the others may look for
-    /// work for a while, which is waited for. That is why each turn begins with an untimed call.
+    /// work for a while, which is waited for.
     fn turn<L: Loop>(&mut self, pool: &Pool, who: Who, pace: Pace, lap: &L) -> Option<(L::Output, Turn)> {
         // The pool has pinned this thread. To the others that would be a handicap, and threads that they start inherit it.
         // Where it takes part in spinning, the CPU of its own is as good for it as for us.

@@ -13,13 +13,17 @@ pub(crate) trait Loop {
     fn run(&self, rival: &mut impl Rival) -> Option<Self::Output>;
 }
 
+/// Each turn begins with untimed calls for so long. Threads that are not pinned often wake up on the same CPU, and the system
+/// needs some milliseconds to part them; in a program that runs loops all the time it has done so.
+const WARM_UP_NANOS: f64 = 10e6;
+
 /// How a loop is called in one turn.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
     pub(crate) calls: u32,
     /// Links of serial work before each call; not part of what is measured.
     pub(crate) gap: u64,
-    /// A long loop: a tenth of the rounds, and no call to warm up.
+    /// A long loop: a tenth of the rounds, and no calls to warm up.
     pub(crate) long: bool,
 }
 
@@ -47,7 +51,8 @@ impl Pace {
 
     /// The turn of one executor.
     pub(crate) fn turn<L: Loop>(self, lap: &L, mut rival: impl Rival) -> Option<(L::Output, Turn)> {
-        if !self.long {
+        let begin = Instant::now();
+        while !self.long && nanos_since(begin) < WARM_UP_NANOS {
             black_box(lap.run(&mut rival)?);
         }
         let (switches, elsewhere) = (machine::switches(), machine::cpu_nanos_elsewhere());
