@@ -53,6 +53,7 @@ impl Pace {
     pub(crate) fn turn<L: Loop>(self, lap: &L, mut rival: impl Rival) -> Option<(L::Output, Turn)> {
         let begin = Instant::now();
         while !self.long && nanos_since(begin) < WARM_UP_NANOS {
+            black_box(work(black_box(self.gap)));
             black_box(lap.run(&mut rival)?);
         }
         let (switches, elsewhere) = (machine::switches(), machine::cpu_nanos_elsewhere());
