@@ -1,0 +1,125 @@
+//! What the system tells and grants: clocks, context switches, affinity masks.
+
+use std::{
+    fs,
+    sync::{Arc, Condvar, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+    sys::resource::{UsageWho, getrusage},
+    time::{ClockId, clock_gettime},
+    unistd::{Pid, gettid},
+};
+
+const THIS_THREAD: Pid = Pid::from_raw(0);
+
+/// CPU time of this process, of all threads together, in nanoseconds.
+pub(crate) fn cpu_nanos() -> f64 {
+    nanos(ClockId::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// CPU time of the calling thread, in nanoseconds.
+pub(crate) fn thread_cpu_nanos() -> f64 {
+    nanos(ClockId::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// CPU time of all other threads of this process, in nanoseconds. The clock of the process would not do: what a thread has used
+/// that is running right now is added to it some milliseconds later, and threads that spin never stop running.
+pub(crate) fn cpu_nanos_elsewhere() -> f64 {
+    let clock = |thread: i32| {
+        let clock = ClockId::from_raw(!thread << 3 | 6); // Linux, include/linux/posix-timers.h: CPUCLOCK_SCHED of a thread
+        clock_gettime(clock).map_or(0.0, |time| Duration::from(time).as_secs_f64() * 1e9)
+    };
+    let threads = fs::read_dir("/proc/self/task").expect("the threads of this process").flatten();
+    let numbers = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+    numbers.filter(|thread| *thread != gettid().as_raw()).map(clock).sum()
+}
+
+fn nanos(clock: ClockId) -> f64 {
+    Duration::from(clock_gettime(clock).expect("a CPU clock")).as_secs_f64() * 1e9
+}
+
+/// Context switches of this process so far, voluntary or not.
+pub(crate) fn switches() -> i64 {
+    let usage = getrusage(UsageWho::RUSAGE_SELF).expect("the usage of this process");
+    usage.voluntary_context_switches() + usage.involuntary_context_switches()
+}
+
+/// Waits until nobody in this process computes any more, or a quarter of a second: some pools look for work long after a loop.
+pub(crate) fn settle() {
+    let begin = Instant::now();
+    let mut before = cpu_nanos_elsewhere();
+    while begin.elapsed() < Duration::from_millis(250) {
+        thread::sleep(Duration::from_micros(300));
+        let now = cpu_nanos_elsewhere();
+        if now - before < 10_000.0 {
+            return;
+        }
+        before = now;
+    }
+}
+
+/// The CPUs that the calling thread may use.
+pub(crate) fn mask() -> CpuSet {
+    sched_getaffinity(THIS_THREAD).expect("an affinity mask")
+}
+
+/// The CPUs in a mask.
+pub(crate) fn cpus(mask: &CpuSet) -> Vec<usize> {
+    (0..CpuSet::count()).filter(|&cpu| mask.is_set(cpu).unwrap_or(false)).collect()
+}
+
+pub(crate) fn pin(cpu: usize) {
+    let mut only = CpuSet::new();
+    only.set(cpu).expect("a CPU");
+    sched_setaffinity(THIS_THREAD, &only).expect("leave to pin this thread");
+}
+
+/// Lets the calling thread run on all of `mask`; dropped, the thread gets its old mask back.
+pub(crate) struct Freed(CpuSet);
+
+impl Freed {
+    pub(crate) fn to(to: &CpuSet) -> Self {
+        let before = mask();
+        sched_setaffinity(THIS_THREAD, to).expect("the mask of the start");
+        Self(before)
+    }
+}
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        sched_setaffinity(THIS_THREAD, &self.0).expect("the mask from before");
+    }
+}
+
+/// From the notification of a sleeping thread to its first instruction, in nanoseconds: median. On the machine's other CPUs.
+pub(crate) fn start_delay(mask: &CpuSet) -> f64 {
+    let bell = Arc::new((Mutex::new(None::<Instant>), Condvar::new()));
+    let sleeper = {
+        let (bell, cpu) = (Arc::clone(&bell), *cpus(mask).last().expect("a CPU"));
+        thread::spawn(move || {
+            pin(cpu);
+            let wait = |_| {
+                let rung = bell.1.wait_while(bell.0.lock().unwrap(), |rung| rung.is_none());
+                let now = Instant::now();
+                (now - rung.unwrap().take().unwrap()).as_secs_f64() * 1e9
+            };
+            let mut delays: Vec<f64> = (0..201).map(wait).collect();
+            delays.sort_by(f64::total_cmp);
+            delays[delays.len() / 2]
+        })
+    };
+    while !sleeper.is_finished() {
+        thread::sleep(Duration::from_micros(500));
+        let mut rung = bell.0.lock().unwrap();
+        if rung.is_none() {
+            *rung = Some(Instant::now());
+            drop(rung);
+            bell.1.notify_one();
+        }
+    }
+    sleeper.join().unwrap()
+}

@@ -1,0 +1,79 @@
+//! rangesteal and its rivals: `cargo bench --bench versus -- --help`. Needs Linux.
+
+#![allow(
+    missing_docs,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a program that estimates"
+)]
+
+mod idle;
+mod loops;
+mod machine;
+mod peers;
+mod picture;
+mod race;
+mod rivals;
+mod rows;
+mod runner;
+mod table;
+mod thefts;
+mod turn;
+mod work;
+
+use std::thread;
+
+use clap::{Parser, Subcommand};
+use rangesteal::Pool;
+
+/// Runs loops by the plain iterator, by rangesteal and by its rivals, checks that they agree, and prints one table.
+#[derive(Parser)]
+struct Options {
+    /// How often each loop is measured.
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Letters of the rows to measure, such as a,c,f; all by default.
+    #[arg(long, value_name = "LETTERS", value_delimiter = ',')]
+    rows: Vec<char>,
+    /// Workers of each executor; one per CPU by default.
+    #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
+    threads: Option<usize>,
+    /// Draws the table, too, into benches/results/.
+    #[arg(long)]
+    picture: bool,
+    /// What cargo passes to every bench.
+    #[arg(long, hide = true)]
+    bench: bool,
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+/// What runs in a process of its own.
+#[derive(Subcommand)]
+enum Part {
+    /// Takes a CPU away until standard input ends.
+    #[command(hide = true)]
+    Burn { cpu: usize },
+    #[command(hide = true)]
+    Idle(idle::Idle),
+}
+
+fn main() {
+    let options = Options::parse();
+    match options.part {
+        Some(Part::Burn { cpu }) => return rows::burn(cpu),
+        Some(Part::Idle(idle)) => return idle.run(),
+        None => {}
+    }
+    let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    let runner = runner::Runner::new(options.rounds as usize, threads);
+    let measure = |pool: &Pool| {
+        let table = rows::run(pool, runner, &options.rows);
+        if options.picture {
+            let path = picture::draw(&table).expect("benches/results can be written");
+            println!("{}", path.display());
+        }
+    };
+    Pool::builder().num_threads(threads).scope(measure).expect("a pool");
+}

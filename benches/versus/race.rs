@@ -1,0 +1,78 @@
+//! What the turns of a race took, and what that comes to.
+
+use crate::runner::Who;
+
+/// What one turn took, per call.
+pub(crate) struct Turn {
+    pub(crate) nanos: f64,
+    pub(crate) cpu: f64,
+    pub(crate) switches: f64,
+}
+
+/// What all turns took: a list for every entrant, in the order of the rounds. The first entrant is the reference.
+pub(crate) struct Race {
+    pub(crate) entrants: Vec<(Who, Vec<Turn>)>,
+}
+
+impl Race {
+    /// Those who have such a loop, without the reference.
+    pub(crate) fn others(&self) -> impl Iterator<Item = Who> {
+        self.entrants.iter().skip(1).filter(|(_, turns)| !turns.is_empty()).map(|(who, _)| *who)
+    }
+
+    fn turns(&self, who: Who) -> &[Turn] {
+        self.entrants.iter().find(|(entrant, _)| *entrant == who).map_or(&[], |(_, turns)| turns)
+    }
+
+    fn reference(&self) -> &[Turn] {
+        &self.entrants[0].1
+    }
+
+    /// Nanoseconds of the reference: median.
+    pub(crate) fn nanos(&self) -> f64 {
+        median(self.reference().iter().map(|turn| turn.nanos))
+    }
+
+    /// Time relative to the reference: median of the rounds' ratios, and the ratio of the minima.
+    pub(crate) fn ratio(&self, who: Who) -> (f64, f64) {
+        let pairs = self.turns(who).iter().zip(self.reference());
+        let (ours, theirs) = (least(self.turns(who)), least(self.reference()));
+        (median(pairs.map(|(turn, plain)| turn.nanos / plain.nanos)), ours / theirs)
+    }
+
+    /// Nanoseconds more than the reference: median of the rounds' differences, and the difference of the minima.
+    pub(crate) fn excess(&self, who: Who) -> (f64, f64) {
+        let pairs = self.turns(who).iter().zip(self.reference());
+        let (ours, theirs) = (least(self.turns(who)), least(self.reference()));
+        (median(pairs.map(|(turn, plain)| turn.nanos - plain.nanos)), ours - theirs)
+    }
+
+    /// CPU time relative to the reference's: ratio of the means.
+    pub(crate) fn cpu(&self, who: Who) -> f64 {
+        mean(self.turns(who), |turn| turn.cpu) / mean(self.reference(), |turn| turn.cpu)
+    }
+
+    /// Nanoseconds of CPU time a call more than the reference's: of means.
+    pub(crate) fn cpu_excess(&self, who: Who) -> f64 {
+        mean(self.turns(who), |turn| turn.cpu) - mean(self.reference(), |turn| turn.cpu)
+    }
+
+    /// Context switches a call: mean.
+    pub(crate) fn switches(&self, who: Who) -> f64 {
+        mean(self.turns(who), |turn| turn.switches)
+    }
+}
+
+fn mean(turns: &[Turn], figure: impl Fn(&Turn) -> f64) -> f64 {
+    turns.iter().map(figure).sum::<f64>() / turns.len() as f64
+}
+
+fn least(turns: &[Turn]) -> f64 {
+    turns.iter().map(|turn| turn.nanos).fold(f64::INFINITY, f64::min)
+}
+
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

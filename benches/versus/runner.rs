@@ -1,0 +1,188 @@
+//! Runs a loop by several executors, interleaved in one process in an order drawn anew each round, so that whatever disturbs
+//! the machine disturbs them all.
+
+use std::num::NonZero;
+
+use nix::sched::CpuSet;
+use orx_parallel::BasicPool;
+use paralight::prelude::{CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPoolBuilder};
+use rangesteal::{Pinning, Pool};
+
+use crate::{
+    machine,
+    peers::Peer,
+    race::{Race, Turn},
+    rivals::{Chili, Foreign, Halves, Plain},
+    turn::{Loop, Pace},
+};
+
+/// Workers of the pools that have more workers than the machine has CPUs.
+pub(crate) const MANY: usize = 8;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Who {
+    Plain,
+    Rangesteal,
+    Rayon,
+    Paralight,
+    Chili,
+    Orx,
+    #[cfg_attr(not(fork_union), allow(dead_code, reason = "not built"))]
+    ForkUnion,
+    OpenMp,
+    Tbb,
+    /// A static split in two by rayon.
+    Halves,
+    /// rangesteal that spins before it parks.
+    Spinning,
+    /// rangesteal without pinning.
+    Unpinned,
+    /// rangesteal with [`MANY`] workers.
+    Many,
+    /// rayon with [`MANY`] workers.
+    ManyRayon,
+}
+
+/// The executors.
+pub(crate) struct Runner {
+    pub(crate) rounds: usize,
+    pub(crate) threads: usize,
+    /// The CPUs of this process before any thread was pinned.
+    pub(crate) mask: CpuSet,
+    rayon: rayon::ThreadPool,
+    many_rayon: rayon::ThreadPool,
+    paralight: paralight::prelude::ThreadPool,
+    chili: Chili,
+    orx: BasicPool,
+    pub(crate) openmp: Option<Peer>,
+    pub(crate) tbb: Option<Peer>,
+    many: Pool,
+    unpinned: Pool,
+    spinning: Pool,
+}
+
+impl Runner {
+    /// To be called before any pool has pinned this thread: threads inherit the mask of the one that starts them.
+    pub(crate) fn new(rounds: usize, threads: usize) -> Self {
+        let rayon = |threads| {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of rayon's")
+        };
+        let paralight = ThreadPoolBuilder {
+            num_threads: ThreadCount::Count(NonZero::new(threads).expect("a thread")),
+            range_strategy: RangeStrategy::WorkStealing,
+            cpu_pinning: CpuPinningPolicy::No,
+        };
+        Self {
+            rounds,
+            threads,
+            mask: machine::mask(),
+            rayon: rayon(threads),
+            many_rayon: rayon(MANY),
+            paralight: paralight.build(),
+            chili: Chili::new(threads),
+            orx: orx_parallel::Pool::basic(threads),
+            openmp: Peer::load("OpenMP", &["-DOPENMP", "-fopenmp"]),
+            tbb: Peer::load("oneTBB", &["-ltbb"]),
+            many: Pool::builder().num_threads(MANY).build().expect("a pool"),
+            unpinned: Pool::builder().num_threads(threads).pinning(Pinning::Off).build().expect("a pool"),
+            spinning: spinning_pool(threads),
+        }
+    }
+
+    /// The columns of the table.
+    pub(crate) fn columns(&self) -> Vec<Who> {
+        let mut columns = vec![Who::Rangesteal, Who::Rayon, Who::Paralight, Who::Chili, Who::Orx];
+        #[cfg(fork_union)]
+        columns.push(Who::ForkUnion);
+        columns.extend(self.openmp.is_some().then_some(Who::OpenMp));
+        columns.extend(self.tbb.is_some().then_some(Who::Tbb));
+        columns
+    }
+
+    /// Runs `lap` by all entrants, and checks that they agree.
+    pub(crate) fn race<L: Loop>(&mut self, pool: &Pool, entrants: &[Who], pace: Pace, lap: &L) -> Race {
+        let mut race = Race { entrants: entrants.iter().map(|who| (*who, Vec::new())).collect() };
+        let mut agreed = None;
+        let mut order: Vec<usize> = (0..entrants.len()).collect();
+        let mut random = 1u64;
+        let (warm_up, rounds) =
+            if pace.long { (1, self.rounds.div_ceil(10)) } else { (self.rounds.clamp(1, 3), self.rounds) };
+        for round in 0..warm_up + rounds {
+            for i in (1..order.len()).rev() {
+                // Knuth's MMIX generator draws the order (The Art of Computer Programming 2, section 3.3.4).
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                order.swap(i, (random >> 33) as usize % (i + 1));
+            }
+            for &which in &order {
+                let (who, turns) = &mut race.entrants[which];
+                let Some((result, turn)) = self.turn(pool, *who, pace, lap) else { continue };
+                match &agreed {
+                    None => agreed = Some(result),
+                    Some(agreed) => assert_eq!(result, *agreed, "{who:?} disagrees"),
+                }
+                if round >= warm_up {
+                    turns.push(turn);
+                }
+            }
+        }
+        race
+    }
+
+    /// Where the threads of a spinning pool start. Next to this thread they would share its CPU, both spinning, until the system
+    /// moves one of them, some milliseconds later.
+    fn elsewhere(&self) -> CpuSet {
+        let (all, mut others) = (machine::cpus(&self.mask), self.mask);
+        for here in machine::cpus(&machine::mask()) {
+            others.unset(here).expect("a CPU");
+        }
+        let room = self.threads <= all.len() && !machine::cpus(&others).is_empty();
+        if room { others } else { self.mask }
+    }
+
+    /// A turn leaves nothing behind that would disturb the next: threads of `fork_union` and OpenMP spin between loops for
+    /// milliseconds or for ever, so they are started right before the turn, untimed, and end with it; the others may look for
+    /// work for a while, which is waited for.
+    fn turn<L: Loop>(&mut self, pool: &Pool, who: Who, pace: Pace, lap: &L) -> Option<(L::Output, Turn)> {
+        // The pool has pinned this thread. To the others that would be a handicap, and threads that they start inherit it.
+        // Where it takes part in spinning, the CPU of its own is as good for it as for us.
+        let pinned = matches!(
+            who,
+            Who::Plain | Who::Rangesteal | Who::Spinning | Who::Many | Who::ForkUnion | Who::OpenMp
+        );
+        let _freed = (!pinned).then(|| machine::Freed::to(&self.mask));
+        let threads = self.threads;
+        let turn = match who {
+            Who::Plain => pace.turn(lap, Plain),
+            Who::Rangesteal => pace.turn(lap, pool),
+            Who::Rayon => pace.turn(lap, &self.rayon),
+            Who::Paralight => pace.turn(lap, &mut self.paralight),
+            Who::Chili => pace.turn(lap, &mut self.chili),
+            Who::Orx => pace.turn(lap, &self.orx),
+            #[cfg(fork_union)]
+            Who::ForkUnion => pace.first_turn(lap, &self.elsewhere(), || {
+                fork_union::ThreadPool::try_spawn(threads).expect("a pool")
+            }),
+            #[cfg(not(fork_union))]
+            Who::ForkUnion => None,
+            Who::OpenMp => self
+                .openmp
+                .as_ref()
+                .and_then(|peer| pace.first_turn(lap, &self.elsewhere(), || Foreign { peer, threads })),
+            Who::Tbb => self.tbb.as_ref().and_then(|peer| pace.turn(lap, Foreign { peer, threads })),
+            Who::Halves => pace.turn(lap, Halves(&self.rayon)),
+            Who::Spinning => pace.turn(lap, &self.spinning),
+            Who::Unpinned => pace.turn(lap, &self.unpinned),
+            Who::Many => pace.turn(lap, &self.many),
+            Who::ManyRayon => pace.turn(lap, &self.many_rayon),
+        };
+        machine::settle();
+        turn
+    }
+}
+
+/// A pool that looks for the next loop for a while before it sleeps.
+fn spinning_pool(threads: usize) -> Pool {
+    // TODO: .spin_before_park(Duration::from_micros(50)), once there is such a method
+    Pool::builder().num_threads(threads).build().expect("a pool")
+}
