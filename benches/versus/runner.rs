@@ -1,7 +1,7 @@
 //! Runs a loop by several executors, interleaved in one process in an order drawn anew each round, so that whatever disturbs
 //! the machine disturbs them all.
 
-use std::num::NonZero;
+use std::{num::NonZero, time::Duration};
 
 use nix::sched::CpuSet;
 use orx_parallel::BasicPool;
@@ -183,6 +183,6 @@ impl Runner {
 
 /// A pool that looks for the next loop for a while before it sleeps.
 fn spinning_pool(threads: usize) -> Pool {
-    // TODO: .spin_before_park(Duration::from_micros(50)), once there is such a method
-    Pool::builder().num_threads(threads).build().expect("a pool")
+    let patience = Duration::from_micros(50);
+    Pool::builder().num_threads(threads).spin_before_park(patience).build().expect("a pool")
 }
