@@ -4,6 +4,7 @@
 //! combines two that are neighbours in the slice. What the indices mean is the business of the public loops.
 
 use std::{
+    borrow::Cow,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     time::{Duration, Instant},
@@ -72,28 +73,32 @@ impl Executor {
         let Some(mut splits) = turn else {
             return block(acc, done..len);
         };
-        let alone = begin.elapsed();
+        let alone = if done == 0 { Duration::ZERO } else { begin.elapsed() };
         let workers = helpers.min(len - done - 1) + 1;
         let items = done..len;
+        let times = splits.take_times(workers);
         // Only of rounds over all of a slice is anything known.
-        let known = (done == 0 && self.ranges.steals()).then_some(Loop { site, slice, awake });
-        let bounds = known.and_then(|known| splits.bounds(known, workers));
-        let bounds = bounds.unwrap_or_else(|| equal_parts(&items, workers));
-        let profile = known.and_then(|known| splits.profile(known));
+        let this = (done == 0 && self.ranges.steals()).then_some(Loop { site, slice, awake });
+        let taught = this.and_then(|this| splits.bounds(this, workers));
+        let bounds = taught.map_or_else(|| equal_parts(&items, workers).into(), Cow::Borrowed);
+        let profile = this.and_then(|this| splits.profile(this));
         let pace = self.costs.recall(site);
-        let round = Round::new(&self.ranges, workers, pace, profile, init, block);
-        let Made { mut runs, mut marks, begun, .. } = self.share(crew, items, &bounds, acc, round);
+        let round = Round::new(&self.ranges, times, begin + alone, pace, profile, init, block);
+        let Made { mut runs, mut times, .. } = self.share(crew, items, &bounds, acc, round);
 
-        marks.sort_unstable_by_key(|&(first, _)| first);
-        let work: f32 = marks.iter().map(|(_, nanos)| nanos).sum();
-        self.costs.learn(site, len, nanos(alone) + work);
-        if workers > 1 {
-            let first = begun.iter().skip(1).copied().reduce(f32::min).filter(|delay| delay.is_finite());
-            self.costs.learn_help(awake, nanos(begin.elapsed().saturating_sub(alone)), first, begun[0]);
+        self.costs.learn(site, len, nanos(alone) + times.work());
+        let (own, helpers) = times.spans.split_at(1);
+        if let Some(first) = helpers.iter().map(|span| span.start).reduce(f32::min) {
+            let first = first.is_finite().then_some(first);
+            let round = || nanos(begin.elapsed().saturating_sub(alone));
+            self.costs.learn_help(awake, first, own[0].start, round);
         }
-        if let Some(known) = known {
-            splits.learn(known, &marks, &begun);
+        if let Some(this) = this
+            && !(taught.is_some() && runs.len() == workers && times.are_balanced())
+        {
+            splits.learn(this, &mut times);
         }
+        splits.give_back(times);
         drop(splits);
 
         runs.sort_unstable_by_key(|&(first, _)| first);

@@ -19,7 +19,7 @@ const CHEAP_NS: f32 = 128.0;
 const TRIVIAL_NS: f32 = 0.25;
 /// Items dearer than this are claimed with full fences, which make thefts cheap.
 const DEAR_NS: f32 = 400.0;
-/// The last items of a range are claimed singly and with full fences, so that they can be stolen singly and cheaply.
+/// The last items of a range are claimed singly, so that they can be stolen singly.
 const TAIL: usize = 64;
 /// How long a stretch should last at least.
 const STRETCH: Duration = Duration::from_micros(10);
@@ -64,15 +64,14 @@ impl Grain {
     /// The next stretch for a range that holds `left` items, at least one.
     pub(crate) fn stretch(&mut self, left: usize) -> Stretch {
         let before_tail = left.saturating_sub(TAIL);
-        let full_fences = self.dear || before_tail == 0;
-        let mut size = if full_fences { 1 } else { self.size };
+        let mut size = self.size;
         while size > before_tail.max(1) {
             size /= 8;
         }
-        let claims = self.claims.min(if full_fences { left } else { before_tail / size });
+        let claims = self.claims.min(if size == 1 { left } else { before_tail / size });
         self.items = size * claims;
         self.left = left - self.items;
-        Stretch { size, claims, full_fences }
+        Stretch { size, claims, full_fences: self.dear }
     }
 
     /// Learns from a stretch that left `left` items and ended `now`.
@@ -150,12 +149,8 @@ mod tests {
         for left in 1..5_000 {
             let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None) };
             let Stretch { size, claims, full_fences } = grain.stretch(left);
-            assert!(claims > 0 && size * claims <= left);
-            if left <= TAIL {
-                assert_eq!((size, full_fences), (1, true), "{left} left");
-            } else {
-                assert!(left - size * claims >= TAIL && !full_fences, "{left} left");
-            }
+            assert!(!full_fences && claims > 0 && size * claims <= left);
+            assert!(size == 1 || left - size * claims >= TAIL, "{left} left");
         }
     }
 

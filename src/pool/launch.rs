@@ -14,7 +14,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// Work too short for a reading of the clock before and after: below, the readings would show.
 const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
 /// How much more work than a worker's help costs there must be.
-const CLEARLY: f32 = 1.5;
+const CLEARLY: f32 = 1.3;
 /// One in so many loops that are too short to time is timed all the same, in case it has changed.
 const TIMED_ONE_IN: u64 = 16;
 /// One in so many loops that help seems too dear for is shared all the same, in case help has become cheaper.
@@ -119,10 +119,9 @@ impl Costs {
         if expected >= worth_sharing {
             return Launch::Shared { helpers: ((expected / worth_sharing) as usize).min(helpers) };
         }
-        if !awake && expected >= CLEARLY * self.awake.get() && self.will_be_awake(expected) {
-            return Launch::Shared { helpers: 1 };
-        }
-        if expected >= help / 4.0 && self.draws_one_in(SHARED_ONE_IN) {
+        if self.pays(expected, help)
+            || !awake && self.will_be_awake(expected) && self.pays(expected, self.awake.get())
+        {
             return Launch::Shared { helpers: 1 };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !self.draws_one_in(TIMED_ONE_IN) {
@@ -132,6 +131,11 @@ impl Costs {
             limit: Duration::from_nanos(f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS) as u64),
             stretch: ((TOO_SHORT_TO_TIME_NS / cost) as usize).max(1),
         }
+    }
+
+    /// Whether that much work clearly pays for `help`; or nearly so, and it is time to look whether help has become cheaper.
+    fn pays(&self, expected: f32, help: f32) -> bool {
+        expected >= CLEARLY * help || expected >= help / 4.0 && self.draws_one_in(SHARED_ONE_IN)
     }
 
     /// Whether a helper who is woken now would, as things go, still be awake when the next such loop begins.
@@ -170,16 +174,15 @@ impl Costs {
         self.table[site.slot()].store(word, Ordering::Relaxed);
     }
 
-    /// Remembers what help has cost in a round of `round` nanoseconds: `delay` until the first helper had begun (none, if there was
-    /// nothing left to do), and `wake` of the caller's time.
-    pub(crate) fn learn_help(&self, awake: bool, round: f32, delay: Option<f32>, wake: f32) {
+    /// Remembers what help has cost: `delay` nanoseconds until the first helper had begun (none, if there was nothing left to do),
+    /// and `wake` of the caller's time, in a round of `round()`.
+    pub(crate) fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: impl Fn() -> f32) {
         let help = self.help(awake);
         // Two workers that begin at `wake` and at `delay` and end at the same time take half of `work + wake + delay`. If the
         // round was over first, it is known only that the delay is longer.
-        match delay {
-            Some(delay) => help.see(delay + wake),
-            None if round + wake > help.get() => help.see(round + wake),
-            None => {}
+        let cost = wake + delay.unwrap_or_else(round);
+        if delay.is_some() || cost > help.get() {
+            help.see(cost);
         }
     }
 }
@@ -208,10 +211,10 @@ mod tests {
         costs.learn(site(), 1000, 100e3);
         assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
         assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });
-        assert_eq!(launch(&costs, 300), Launch::Shared { helpers: 1 }, "30 µs");
-        let shared = (0..640).filter(|_| is_shared(launch(&costs, 299))).count();
-        assert!((1..=20).contains(&shared), "29.9 µs: {shared} of 640 are shared all the same");
-        assert!((0..9).any(|_| matches!(launch(&costs, 299), Launch::Alone { stretch: 40, .. })));
+        assert_eq!(launch(&costs, 270), Launch::Shared { helpers: 1 }, "27 µs");
+        let shared = (0..640).filter(|_| is_shared(launch(&costs, 250))).count();
+        assert!((1..=20).contains(&shared), "25 µs: {shared} of 640 are shared all the same");
+        assert!((0..9).any(|_| matches!(launch(&costs, 250), Launch::Alone { stretch: 40, .. })));
         for stride in 1..=16 {
             // Every loop of a round has its turn, however many short loops a round has.
             let timed =
@@ -233,9 +236,9 @@ mod tests {
         costs.learn(site(), 1000, 10e3);
         assert!(is_shared(costs.launch(site(), 1000, 7, true)), "awake");
         for _ in 0..100 {
-            costs.learn_help(true, 50e3, None, 100.0);
-            costs.learn_help(false, 10e3, Some(3e3), 1e3);
-            costs.learn_help(false, 1e3, None, 1e3);
+            costs.learn_help(true, None, 100.0, || 50e3);
+            costs.learn_help(false, Some(3e3), 1e3, || 10e3);
+            costs.learn_help(false, None, 1e3, || 1e3);
         }
         assert!((0..9).any(|_| !is_shared(costs.launch(site(), 1000, 7, true))), "nobody ever comes in time");
         assert!(is_shared(launch(&costs, 1000)), "wakes up in 3 µs");

@@ -9,7 +9,7 @@
 //! the fences, what must be ordered between thieves by the locks, and what must be ordered between rounds by the barrier's
 //! lock. Nothing is published *through* an index: the items are shared before the round and the results after it.
 
-#![allow(clippy::cast_precision_loss)] // estimates
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::{
     iter,
@@ -340,28 +340,26 @@ impl Owner<'_> {
         }
     }
 
-    /// Watches `victim` for a microsecond: at the pace it shows, is there time to steal?
+    /// Watches `victim` for a moment: at the pace it shows, is there time to steal?
     fn watch(&self, victim: usize) -> Watched {
-        const MOMENT: Duration = Duration::from_micros(1);
-        const WITHOUT_FENCE: f32 = 5e3;
+        const THEFT: f32 = 5e3;
         let cell = &self.ranges.cells[victim];
         let known = *lock_soon(&cell.lock);
         let Some(fence) = known else {
             return Watched::Busy { stuck: false }; // not yet: it has not entered
         };
+        let dear = fence.is_dear_for_thieves();
+        let heavy = if dear { self.ranges.heavy.get() } else { 0.0 };
+        // A victim that does not move may have been interrupted for a moment. The dearer the theft, the longer is the moment.
+        let moment = (heavy / 2.0).clamp(1e3, 10e3);
         let start = cell.start.load(Ordering::Relaxed); // hints all
-        spin(MOMENT, || cell.glance() == 0);
+        spin(Duration::from_nanos(moment as u64), || cell.glance() == 0);
         let moved = cell.start.load(Ordering::Relaxed).saturating_sub(start);
         // Half of the rest is saved, and the victim pays for the fence as well.
-        let theft = if fence.is_dear_for_thieves() {
-            WITHOUT_FENCE + 3.0 * self.ranges.heavy.get()
-        } else {
-            WITHOUT_FENCE
-        };
-        if (cell.glance() as f32) * nanos(MOMENT) < moved as f32 * theft {
+        if (cell.glance() as f32) * moment < moved as f32 * (THEFT + 3.0 * heavy) {
             return Watched::AlmostDone;
         }
-        Watched::Busy { stuck: moved == 0 && fence.is_dear_for_thieves() }
+        Watched::Busy { stuck: moved == 0 && dear }
     }
 
     /// Passes the heavy side of `fence`, and learns what that costs.

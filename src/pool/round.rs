@@ -13,7 +13,7 @@ use super::{
     estimate::nanos,
     grain::{Grain, Stretch},
     range::{Owner, Ranges, half},
-    split::{Mark, Pieces, Profile},
+    split::{Pieces, Profile, Times},
 };
 use crate::sync::{Mutex, lock};
 
@@ -43,10 +43,7 @@ pub(crate) struct Round<'a, A, I, B> {
 pub(crate) struct Made<A> {
     /// Pieces of the slice folded by one worker each: the index it begins with, and the result.
     pub(crate) runs: Vec<(usize, A)>,
-    /// What the items cost.
-    pub(crate) marks: Vec<Mark>,
-    /// For each worker, how many nanoseconds after the round had begun it did; infinitely many, if it found nothing to do.
-    pub(crate) begun: Vec<f32>,
+    pub(crate) times: Times,
     /// The first one.
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -58,15 +55,15 @@ where
 {
     pub(crate) fn new(
         ranges: &'a Ranges,
-        workers: usize,
+        times: Times,
+        begin: Instant,
         pace: Option<f32>,
         profile: Option<&'a Profile>,
         init: &'a I,
         block: &'a B,
     ) -> Self {
-        let runs = Vec::with_capacity(2 * workers);
-        let made = Made { runs, marks: Vec::new(), begun: vec![f32::INFINITY; workers], panic: None };
-        Self { ranges, init, block, pace, profile, begin: Instant::now(), made: Mutex::new(made) }
+        let made = Made { runs: Vec::with_capacity(2 * times.spans.len()), times, panic: None };
+        Self { ranges, init, block, pace, profile, begin, made: Mutex::new(made) }
     }
 
     /// What worker `me` does from entering to leaving; `acc` is the result of the items before its range, if it has one. Never
@@ -119,9 +116,9 @@ where
                 pieces.look(owner.next(), now);
             }
             let mut made = lock(&self.made);
-            made.begun[me] = nanos(begun - self.begin);
             made.runs.push((item, part));
-            pieces.end(&mut made.marks);
+            let end = pieces.end(&mut made.times.marks);
+            made.times.spans[me] = nanos(begun - self.begin)..nanos(end - self.begin);
         }
     }
 

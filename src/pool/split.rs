@@ -7,6 +7,7 @@
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::{
+    mem,
     ops::Range,
     time::{Duration, Instant},
 };
@@ -23,6 +24,29 @@ const TOO_LITTLE: f32 = 512.0;
 
 /// Neighbouring items and what they took: the index of the first, and nanoseconds for all up to the next mark.
 pub(crate) type Mark = (usize, f32);
+
+/// What took how long in a round, in nanoseconds.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    /// What the items took.
+    pub(crate) marks: Vec<Mark>,
+    /// For each worker, when it has begun and when it has ended, since the round has begun; never, if it found nothing to do.
+    pub(crate) spans: Vec<Range<f32>>,
+}
+
+impl Times {
+    /// Whether all workers have ended at about the same moment.
+    pub(crate) fn are_balanced(&self) -> bool {
+        let ends = || self.spans.iter().map(|span| span.end);
+        let (first, last) = (ends().fold(f32::INFINITY, f32::min), ends().fold(0.0, f32::max));
+        last.is_finite() && last - first <= last / TOO_MUCH
+    }
+
+    /// What all items took together.
+    pub(crate) fn work(&self) -> f32 {
+        self.marks.iter().map(|(_, nanos)| nanos).sum()
+    }
+}
 
 /// A slice: where it lies, and how many items it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +68,8 @@ pub(crate) struct Splits {
     table: Box<[Option<Known>]>,
     /// How long after the start of a round each worker begins: where helpers sleep, and where they are awake.
     delays: [Box<[Estimate]>; 2],
+    /// Room for the next round's.
+    times: Times,
 }
 
 /// The same loop, over the same slice, with helpers as awake.
@@ -72,6 +98,7 @@ impl Splits {
             delays: [20e3, 1e3].map(|helper| {
                 (0..workers).map(|worker| Estimate::new(if worker == 0 { 1e3 } else { helper })).collect()
             }),
+            times: Times::default(),
         }
     }
 
@@ -89,29 +116,44 @@ impl Splits {
     }
 
     /// Where the ranges of that many workers should meet, if the last round has taught it.
-    pub(crate) fn bounds(&self, of: Loop, workers: usize) -> Option<Vec<usize>> {
+    pub(crate) fn bounds(&self, of: Loop, workers: usize) -> Option<&[usize]> {
         let known = self.known(of).filter(|known| known.bounds.len() + 1 == workers)?;
-        Some(known.bounds.to_vec())
+        Some(&known.bounds)
     }
 
-    /// Learns from a round over all of a slice: from what the items cost, in slice order, and from when each worker has begun, in
-    /// nanoseconds; infinitely late, if it has not.
-    pub(crate) fn learn(&mut self, of: Loop, marks: &[Mark], begun: &[f32]) {
+    /// To be filled in by a round of that many workers.
+    pub(crate) fn take_times(&mut self, workers: usize) -> Times {
+        let mut times = mem::take(&mut self.times);
+        times.marks.clear();
+        times.spans.clear();
+        times.spans.resize(workers, f32::INFINITY..f32::INFINITY);
+        times
+    }
+
+    /// When nothing more is to be learnt from them.
+    pub(crate) fn give_back(&mut self, times: Times) {
+        self.times = times;
+    }
+
+    /// Learns from a round over all of a slice.
+    pub(crate) fn learn(&mut self, of: Loop, times: &mut Times) {
+        let round = times.work();
+        let Times { marks, spans } = times;
+        marks.sort_unstable_by_key(|&(first, _)| first);
         let delays = &self.delays[usize::from(of.awake)];
-        let round = marks.iter().map(|(_, nanos)| nanos).sum::<f32>();
-        for (delay, &begun) in delays.iter().zip(begun) {
+        for (delay, span) in delays.iter().zip(&*spans) {
             // Who has not begun by the end is known only to be later than that.
-            if begun.is_finite() || round > delay.get() {
-                delay.see(begun);
+            if span.start.is_finite() || round > delay.get() {
+                delay.see(span.start);
             }
         }
         let profile = Profile::new(of.slice.len, marks);
-        let delays = || delays.iter().take(begun.len()).map(Estimate::get);
+        let delays = || delays.iter().take(spans.len()).map(Estimate::get);
         // All should finish at the same moment.
-        let finish = (profile.total() + delays().sum::<f32>()) / begun.len() as f32;
+        let finish = (profile.total() + delays().sum::<f32>()) / spans.len() as f32;
         let mut goal = 0.0;
         let goals: Vec<f32> = delays()
-            .take(begun.len() - 1)
+            .take(spans.len() - 1)
             .map(|delay| {
                 goal += (finish - delay).max(0.0);
                 goal
@@ -165,12 +207,13 @@ impl Pieces {
         }
     }
 
-    /// The run has ended: adds its marks to `marks`.
-    pub(crate) fn end(self, marks: &mut Vec<Mark>) {
+    /// The run has ended: adds its marks to `marks`, and returns when that was.
+    pub(crate) fn end(self, marks: &mut Vec<Mark>) -> Instant {
         let never_looked = self.marks.is_empty() && self.lasted.is_zero();
         let lasted = if never_looked { self.begin.elapsed() } else { self.lasted };
         marks.extend(self.marks);
         marks.push((self.first, nanos(lasted)));
+        self.since + lasted
     }
 }
 
@@ -247,6 +290,13 @@ mod tests {
         Loop { site: site(), slice: Slice { address: 0x1000, len: 1000 }, awake: false }
     }
 
+    fn learn(splits: &mut Splits, marks: &[Mark], begun: &[f32]) {
+        splits.learn(
+            thousand(),
+            &mut Times { marks: marks.to_vec(), spans: begun.iter().map(|&begun| begun..begun).collect() },
+        );
+    }
+
     #[test]
     fn an_unknown_loop_is_split_into_equal_parts() {
         assert_eq!(equal_parts(&(0..10), 3), [4, 7]);
@@ -274,7 +324,7 @@ mod tests {
     fn the_next_round_begins_where_the_last_was_balanced() {
         let mut splits = Splits::new(2);
         // Worth 80 ms, three quarters of them in the last fifth of the slice; nobody's delay matters.
-        splits.learn(thousand(), &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
+        learn(&mut splits, &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
         let bounds = splits.bounds(thousand(), 2).unwrap();
         assert!((866..=868).contains(&bounds[0]), "{bounds:?}");
         assert_eq!(splits.profile(thousand()).unwrap().middle(800..1000), 900);
@@ -296,7 +346,7 @@ mod tests {
     fn small_errors_move_no_boundary() {
         let mut splits = Splits::new(2);
         let bound_after = |splits: &mut Splits, first_half| {
-            splits.learn(thousand(), &[(0, first_half), (500, 50e6)], &[0.0, 0.0]);
+            learn(splits, &[(0, first_half), (500, 50e6)], &[0.0, 0.0]);
             splits.bounds(thousand(), 2).unwrap()[0]
         };
         let before = bound_after(&mut splits, 50e6);
@@ -308,12 +358,12 @@ mod tests {
     fn who_comes_late_is_dealt_less() {
         let mut splits = Splits::new(2);
         for _ in 0..100 {
-            splits.learn(thousand(), &[(0, 100e3)], &[1e3, 21e3]);
+            learn(&mut splits, &[(0, 100e3)], &[1e3, 21e3]);
         }
         let bounds = splits.bounds(thousand(), 2).unwrap();
         assert!((580..=620).contains(&bounds[0]), "{bounds:?}");
         for _ in 0..1000 {
-            splits.learn(thousand(), &[(0, 100e3)], &[1e3, f32::INFINITY]);
+            learn(&mut splits, &[(0, 100e3)], &[1e3, f32::INFINITY]);
         }
         let bounds = splits.bounds(thousand(), 2).unwrap();
         assert!((950..=1000).contains(&bounds[0]), "who never comes is dealt hardly anything: {bounds:?}");
