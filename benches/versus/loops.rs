@@ -121,15 +121,17 @@ impl Loop for Count<'_> {
     }
 }
 
-/// Results of some nanoseconds each, in order.
-pub(crate) struct Results<'a>(pub(crate) &'a [u64]);
+/// Results of `links` links each, in order.
+pub(crate) struct Results<'a> {
+    pub(crate) numbers: &'a [u64],
+    pub(crate) links: u64,
+}
 
 impl Loop for Results<'_> {
     type Output = Vec<u64>;
 
     fn run(&self, rival: &mut impl Rival) -> Option<Vec<u64>> {
-        rival.collect(self.0, |x| {
-            (0..7).fold(*x, |hash, _| (hash ^ hash >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15))
-        })
+        let links = black_box(self.links);
+        rival.collect(self.numbers, |x| x ^ work(links))
     }
 }

@@ -164,7 +164,13 @@ impl Rows<'_> {
 
     fn results(&mut self) {
         let numbers: Vec<u64> = (0..300_000).collect();
-        self.ratios('i', "collect of 300k results in order", 0.515, Pace::ONCE, &Results(&numbers));
+        self.ratios(
+            'i',
+            "collect of 300k results in order",
+            0.515,
+            Pace::ONCE,
+            &Results { numbers: &numbers, links: links(7) },
+        );
     }
 
     fn lengths(&mut self) {

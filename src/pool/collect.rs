@@ -6,24 +6,23 @@ use std::{marker::PhantomData, mem, ops::Range, ptr::NonNull};
 
 use super::{executor::Executor, split::Slice, worker::Crew};
 
-/// `result` of every index of `items`, in order, on all workers.
-pub(crate) fn collect<R: Send>(
+/// `map` of every item, in order, on all workers.
+pub(crate) fn collect<T: Sync, R: Send>(
     executor: &Executor,
     crew: &Crew,
-    items: Slice,
-    result: &(impl Fn(usize) -> R + Sync),
+    items: &[T],
+    map: &(impl Fn(&T) -> R + Sync),
 ) -> Vec<R> {
-    let len = items.len;
-    let mut results = Vec::with_capacity(len);
+    let mut results = Vec::with_capacity(items.len());
     let places = Places::new(&mut results);
     let init = || Written { places: &places, range: 0..0 };
-    // SAFETY: the executor claims every index of `0..len` at most once, and folds what it claims once.
-    let block = |written, items| unsafe { Written::extend(written, items, result) };
-    let written = executor.fold(crew, items, &init, &block, &Written::join);
-    assert!(written.range == (0..len), "a loop has left out an item");
+    // SAFETY: the executor claims every index of the slice at most once, and folds what it claims once.
+    let block = |written, range| unsafe { Written::extend(written, items, range, map) };
+    let written = executor.fold(crew, Slice::of(items), &init, &block, &Written::join);
+    assert!(written.range == (0..items.len()), "a loop has left out an item");
     mem::forget(written);
-    // SAFETY: 1. the capacity is at least `len`; 2. all of `0..len` has been written, as just checked.
-    unsafe { results.set_len(len) };
+    // SAFETY: 1. the capacity is at least that; 2. all of it has been written, as just checked.
+    unsafe { results.set_len(items.len()) };
     results
 }
 
@@ -52,23 +51,25 @@ struct Written<'a, R> {
 }
 
 impl<R> Written<'_, R> {
-    /// Writes the results of `items`, which follow those written before, if any.
+    /// Writes the results of `items[range]`, which follow those written before, if any.
     ///
     /// # Safety
-    /// Nobody else ever writes at an index of `items`.
+    /// Nobody else ever writes at an index of `range`.
     #[inline(always)]
-    unsafe fn extend(mut self, items: Range<usize>, result: impl Fn(usize) -> R) -> Self {
+    unsafe fn extend<T>(mut self, items: &[T], range: Range<usize>, map: impl Fn(&T) -> R) -> Self {
         if self.range.is_empty() {
-            self.range = items.start..items.start;
+            self.range = range.start..range.start;
         }
-        assert!(self.range.end == items.start && items.end <= self.places.capacity);
-        for item in items {
-            let value = result(item);
-            // SAFETY: `item` is less than the capacity, as just checked.
-            let place = unsafe { self.places.base.add(item) };
+        assert!(self.range.end == range.start && range.end <= self.places.capacity);
+        // SAFETY: `range.start` is at most the capacity, as just checked.
+        let mut place = unsafe { self.places.base.add(range.start) };
+        for item in &items[range] {
+            let value = map(item);
             // SAFETY: nobody else writes here, as the caller promises, and nobody reads before the loop is over.
             unsafe { place.write(value) };
-            self.range.end = item + 1;
+            // SAFETY: one after another place of `range`, whose end is at most the capacity.
+            place = unsafe { place.add(1) };
+            self.range.end += 1;
         }
         self
     }

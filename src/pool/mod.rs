@@ -212,7 +212,7 @@ impl Pool {
         T: Sync,
         R: Send,
     {
-        collect(&self.executor, &self.crew, Slice::of(items), &|index| map(&items[index]))
+        collect(&self.executor, &self.crew, items, &map)
     }
 
     /// The one loop behind all others.
