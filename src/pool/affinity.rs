@@ -1,4 +1,5 @@
-//! Affinity masks of threads: reading, pinning, restoring. Nothing where the platform has none.
+//! Threads and CPUs: affinity masks, read, set and restored, and how often a thread has given its CPU up. Nothing where the platform
+//! does not tell.
 
 use std::io;
 
@@ -8,6 +9,7 @@ mod mask {
 
     use nix::{
         sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+        sys::resource::{UsageWho, getrusage},
         unistd::Pid,
     };
 
@@ -37,6 +39,11 @@ mod mask {
             (0..CpuSet::count()).filter(contained).collect()
         }
     }
+
+    /// How often the calling thread has slept or waited, as far as the system counts it: `ru_nvcsw` of getrusage(2).
+    pub(crate) fn naps() -> Option<u64> {
+        getrusage(UsageWho::RUSAGE_THREAD).ok()?.voluntary_context_switches().try_into().ok()
+    }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -64,9 +71,13 @@ mod mask {
             Vec::new()
         }
     }
+
+    pub(crate) fn naps() -> Option<u64> {
+        None
+    }
 }
 
-pub(crate) use mask::Mask;
+pub(crate) use mask::{Mask, naps};
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {

@@ -83,7 +83,8 @@ impl PoolBuilder {
     ///
     /// Without this call it is the value of the environment variable `RANGESTEAL_NUM_THREADS`; without that, what
     /// [`std::thread::available_parallelism`] says: the CPUs this thread may run on, or the CPU quota of its control group if
-    /// that is less. More workers than CPUs share the CPUs.
+    /// that is less. More workers than CPUs share the CPUs; of use are they only to loops whose items sleep or wait, and the pool finds
+    /// out which do.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = Some(num_threads);
         self
@@ -208,8 +209,8 @@ impl PoolBuilder {
                 self.pinning.is_refused(placement.refused(worker, cpu, source))?;
             }
         }
-        let executor =
-            Executor::new(Ranges::new(workers, fence, self.stealing), workers, self.spin_before_park);
+        let ranges = Ranges::new(workers, fence, self.stealing);
+        let executor = Executor::new(ranges, workers, placement.cpus(), self.spin_before_park);
         Ok((Pool { executor, crew }, placement))
     }
 }
@@ -252,6 +253,14 @@ impl Placement {
 
     fn cpu(&self, worker: usize) -> Option<usize> {
         (!self.order.is_empty()).then(|| self.order[worker % self.order.len()])
+    }
+
+    /// How many CPUs there are for the workers.
+    fn cpus(&self) -> usize {
+        match self.order.len() {
+            0 => thread::available_parallelism().map_or(usize::MAX, usize::from),
+            cpus => cpus,
+        }
     }
 
     fn refused(&self, worker: usize, cpu: usize, source: io::Error) -> BuildError {

@@ -26,14 +26,18 @@ use crate::sync::{Mutex, try_lock};
 pub(crate) struct Executor {
     ranges: Ranges,
     workers: usize,
+    /// Helpers with a CPU of their own.
+    placed: usize,
     costs: Costs,
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so nothing waits for a turn.
     turn: Mutex<Splits>,
 }
 
 impl Executor {
-    pub(crate) fn new(ranges: Ranges, workers: usize, patience: Duration) -> Self {
-        Self { ranges, workers, costs: Costs::new(patience), turn: Mutex::new(Splits::new(workers)) }
+    /// For that many workers on that many CPUs; helpers poll for `patience` before they sleep.
+    pub(crate) fn new(ranges: Ranges, workers: usize, cpus: usize, patience: Duration) -> Self {
+        let placed = workers.min(cpus).max(2) - 1;
+        Self { ranges, workers, placed, costs: Costs::new(patience), turn: Mutex::new(Splits::new(workers)) }
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -74,9 +78,10 @@ impl Executor {
             return block(acc, done..len);
         };
         let alone = if done == 0 { Duration::ZERO } else { begin.elapsed() };
+        let helpers = if splits.is_busy(site) { helpers.min(self.placed) } else { helpers };
         let workers = helpers.min(len - done - 1) + 1;
         let items = done..len;
-        let times = splits.take_times(workers);
+        let times = splits.take_times(workers, self.workers > self.placed + 1);
         // Only of rounds over all of a slice is anything known.
         let this = (done == 0 && self.ranges.steals()).then_some(Loop { site, slice, awake });
         let taught = this.and_then(|this| splits.bounds(this, workers));
@@ -98,6 +103,7 @@ impl Executor {
         {
             splits.learn(this, &mut times);
         }
+        splits.learn_busy(site, len - done, &times);
         splits.give_back(times);
         drop(splits);
 

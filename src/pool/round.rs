@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::{
+    affinity::naps,
     estimate::nanos,
     grain::{Grain, Stretch},
     range::{Owner, Ranges, half},
@@ -36,6 +37,7 @@ pub(crate) struct Round<'a, A, I, B> {
     /// And where in the slice the cost was.
     profile: Option<&'a Profile>,
     begin: Instant,
+    counts_naps: bool,
     made: Mutex<Made<A>>,
 }
 
@@ -62,14 +64,19 @@ where
         init: &'a I,
         block: &'a B,
     ) -> Self {
+        let counts_naps = times.naps.is_some();
         let made = Made { runs: Vec::with_capacity(2 * times.spans.len()), times, panic: None };
-        Self { ranges, init, block, pace, profile, begin, made: Mutex::new(made) }
+        Self { ranges, init, block, pace, profile, begin, counts_naps, made: Mutex::new(made) }
     }
 
     /// What worker `me` does from entering to leaving; `acc` is the result of the items before its range, if it has one. Never
     /// unwinds: a panic ends the loop and is kept for the caller.
     pub(crate) fn work(&self, me: usize, owner: Owner<'_>, first: Option<usize>, acc: Option<A>) {
+        let before = if self.counts_naps { naps() } else { None };
         let drained = catch_unwind(AssertUnwindSafe(|| self.drain(me, owner, first, acc)));
+        if let (Some(before), Some(after)) = (before, before.and_then(|_| naps())) {
+            *lock(&self.made).times.naps.get_or_insert(0) += after - before;
+        }
         let Err(payload) = drained else { return };
         self.ranges.cut(0);
         let mut made = lock(&self.made);

@@ -32,6 +32,8 @@ pub(crate) struct Times {
     pub(crate) marks: Vec<Mark>,
     /// For each worker, when it has begun and when it has ended, since the round has begun; never, if it found nothing to do.
     pub(crate) spans: Vec<Range<f32>>,
+    /// How often workers have given up their CPUs by themselves; none, if not counted.
+    pub(crate) naps: Option<u64>,
 }
 
 impl Times {
@@ -68,6 +70,8 @@ pub(crate) struct Splits {
     table: Box<[Option<Known>]>,
     /// How long after the start of a round each worker begins: where helpers sleep, and where they are awake.
     delays: [Box<[Estimate]>; 2],
+    /// Loops whose items keep a CPU busy: more workers than CPUs are of no use to them. Direct-mapped.
+    busy: Box<[Option<Site>]>,
     /// Room for the next round's.
     times: Times,
 }
@@ -98,6 +102,7 @@ impl Splits {
             delays: [20e3, 1e3].map(|helper| {
                 (0..workers).map(|worker| Estimate::new(if worker == 0 { 1e3 } else { helper })).collect()
             }),
+            busy: (0..Self::SLOTS).map(|_| None).collect(),
             times: Times::default(),
         }
     }
@@ -121,10 +126,26 @@ impl Splits {
         Some(&known.bounds)
     }
 
-    /// To be filled in by a round of that many workers.
-    pub(crate) fn take_times(&mut self, workers: usize) -> Times {
+    /// Whether the items of that loop are known to keep a CPU busy: not to sleep, and not to wait.
+    pub(crate) fn is_busy(&self, site: Site) -> bool {
+        self.busy[site.mixed_with(0) % Self::SLOTS] == Some(site)
+    }
+
+    /// Learns from a round over `items` items whether they keep a CPU busy.
+    pub(crate) fn learn_busy(&mut self, site: Site, items: usize, times: &Times) {
+        // One nap in so many items says that items sleep; a lock or two that was waited for does not.
+        const ITEMS_A_NAP: u64 = 16;
+        if let Some(naps) = times.naps {
+            let busy = naps * ITEMS_A_NAP <= items as u64;
+            self.busy[site.mixed_with(0) % Self::SLOTS] = busy.then_some(site);
+        }
+    }
+
+    /// To be filled in by a round of that many workers, which may be asked to count their naps.
+    pub(crate) fn take_times(&mut self, workers: usize, counts_naps: bool) -> Times {
         let mut times = mem::take(&mut self.times);
         times.marks.clear();
+        times.naps = counts_naps.then_some(0);
         times.spans.clear();
         times.spans.resize(workers, f32::INFINITY..f32::INFINITY);
         times
@@ -138,7 +159,7 @@ impl Splits {
     /// Learns from a round over all of a slice.
     pub(crate) fn learn(&mut self, of: Loop, times: &mut Times) {
         let round = times.work();
-        let Times { marks, spans } = times;
+        let Times { marks, spans, .. } = times;
         marks.sort_unstable_by_key(|&(first, _)| first);
         let delays = &self.delays[usize::from(of.awake)];
         for (delay, span) in delays.iter().zip(&*spans) {
@@ -293,7 +314,11 @@ mod tests {
     fn learn(splits: &mut Splits, marks: &[Mark], begun: &[f32]) {
         splits.learn(
             thousand(),
-            &mut Times { marks: marks.to_vec(), spans: begun.iter().map(|&begun| begun..begun).collect() },
+            &mut Times {
+                marks: marks.to_vec(),
+                spans: begun.iter().map(|&begun| begun..begun).collect(),
+                naps: None,
+            },
         );
     }
 
@@ -340,6 +365,17 @@ mod tests {
             None,
             "not the same slice"
         );
+    }
+
+    #[test]
+    fn loops_whose_items_sleep_are_told_from_busy_ones() {
+        let mut splits = Splits::new(8);
+        for (naps, busy) in
+            [(None, false), (Some(3), true), (Some(1000), false), (Some(3), true), (None, true)]
+        {
+            splits.learn_busy(site(), 1000, &Times { naps, ..Times::default() });
+            assert_eq!(splits.is_busy(site()), busy, "{naps:?}");
+        }
     }
 
     #[test]
