@@ -58,10 +58,6 @@ impl Items {
         let rest = nanos / (len as u64 - 1);
         Self::new((0..len).map(|i| if i == 0 { nanos } else { rest }), Cost::Uneven)
     }
-
-    pub(crate) fn links(&self) -> &[u64] {
-        &self.links
-    }
 }
 
 impl Loop for Items {

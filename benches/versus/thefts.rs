@@ -5,12 +5,11 @@ use std::{thread, time::Duration};
 use rangesteal::{Pool, Stealing};
 
 use crate::{
-    loops::Items,
     machine,
     race::median,
     runner::{MANY, Runner, Who},
     table::{Cell, Row, Unit},
-    work::work,
+    work::{links, work},
 };
 
 const ROUNDS: usize = 50;
@@ -39,31 +38,46 @@ fn thefts(
 
 /// Sleeps instead of working, so that more workers than CPUs are truly parallel.
 fn sleep(micros: u64) -> u64 {
-    thread::sleep(Duration::from_micros(micros));
+    if micros > 0 {
+        thread::sleep(Duration::from_micros(micros));
+    }
     micros
+}
+
+/// Unbalanced slices: costs that grow and that fall with the index, and a run of heavy items. `unit` is the mean of the first.
+fn unbalanced(unit: u64) -> [Vec<u64>; 3] {
+    let growing: Vec<u64> = (0..1000).map(|i| 2 * unit * i / 1000).collect();
+    let falling = growing.iter().rev().copied().collect();
+    let heavy = (0..10_000).map(|i| if (3333..3397).contains(&i) { 4 * unit } else { 0 }).collect();
+    [growing, falling, heavy]
 }
 
 pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
     let repetitions = (runner.rounds / 12).clamp(1, 5);
-    let growing = Items::growing(1500, 20_000_000);
-    let naps: Vec<u64> = (0..400).map(|i| i * 1000 / 400).collect();
-    let again = |name: String, workers, costs: &[u64], item| {
-        let runs: Vec<_> = (0..repetitions)
-            .map(|_| thefts(runner, workers, Stealing::Largest, ROUNDS, costs, item))
-            .map(|rounds| (rounds[0], median(rounds[1..].iter().copied())))
-            .collect();
-        let ratio = median(runs.iter().map(|(first, later)| later / first.max(1.0)));
-        let reference = format!("{:.0}", median(runs.iter().map(|(first, _)| *first)));
-        row(name, reference, ratio)
+    let naps = unbalanced(500);
+    let again = |workers, slices: &[Vec<u64>], item: fn(u64) -> u64| {
+        let (mut first, mut later) = (0.0, 0.0);
+        for costs in slices {
+            let runs: Vec<_> = (0..repetitions)
+                .map(|_| thefts(runner, workers, Stealing::Largest, ROUNDS, costs, item))
+                .collect();
+            first += median(runs.iter().map(|rounds| rounds[0]));
+            later += median(runs.iter().flat_map(|rounds| rounds[1..].iter().copied()));
+        }
+        row(
+            format!("thefts in rounds 2..50 to round 1, {workers} workers"),
+            format!("{first:.0}"),
+            later / first.max(1.0),
+        )
     };
     let first_rounds = |stealing| {
-        let one = |_| thefts(runner, MANY, stealing, 1, &naps, sleep)[0];
+        let one = |_| thefts(runner, MANY, stealing, 1, &naps[0], sleep)[0];
         median((0..=2 * repetitions).map(one))
     };
     let neighbour = first_rounds(Stealing::Neighbour);
     vec![
-        again("thefts, rounds 2..50 to round 1, 2 workers".into(), 2, growing.links(), work),
-        again(format!("thefts, rounds 2..50 to round 1, {MANY} workers"), MANY, &naps, sleep),
+        again(2, &unbalanced(links(15_000)), work),
+        again(MANY, &naps, sleep),
         row(
             format!("thefts, Largest to Neighbour, {MANY} workers"),
             format!("{neighbour:.0}"),
