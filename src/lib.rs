@@ -28,13 +28,18 @@
 //! needs is allocated or locked per item: to claim an item is one store, one load and one comparison (and a fence of a few
 //! nanoseconds where items take 0.4 µs or more). Where items are so cheap that even this would show, they are claimed in blocks
 //! of 8 or 64; the price is that up to 63 items can be trapped behind an unexpectedly heavy one in a claim (at most 7 where the
-//! items before it took 0.128 ns or more, none where they took 128 ns or more).
+//! items before it took 0.25 ns or more, none where they took 128 ns or more).
 //!
-//! The thread that calls a loop is worker 0 and begins at once. The others sleep on condition variables; they are woken only if
-//! what the loop cost last time says that it pays, and who wakes up too late finds nothing to do and is not waited for. (So a loop
-//! that was very short and has become long all of a sudden runs on the caller alone until it is timed again: one call in sixteen
-//! is, on average.) Between loops nobody
-//! spins. The memory orderings and the proof that every item is claimed exactly once are in `src/pool/README.md`.
+//! The thread that calls a loop is worker 0 and begins at once. The others sleep on condition variables. Whether they are woken,
+//! and how many, is decided by what the loop cost last time and by what help costs, which the pool measures: a few microseconds
+//! of the caller's time, and 10 to 40 µs until the other thread begins. Who wakes up too late finds nothing to do and is not
+//! waited for. Between loops nobody spins, unless asked to ([`PoolBuilder::spin_before_park`]). A loop that was very short and
+//! has become long all of a sudden runs on the caller alone until it is timed again: one call in sixteen is, on average.
+//!
+//! An iterative algorithm runs the same loop over the same slice again and again. So workers note where in the slice the time
+//! went, and the next round is dealt out at boundaries of equal cost, with less for who wakes up late. When that guess is good
+//! nobody steals, and every item meets the core that has it in its cache; when it is wrong, stealing repairs it. Either way the
+//! result is the same. The memory orderings and the proof that every item is claimed exactly once are in `src/pool/README.md`.
 //!
 //! Partial results are combined in slice order, so a reduction need not be commutative: strings can be joined in parallel.
 //!

@@ -1,15 +1,45 @@
-//! Balance is a matter of time, so this test has a process, and with it the machine, to itself.
+//! Balance is a matter of time, so these tests have a process, and with it the machine, to themselves.
 
 mod busy;
 
 use std::{
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use busy::work;
 use rangesteal::Pool;
+
+/// One test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn the_next_round_needs_fewer_thefts() {
+    if thread::available_parallelism().map_or(1, usize::from) < 2 {
+        eprintln!("SKIPPED: one CPU has nothing to balance");
+        return;
+    }
+    let _alone = ALONE.lock();
+    let items: Vec<u64> = (0..10_000).map(|i| if (3333..3397).contains(&i) { 50_000 } else { 0 }).collect();
+    let fewer = |_| {
+        let pool = Pool::builder().num_threads(2).build().unwrap();
+        let thefts = || {
+            let before = pool.thefts();
+            pool.for_each(&items, |cost| work(*cost));
+            pool.thefts() - before
+        };
+        let first = thefts();
+        let mut later: Vec<u64> = (0..20).map(|_| thefts()).collect();
+        later.sort_unstable();
+        2 * later[10] <= first
+    };
+    // Where other programs take a core away, every round is a new one.
+    assert!((0..50).any(fewer), "as many thefts in later rounds as in the first");
+}
 
 #[test]
 fn heavy_items_in_a_row_are_shared_one_by_one() {
@@ -19,6 +49,7 @@ fn heavy_items_in_a_row_are_shared_one_by_one() {
         eprintln!("SKIPPED: one CPU has nothing to balance");
         return;
     }
+    let _alone = ALONE.lock();
     let pool = Pool::builder().num_threads(2).build().unwrap();
     let items: Vec<u64> = (0..10_000).map(|i| if (3333..3397).contains(&i) { 50_000 } else { 0 }).collect();
     let heavy_here = || {

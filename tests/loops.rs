@@ -67,9 +67,11 @@ proptest! {
         costs in prop::collection::vec(prop_oneof![20 => Just(0u64), 1 => 0u64..20_000], 0..2_000),
         threads in 1usize..9,
         stealing in prop_oneof![Just(Stealing::Largest), Just(Stealing::Neighbour), Just(Stealing::Off)],
+        spin in prop_oneof![Just(0), Just(50)],
     ) {
-        let pool = Pool::builder().num_threads(threads).stealing(stealing).build().unwrap();
-        for _ in 0..3 {
+        let builder = Pool::builder().num_threads(threads).stealing(stealing);
+        let pool = builder.spin_before_park(Duration::from_micros(spin)).build().unwrap();
+        for _ in 0..3 { // from the second on, with what the first has taught
             let visit = |cost: &u64| { work(*cost); vec![*cost] };
             let mapped = pool.map_collect(&costs, |cost| { work(*cost); *cost });
             prop_assert_eq!(&mapped, &costs);
@@ -112,6 +114,28 @@ fn fewer_items_than_workers_all_run_at_once() {
     };
     threads(); // the pool gets to know this loop
     assert!((0..10).any(|_| threads() == 3), "three sleepers never had three threads");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn more_workers_than_cpus_are_for_items_that_sleep() {
+    let cpus = thread::available_parallelism().map_or(1, usize::from);
+    let pool = pool(cpus + 4);
+    let threads = |item: &(dyn Fn() + Sync)| {
+        let ids = pool.map_collect(&[(); 300], |()| {
+            item();
+            thread::current().id()
+        });
+        ids.into_iter().collect::<HashSet<_>>().len()
+    };
+    // What a loop is like is known by its code, and both go by the same: it has to be learnt anew.
+    let within_ten = |item: &(dyn Fn() + Sync), enough: &dyn Fn(usize) -> bool| {
+        let counts: Vec<usize> = (0..10).map(|_| threads(item)).collect();
+        assert!(counts.iter().copied().any(enough), "{counts:?} of {} threads on {cpus} CPUs", cpus + 4);
+    };
+    within_ten(&|| work(20_000), &|threads| threads <= cpus.max(2));
+    within_ten(&|| thread::sleep(Duration::from_millis(1)), &|threads| threads == cpus + 4);
+    within_ten(&|| work(20_000), &|threads| threads <= cpus.max(2));
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //! afterwards sees the thief's store.
 //!
 //! The kernel's barrier costs the thief 0.5 µs on quiet hardware and 25 µs on a busy virtual machine, where it also takes 10 µs
-//! from the victim. So a worker whose items are dear, or few, uses the full fence in its claims and lets thieves do with theirs;
+//! from the victim. So a worker whose items are dear, or not yet known, uses the full fence in its claims and lets thieves do with theirs;
 //! which pair is in force is a matter of each cell and changes under its lock.
 //!
 //! Elsewhere, and under loom and Miri, both are `fence(SeqCst)`: the same protocol by the book.

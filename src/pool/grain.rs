@@ -1,19 +1,20 @@
 //! How many items a claim takes: one, or blocks of constant size where items are too cheap for that.
 //!
 //! What is claimed cannot be stolen, so an item that turns out heavy traps the rest of its block; but a block of constant size
-//! is unrolled and vectorised by the compiler, and a claim costs about a nanosecond. So every run starts with single items,
-//! looks at the clock now and then (a reading costs some 20 ns, a stretch between two readings lasts some 10 µs), and takes
-//! blocks only where items are measured to be cheap. It goes back to single items when they get dearer, when a thief or a
+//! is unrolled and vectorised by the compiler, and a claim costs about a nanosecond. So a run begins with single items, or with
+//! what the average item of the last round suggests, looks at the clock now and then (a reading costs some 20 ns, a stretch
+//! between two readings lasts some 10 µs), and takes blocks only where items are measured to be cheap. It goes back to single items when they get dearer, when a thief or a
 //! cut has interfered (somebody is idle: time to look closely), and for the last items of a range.
 //!
 //! Worst case: 7 items are trapped behind a heavy one where the items before it took less than 128 ns each, 63 where they
-//! took less than 0.128 ns each, none elsewhere.
+//! took less than 0.25 ns each, none elsewhere. (Before it: in the same run, or, where a run begins, on the average of the last
+//! round.)
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::time::{Duration, Instant};
 
-/// Items cheaper than this are claimed by 8: below it a claim an item would cost more than a few per cent.
+/// Items cheaper than this are claimed by 8: below it a claim an item would cost more than one per cent.
 const CHEAP_NS: f32 = 128.0;
 /// Items cheaper than this are claimed by 64.
 const TRIVIAL_NS: f32 = 0.25;

@@ -1,8 +1,9 @@
 //! When to wake the workers: what each loop cost last time decides how it starts this time.
 //!
-//! Waking a thread costs the caller 0.2 to 2 µs, and the thread begins 10 to 40 µs later. A loop shorter than that is best run
+//! Waking a thread costs the caller 0.2 to 7 µs, and the thread begins 10 to 40 µs later. A loop shorter than that is best run
 //! by the caller alone, and a very short one without even looking at the clock. So the pool remembers, a few bytes per loop in
-//! the program text, what an item cost. All of it is a hint: it decides who works, never what comes out.
+//! the program text, what an item cost, and measures what help costs, of helpers asleep and of helpers awake. All of it is a hint:
+//! it decides who works, never what comes out.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 

@@ -128,7 +128,7 @@ fn nothing_is_left_out_without_stealing() {
 
 #[test]
 fn nothing_is_left_out_when_fences_are_refused() {
-    robbed::<1>(1, Fence::Refusing, 4, false);
+    robbed::<1>(1, Fence::Refusing, 4, half);
 }
 
 #[test]
@@ -136,8 +136,14 @@ fn three_workers_steal_from_each_other() {
     all_drain(3, Fence::Symmetric, Stealing::Neighbour, 2);
 }
 
+type Middle = fn(usize, Range<usize>) -> Option<usize>;
+
+/// Thefts of everything, and of as little as can be: a profile may suggest both.
+const FIRST: Middle = |_, left| Some(left.start);
+const LAST: Middle = |_, left| Some(left.end - 1);
+
 /// The victim pops blocks of `N` while each thief makes one attempt; what the thieves leave is claimed afterwards.
-fn robbed<const N: usize>(thieves: usize, fence: Fence, items: usize, all: bool) {
+fn robbed<const N: usize>(thieves: usize, fence: Fence, items: usize, middle: Middle) {
     explore(1 + thieves, move || {
         let round = Round::new(1 + thieves, fence, Stealing::Largest, items, 1);
         let threads: Vec<_> = (1..=thieves)
@@ -146,14 +152,7 @@ fn robbed<const N: usize>(thieves: usize, fence: Fence, items: usize, all: bool)
                 thread::spawn(move || {
                     let (mut owner, nothing) = round.ranges.enter(me);
                     assert_eq!(nothing, None);
-                    if let Theft::Done(item) =
-                        owner.rob(
-                            0,
-                            |victim, left: Range<usize>| {
-                                if all { Some(left.start) } else { half(victim, left) }
-                            },
-                        )
-                    {
+                    if let Theft::Done(item) = owner.rob(0, middle) {
                         round.claim(item..item + 1);
                     }
                 })
@@ -168,35 +167,46 @@ fn robbed<const N: usize>(thieves: usize, fence: Fence, items: usize, all: bool)
 
 #[test]
 fn blocks_against_a_thief() {
-    robbed::<2>(1, Fence::Symmetric, 5, false);
+    robbed::<2>(1, Fence::Symmetric, 5, half);
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn blocks_against_a_thief_without_fences() {
-    robbed::<2>(1, Fence::Missing, 5, false);
+    robbed::<2>(1, Fence::Missing, 5, half);
 }
 
 #[test]
 fn pop_against_a_thief_of_all() {
-    robbed::<1>(1, Fence::Symmetric, 4, true);
+    robbed::<1>(1, Fence::Symmetric, 4, FIRST);
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn pop_against_a_thief_of_all_without_fences() {
-    robbed::<1>(1, Fence::Missing, 4, true);
+    robbed::<1>(1, Fence::Missing, 4, FIRST);
+}
+
+#[test]
+fn pop_against_a_thief_of_the_last() {
+    robbed::<1>(1, Fence::Symmetric, 3, LAST);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn pop_against_a_thief_of_the_last_without_fences() {
+    robbed::<1>(1, Fence::Missing, 3, LAST);
 }
 
 #[test]
 fn two_thieves_on_one_victim() {
-    robbed::<1>(2, Fence::Symmetric, 4, false);
+    robbed::<1>(2, Fence::Symmetric, 4, half);
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn two_thieves_on_one_victim_without_fences() {
-    robbed::<1>(2, Fence::Missing, 4, false);
+    robbed::<1>(2, Fence::Missing, 4, half);
 }
 
 /// A cut at 1 while worker 0 drains and worker 1, this thread, has not begun. Item 0 is claimed exactly once all the same; of the others no
