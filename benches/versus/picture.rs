@@ -17,10 +17,11 @@ use crate::{
 const BETTER: &str = "#0072B2";
 const WORSE: &str = "#D55E00";
 const INK: &str = "#222222";
+const PALE: &str = "#666666";
 const FAINT: &str = "#DDDDDD";
 
 const HEAD: f64 = 70.0;
-const LINE: f64 = 22.0;
+const LINE: f64 = 30.0;
 const NAMES: f64 = 20.0;
 const REFERENCE: f64 = 470.0;
 const BAR: f64 = 560.0;
@@ -56,7 +57,14 @@ fn write_svg(svg: &mut String, table: &Table, model: &str) -> fmt::Result {
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12" fill="{INK}">"#
     )?;
     writeln!(svg, r##"<rect width="{width}" height="{height}" rx="8" fill="#FFFFFF"/>"##)?;
-    text(svg, NAMES, 24.0, "start", 15, "Time relative to the plain loop: less is better")?;
+    text(
+        svg,
+        NAMES,
+        24.0,
+        "start",
+        15,
+        "Time relative to the plain loop: less is better. Below: CPU time likewise, and context switches a call (c)",
+    )?;
     text(svg, REFERENCE, 56.0, "end", 12, "plain")?;
     text(svg, BAR, 56.0, "end", 12, "bar")?;
     for (i, who) in table.columns.iter().enumerate() {
@@ -123,7 +131,12 @@ fn cell(svg: &mut String, row: &Row, who: Who, x: f64, y: f64) -> fmt::Result {
         let (x, top) = (x + SCALE * bar / full, y + 3.0);
         writeln!(svg, r#"<path d="M{x:.1} {top}v16" stroke="{INK}" stroke-width="1.5"/>"#)?;
     }
-    text(svg, x + SCALE + 9.0, y + 15.0, "start", 11, &row.unit.write(cell.figure))
+    text(svg, x + SCALE + 9.0, y + 15.0, "start", 11, &row.unit.write(cell.figure))?;
+    if let Some((cpu, switches)) = cell.cost {
+        let cost = format!("CPU {}, {switches:.1} c", row.unit.write(cpu));
+        writeln!(svg, r#"<text x="{x}" y="{}" font-size="9" fill="{PALE}">{cost}</text>"#, y + 26.0)?;
+    }
+    Ok(())
 }
 
 fn text(svg: &mut String, x: f64, y: f64, anchor: &str, size: u32, text: &str) -> fmt::Result {

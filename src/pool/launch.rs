@@ -18,8 +18,12 @@ const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
 const CLEARLY: f32 = 1.3;
 /// One in so many loops that are too short to time is timed all the same, in case it has changed.
 const TIMED_ONE_IN: u64 = 16;
-/// One in so many loops that help seems too dear for is shared all the same, in case help has become cheaper.
-const SHARED_ONE_IN: u64 = 64;
+/// One in so many loops that help seems too dear for is shared all the same, in case help has become cheaper: of loops that it would
+/// have to become twice as cheap for, fewer.
+const NEAR_ONE_IN: u64 = 64;
+const FAR_ONE_IN: u64 = 512;
+/// No helper, though awake, begins sooner.
+const QUICKEST_AWAKE_NS: f32 = 500.0;
 /// 2^64 divided by the golden ratio: multiples of it are spread evenly (Knuth, The Art of Computer Programming 3, section 6.4).
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// How long the caller tries a loop that nobody knows before it shares the rest.
@@ -120,23 +124,26 @@ impl Costs {
         if expected >= worth_sharing {
             return Launch::Shared { helpers: ((expected / worth_sharing) as usize).min(helpers) };
         }
-        if self.pays(expected, help)
-            || !awake && self.will_be_awake(expected) && self.pays(expected, self.awake.get())
-        {
+        if self.pays(expected, awake) || !awake && self.will_be_awake(expected) && self.pays(expected, true) {
             return Launch::Shared { helpers: 1 };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !self.draws_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
         }
+        let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
         Launch::Alone {
-            limit: Duration::from_nanos(f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS) as u64),
-            stretch: ((TOO_SHORT_TO_TIME_NS / cost) as usize).max(1),
+            limit: Duration::from_nanos(limit as u64),
+            stretch: ((limit / 4.0 / cost) as usize).max(1),
         }
     }
 
-    /// Whether that much work clearly pays for `help`; or nearly so, and it is time to look whether help has become cheaper.
-    fn pays(&self, expected: f32, help: f32) -> bool {
-        expected >= CLEARLY * help || expected >= help / 4.0 && self.draws_one_in(SHARED_ONE_IN)
+    /// Whether that much work pays for the help of a worker: clearly; or not, but it is time to look whether help has become
+    /// cheaper.
+    fn pays(&self, expected: f32, awake: bool) -> bool {
+        let help = self.help(awake).get();
+        let odds = if 2.0 * expected < help { FAR_ONE_IN } else { NEAR_ONE_IN };
+        let imaginable = if awake { QUICKEST_AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
+        expected >= CLEARLY * help || expected >= imaginable && self.draws_one_in(odds)
     }
 
     /// Whether a helper who is woken now would, as things go, still be awake when the next such loop begins.
@@ -215,7 +222,7 @@ mod tests {
         assert_eq!(launch(&costs, 270), Launch::Shared { helpers: 1 }, "27 µs");
         let shared = (0..640).filter(|_| is_shared(launch(&costs, 250))).count();
         assert!((1..=20).contains(&shared), "25 µs: {shared} of 640 are shared all the same");
-        assert!((0..9).any(|_| matches!(launch(&costs, 250), Launch::Alone { stretch: 40, .. })));
+        assert!((0..9).any(|_| matches!(launch(&costs, 250), Launch::Alone { stretch: 65, .. })));
         for stride in 1..=16 {
             // Every loop of a round has its turn, however many short loops a round has.
             let timed =
@@ -243,6 +250,23 @@ mod tests {
         }
         assert!((0..9).any(|_| !is_shared(costs.launch(site(), 1000, 7, true))), "nobody ever comes in time");
         assert!(is_shared(launch(&costs, 1000)), "wakes up in 3 µs");
+    }
+
+    #[test]
+    fn help_that_was_dear_once_is_asked_for_again() {
+        for (awake, work, quick) in [(false, 50e3, 20e3), (true, 2e3, 300.0)] {
+            let costs = Costs::new(Duration::ZERO);
+            (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, || 1e9));
+            let shared = |costs: &Costs| is_shared(costs.launch(site(), 1000, 7, awake));
+            let mut calls = 0;
+            for _ in 0..200 {
+                costs.learn(site(), 1000, work);
+                calls += (0..100_000).position(|_| shared(&costs)).unwrap();
+                costs.learn_help(awake, Some(quick), 0.0, || work);
+            }
+            assert!((0..100).all(|_| shared(&costs)), "awake: {awake}");
+            assert!(calls < 100_000, "awake: {awake}, after {calls} calls");
+        }
     }
 
     #[test]
