@@ -44,7 +44,8 @@ fn sleep(micros: u64) -> u64 {
     micros
 }
 
-/// Unbalanced slices: costs that grow and that fall with the index, and a run of heavy items. `unit` is the mean of the first.
+/// Unbalanced slices: costs that grow and that fall with the index, and the run of heavy items of row f. `unit` is the mean of the
+/// first.
 fn unbalanced(unit: u64) -> [Vec<u64>; 3] {
     let growing: Vec<u64> = (0..1000).map(|i| 2 * unit * i / 1000).collect();
     let falling = growing.iter().rev().copied().collect();
@@ -76,7 +77,7 @@ pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
     };
     let neighbour = first_rounds(Stealing::Neighbour);
     vec![
-        again(2, &unbalanced(links(15_000)), work),
+        again(2, &unbalanced(links(12_500)), work),
         again(MANY, &naps, sleep),
         row(
             format!("thefts, Largest to Neighbour, {MANY} workers"),
