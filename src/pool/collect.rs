@@ -4,7 +4,7 @@
 
 use std::{marker::PhantomData, mem, ops::Range, ptr::NonNull};
 
-use super::{executor::Executor, split::Slice, worker::Crew};
+use super::{executor::Executor, round::Body, split::Slice, worker::Crew};
 
 /// `map` of every item, in order, on all workers.
 pub(crate) fn collect<T: Sync, R: Send>(
@@ -18,7 +18,7 @@ pub(crate) fn collect<T: Sync, R: Send>(
     let init = || Written { places: &places, range: 0..0 };
     // SAFETY: the executor claims every index of the slice at most once, and folds what it claims once.
     let block = |written, range| unsafe { Written::extend(written, items, range, map) };
-    let written = executor.fold(crew, Slice::of(items), &init, &block, &Written::join);
+    let written = executor.fold(crew, Slice::of(items), Body { init: &init, block: &block }, &Written::join);
     assert!(written.range == (0..items.len()), "a loop has left out an item");
     mem::forget(written);
     // SAFETY: 1. the capacity is at least that; 2. all of it has been written, as just checked.

@@ -15,8 +15,8 @@ use super::{
     job::share,
     launch::{Costs, Launch, Site},
     range::Ranges,
-    round::{Made, Round, discard},
-    split::{Loop, Slice, Splits, equal_parts},
+    round::{Body, Made, Round, Run, discard},
+    split::{Loop, Slice, Splits, Times, equal_parts},
     worker::Crew,
 };
 use crate::sync::{Mutex, try_lock};
@@ -49,13 +49,14 @@ impl Executor {
     }
 
     /// Folds the indices of `slice`.
-    pub(crate) fn fold<A, I, B, R>(&self, crew: &Crew, slice: Slice, init: &I, block: &B, reduce: &R) -> A
+    pub(crate) fn fold<A, I, B, R>(&self, crew: &Crew, slice: Slice, body: Body<'_, I, B>, reduce: &R) -> A
     where
         A: Send,
         I: Fn() -> A + Sync,
         B: Fn(A, Range<usize>) -> A + Sync,
         R: Fn(A, A) -> A,
     {
+        let Body { init, block } = body;
         let (site, len) = (Site::new(Self::fold::<A, I, B, R> as *const ()), slice.len);
         let most = (self.workers - 1).min(len.saturating_sub(1)); // helpers that find an item each
         let awake = crew.barrier.is_first_awake();
@@ -78,41 +79,51 @@ impl Executor {
             return block(acc, done..len);
         };
         let alone = if done == 0 { Duration::ZERO } else { begin.elapsed() };
-        let helpers = if splits.is_busy(site) { helpers.min(self.placed) } else { helpers };
-        let workers = helpers.min(len - done - 1) + 1;
-        let items = done..len;
-        let times = splits.take_times(workers, self.workers > self.placed + 1);
-        // Only of rounds over all of a slice is anything known.
-        let this = (done == 0 && self.ranges.steals()).then_some(Loop { site, slice, awake });
-        let taught = this.and_then(|this| splits.bounds(this, workers));
-        let bounds = taught.map_or_else(|| equal_parts(&items, workers).into(), Cow::Borrowed);
-        let profile = this.and_then(|this| splits.profile(this));
-        let pace = self.costs.recall(site);
-        let round = Round::new(&self.ranges, times, begin + alone, pace, profile, init, block);
-        let Made { mut runs, mut times, .. } = self.share(crew, items, &bounds, acc, round);
-
-        self.costs.learn(site, len, nanos(alone) + times.work());
-        let (own, helpers) = times.spans.split_at(1);
-        if let Some(first) = helpers.iter().map(|span| span.start).reduce(f32::min) {
-            let first = first.is_finite().then_some(first);
-            let round = || nanos(begin.elapsed().saturating_sub(alone));
-            self.costs.learn_help(awake, first, own[0].start, round);
-        }
-        if let Some(this) = this
-            && !(taught.is_some() && runs.len() == workers && times.are_balanced())
-        {
-            splits.learn(this, &mut times);
-        }
-        splits.learn_busy(site, len - done, &times);
-        splits.give_back(times);
+        let call = Call { this: Loop { site, slice, awake }, done, alone, begin: begin + alone };
+        let mut runs = self.share(crew, &mut splits, &call, helpers, acc, body);
         drop(splits);
-
         runs.sort_unstable_by_key(|&(first, _)| first);
         combine(runs.into_iter().map(|(_, part)| part), reduce).unwrap_or_else(init)
     }
 
-    /// Folds `items`, dealt out at `bounds`, on several workers; `acc` is the result of the items before.
+    /// Folds what is left of a call with the help of `helpers`, and learns from it. `acc` is the result of the items before.
     fn share<A, I, B>(
+        &self,
+        crew: &Crew,
+        splits: &mut Splits,
+        call: &Call,
+        helpers: usize,
+        acc: A,
+        body: Body<'_, I, B>,
+    ) -> Vec<Run<A>>
+    where
+        A: Send,
+        I: Fn() -> A + Sync,
+        B: Fn(A, Range<usize>) -> A + Sync,
+    {
+        let Call { this, done, .. } = *call;
+        let items = done..this.slice.len;
+        let helpers = if splits.is_busy(this.site) { helpers.min(self.placed) } else { helpers };
+        let workers = helpers.min(items.len() - 1) + 1;
+        let times = splits.take_times(workers, self.workers > self.placed + 1);
+        // Only of rounds over all of a slice is anything known.
+        let whole = done == 0 && self.ranges.steals();
+        let taught = if whole { splits.bounds(this, workers) } else { None };
+        let bounds = taught.map_or_else(|| equal_parts(&items, workers).into(), Cow::Borrowed);
+        let profile = if whole { splits.profile(this) } else { None };
+        let round = Round::new(&self.ranges, body, call.begin, self.costs.recall(this.site), profile, times);
+        let Made { runs, mut times, .. } = self.run(crew, items, &bounds, acc, round);
+
+        let balanced = taught.is_some() && runs.len() == workers && times.are_balanced();
+        if whole && !balanced {
+            splits.learn(this, &mut times);
+        }
+        self.learn(call, splits, times);
+        runs
+    }
+
+    /// Runs a round over `items`, dealt out at `bounds`.
+    fn run<A, I, B>(
         &self,
         crew: &Crew,
         items: Range<usize>,
@@ -125,7 +136,7 @@ impl Executor {
         I: Fn() -> A + Sync,
         B: Fn(A, Range<usize>) -> A + Sync,
     {
-        // From here to the end of `share` there is no way out: all user code is inside `Round::work`, which catches.
+        // From here to the end of `run` there is no way out: all user code is inside `Round::work`, which catches.
         self.ranges.deal(items, bounds);
         let (owner, first) = self.ranges.enter(0);
         let work = |me| {
@@ -136,6 +147,29 @@ impl Executor {
         share(&crew.barrier, bounds.len() + 1, &work, own);
         round.into_made()
     }
+
+    /// Learns what items cost and what help costs.
+    fn learn(&self, call: &Call, splits: &mut Splits, times: Times) {
+        let Loop { site, slice, awake } = call.this;
+        self.costs.learn(site, slice.len, nanos(call.alone) + times.work());
+        let (own, helpers) = times.spans.split_at(1);
+        if let Some(first) = helpers.iter().map(|span| span.start).reduce(f32::min) {
+            let first = first.is_finite().then_some(first);
+            self.costs.learn_help(awake, first, own[0].start, || nanos(call.begin.elapsed()));
+        }
+        splits.learn_busy(site, slice.len - call.done, &times);
+        splits.give_back(times);
+    }
+}
+
+/// A loop that is about to be shared.
+struct Call {
+    this: Loop,
+    /// Items done by the caller alone, and how long they took.
+    done: usize,
+    alone: Duration,
+    /// When that was over.
+    begin: Instant,
 }
 
 /// Folds from the front until the loop is done or `limit` is over, whichever comes first; returns how far it got.

@@ -26,6 +26,7 @@ use std::ops::Range;
 
 use collect::collect;
 use executor::Executor;
+use round::Body;
 use split::Slice;
 use worker::Crew;
 
@@ -223,6 +224,6 @@ impl Pool {
         block: impl Fn(A, Range<usize>) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> A {
-        self.executor.fold(&self.crew, slice, &init, &block, &reduce)
+        self.executor.fold(&self.crew, slice, Body { init: &init, block: &block }, &reduce)
     }
 }

@@ -27,11 +27,27 @@ const NAP: f32 = 60e3;
 
 const CALLER: usize = 0;
 
+/// What a loop does: `init` makes an accumulator, `block` folds a range of indices into one.
+pub(crate) struct Body<'a, I, B> {
+    pub(crate) init: &'a I,
+    pub(crate) block: &'a B,
+}
+
+impl<I, B> Clone for Body<'_, I, B> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<I, B> Copy for Body<'_, I, B> {}
+
+/// A piece of the slice folded by one worker: the index it begins with, and the result.
+pub(crate) type Run<A> = (usize, A);
+
 /// A shared loop.
 pub(crate) struct Round<'a, A, I, B> {
     ranges: &'a Ranges,
-    init: &'a I,
-    block: &'a B,
+    body: Body<'a, I, B>,
     /// What an item cost last time, in nanoseconds.
     pace: Option<f32>,
     /// And where in the slice the cost was.
@@ -43,8 +59,7 @@ pub(crate) struct Round<'a, A, I, B> {
 
 /// What comes out of a shared loop.
 pub(crate) struct Made<A> {
-    /// Pieces of the slice folded by one worker each: the index it begins with, and the result.
-    pub(crate) runs: Vec<(usize, A)>,
+    pub(crate) runs: Vec<Run<A>>,
     pub(crate) times: Times,
     /// The first one.
     panic: Option<Box<dyn Any + Send>>,
@@ -57,16 +72,15 @@ where
 {
     pub(crate) fn new(
         ranges: &'a Ranges,
-        times: Times,
+        body: Body<'a, I, B>,
         begin: Instant,
         pace: Option<f32>,
         profile: Option<&'a Profile>,
-        init: &'a I,
-        block: &'a B,
+        times: Times,
     ) -> Self {
         let counts_naps = times.naps.is_some();
         let made = Made { runs: Vec::with_capacity(2 * times.spans.len()), times, panic: None };
-        Self { ranges, init, block, pace, profile, begin, counts_naps, made: Mutex::new(made) }
+        Self { ranges, body, pace, profile, begin, counts_naps, made: Mutex::new(made) }
     }
 
     /// What worker `me` does from entering to leaving; `acc` is the result of the items before its range, if it has one. Never
@@ -90,6 +104,7 @@ where
 
     /// Claims and folds until nothing is left to claim or steal. A run ends when its worker jumps.
     fn drain(&self, me: usize, mut owner: Owner<'_>, first: Option<usize>, mut acc: Option<A>) {
+        let Body { init, block } = self.body;
         let begun = Instant::now();
         let mut thefts = 0;
         let mut steal = |owner: &mut Owner<'_>| {
@@ -103,7 +118,7 @@ where
         };
         let mut next = first.map(|item| (item, begun));
         while let Some((item, begin)) = next.take().or_else(|| Some((steal(&mut owner)?, Instant::now()))) {
-            let mut part = (self.block)(acc.take().unwrap_or_else(self.init), item..item + 1);
+            let mut part = block(acc.take().unwrap_or_else(init), item..item + 1);
             let mut pieces = Pieces::new(item, begin);
             let mut grain = Grain::new(begin, self.pace);
             while owner.left() > 0 {
@@ -111,12 +126,12 @@ where
                 owner.use_full_fences(full_fences);
                 let contested;
                 (part, contested) = match size {
-                    1 => owner.fold::<1, _>(claims, part, self.block),
-                    8 => owner.fold::<8, _>(claims, part, self.block),
-                    _ => owner.fold::<64, _>(claims, part, self.block),
+                    1 => owner.fold::<1, _>(claims, part, block),
+                    8 => owner.fold::<8, _>(claims, part, block),
+                    _ => owner.fold::<64, _>(claims, part, block),
                 };
                 if !contested.is_empty() {
-                    part = (self.block)(part, contested);
+                    part = block(part, contested);
                 }
                 let now = Instant::now();
                 grain.look(owner.left(), now);
