@@ -1,15 +1,17 @@
-//! Threads and CPUs: affinity masks, read, set and restored, and how often a thread has given its CPU up. Nothing where the platform
-//! does not tell.
+//! Threads and CPUs: affinity masks, read, set and restored, and a thread's CPU time. Nothing where the platform does not tell.
 
 use std::io;
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod mask {
-    use std::io;
+    use std::{io, time::Duration};
 
     use nix::{
         sched::{CpuSet, sched_getaffinity, sched_setaffinity},
-        sys::resource::{UsageWho, getrusage},
+        sys::{
+            resource::{UsageWho, getrusage},
+            time::TimeValLike,
+        },
         unistd::Pid,
     };
 
@@ -40,15 +42,17 @@ mod mask {
         }
     }
 
-    /// How often the calling thread has slept or waited, as far as the system counts it: `ru_nvcsw` of getrusage(2).
-    pub(crate) fn naps() -> Option<u64> {
-        getrusage(UsageWho::RUSAGE_THREAD).ok()?.voluntary_context_switches().try_into().ok()
+    /// CPU time of the calling thread until now: getrusage(2).
+    pub(crate) fn cpu_time() -> Option<Duration> {
+        let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
+        let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+        micros.try_into().ok().map(Duration::from_micros)
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod mask {
-    use std::io;
+    use std::{io, time::Duration};
 
     /// The CPUs on which a thread may run: not to be known here.
     #[derive(Clone, Copy, Debug)]
@@ -72,12 +76,12 @@ mod mask {
         }
     }
 
-    pub(crate) fn naps() -> Option<u64> {
+    pub(crate) fn cpu_time() -> Option<Duration> {
         None
     }
 }
 
-pub(crate) use mask::{Mask, naps};
+pub(crate) use mask::{Mask, cpu_time};
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {

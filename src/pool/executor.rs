@@ -109,12 +109,13 @@ impl Executor {
         // Only of rounds over all of a slice is anything known.
         let whole = done == 0 && self.ranges.steals();
         let taught = if whole { splits.bounds(this, workers) } else { None };
-        let bounds = taught.map_or_else(|| equal_parts(&items, workers).into(), Cow::Borrowed);
+        let same = matches!(taught, Some(Cow::Borrowed(_)));
+        let bounds = taught.unwrap_or_else(|| equal_parts(&items, workers).into());
         let profile = if whole { splits.profile(this) } else { None };
         let round = Round::new(&self.ranges, body, call.begin, self.costs.recall(this.site), profile, times);
         let Made { runs, mut times, .. } = self.run(crew, items, &bounds, acc, round);
 
-        let balanced = taught.is_some() && runs.len() == workers && times.are_balanced();
+        let balanced = same && runs.len() == workers && times.are_balanced();
         if whole && !balanced {
             splits.learn(this, &mut times);
         }
@@ -153,11 +154,13 @@ impl Executor {
         let Loop { site, slice, awake } = call.this;
         self.costs.learn(site, slice.len, nanos(call.alone) + times.work());
         let (own, helpers) = times.spans.split_at(1);
-        if let Some(first) = helpers.iter().map(|span| span.start).reduce(f32::min) {
+        if let Some(first) = helpers.iter().map(|span| span.start).reduce(f32::min)
+            && own[0].start.is_finite()
+        {
             let first = first.is_finite().then_some(first);
             self.costs.learn_help(awake, first, own[0].start, || nanos(call.begin.elapsed()));
         }
-        splits.learn_busy(site, slice.len - call.done, &times);
+        splits.learn_busy(site, times.spans.len().min(self.placed + 1), &times);
         splits.give_back(times);
     }
 }

@@ -22,7 +22,7 @@ const TIMED_ONE_IN: u64 = 16;
 /// have to become twice as cheap for, fewer.
 const NEAR_ONE_IN: u64 = 64;
 const FAR_ONE_IN: u64 = 512;
-/// No helper, though awake, begins sooner.
+/// Hardly any helper, though awake, begins sooner.
 const QUICKEST_AWAKE_NS: f32 = 500.0;
 /// 2^64 divided by the golden ratio: multiples of it are spread evenly (Knuth, The Art of Computer Programming 3, section 6.4).
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -58,7 +58,7 @@ pub(crate) struct Costs {
     awake: Estimate,
     /// How long helpers stay awake after a loop.
     patience: Duration,
-    /// When this was made, and how many nanoseconds later the last loop began that an awake helper would have paid for.
+    /// When this was made, and how many nanoseconds later the last loop began that an awake helper might have paid for.
     made: Instant,
     last: AtomicU64,
 }
@@ -124,7 +124,9 @@ impl Costs {
         if expected >= worth_sharing {
             return Launch::Shared { helpers: ((expected / worth_sharing) as usize).min(helpers) };
         }
-        if self.pays(expected, awake) || !awake && self.will_be_awake(expected) && self.pays(expected, true) {
+        let soon =
+            || expected >= QUICKEST_AWAKE_NS && self.will_be_awake(expected) && self.pays(expected, true);
+        if self.pays(expected, awake) || !awake && soon() {
             return Launch::Shared { helpers: 1 };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !self.draws_one_in(TIMED_ONE_IN) {

@@ -111,12 +111,14 @@ impl Ranges {
         self.thefts.load(Ordering::Relaxed) // a count: orders nothing
     }
 
-    /// Deals `items` to one worker more than there are `bounds`, which are in order and lie in `items`. Only between rounds:
-    /// nobody else may touch the cells.
+    /// Deals `items` to one worker more than there are `bounds`. Only between rounds: nobody else may touch the cells.
+    ///
+    /// The bounds are hints: every item is dealt exactly once, whatever they are.
     pub(crate) fn deal(&self, items: Range<usize>, bounds: &[usize]) {
         let ends = bounds.iter().copied().chain(iter::repeat(items.end));
         let mut start = items.start;
         for (cell, end) in self.cells.iter().zip(ends) {
+            let end = end.clamp(start, items.end);
             let mut fence = lock(&cell.lock);
             *fence = None;
             cell.start.store(start, Ordering::Relaxed);
@@ -164,9 +166,9 @@ impl Ranges {
         (owner, first)
     }
 
-    /// A cell to steal from, at a glance.
-    fn victim(&self, me: usize, stealing: Stealing) -> Option<usize> {
-        let others = (me + 1..self.cells.len()).chain(0..me);
+    /// A cell to steal from, at a glance; not that of `spared`.
+    fn victim(&self, me: usize, stealing: Stealing, spared: Option<usize>) -> Option<usize> {
+        let others = (me + 1..self.cells.len()).chain(0..me).filter(|&worker| Some(worker) != spared);
         let mut left =
             others.map(|worker| (worker, self.cells[worker].glance())).filter(|&(_, left)| left > 0);
         let found = match stealing {
@@ -219,7 +221,7 @@ pub(crate) struct Owner<'a> {
     fence: Fence,
     me: usize,
     stealing: Stealing,
-    /// Equals the cell's `start` but during a claim.
+    /// Equals the cell's `start` but during a claim, and behind a theft that was undone, when nothing is left.
     next: usize,
     /// The cell's `end`, as last seen under the lock: it can have shrunk since, never grown.
     end: usize,
@@ -308,16 +310,17 @@ impl Owner<'_> {
         first..self.next
     }
 
-    /// Steals the back half of another range, or all that a stuck victim has left, and claims the first item of it. None: there
-    /// is nothing left to steal.
+    /// Steals the back of another range, about half, or all that a stuck victim has left, and claims the first item of it. None:
+    /// there is nothing left to steal, but perhaps what `middle` leaves to a victim.
     #[cold]
     #[inline(never)]
     pub(crate) fn steal(&mut self, middle: &impl Middle) -> Option<usize> {
+        let mut spared = None;
         loop {
             // Partner: the Release increment in `rob`. If a glance at a victim sees the end that a theft cut, the load of
             // `moves` behind the Acquire fence sees that theft, and the scan is repeated.
             let before = self.ranges.moves.load(Ordering::Acquire);
-            let Some(victim) = self.ranges.victim(self.me, self.stealing) else {
+            let Some(victim) = self.ranges.victim(self.me, self.stealing, spared) else {
                 fence(Ordering::Acquire);
                 if self.ranges.moves.load(Ordering::Relaxed) == before {
                     return None;
@@ -332,7 +335,7 @@ impl Owner<'_> {
                     match theft {
                         Theft::Done(item) => return Some(item),
                         Theft::Nothing => {}
-                        Theft::Left => return None,
+                        Theft::Left => spared = Some(victim),
                         Theft::Refused => self.stealing = Stealing::Off, // for this round
                     }
                 }

@@ -7,6 +7,7 @@
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::{
+    borrow::Cow,
     mem,
     ops::Range,
     time::{Duration, Instant},
@@ -32,8 +33,8 @@ pub(crate) struct Times {
     pub(crate) marks: Vec<Mark>,
     /// For each worker, when it has begun and when it has ended, since the round has begun; never, if it found nothing to do.
     pub(crate) spans: Vec<Range<f32>>,
-    /// How often workers have given up their CPUs by themselves; none, if not counted.
-    pub(crate) naps: Option<u64>,
+    /// CPU time of all workers together; none, if not measured.
+    pub(crate) cpu: Option<f32>,
 }
 
 impl Times {
@@ -42,6 +43,11 @@ impl Times {
         let ends = || self.spans.iter().map(|span| span.end);
         let (first, last) = (ends().fold(f32::INFINITY, f32::min), ends().fold(0.0, f32::max));
         last.is_finite() && last - first <= last / TOO_MUCH
+    }
+
+    /// How long the round was: until the last worker has ended.
+    fn length(&self) -> f32 {
+        self.spans.iter().map(|span| span.end).filter(|end| end.is_finite()).fold(0.0, f32::max)
     }
 
     /// What all items took together.
@@ -121,9 +127,25 @@ impl Splits {
     }
 
     /// Where the ranges of that many workers should meet, if the last round has taught it.
-    pub(crate) fn bounds(&self, of: Loop, workers: usize) -> Option<&[usize]> {
-        let known = self.known(of).filter(|known| known.bounds.len() + 1 == workers)?;
-        Some(&known.bounds)
+    pub(crate) fn bounds(&self, of: Loop, workers: usize) -> Option<Cow<'_, [usize]>> {
+        let Known { bounds, profile, .. } = self.known(of)?;
+        if bounds.len() + 1 == workers {
+            return Some(Cow::Borrowed(bounds));
+        }
+        let goals = self.goals(of, profile, workers).0;
+        Some(goals.iter().map(|&goal| profile.index_at(goal)).collect())
+    }
+
+    /// What the items before the boundaries should cost for all workers to finish at the same moment, and when that would be.
+    fn goals(&self, of: Loop, profile: &Profile, workers: usize) -> (Vec<f32>, f32) {
+        let delays = || self.delays[usize::from(of.awake)].iter().take(workers).map(Estimate::get);
+        let finish = (profile.total() + delays().sum::<f32>()) / workers as f32;
+        let mut goal = 0.0;
+        let add = |delay: f32| {
+            goal += (finish - delay).max(0.0);
+            goal
+        };
+        (delays().take(workers - 1).map(add).collect(), finish)
     }
 
     /// Whether the items of that loop are known to keep a CPU busy: not to sleep, and not to wait.
@@ -131,21 +153,20 @@ impl Splits {
         self.busy[site.mixed_with(0) % Self::SLOTS] == Some(site)
     }
 
-    /// Learns from a round over `items` items whether they keep a CPU busy.
-    pub(crate) fn learn_busy(&mut self, site: Site, items: usize, times: &Times) {
-        // One nap in so many items says that items sleep; a lock or two that was waited for does not.
-        const ITEMS_A_NAP: u64 = 16;
-        if let Some(naps) = times.naps {
-            let busy = naps * ITEMS_A_NAP <= items as u64;
+    /// Learns from a round whether its items keep as many CPUs busy as there were for its workers.
+    pub(crate) fn learn_busy(&mut self, site: Site, cpus: usize, times: &Times) {
+        const MOSTLY: f32 = 0.75;
+        if let Some(cpu) = times.cpu {
+            let busy = cpu >= MOSTLY * cpus as f32 * times.length();
             self.busy[site.mixed_with(0) % Self::SLOTS] = busy.then_some(site);
         }
     }
 
-    /// To be filled in by a round of that many workers, which may be asked to count their naps.
-    pub(crate) fn take_times(&mut self, workers: usize, counts_naps: bool) -> Times {
+    /// To be filled in by a round of that many workers, which may be asked to measure their CPU time.
+    pub(crate) fn take_times(&mut self, workers: usize, measures_cpu: bool) -> Times {
         let mut times = mem::take(&mut self.times);
         times.marks.clear();
-        times.naps = counts_naps.then_some(0);
+        times.cpu = measures_cpu.then_some(0.0);
         times.spans.clear();
         times.spans.resize(workers, f32::INFINITY..f32::INFINITY);
         times
@@ -169,17 +190,7 @@ impl Splits {
             }
         }
         let profile = Profile::new(of.slice.len, marks);
-        let delays = || delays.iter().take(spans.len()).map(Estimate::get);
-        // All should finish at the same moment.
-        let finish = (profile.total() + delays().sum::<f32>()) / spans.len() as f32;
-        let mut goal = 0.0;
-        let goals: Vec<f32> = delays()
-            .take(spans.len() - 1)
-            .map(|delay| {
-                goal += (finish - delay).max(0.0);
-                goal
-            })
-            .collect();
+        let (goals, finish) = self.goals(of, &profile, spans.len());
         let good = |bounds: &[usize]| {
             let mut pairs = bounds.iter().map(|&bound| profile.cost_before(bound)).zip(&goals);
             let (much, little) = (finish / TOO_MUCH, finish / TOO_LITTLE);
@@ -233,7 +244,9 @@ impl Pieces {
         let never_looked = self.marks.is_empty() && self.lasted.is_zero();
         let lasted = if never_looked { self.begin.elapsed() } else { self.lasted };
         marks.extend(self.marks);
-        marks.push((self.first, nanos(lasted)));
+        if never_looked || !lasted.is_zero() {
+            marks.push((self.first, nanos(lasted)));
+        }
         self.since + lasted
     }
 }
@@ -266,7 +279,8 @@ impl Profile {
             last if last == self.0.len() => self.0[last - 1].0,
             next => {
                 let ((low, before), (high, after)) = (self.0[next - 1], self.0[next]);
-                low + ((high - low) as f32 * ((goal - before) / (after - before)) + 0.25).round() as usize
+                let items = (high - low) as f32 * ((goal - before) / (after - before)) + 0.25;
+                low + (items.round() as usize).min(high - low)
             }
         }
     }
@@ -317,7 +331,7 @@ mod tests {
             &mut Times {
                 marks: marks.to_vec(),
                 spans: begun.iter().map(|&begun| begun..begun).collect(),
-                naps: None,
+                cpu: None,
             },
         );
     }
@@ -353,7 +367,8 @@ mod tests {
         let bounds = splits.bounds(thousand(), 2).unwrap();
         assert!((866..=868).contains(&bounds[0]), "{bounds:?}");
         assert_eq!(splits.profile(thousand()).unwrap().middle(800..1000), 900);
-        assert_eq!(splits.bounds(thousand(), 3), None, "not as many workers");
+        let three = splits.bounds(thousand(), 3).unwrap();
+        assert!((822..=823).contains(&three[0]) && (910..=912).contains(&three[1]), "{three:?}");
         let slice = thousand().slice;
         assert_eq!(
             splits.bounds(Loop { slice: Slice { len: 999, ..slice }, ..thousand() }, 2),
@@ -370,11 +385,27 @@ mod tests {
     #[test]
     fn loops_whose_items_sleep_are_told_from_busy_ones() {
         let mut splits = Splits::new(8);
-        for (naps, busy) in
-            [(None, false), (Some(3), true), (Some(1000), false), (Some(3), true), (None, true)]
+        let round = |cpu| Times {
+            spans: vec![0.0..9e6, 1e6..10e6, f32::INFINITY..f32::INFINITY],
+            cpu,
+            ..Times::default()
+        };
+        for (cpu, busy) in
+            [(None, false), (Some(19e6), true), (Some(5e6), false), (Some(17e6), true), (None, true)]
         {
-            splits.learn_busy(site(), 1000, &Times { naps, ..Times::default() });
-            assert_eq!(splits.is_busy(site()), busy, "{naps:?}");
+            splits.learn_busy(site(), 2, &round(cpu));
+            assert_eq!(splits.is_busy(site()), busy, "{cpu:?}");
+        }
+    }
+
+    #[test]
+    fn no_boundary_lies_behind_the_slice() {
+        // The quotient of the two rounds to 1, and the length to more items than there are.
+        for len in [67_109_869, usize::MAX] {
+            let profile = Profile::new(len, &[(0, 475.214_36), (1000, 15_365.213)]);
+            let almost = profile.total().next_down();
+            assert!((1000..=len).contains(&profile.index_at(almost)), "{len}");
+            assert!((1000..len).contains(&profile.middle(1000..len)), "{len}");
         }
     }
 
