@@ -1,11 +1,27 @@
-//! Threads and CPUs: affinity masks, read, set and restored, and a thread's CPU time. Nothing where the platform does not tell.
+//! Threads and CPUs: affinity masks, read, set and restored, and what a thread uses. Nothing where the platform does not tell.
 
-use std::io;
+use std::{io, time::Duration};
+
+/// What a thread uses: CPU time, and how often it has slept or waited.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) cpu: Duration,
+    pub(crate) naps: u64,
+}
+
+impl Usage {
+    /// Adds what was used between `before` and `after`.
+    pub(crate) fn add(&mut self, before: Self, after: Self) {
+        self.cpu += after.cpu.saturating_sub(before.cpu);
+        self.naps += after.naps.saturating_sub(before.naps);
+    }
+}
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod mask {
     use std::{io, time::Duration};
 
+    use super::Usage;
     use nix::{
         sched::{CpuSet, sched_getaffinity, sched_setaffinity},
         sys::{
@@ -42,17 +58,20 @@ mod mask {
         }
     }
 
-    /// CPU time of the calling thread until now: getrusage(2).
-    pub(crate) fn cpu_time() -> Option<Duration> {
+    /// What the calling thread has used until now: getrusage(2).
+    pub(crate) fn usage() -> Option<Usage> {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
         let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-        micros.try_into().ok().map(Duration::from_micros)
+        let naps = usage.voluntary_context_switches().try_into().ok()?;
+        Some(Usage { cpu: Duration::from_micros(micros.try_into().ok()?), naps })
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 mod mask {
-    use std::{io, time::Duration};
+    use std::io;
+
+    use super::Usage;
 
     /// The CPUs on which a thread may run: not to be known here.
     #[derive(Clone, Copy, Debug)]
@@ -76,12 +95,12 @@ mod mask {
         }
     }
 
-    pub(crate) fn cpu_time() -> Option<Duration> {
+    pub(crate) fn usage() -> Option<Usage> {
         None
     }
 }
 
-pub(crate) use mask::{Mask, cpu_time};
+pub(crate) use mask::{Mask, usage};
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {

@@ -4,7 +4,7 @@
 
 use std::{marker::PhantomData, mem, ops::Range, ptr::NonNull};
 
-use super::{executor::Executor, round::Body, split::Slice, worker::Crew};
+use super::{executor::Executor, round::Body, site::Slice, worker::Crew};
 
 /// `map` of every item, in order, on all workers.
 pub(crate) fn collect<T: Sync, R: Send>(

@@ -13,10 +13,11 @@ use std::{
 use super::{
     estimate::nanos,
     job::share,
-    launch::{Costs, Launch, Site},
+    launch::{Costs, Launch},
     range::Ranges,
     round::{Body, Made, Round, Run, discard},
-    split::{Loop, Slice, Splits, Times, equal_parts},
+    site::{Loop, Site, Slice},
+    split::{Splits, Times, equal_parts},
     worker::Crew,
 };
 use crate::sync::{Mutex, try_lock};
@@ -57,10 +58,11 @@ impl Executor {
         R: Fn(A, A) -> A,
     {
         let Body { init, block } = body;
-        let (site, len) = (Site::new(Self::fold::<A, I, B, R> as *const ()), slice.len);
+        let this = Loop { site: Site::new(Self::fold::<A, I, B, R> as *const ()), slice };
+        let len = slice.len;
         let most = (self.workers - 1).min(len.saturating_sub(1)); // helpers that find an item each
         let awake = crew.barrier.is_first_awake();
-        let launch = if most == 0 { Launch::Plain } else { self.costs.launch(site, len, most, awake) };
+        let launch = if most == 0 { Launch::Plain } else { self.costs.launch(this, most, awake) };
         let (begin, (acc, done), helpers) = match launch {
             Launch::Plain => return block(init(), 0..len),
             Launch::Shared { helpers } => (Instant::now(), (init(), 0), helpers),
@@ -70,7 +72,7 @@ impl Executor {
             }
         };
         if done == len {
-            self.costs.learn(site, len, nanos(begin.elapsed()));
+            self.costs.learn(this, nanos(begin.elapsed()));
             return acc;
         }
         // In a forked child no lock is touched: who held it may be gone.
@@ -79,7 +81,7 @@ impl Executor {
             return block(acc, done..len);
         };
         let alone = if done == 0 { Duration::ZERO } else { begin.elapsed() };
-        let call = Call { this: Loop { site, slice, awake }, done, alone, begin: begin + alone };
+        let call = Call { this, awake, done, alone, begin: begin + alone };
         let mut runs = self.share(crew, &mut splits, &call, helpers, acc, body);
         drop(splits);
         runs.sort_unstable_by_key(|&(first, _)| first);
@@ -101,25 +103,27 @@ impl Executor {
         I: Fn() -> A + Sync,
         B: Fn(A, Range<usize>) -> A + Sync,
     {
-        let Call { this, done, .. } = *call;
+        let Call { this, awake, done, .. } = *call;
         let items = done..this.slice.len;
         let helpers = if splits.is_busy(this.site) { helpers.min(self.placed) } else { helpers };
         let workers = helpers.min(items.len() - 1) + 1;
         let times = splits.take_times(workers, self.workers > self.placed + 1);
         // Only of rounds over all of a slice is anything known.
         let whole = done == 0 && self.ranges.steals();
-        let taught = if whole { splits.bounds(this, workers) } else { None };
+        let taught = if whole { splits.bounds(this, awake, workers) } else { None };
         let same = matches!(taught, Some(Cow::Borrowed(_)));
         let bounds = taught.unwrap_or_else(|| equal_parts(&items, workers).into());
-        let profile = if whole { splits.profile(this) } else { None };
-        let round = Round::new(&self.ranges, body, call.begin, self.costs.recall(this.site), profile, times);
+        let profile = if whole { splits.profile(this, awake) } else { None };
+        let round = Round::new(&self.ranges, body, call.begin, self.costs.recall(this), profile, times);
         let Made { runs, mut times, .. } = self.run(crew, items, &bounds, acc, round);
 
         let balanced = same && runs.len() == workers && times.are_balanced();
         if whole && !balanced {
-            splits.learn(this, &mut times);
+            splits.learn(this, awake, &mut times);
         }
-        self.learn(call, splits, times);
+        splits.learn_busy(this, workers.min(self.placed + 1), runs.len(), &times);
+        self.learn(call, &times);
+        splits.give_back(times);
         runs
     }
 
@@ -150,24 +154,23 @@ impl Executor {
     }
 
     /// Learns what items cost and what help costs.
-    fn learn(&self, call: &Call, splits: &mut Splits, times: Times) {
-        let Loop { site, slice, awake } = call.this;
-        self.costs.learn(site, slice.len, nanos(call.alone) + times.work());
+    fn learn(&self, call: &Call, times: &Times) {
+        self.costs.learn(call.this, nanos(call.alone) + times.work());
         let (own, helpers) = times.spans.split_at(1);
         if let Some(first) = helpers.iter().map(|span| span.start).reduce(f32::min)
             && own[0].start.is_finite()
         {
             let first = first.is_finite().then_some(first);
-            self.costs.learn_help(awake, first, own[0].start, || nanos(call.begin.elapsed()));
+            self.costs.learn_help(call.awake, first, own[0].start, || nanos(call.begin.elapsed()));
         }
-        splits.learn_busy(site, times.spans.len().min(self.placed + 1), &times);
-        splits.give_back(times);
     }
 }
 
 /// A loop that is about to be shared.
 struct Call {
     this: Loop,
+    /// Whether helpers were awake.
+    awake: bool,
     /// Items done by the caller alone, and how long they took.
     done: usize,
     alone: Duration,

@@ -9,7 +9,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::estimate::{Estimate, nanos};
+use super::{
+    estimate::{Estimate, nanos},
+    site::{Loop, scatter},
+};
 use crate::sync::{AtomicU64, Ordering};
 
 /// Work too short for a reading of the clock before and after: below, the readings would show.
@@ -24,10 +27,8 @@ const NEAR_ONE_IN: u64 = 64;
 const FAR_ONE_IN: u64 = 512;
 /// Hardly any helper, though awake, begins sooner.
 const QUICKEST_AWAKE_NS: f32 = 500.0;
-/// 2^64 divided by the golden ratio: multiples of it are spread evenly (Knuth, The Art of Computer Programming 3, section 6.4).
-const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-/// How long the caller tries a loop that nobody knows before it shares the rest.
-const TRIAL: Duration = Duration::from_micros(1);
+/// The caller tries a loop that nobody knows for this part of what help costs, before it shares the rest.
+const TRIAL: f32 = 0.25;
 
 /// How a loop starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,6 +43,11 @@ pub(crate) enum Launch {
     },
     /// On the calling thread and so many others at once.
     Shared { helpers: usize },
+}
+
+/// The upper half of the number of a loop; an empty word has none.
+fn tag(number: u64) -> u64 {
+    number >> 32 | 1
 }
 
 /// What the pool's loops cost, in nanoseconds an item, and what help costs.
@@ -63,42 +69,12 @@ pub(crate) struct Costs {
     last: AtomicU64,
 }
 
-/// Scatters the bits of `key`: Fibonacci hashing twice, the upper half folded in between.
-fn mix(key: u64) -> u64 {
-    let product = key.wrapping_mul(GOLDEN);
-    (product ^ product >> 32).wrapping_mul(GOLDEN) >> 32
-}
-
-/// The name of a loop: the address of its monomorphised code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Site(u64);
-
-impl Site {
-    pub(crate) fn new(code: *const ()) -> Self {
-        Self(code.addr() as u64)
-    }
-
-    /// Something well mixed of the site and `key`.
-    pub(crate) fn mixed_with(self, key: usize) -> usize {
-        mix(self.0 ^ (key as u64).wrapping_mul(GOLDEN)) as usize
-    }
-
-    fn slot(self) -> usize {
-        // Fibonacci hashing: the upper bits are the well mixed ones.
-        (self.0.wrapping_mul(GOLDEN) >> (64 - Costs::BITS)) as usize
-    }
-
-    fn tag(self) -> u64 {
-        self.0.wrapping_mul(GOLDEN) >> 16 & 0xFFFF_FFFF | 1 // an empty word has tag 0
-    }
-}
-
 impl Costs {
-    const BITS: u32 = 6;
+    const SLOTS: usize = 1024;
 
     pub(crate) fn new(patience: Duration) -> Self {
         Self {
-            table: (0..1 << Self::BITS).map(|_| AtomicU64::new(0)).collect(),
+            table: (0..Self::SLOTS).map(|_| AtomicU64::new(0)).collect(),
             draws: AtomicU64::new(0),
             asleep: Estimate::new(20_000.0),
             awake: Estimate::new(500.0),
@@ -113,12 +89,13 @@ impl Costs {
         if awake { &self.awake } else { &self.asleep }
     }
 
-    /// How the loop `site` over `len` items should start, where up to `helpers` workers can help. They may be `awake`.
-    pub(crate) fn launch(&self, site: Site, len: usize, helpers: usize, awake: bool) -> Launch {
-        let Some(cost) = self.recall(site) else {
-            return Launch::Alone { limit: TRIAL, stretch: 1 };
+    /// How a loop should start where up to `helpers` workers can help. They may be `awake`.
+    pub(crate) fn launch(&self, this: Loop, helpers: usize, awake: bool) -> Launch {
+        let Some(cost) = self.recall(this) else {
+            let limit = Duration::from_nanos((TRIAL * self.help(awake).get()) as u64);
+            return Launch::Alone { limit, stretch: 1 };
         };
-        let expected = cost * len as f32;
+        let expected = cost * this.slice.len as f32;
         let help = self.help(awake).get();
         let worth_sharing = CLEARLY * help;
         if expected >= worth_sharing {
@@ -164,24 +141,29 @@ impl Costs {
         let count = self.draws.load(Ordering::Relaxed).wrapping_add(1);
         self.draws.store(count, Ordering::Relaxed);
         // Drawn, not counted out: where short loops alternate, a fixed beat would always meet the same one.
-        mix(count).is_multiple_of(odds)
+        scatter(count).is_multiple_of(odds)
     }
 
-    /// Nanoseconds an item, if the loop is known.
-    pub(crate) fn recall(&self, site: Site) -> Option<f32> {
-        let word = self.table[site.slot()].load(Ordering::Relaxed);
-        (word >> 32 == site.tag()).then(|| f32::from_bits(word as u32))
+    /// Nanoseconds an item, if the loop is known: over this slice, or else over any.
+    pub(crate) fn recall(&self, this: Loop) -> Option<f32> {
+        self.at(this.number()).or_else(|| self.at(this.site.number()))
     }
 
-    /// Remembers that `items` items took `work` nanoseconds of one thread. A jump is believed by and by, since the loop may have been
-    /// interrupted; but from the next call on the loop is timed.
-    pub(crate) fn learn(&self, site: Site, items: usize, work: f32) {
-        let mut cost = work / items as f32;
-        if let Some(before) = self.recall(site) {
-            cost = cost.min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items as f32));
+    fn at(&self, number: u64) -> Option<f32> {
+        let word = self.table[number as usize % Self::SLOTS].load(Ordering::Relaxed);
+        (word >> 32 == tag(number)).then(|| f32::from_bits(word as u32))
+    }
+
+    /// Remembers that all items of a loop took `work` nanoseconds of one thread. A jump is believed by and by, since the loop may
+    /// have been interrupted; but from the next call on the loop is timed.
+    pub(crate) fn learn(&self, this: Loop, work: f32) {
+        let items = this.slice.len as f32;
+        for number in [this.number(), this.site.number()] {
+            let before = self.at(number).unwrap_or(f32::INFINITY);
+            let cost = (work / items).min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items));
+            let word = tag(number) << 32 | u64::from(cost.to_bits());
+            self.table[number as usize % Self::SLOTS].store(word, Ordering::Relaxed);
         }
-        let word = site.tag() << 32 | u64::from(cost.to_bits());
-        self.table[site.slot()].store(word, Ordering::Relaxed);
     }
 
     /// Remembers what help has cost: `delay` nanoseconds until the first helper had begun (none, if there was nothing left to do),
@@ -199,15 +181,18 @@ impl Costs {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
+    use super::{
+        super::site::{Site, Slice},
+        *,
+    };
 
-    fn site() -> Site {
-        Site::new(site as *const ())
+    fn over(len: usize) -> Loop {
+        Loop { site: Site::new(over as *const ()), slice: Slice { address: 0x1000, len } }
     }
 
     /// Where help costs 20 µs.
     fn launch(costs: &Costs, len: usize) -> Launch {
-        costs.launch(site(), len, 7, false)
+        costs.launch(over(len), 7, false)
     }
 
     fn is_shared(launch: Launch) -> bool {
@@ -217,8 +202,12 @@ mod tests {
     #[test]
     fn loops_are_launched_by_what_they_cost() {
         let costs = Costs::new(Duration::ZERO);
-        assert_eq!(launch(&costs, 1000), Launch::Alone { limit: TRIAL, stretch: 1 }, "unknown");
-        costs.learn(site(), 1000, 100e3);
+        assert_eq!(
+            launch(&costs, 1000),
+            Launch::Alone { limit: Duration::from_micros(5), stretch: 1 },
+            "unknown"
+        );
+        costs.learn(over(1000), 100e3);
         assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
         assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });
         assert_eq!(launch(&costs, 270), Launch::Shared { helpers: 1 }, "27 µs");
@@ -236,21 +225,43 @@ mod tests {
                 16_000 / stride
             );
         }
-        let other = Site::new(loops_are_launched_by_what_they_cost as *const ());
-        assert_eq!(costs.launch(other, 1000, 7, false), Launch::Alone { limit: TRIAL, stretch: 1 });
+        let other = Loop { site: Site::new(launch as *const ()), ..over(1000) };
+        assert_eq!(costs.launch(other, 7, false), launch(&Costs::new(Duration::ZERO), 1000), "another loop");
+    }
+
+    #[test]
+    fn the_same_loop_over_another_slice_is_another_loop() {
+        let costs = Costs::new(Duration::ZERO);
+        let (long, short) = (over(1000), Loop { slice: Slice { address: 0x9000, len: 1000 }, ..over(1000) });
+        for _ in 0..100 {
+            costs.learn(long, 1e6);
+            costs.learn(short, 100.0);
+        }
+        assert!(is_shared(costs.launch(long, 7, false)));
+        assert!((0..9).any(|_| costs.launch(short, 7, false) == Launch::Plain));
+        let third = Loop { slice: Slice { address: 0x5000, len: 1000 }, ..over(1000) };
+        assert!((0..9).any(|_| costs.launch(third, 7, false) == Launch::Plain), "as the last one");
+    }
+
+    #[test]
+    fn many_loops_are_known_at_a_time() {
+        let costs = Costs::new(Duration::ZERO);
+        (1..100).for_each(|len| costs.learn(over(len), len as f32));
+        let known = (1..100).filter(|&len| costs.at(over(len).number()).is_some()).count();
+        assert!(known > 80, "{known}");
     }
 
     #[test]
     fn help_is_asked_for_where_it_has_been_quick() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(site(), 1000, 10e3);
-        assert!(is_shared(costs.launch(site(), 1000, 7, true)), "awake");
+        costs.learn(over(1000), 10e3);
+        assert!(is_shared(costs.launch(over(1000), 7, true)), "awake");
         for _ in 0..100 {
             costs.learn_help(true, None, 100.0, || 50e3);
             costs.learn_help(false, Some(3e3), 1e3, || 10e3);
             costs.learn_help(false, None, 1e3, || 1e3);
         }
-        assert!((0..9).any(|_| !is_shared(costs.launch(site(), 1000, 7, true))), "nobody ever comes in time");
+        assert!((0..9).any(|_| !is_shared(costs.launch(over(1000), 7, true))), "nobody ever comes in time");
         assert!(is_shared(launch(&costs, 1000)), "wakes up in 3 µs");
     }
 
@@ -259,10 +270,10 @@ mod tests {
         for (awake, work, quick) in [(false, 50e3, 20e3), (true, 2e3, 300.0)] {
             let costs = Costs::new(Duration::ZERO);
             (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, || 1e9));
-            let shared = |costs: &Costs| is_shared(costs.launch(site(), 1000, 7, awake));
+            let shared = |costs: &Costs| is_shared(costs.launch(over(1000), 7, awake));
             let mut calls = 0;
             for _ in 0..200 {
-                costs.learn(site(), 1000, work);
+                costs.learn(over(1000), work);
                 calls += (0..100_000).position(|_| shared(&costs)).unwrap();
                 costs.learn_help(awake, Some(quick), 0.0, || work);
             }
@@ -275,7 +286,7 @@ mod tests {
     fn helpers_are_woken_where_they_will_stay_awake() {
         for (patience, wakes) in [(Duration::ZERO, false), (Duration::from_secs(100), true)] {
             let costs = Costs::new(patience);
-            costs.learn(site(), 1000, 4.9e3);
+            costs.learn(over(1000), 4.9e3);
             let woken = (0..10).filter(|_| is_shared(launch(&costs, 1000))).count();
             assert_eq!(woken > 0, wakes, "{patience:?}");
         }
@@ -284,11 +295,11 @@ mod tests {
     #[test]
     fn one_interruption_does_not_make_a_loop_long() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(site(), 2, 20.0);
-        costs.learn(site(), 2, 4e6);
+        costs.learn(over(2), 20.0);
+        costs.learn(over(2), 4e6);
         assert!((0..9).any(|_| !is_shared(launch(&costs, 2))));
         for _ in 0..9 {
-            costs.learn(site(), 2, 4e6);
+            costs.learn(over(2), 4e6);
         }
         assert!(is_shared(launch(&costs, 2)), "but ten in a row do");
     }
@@ -297,8 +308,8 @@ mod tests {
     fn a_loop_that_has_jumped_is_watched() {
         let costs = Costs::new(Duration::ZERO);
         for before in [0.0, 20.0] {
-            costs.learn(site(), 2, before);
-            costs.learn(site(), 2, 4e6);
+            costs.learn(over(2), before);
+            costs.learn(over(2), 4e6);
             assert!((0..100).all(|_| launch(&costs, 2) != Launch::Plain), "{before:?}");
         }
     }

@@ -15,6 +15,7 @@ mod launch;
 mod models;
 mod range;
 mod round;
+mod site;
 mod split;
 mod topology;
 mod worker;
@@ -27,7 +28,7 @@ use std::ops::Range;
 use collect::collect;
 use executor::Executor;
 use round::Body;
-use split::Slice;
+use site::Slice;
 use worker::Crew;
 
 /// A team of threads that runs loops over slices.

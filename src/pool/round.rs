@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    affinity::cpu_time,
+    affinity::usage,
     estimate::nanos,
     grain::{Grain, Stretch},
     range::{Owner, Ranges, half},
@@ -53,7 +53,7 @@ pub(crate) struct Round<'a, A, I, B> {
     /// And where in the slice the cost was.
     profile: Option<&'a Profile>,
     begin: Instant,
-    measures_cpu: bool,
+    measures_usage: bool,
     made: Mutex<Made<A>>,
 }
 
@@ -78,18 +78,18 @@ where
         profile: Option<&'a Profile>,
         times: Times,
     ) -> Self {
-        let measures_cpu = times.cpu.is_some();
+        let measures_usage = times.usage.is_some();
         let made = Made { runs: Vec::with_capacity(2 * times.spans.len()), times, panic: None };
-        Self { ranges, body, pace, profile, begin, measures_cpu, made: Mutex::new(made) }
+        Self { ranges, body, pace, profile, begin, measures_usage, made: Mutex::new(made) }
     }
 
     /// What worker `me` does from entering to leaving; `acc` is the result of the items before its range, if it has one. Never
     /// unwinds: a panic ends the loop and is kept for the caller.
     pub(crate) fn work(&self, me: usize, owner: Owner<'_>, first: Option<usize>, acc: Option<A>) {
-        let before = if self.measures_cpu { cpu_time() } else { None };
+        let before = if self.measures_usage { usage() } else { None };
         let drained = catch_unwind(AssertUnwindSafe(|| self.drain(me, owner, first, acc)));
-        if let (Some(before), Some(after)) = (before, before.and_then(|_| cpu_time())) {
-            *lock(&self.made).times.cpu.get_or_insert(0.0) += nanos(after.saturating_sub(before));
+        if let (Some(before), Some(after)) = (before, before.and_then(|_| usage())) {
+            lock(&self.made).times.usage.get_or_insert_default().add(before, after);
         }
         let Err(payload) = drained else { return };
         self.ranges.cut(0);

@@ -14,8 +14,9 @@ use std::{
 };
 
 use super::{
+    affinity::Usage,
     estimate::{Estimate, nanos},
-    launch::Site,
+    site::{Loop, Site},
 };
 
 /// Boundaries that are off by less than these parts of a worker's work stay: to move one puts the balance at risk, since what
@@ -33,8 +34,8 @@ pub(crate) struct Times {
     pub(crate) marks: Vec<Mark>,
     /// For each worker, when it has begun and when it has ended, since the round has begun; never, if it found nothing to do.
     pub(crate) spans: Vec<Range<f32>>,
-    /// CPU time of all workers together; none, if not measured.
-    pub(crate) cpu: Option<f32>,
+    /// What all workers together have used; none, if not measured.
+    pub(crate) usage: Option<Usage>,
 }
 
 impl Times {
@@ -56,19 +57,6 @@ impl Times {
     }
 }
 
-/// A slice: where it lies, and how many items it has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slice {
-    address: usize,
-    pub(crate) len: usize,
-}
-
-impl Slice {
-    pub(crate) fn of<T>(items: &[T]) -> Self {
-        Self { address: items.as_ptr().addr(), len: items.len() }
-    }
-}
-
 /// What the shared loops of a pool have taught.
 #[derive(Debug)]
 pub(crate) struct Splits {
@@ -82,18 +70,10 @@ pub(crate) struct Splits {
     times: Times,
 }
 
-/// The same loop, over the same slice, with helpers as awake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Loop {
-    pub(crate) site: Site,
-    pub(crate) slice: Slice,
-    pub(crate) awake: bool,
-}
-
 /// What is known of a loop.
 #[derive(Debug)]
 struct Known {
-    of: Loop,
+    of: (Loop, bool),
     profile: Profile,
     /// Where the ranges of its workers meet.
     bounds: Box<[usize]>,
@@ -113,32 +93,34 @@ impl Splits {
         }
     }
 
-    fn slot(Loop { site, slice, awake }: Loop) -> usize {
-        site.mixed_with(slice.address.rotate_left(32) ^ slice.len << 1 ^ usize::from(awake)) % Self::SLOTS
+    /// A loop with helpers asleep and the same with helpers awake have places of their own.
+    fn slot((of, awake): (Loop, bool)) -> usize {
+        (of.number() as usize ^ usize::from(awake)) % Self::SLOTS
     }
 
-    fn known(&self, of: Loop) -> Option<&Known> {
+    fn known(&self, of: Loop, awake: bool) -> Option<&Known> {
+        let of = (of, awake);
         self.table[Self::slot(of)].as_ref().filter(|known| known.of == of)
     }
 
     /// What the last round has taught of its costs.
-    pub(crate) fn profile(&self, of: Loop) -> Option<&Profile> {
-        self.known(of).map(|known| &known.profile)
+    pub(crate) fn profile(&self, of: Loop, awake: bool) -> Option<&Profile> {
+        self.known(of, awake).map(|known| &known.profile)
     }
 
     /// Where the ranges of that many workers should meet, if the last round has taught it.
-    pub(crate) fn bounds(&self, of: Loop, workers: usize) -> Option<Cow<'_, [usize]>> {
-        let Known { bounds, profile, .. } = self.known(of)?;
+    pub(crate) fn bounds(&self, of: Loop, awake: bool, workers: usize) -> Option<Cow<'_, [usize]>> {
+        let Known { bounds, profile, .. } = self.known(of, awake)?;
         if bounds.len() + 1 == workers {
             return Some(Cow::Borrowed(bounds));
         }
-        let goals = self.goals(of, profile, workers).0;
+        let goals = self.goals(awake, profile, workers).0;
         Some(goals.iter().map(|&goal| profile.index_at(goal)).collect())
     }
 
     /// What the items before the boundaries should cost for all workers to finish at the same moment, and when that would be.
-    fn goals(&self, of: Loop, profile: &Profile, workers: usize) -> (Vec<f32>, f32) {
-        let delays = || self.delays[usize::from(of.awake)].iter().take(workers).map(Estimate::get);
+    fn goals(&self, awake: bool, profile: &Profile, workers: usize) -> (Vec<f32>, f32) {
+        let delays = || self.delays[usize::from(awake)].iter().take(workers).map(Estimate::get);
         let finish = (profile.total() + delays().sum::<f32>()) / workers as f32;
         let mut goal = 0.0;
         let add = |delay: f32| {
@@ -150,23 +132,27 @@ impl Splits {
 
     /// Whether the items of that loop are known to keep a CPU busy: not to sleep, and not to wait.
     pub(crate) fn is_busy(&self, site: Site) -> bool {
-        self.busy[site.mixed_with(0) % Self::SLOTS] == Some(site)
+        self.busy[site.number() as usize % Self::SLOTS] == Some(site)
     }
 
-    /// Learns from a round whether its items keep as many CPUs busy as there were for its workers.
-    pub(crate) fn learn_busy(&mut self, site: Site, cpus: usize, times: &Times) {
+    /// Learns from a round of so many `runs` on so many `cpus` whether its items keep a CPU busy: the CPUs were in use most of the
+    /// time, or, if other programs had them, hardly any worker has slept, but for a lock here and there between two runs.
+    pub(crate) fn learn_busy(&mut self, this: Loop, cpus: usize, runs: usize, times: &Times) {
         const MOSTLY: f32 = 0.75;
-        if let Some(cpu) = times.cpu {
-            let busy = cpu >= MOSTLY * cpus as f32 * times.length();
-            self.busy[site.mixed_with(0) % Self::SLOTS] = busy.then_some(site);
+        const NAPS_A_RUN: u64 = 3;
+        if let Some(Usage { cpu, naps }) = times.usage {
+            let in_use = nanos(cpu) >= MOSTLY * cpus as f32 * times.length();
+            let hardly_slept = naps <= NAPS_A_RUN * runs as u64 && 2 * naps < this.slice.len as u64;
+            let (site, busy) = (this.site, in_use || hardly_slept);
+            self.busy[site.number() as usize % Self::SLOTS] = busy.then_some(site);
         }
     }
 
-    /// To be filled in by a round of that many workers, which may be asked to measure their CPU time.
-    pub(crate) fn take_times(&mut self, workers: usize, measures_cpu: bool) -> Times {
+    /// To be filled in by a round of that many workers, which may be asked to measure what they use.
+    pub(crate) fn take_times(&mut self, workers: usize, measures_usage: bool) -> Times {
         let mut times = mem::take(&mut self.times);
         times.marks.clear();
-        times.cpu = measures_cpu.then_some(0.0);
+        times.usage = measures_usage.then(Usage::default);
         times.spans.clear();
         times.spans.resize(workers, f32::INFINITY..f32::INFINITY);
         times
@@ -178,11 +164,11 @@ impl Splits {
     }
 
     /// Learns from a round over all of a slice.
-    pub(crate) fn learn(&mut self, of: Loop, times: &mut Times) {
+    pub(crate) fn learn(&mut self, of: Loop, awake: bool, times: &mut Times) {
         let round = times.work();
         let Times { marks, spans, .. } = times;
         marks.sort_unstable_by_key(|&(first, _)| first);
-        let delays = &self.delays[usize::from(of.awake)];
+        let delays = &self.delays[usize::from(awake)];
         for (delay, span) in delays.iter().zip(&*spans) {
             // Who has not begun by the end is known only to be later than that.
             if span.start.is_finite() || round > delay.get() {
@@ -190,17 +176,18 @@ impl Splits {
             }
         }
         let profile = Profile::new(of.slice.len, marks);
-        let (goals, finish) = self.goals(of, &profile, spans.len());
+        let (goals, finish) = self.goals(awake, &profile, spans.len());
         let good = |bounds: &[usize]| {
             let mut pairs = bounds.iter().map(|&bound| profile.cost_before(bound)).zip(&goals);
             let (much, little) = (finish / TOO_MUCH, finish / TOO_LITTLE);
             bounds.len() == goals.len()
                 && pairs.all(|(cost, goal)| (goal - little..goal + much).contains(&cost))
         };
-        let bounds = match self.known(of) {
+        let bounds = match self.known(of, awake) {
             Some(known) if good(&known.bounds) => known.bounds.clone(),
             _ => goals.iter().map(|&goal| profile.index_at(goal)).collect(),
         };
+        let of = (of, awake);
         self.table[Self::slot(of)] = Some(Known { of, profile, bounds });
     }
 }
@@ -315,23 +302,24 @@ impl Profile {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
+    use super::{super::site::Slice, *};
 
     fn site() -> Site {
         Site::new(site as *const ())
     }
 
     fn thousand() -> Loop {
-        Loop { site: site(), slice: Slice { address: 0x1000, len: 1000 }, awake: false }
+        Loop { site: site(), slice: Slice { address: 0x1000, len: 1000 } }
     }
 
     fn learn(splits: &mut Splits, marks: &[Mark], begun: &[f32]) {
         splits.learn(
             thousand(),
+            false,
             &mut Times {
                 marks: marks.to_vec(),
                 spans: begun.iter().map(|&begun| begun..begun).collect(),
-                cpu: None,
+                usage: None,
             },
         );
     }
@@ -364,19 +352,19 @@ mod tests {
         let mut splits = Splits::new(2);
         // Worth 80 ms, three quarters of them in the last fifth of the slice; nobody's delay matters.
         learn(&mut splits, &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
-        let bounds = splits.bounds(thousand(), 2).unwrap();
+        let bounds = splits.bounds(thousand(), false, 2).unwrap();
         assert!((866..=868).contains(&bounds[0]), "{bounds:?}");
-        assert_eq!(splits.profile(thousand()).unwrap().middle(800..1000), 900);
-        let three = splits.bounds(thousand(), 3).unwrap();
+        assert_eq!(splits.profile(thousand(), false).unwrap().middle(800..1000), 900);
+        let three = splits.bounds(thousand(), false, 3).unwrap();
         assert!((822..=823).contains(&three[0]) && (910..=912).contains(&three[1]), "{three:?}");
         let slice = thousand().slice;
         assert_eq!(
-            splits.bounds(Loop { slice: Slice { len: 999, ..slice }, ..thousand() }, 2),
+            splits.bounds(Loop { slice: Slice { len: 999, ..slice }, ..thousand() }, false, 2),
             None,
             "not the same length"
         );
         assert_eq!(
-            splits.bounds(Loop { slice: Slice { address: 1, ..slice }, ..thousand() }, 2),
+            splits.bounds(Loop { slice: Slice { address: 1, ..slice }, ..thousand() }, false, 2),
             None,
             "not the same slice"
         );
@@ -385,16 +373,19 @@ mod tests {
     #[test]
     fn loops_whose_items_sleep_are_told_from_busy_ones() {
         let mut splits = Splits::new(8);
-        let round = |cpu| Times {
-            spans: vec![0.0..9e6, 1e6..10e6, f32::INFINITY..f32::INFINITY],
-            cpu,
-            ..Times::default()
-        };
-        for (cpu, busy) in
-            [(None, false), (Some(19e6), true), (Some(5e6), false), (Some(17e6), true), (None, true)]
-        {
-            splits.learn_busy(site(), 2, &round(cpu));
-            assert_eq!(splits.is_busy(site()), busy, "{cpu:?}");
+        let spans = vec![0.0..9e6, 1e6..10e6, f32::INFINITY..f32::INFINITY];
+        let usage = |millis, naps| Some(Usage { cpu: Duration::from_millis(millis), naps });
+        for (usage, busy) in [
+            (None, false),
+            (usage(19, 0), true),
+            (usage(5, 300), false),
+            (usage(17, 300), true), // waits, but others use the time
+            (usage(5, 3), true),    // another program had the CPU
+            (None, true),
+        ] {
+            let times = Times { spans: spans.clone(), usage, ..Times::default() };
+            splits.learn_busy(thousand(), 2, 5, &times);
+            assert_eq!(splits.is_busy(site()), busy, "{usage:?}");
         }
     }
 
@@ -414,7 +405,7 @@ mod tests {
         let mut splits = Splits::new(2);
         let bound_after = |splits: &mut Splits, first_half| {
             learn(splits, &[(0, first_half), (500, 50e6)], &[0.0, 0.0]);
-            splits.bounds(thousand(), 2).unwrap()[0]
+            splits.bounds(thousand(), false, 2).unwrap()[0]
         };
         let before = bound_after(&mut splits, 50e6);
         assert_eq!(bound_after(&mut splits, 52e6), before);
@@ -427,12 +418,12 @@ mod tests {
         for _ in 0..100 {
             learn(&mut splits, &[(0, 100e3)], &[1e3, 21e3]);
         }
-        let bounds = splits.bounds(thousand(), 2).unwrap();
+        let bounds = splits.bounds(thousand(), false, 2).unwrap();
         assert!((580..=620).contains(&bounds[0]), "{bounds:?}");
         for _ in 0..1000 {
             learn(&mut splits, &[(0, 100e3)], &[1e3, f32::INFINITY]);
         }
-        let bounds = splits.bounds(thousand(), 2).unwrap();
+        let bounds = splits.bounds(thousand(), false, 2).unwrap();
         assert!((950..=1000).contains(&bounds[0]), "who never comes is dealt hardly anything: {bounds:?}");
     }
 }
