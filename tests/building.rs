@@ -209,6 +209,24 @@ fn workers_are_pinned_and_the_caller_is_not() {
 }
 
 #[test]
+fn a_worker_makes_room_for_the_caller() {
+    let cpus = mask();
+    if cpus.len() < 2 {
+        eprintln!("SKIPPED: one CPU has no room");
+        return;
+    }
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    for cpu in [cpus[0], cpus[1], cpus[0], cpus[1]] {
+        let mut only = CpuSet::new();
+        only.set(cpu).unwrap();
+        sched_setaffinity(Pid::from_raw(0), &only).unwrap(); // as if the system had moved this thread
+        let seen = masks(&pool);
+        assert_eq!(seen.len(), 2, "on CPU {cpu}, the threads of a loop have been on {seen:?}");
+        assert!(seen.contains(&vec![cpu]), "{seen:?}");
+    }
+}
+
+#[test]
 fn pinning_off() {
     let before = mask();
     let pool = Pool::builder().num_threads(3).pinning(Pinning::Off).build().unwrap();

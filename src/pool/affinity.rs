@@ -23,15 +23,27 @@ mod mask {
 
     use super::Usage;
     use nix::{
-        sched::{CpuSet, sched_getaffinity, sched_setaffinity},
+        sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity},
         sys::{
             resource::{UsageWho, getrusage},
             time::TimeValLike,
         },
-        unistd::Pid,
+        unistd::{Pid, gettid},
     };
 
     const CALLING_THREAD: Pid = Pid::from_raw(0);
+
+    /// A thread, for others to pin.
+    pub(crate) type Thread = Pid;
+
+    pub(crate) fn this_thread() -> Thread {
+        gettid()
+    }
+
+    /// The CPU that the calling thread runs on at the moment.
+    pub(crate) fn here() -> Option<usize> {
+        sched_getcpu().ok()
+    }
 
     /// The CPUs on which a thread may run.
     #[derive(Clone, Copy, Debug)]
@@ -49,7 +61,11 @@ mod mask {
         }
 
         pub(crate) fn apply(&self) -> io::Result<()> {
-            Ok(sched_setaffinity(CALLING_THREAD, &self.0)?)
+            self.apply_to(CALLING_THREAD)
+        }
+
+        pub(crate) fn apply_to(&self, thread: Thread) -> io::Result<()> {
+            Ok(sched_setaffinity(thread, &self.0)?)
         }
 
         pub(crate) fn cpus(&self) -> Vec<usize> {
@@ -73,6 +89,14 @@ mod mask {
 
     use super::Usage;
 
+    pub(crate) type Thread = ();
+
+    pub(crate) fn this_thread() -> Thread {}
+
+    pub(crate) fn here() -> Option<usize> {
+        None
+    }
+
     /// The CPUs on which a thread may run: not to be known here.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Mask;
@@ -90,6 +114,10 @@ mod mask {
             Err(io::ErrorKind::Unsupported.into())
         }
 
+        pub(crate) fn apply_to(&self, _thread: Thread) -> io::Result<()> {
+            Err(io::ErrorKind::Unsupported.into())
+        }
+
         pub(crate) fn cpus(&self) -> Vec<usize> {
             Vec::new()
         }
@@ -100,7 +128,7 @@ mod mask {
     }
 }
 
-pub(crate) use mask::{Mask, usage};
+pub(crate) use mask::{Mask, Thread, this_thread, usage};
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
@@ -131,5 +159,39 @@ impl Drop for Pinned {
         if let Err(error) = self.before.apply() {
             log::warn!("the calling thread stays pinned: {error}");
         }
+    }
+}
+
+/// Who sits where: threads pinned to CPUs, and the CPU that is left for the caller.
+#[derive(Debug)]
+pub(crate) struct Seats {
+    threads: Vec<(Thread, usize)>,
+    free: usize,
+}
+
+impl Seats {
+    /// `free` is the CPU that is best left to the caller.
+    pub(crate) fn new(threads: Vec<(Thread, usize)>, free: usize) -> Self {
+        Self { threads, free }
+    }
+
+    /// The caller is not pinned, and may have come to sit on the CPU of a helper, which then could not help. Whoever is pinned there
+    /// changes with the CPU that was free. One reading of the CPU's number, some nanoseconds, if all is well.
+    pub(crate) fn make_room(&mut self) {
+        let Some(here) = mask::here().filter(|&here| here != self.free) else { return };
+        if !self.threads.iter().any(|&(_, cpu)| cpu == here) {
+            return;
+        }
+        for (thread, cpu) in &mut self.threads {
+            let there = match *cpu {
+                cpu if cpu == here => self.free,
+                cpu if cpu == self.free => here,
+                _ => continue,
+            };
+            if Mask::only(there).and_then(|mask| mask.apply_to(*thread)).is_ok() {
+                *cpu = there;
+            }
+        }
+        self.free = here;
     }
 }

@@ -4,7 +4,7 @@ use std::{env, error::Error, fmt, io, thread, time::Duration};
 
 use super::{
     Pool,
-    affinity::{self, Pinned},
+    affinity::{self, Pinned, Seats},
     executor::Executor,
     fence::Fence,
     range::{Ranges, Stealing},
@@ -93,7 +93,8 @@ impl PoolBuilder {
     /// Whether workers are pinned to CPUs. Default: [`Pinning::BestEffort`].
     ///
     /// They are pinned to the CPUs that the building thread may run on, one of each physical core first. Worker 0 is the
-    /// thread that calls a loop: it is pinned by [`scope`](Self::scope) alone, and its CPU is otherwise left free for it.
+    /// thread that calls a loop: it is pinned by [`scope`](Self::scope) alone, and its CPU is otherwise left free for it. (If it runs
+    /// on another worker's CPU when it shares a loop, that worker moves to the free one.)
     pub fn pinning(mut self, pinning: Pinning) -> Self {
         self.pinning = pinning;
         self
@@ -191,6 +192,7 @@ impl PoolBuilder {
         let placement = Placement::choose(self.pinning)?;
         let fence = Fence::of_this_process(); // before the threads: registering is quick while there is only one
         let mut crew = Crew::new(workers - 1, self.spin_before_park);
+        let mut seated = Vec::new();
         for worker in 1..workers {
             let name = self.thread_name.as_ref();
             let name = name.map_or_else(|| format!("rangesteal-{worker}"), |name| name(worker));
@@ -202,15 +204,20 @@ impl PoolBuilder {
                 thread = thread.stack_size(bytes);
             }
             let cpu = placement.cpu(worker);
-            let pinned = crew
-                .hire(thread, move || cpu.map_or(Ok(()), affinity::pin))
+            let (thread, pinned) = crew
+                .hire(thread, move || (affinity::this_thread(), cpu.map_or(Ok(()), affinity::pin)))
                 .map_err(|source| BuildError::Spawn { worker, source })?;
-            if let (Err(source), Some(cpu)) = (pinned, cpu) {
-                self.pinning.is_refused(placement.refused(worker, cpu, source))?;
+            match (pinned, cpu) {
+                (Ok(()), Some(cpu)) => seated.push((thread, cpu)),
+                (Err(source), Some(cpu)) => {
+                    self.pinning.is_refused(placement.refused(worker, cpu, source))?;
+                }
+                (_, None) => {}
             }
         }
         let ranges = Ranges::new(workers, fence, self.stealing);
-        let executor = Executor::new(ranges, workers, placement.cpus(), self.spin_before_park);
+        let seats = Seats::new(seated, placement.cpu(0).unwrap_or(0));
+        let executor = Executor::new(ranges, workers, placement.cpus(), seats, self.spin_before_park);
         Ok((Pool { executor, crew }, placement))
     }
 }

@@ -11,6 +11,7 @@ use std::{
 };
 
 use super::{
+    affinity::Seats,
     estimate::nanos,
     job::share,
     launch::{Costs, Launch},
@@ -31,14 +32,22 @@ pub(crate) struct Executor {
     placed: usize,
     costs: Costs,
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so nothing waits for a turn.
-    turn: Mutex<Splits>,
+    turn: Mutex<Turn>,
+}
+
+/// What belongs to whoever has the turn.
+#[derive(Debug)]
+struct Turn {
+    splits: Splits,
+    seats: Seats,
 }
 
 impl Executor {
-    /// For that many workers on that many CPUs; helpers poll for `patience` before they sleep.
-    pub(crate) fn new(ranges: Ranges, workers: usize, cpus: usize, patience: Duration) -> Self {
+    /// For that many workers on that many CPUs, who are seated; helpers poll for `patience` before they sleep.
+    pub(crate) fn new(ranges: Ranges, workers: usize, cpus: usize, seats: Seats, patience: Duration) -> Self {
         let placed = workers.min(cpus).max(2) - 1;
-        Self { ranges, workers, placed, costs: Costs::new(patience), turn: Mutex::new(Splits::new(workers)) }
+        let turn = Turn { splits: Splits::new(workers), seats };
+        Self { ranges, workers, placed, costs: Costs::new(patience), turn: Mutex::new(turn) }
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -77,13 +86,14 @@ impl Executor {
         }
         // In a forked child no lock is touched: who held it may be gone.
         let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
-        let Some(mut splits) = turn else {
+        let Some(mut turn) = turn else {
             return block(acc, done..len);
         };
         let alone = if done == 0 { Duration::ZERO } else { begin.elapsed() };
         let call = Call { this, awake, done, alone, begin: begin + alone };
-        let mut runs = self.share(crew, &mut splits, &call, helpers, acc, body);
-        drop(splits);
+        turn.seats.make_room();
+        let mut runs = self.share(crew, &mut turn.splits, &call, helpers, acc, body);
+        drop(turn);
         runs.sort_unstable_by_key(|&(first, _)| first);
         combine(runs.into_iter().map(|(_, part)| part), reduce).unwrap_or_else(init)
     }
