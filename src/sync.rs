@@ -17,8 +17,8 @@ use std::{
     time::Duration,
 };
 
-/// Locks `mutex`. A poisoned lock is taken as it is: no user code runs under any lock of this crate, so no state is ever
-/// left half-changed by a panic.
+/// Locks `mutex`. A poisoned lock is taken as it is: user code runs under one lock of this crate, the turn, and what that guards is
+/// not touched while it does; so no state is ever left half-changed by a panic.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -47,7 +47,7 @@ pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     guard.unwrap_or_else(|| lock(mutex))
 }
 
-/// As long as anything here is polled before its thread sleeps.
+/// As long as a lock, or the end of a round, is polled before the thread sleeps; unless more is asked for.
 pub(crate) const BRIEFLY: Duration = Duration::from_micros(5);
 
 /// Polls `ready` for at most `limit`. A hint: what it saw orders nothing.

@@ -214,7 +214,7 @@ mod threads {
 
         let pool = pool(3);
         count(&pool, &ITEMS);
-        // SAFETY: the child drops a pool, which in a child frees nothing, and exits.
+        // SAFETY: the child drops a pool, which in a child joins nobody and touches no lock, and exits.
         match unsafe { fork() }.unwrap() {
             ForkResult::Child => {
                 drop(pool);

@@ -16,7 +16,8 @@ pub(crate) fn collect<T: Sync, R: Send>(
     let mut results = Vec::with_capacity(items.len());
     let places = Places::new(&mut results);
     let init = || Written { places: &places, range: 0..0 };
-    // SAFETY: the executor claims every index of the slice at most once, and folds what it claims once.
+    // SAFETY: 1. the executor claims every index of the slice at most once, and folds what it claims once; 2. a range that it
+    // claims begins before it ends.
     let block = |written, range| unsafe { Written::extend(written, items, range, map) };
     let written = executor.fold(crew, Slice::of(items), Body { init: &init, block: &block }, &Written::join);
     assert!(written.range == (0..items.len()), "a loop has left out an item");
@@ -54,20 +55,20 @@ impl<R> Written<'_, R> {
     /// Writes the results of `items[range]`, which follow those written before, if any.
     ///
     /// # Safety
-    /// Nobody else ever writes at an index of `range`.
+    /// 1. Nobody else ever writes at an index of `range`. 2. `range.start <= range.end`.
     #[inline(always)]
     unsafe fn extend<T>(mut self, items: &[T], range: Range<usize>, map: impl Fn(&T) -> R) -> Self {
         if self.range.is_empty() {
             self.range = range.start..range.start;
         }
         assert!(self.range.end == range.start && range.end <= self.places.capacity);
-        // SAFETY: `range.start` is at most the capacity, as just checked.
+        // SAFETY: 1. `range.end` is at most the capacity, as just checked; 2. `range.start` is not behind it, as promised.
         let mut place = unsafe { self.places.base.add(range.start) };
         for item in &items[range] {
             let value = map(item);
-            // SAFETY: nobody else writes here, as the caller promises, and nobody reads before the loop is over.
+            // SAFETY: 1. nobody else writes here, as promised; 2. nobody reads before the loop is over.
             unsafe { place.write(value) };
-            // SAFETY: one after another place of `range`, whose end is at most the capacity.
+            // SAFETY: this was a place of `range`, and that ends within the capacity.
             place = unsafe { place.add(1) };
             self.range.end += 1;
         }

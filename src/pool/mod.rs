@@ -43,6 +43,11 @@ use worker::Crew;
 /// every loop runs on the calling thread; but a child forked by a closure *inside* a loop must not return into that loop, whose
 /// other workers it does not have: let it exec or exit.
 ///
+/// # What no pool can help with
+/// A loop whose items all need one lock, or write one cache line (a shared counter, say), is slower on several threads than on
+/// one. The pool does not find that out: fold into an accumulator instead, as [`fold_reduce`](Self::fold_reduce) does, or call
+/// the plain loop.
+///
 /// # Panics
 /// A panic in a closure ends the loop early, comes out of the call with its original payload (of several, the first to be
 /// caught), and leaves the pool as usable as before. Loops over an empty slice call only `init`.
@@ -139,7 +144,7 @@ impl Pool {
 
     /// Folds the items into accumulators, one a run of neighbouring items, and reduces these in slice order.
     ///
-    /// `init` is called once a run (at least once; runs are as many as workers and thefts), so its value must be neutral:
+    /// `init` is called once a run (at least once; runs are at most as many as workers and thefts, and one), so its value must be neutral:
     /// `reduce(init(), a)` is `a`. `reduce` must be associative and agree with `fold`:
     /// `fold(reduce(a, b), item)` is `reduce(a, fold(b, item))`.
     ///

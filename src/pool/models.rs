@@ -54,7 +54,7 @@ impl Round {
         }
     }
 
-    /// What the executor's `drain` does, item by item.
+    /// What `Round::drain` does, item by item.
     fn drain(&self, me: usize) {
         let (mut owner, mut first) = self.ranges.enter(me);
         while let Some(item) = first.take().or_else(|| owner.steal(&half)) {
