@@ -18,7 +18,8 @@ use super::{
     range::Ranges,
     round::{Body, Made, Round, Run, discard},
     site::{Loop, Site, Slice},
-    split::{Splits, Times, equal_parts},
+    split::{Splits, equal_parts},
+    times::Times,
     worker::Crew,
 };
 use crate::sync::{Mutex, try_lock};

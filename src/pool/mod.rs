@@ -17,6 +17,7 @@ mod range;
 mod round;
 mod site;
 mod split;
+mod times;
 mod topology;
 mod worker;
 

@@ -14,7 +14,8 @@ use super::{
     estimate::nanos,
     grain::{Grain, Stretch},
     range::{Owner, Ranges, half},
-    split::{Pieces, Profile, Times},
+    split::Profile,
+    times::{Pieces, Times},
 };
 use crate::sync::{Mutex, lock};
 

@@ -6,56 +6,19 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{
-    borrow::Cow,
-    mem,
-    ops::Range,
-    time::{Duration, Instant},
-};
+use std::{borrow::Cow, mem, ops::Range};
 
 use super::{
     affinity::Usage,
     estimate::{Estimate, nanos},
     site::{Loop, Site},
+    times::{Mark, Times},
 };
 
 /// Boundaries that are off by less than these parts of a worker's work stay: to move one puts the balance at risk, since what
 /// single items cost is not known, and a theft or two repair as much.
 const TOO_MUCH: f32 = 32.0;
 const TOO_LITTLE: f32 = 512.0;
-
-/// Neighbouring items and what they took: the index of the first, and nanoseconds for all up to the next mark.
-pub(crate) type Mark = (usize, f32);
-
-/// What took how long in a round, in nanoseconds.
-#[derive(Debug, Default)]
-pub(crate) struct Times {
-    /// What the items took.
-    pub(crate) marks: Vec<Mark>,
-    /// For each worker, when it has begun and when it has ended, since the round has begun; never, if it found nothing to do.
-    pub(crate) spans: Vec<Range<f32>>,
-    /// What all workers together have used; none, if not measured.
-    pub(crate) usage: Option<Usage>,
-}
-
-impl Times {
-    /// Whether all workers have ended at about the same moment.
-    pub(crate) fn are_balanced(&self) -> bool {
-        let ends = || self.spans.iter().map(|span| span.end);
-        let (first, last) = (ends().fold(f32::INFINITY, f32::min), ends().fold(0.0, f32::max));
-        last.is_finite() && last - first <= last / TOO_MUCH
-    }
-
-    /// How long the round was: until the last worker has ended.
-    fn length(&self) -> f32 {
-        self.spans.iter().map(|span| span.end).filter(|end| end.is_finite()).fold(0.0, f32::max)
-    }
-
-    /// What all items took together.
-    pub(crate) fn work(&self) -> f32 {
-        self.marks.iter().map(|(_, nanos)| nanos).sum()
-    }
-}
 
 /// What the shared loops of a pool have taught.
 #[derive(Debug)]
@@ -198,46 +161,6 @@ pub(crate) fn equal_parts(items: &Range<usize>, workers: usize) -> Vec<usize> {
     (1..workers).map(|worker| items.start + share * worker + rest.min(worker)).collect()
 }
 
-/// Records what a run costs, piece by piece.
-#[derive(Debug)]
-pub(crate) struct Pieces {
-    begin: Instant,
-    marks: Vec<Mark>,
-    /// The current piece: where and when it began, and how long it has lasted at the last look.
-    first: usize,
-    since: Instant,
-    lasted: Duration,
-}
-
-impl Pieces {
-    /// A run that begins with item `first`.
-    pub(crate) fn new(first: usize, begin: Instant) -> Self {
-        Self { begin, marks: Vec::new(), first, since: begin, lasted: Duration::ZERO }
-    }
-
-    /// All items before `next` are done. A piece lasts a sixteenth of its run so far, so pieces are few, and short where the
-    /// run is.
-    pub(crate) fn look(&mut self, next: usize, now: Instant) {
-        const SHORTEST: Duration = Duration::from_micros(4);
-        self.lasted = now - self.since;
-        if self.lasted >= SHORTEST.max((now - self.begin) / 16) {
-            self.marks.push((self.first, nanos(self.lasted)));
-            (self.first, self.since, self.lasted) = (next, now, Duration::ZERO);
-        }
-    }
-
-    /// The run has ended: adds its marks to `marks`, and returns when that was.
-    pub(crate) fn end(self, marks: &mut Vec<Mark>) -> Instant {
-        let never_looked = self.marks.is_empty() && self.lasted.is_zero();
-        let lasted = if never_looked { self.begin.elapsed() } else { self.lasted };
-        marks.extend(self.marks);
-        if never_looked || !lasted.is_zero() {
-            marks.push((self.first, nanos(lasted)));
-        }
-        self.since + lasted
-    }
-}
-
 /// What the items up to an index cost, for some indices in order; in between, as if neighbours cost the same.
 #[derive(Debug)]
 pub(crate) struct Profile(Vec<(usize, f32)>);
@@ -302,6 +225,8 @@ impl Profile {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::time::Duration;
+
     use super::{super::site::Slice, *};
 
     fn site() -> Site {
