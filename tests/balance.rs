@@ -4,7 +4,7 @@ mod busy;
 
 use std::{
     sync::{
-        Mutex,
+        Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
@@ -14,17 +14,20 @@ use std::{
 use busy::work;
 use rangesteal::Pool;
 
-/// One test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+/// What 10,000 items cost: nothing, but for 64 in a row; and one test at a time. None where there is nothing to balance.
+fn heavy_run() -> Option<(Vec<u64>, impl Drop)> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    if thread::available_parallelism().map_or(1, usize::from) < 2 {
+        eprintln!("SKIPPED: one CPU has nothing to balance");
+        return None;
+    }
+    let costs = (0..10_000).map(|i| if (3333..3397).contains(&i) { 50_000 } else { 0 }).collect();
+    Some((costs, ALONE.lock().unwrap_or_else(PoisonError::into_inner)))
+}
 
 #[test]
 fn the_next_round_needs_fewer_thefts() {
-    if thread::available_parallelism().map_or(1, usize::from) < 2 {
-        eprintln!("SKIPPED: one CPU has nothing to balance");
-        return;
-    }
-    let _alone = ALONE.lock();
-    let items: Vec<u64> = (0..10_000).map(|i| if (3333..3397).contains(&i) { 50_000 } else { 0 }).collect();
+    let Some((items, _alone)) = heavy_run() else { return };
     let fewer = |_| {
         let pool = Pool::builder().num_threads(2).build().unwrap();
         let thefts = || {
@@ -45,13 +48,8 @@ fn the_next_round_needs_fewer_thefts() {
 fn heavy_items_in_a_row_are_shared_one_by_one() {
     // Whoever begins with the heavy run must not keep it: with two workers no share may exceed the half by more than the block
     // that met the run.
-    if thread::available_parallelism().map_or(1, usize::from) < 2 {
-        eprintln!("SKIPPED: one CPU has nothing to balance");
-        return;
-    }
-    let _alone = ALONE.lock();
+    let Some((items, _alone)) = heavy_run() else { return };
     let pool = Pool::builder().num_threads(2).build().unwrap();
-    let items: Vec<u64> = (0..10_000).map(|i| if (3333..3397).contains(&i) { 50_000 } else { 0 }).collect();
     let heavy_here = || {
         let caller = thread::current().id();
         let mine = AtomicUsize::new(0);

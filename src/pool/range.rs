@@ -418,3 +418,21 @@ impl Owner<'_> {
         Theft::Nothing
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_is_dealt_once_whatever_the_bounds() {
+        let ranges = Ranges::new(3, Fence::Symmetric, Stealing::Largest);
+        for bounds in [&[][..], &[3], &[3, 7], &[6, 4], &[0, 99], &[99, 0], &[usize::MAX, 5]] {
+            ranges.deal(2..10, bounds);
+            let ends = |cell: &CachePadded<Cell>| {
+                cell.start.load(Ordering::Relaxed)..cell.end.load(Ordering::Relaxed)
+            };
+            let dealt: Vec<usize> = ranges.cells.iter().flat_map(ends).collect();
+            assert_eq!(dealt, (2..10).collect::<Vec<_>>(), "{bounds:?}");
+        }
+    }
+}
