@@ -71,4 +71,8 @@ mod sync;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use pool::{BuildError, Pinning, Pool, PoolBuilder, Stealing};
+pub use pool::{
+    Always, BuildError, CancelToken, Cancelled, Chunks, Ending, Exclusive, Fresh, IntoSource, Kept, On,
+    PerWorker, Pieces, Pinning, Pool, PoolBuilder, Progress, RunReport, Source, State, Stateful, Stateless,
+    Stealing, Unless, WorkerReport, Zip,
+};

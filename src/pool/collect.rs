@@ -2,33 +2,36 @@
 
 #![allow(unsafe_code)] // writes into the spare room of a Vec from several threads
 
-use std::{marker::PhantomData, mem, ops::Range, ptr::NonNull};
+use std::{
+    marker::PhantomData,
+    mem,
+    ops::Range,
+    ptr::{self, NonNull},
+};
 
-use super::{executor::Executor, round::Body, site::Slice, worker::Crew};
-
-/// `map` of every item, in order, on all workers.
-pub(crate) fn collect<T: Sync, R: Send>(
-    executor: &Executor,
-    crew: &Crew,
-    items: &[T],
-    map: &(impl Fn(&T) -> R + Sync),
-) -> Vec<R> {
-    let mut results = Vec::with_capacity(items.len());
+/// A `Vec` of `len` results that `fold` has written where they belong; none if it gives up.
+///
+/// # Panics
+/// If it has left out any.
+pub(crate) fn in_place<R>(
+    len: usize,
+    fold: impl for<'a> FnOnce(&'a Places<'a, R>) -> Option<Written<'a, R>>,
+) -> Option<Vec<R>> {
+    let mut results = Vec::with_capacity(len);
     let places = Places::new(&mut results);
-    let init = || Written { places: &places, range: 0..0 };
-    // SAFETY: 1. the executor claims every index of the slice at most once, and folds what it claims once; 2. a range that it
-    // claims begins before it ends.
-    let block = |written, range| unsafe { Written::extend(written, items, range, map) };
-    let written = executor.fold(crew, Slice::of(items), Body { init: &init, block: &block }, &Written::join);
-    assert!(written.range == (0..items.len()), "a loop has left out an item");
+    let written = fold(&places)?;
+    assert!(
+        ptr::eq(written.places, &raw const places) && written.range == (0..len),
+        "a loop has left out an item"
+    );
     mem::forget(written);
     // SAFETY: 1. the capacity is at least that; 2. all of it has been written, as just checked.
-    unsafe { results.set_len(items.len()) };
-    results
+    unsafe { results.set_len(len) };
+    Some(results)
 }
 
 /// The spare room of an empty `Vec`, shared by all workers.
-struct Places<'a, R> {
+pub(crate) struct Places<'a, R> {
     base: NonNull<R>,
     capacity: usize,
     room: PhantomData<&'a mut [R]>,
@@ -46,29 +49,33 @@ impl<'a, R> Places<'a, R> {
 }
 
 /// Results that lie next to each other, all written. Dropping it drops them.
-struct Written<'a, R> {
+pub(crate) struct Written<'a, R> {
     places: &'a Places<'a, R>,
     range: Range<usize>,
 }
 
-impl<R> Written<'_, R> {
-    /// Writes the results of `items[range]`, which follow those written before, if any.
+impl<'a, R> Written<'a, R> {
+    pub(crate) fn none(places: &'a Places<'a, R>) -> Self {
+        Self { places, range: 0..0 }
+    }
+
+    /// Writes the results for `range`, which follow those written before, if any.
     ///
     /// # Safety
-    /// 1. Nobody else ever writes at an index of `range`. 2. `range.start <= range.end`.
+    /// 1. Nobody else ever writes at an index of `range`. 2. `range.start <= range.end`. 3. There are no more `results` than that.
     #[inline(always)]
-    unsafe fn extend<T>(mut self, items: &[T], range: Range<usize>, map: impl Fn(&T) -> R) -> Self {
+    pub(crate) unsafe fn extend(mut self, range: Range<usize>, results: impl Iterator<Item = R>) -> Self {
         if self.range.is_empty() {
             self.range = range.start..range.start;
         }
         assert!(self.range.end == range.start && range.end <= self.places.capacity);
         // SAFETY: 1. `range.end` is at most the capacity, as just checked; 2. `range.start` is not behind it, as promised.
         let mut place = unsafe { self.places.base.add(range.start) };
-        for item in &items[range] {
-            let value = map(item);
-            // SAFETY: 1. nobody else writes here, as promised; 2. nobody reads before the loop is over.
+        for value in results {
+            // SAFETY: 1. it is a place of `range`, since there are no more results, as promised; 2. nobody else writes here, as
+            // promised; 3. nobody reads before the loop is over.
             unsafe { place.write(value) };
-            // SAFETY: this was a place of `range`, and that ends within the capacity.
+            // SAFETY: this was a place of `range`, as above, and that ends within the capacity.
             place = unsafe { place.add(1) };
             self.range.end += 1;
         }
@@ -76,7 +83,7 @@ impl<R> Written<'_, R> {
     }
 
     /// Joins two neighbours.
-    fn join(mut self, next: Self) -> Self {
+    pub(crate) fn join(mut self, next: Self) -> Self {
         if self.range.is_empty() {
             return next;
         }

@@ -1,25 +1,27 @@
 //! One loop: alone or shared, and the partial results combined in slice order.
-//!
-//! The loop is known here as three closures: `init` makes an accumulator, `block` folds a range of indices into one, `reduce`
-//! combines two that are neighbours in the slice. What the indices mean is the business of the public loops.
 
 use std::{
     borrow::Cow,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use super::{
     affinity::Seats,
+    body::{Body, End, Stop},
     estimate::nanos,
     job::share,
-    launch::{Costs, Launch},
+    launch::{Costs, Habit, Launch},
     range::Ranges,
-    round::{Body, Made, Round, Run, discard},
+    report::RunReport,
+    round::{Made, Plan, Round, Run, discard},
     site::{Loop, Site, Slice},
     split::{Splits, equal_parts},
-    times::Times,
+    times::{Tally, Times},
+    units::{Blocks, Units},
+    watch::Watch,
     worker::Crew,
 };
 use crate::sync::{Mutex, try_lock};
@@ -27,7 +29,7 @@ use crate::sync::{Mutex, try_lock};
 /// What a pool's loops share.
 #[derive(Debug)]
 pub(crate) struct Executor {
-    ranges: Ranges,
+    ranges: Arc<Ranges>,
     workers: usize,
     /// Helpers with a CPU of their own.
     placed: usize,
@@ -43,11 +45,54 @@ struct Turn {
     seats: Seats,
 }
 
+/// How a loop is to be run.
+#[derive(Debug)]
+pub(crate) struct Options<'a> {
+    /// Workers, at most.
+    pub(crate) threads: usize,
+    pub(crate) watch: Watch<'a>,
+    pub(crate) report: Option<&'a mut RunReport>,
+    pub(crate) habit: Habit,
+    /// What its indices stand for: items, or blocks of them, which are then claimed one by one.
+    pub(crate) units: Units,
+}
+
+impl<'a> Options<'a> {
+    #[inline(always)]
+    pub(crate) fn new(
+        threads: usize,
+        watch: Watch<'a>,
+        report: Option<&'a mut RunReport>,
+        habit: Habit,
+    ) -> Self {
+        Self { threads, watch, report, habit, units: Units::Items }
+    }
+
+    /// The same for a loop over blocks.
+    #[inline(always)]
+    pub(crate) fn in_blocks(self, blocks: Blocks) -> Self {
+        Self { units: Units::Blocks(blocks), ..self }
+    }
+
+    /// Whether the clock, or a handle, has to be looked at.
+    fn is_watched(&self) -> bool {
+        self.watch.is_on() || self.report.is_some() || log::log_enabled!(log::Level::Debug)
+    }
+}
+
+/// What is left to be shared.
+pub(crate) struct Rest<L> {
+    pub(crate) body: L,
+    pub(crate) range: Range<usize>,
+    pub(crate) units: Units,
+}
+
 impl Executor {
     /// For that many workers on that many CPUs, who are seated; helpers poll for `patience` before they sleep.
     pub(crate) fn new(ranges: Ranges, workers: usize, cpus: usize, seats: Seats, patience: Duration) -> Self {
         let placed = workers.min(cpus).max(2) - 1;
         let turn = Turn { splits: Splits::new(workers), seats };
+        let ranges = Arc::new(ranges);
         Self { ranges, workers, placed, costs: Costs::new(patience), turn: Mutex::new(turn) }
     }
 
@@ -60,119 +105,184 @@ impl Executor {
     }
 
     /// Folds the indices of `slice`.
-    pub(crate) fn fold<A, I, B, R>(&self, crew: &Crew, slice: Slice, body: Body<'_, I, B>, reduce: &R) -> A
+    #[inline]
+    pub(crate) fn fold<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
+        &self,
+        crew: &Crew,
+        slice: Slice,
+        options: Options<'_>,
+        body: &L,
+        reduce: &R,
+    ) -> Result<L::Acc, End<L::Found>> {
+        let units = options.units.clone();
+        let rest = |range, _workers| Rest { body, range, units };
+        self.fold_in_order(crew, slice, options, body, rest, reduce)
+    }
+
+    /// Folds the indices of `slice`. What the caller does not do alone is dealt out as `rest` says, which is told the indices that are
+    /// left and how many workers there will be.
+    pub(crate) fn fold_in_order<L, D, S, R>(
+        &self,
+        crew: &Crew,
+        slice: Slice,
+        mut options: Options<'_>,
+        body: &L,
+        rest: D,
+        reduce: &R,
+    ) -> Result<L::Acc, End<L::Found>>
     where
-        A: Send,
-        I: Fn() -> A + Sync,
-        B: Fn(A, Range<usize>) -> A + Sync,
-        R: Fn(A, A) -> A,
+        L: Body,
+        D: FnOnce(Range<usize>, usize) -> Rest<S>,
+        S: Body<State = L::State, Acc = L::Acc, Found = L::Found>,
+        R: Fn(L::Acc, L::Acc) -> L::Acc,
     {
-        let Body { init, block } = body;
-        let this = Loop { site: Site::new(Self::fold::<A, I, B, R> as *const ()), slice };
+        let this = Loop { site: Site::new(Self::fold_in_order::<L, D, S, R> as *const ()), slice };
         let len = slice.len;
-        let most = (self.workers - 1).min(len.saturating_sub(1)); // helpers that find an item each
+        // Helpers that find an index each.
+        let most = self.workers.min(options.threads).min(len).saturating_sub(1);
         let awake = crew.barrier.is_first_awake();
-        let launch = if most == 0 { Launch::Plain } else { self.costs.launch(this, most, awake) };
-        let (begin, (acc, done), helpers) = match launch {
-            Launch::Plain => return block(init(), 0..len),
-            Launch::Shared { helpers } => (Instant::now(), (init(), 0), helpers),
-            Launch::Alone { limit, stretch } => {
-                let begin = Instant::now();
-                (begin, alone(len, begin, limit, stretch, init(), block), most)
+        let mut launch = Launch::Plain;
+        if most > 0 {
+            launch = self.costs.launch(this, most, awake, options.habit);
+        }
+        if launch == Launch::Plain {
+            if !options.is_watched() {
+                let folded = body.block(&mut body.state(0), body.init(), 0..len);
+                return folded.map_err(|Stop { found, .. }| End::Stopped(found));
             }
-        };
-        if done == len {
-            self.costs.learn(this, nanos(begin.elapsed()));
-            return acc;
+            launch = Launch::Alone { limit: Duration::MAX, stretch: 1 };
+        }
+        let begin = Instant::now();
+        let (mut state, mut acc, mut done, mut helpers) = (None, None, 0, most);
+        match launch {
+            Launch::Shared { helpers: enough } => helpers = enough,
+            Launch::Plain => {}
+            Launch::Alone { limit, stretch } => {
+                let mut alone = Alone { begin, watch: options.watch, units: &options.units, done: 0 };
+                let state = state.insert(body.state(0));
+                let folded = alone.fold(body, state, body.init(), len, limit, stretch);
+                done = alone.done;
+                if done == len || folded.is_err() {
+                    if !matches!(folded, Err(End::Cancelled)) {
+                        self.costs.learn(this, done, nanos(begin.elapsed()));
+                    }
+                    finish(&mut options, begin, (done, begin.elapsed()), None);
+                    return folded;
+                }
+                acc = folded.ok();
+            }
         }
         // In a forked child no lock is touched: who held it may be gone.
         let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
-            return block(acc, done..len);
+            let mut alone = Alone { begin, watch: options.watch, units: &options.units, done };
+            let mut state = state.unwrap_or_else(|| body.state(0));
+            let acc = acc.unwrap_or_else(|| body.init());
+            let folded = if options.is_watched() {
+                alone.fold(body, &mut state, acc, len, Duration::MAX, 1)
+            } else {
+                body.block(&mut state, acc, done..len).map_err(|Stop { found, .. }| End::Stopped(found))
+            };
+            let done = alone.done;
+            finish(&mut options, begin, (done, begin.elapsed()), None);
+            return folded;
         };
         let alone = if done == 0 { Duration::ZERO } else { begin.elapsed() };
-        let call = Call { this, awake, done, alone, begin: begin + alone };
+        let call = Call { this, awake, helpers, called: begin, done, alone, begin: begin + alone };
         turn.seats.make_room();
-        let mut runs = self.share(crew, &mut turn.splits, &call, helpers, acc, body);
+        let runs = self.share(crew, &mut turn.splits, &call, (state, acc), rest, &mut options);
         drop(turn);
+        let mut runs = runs?;
         runs.sort_unstable_by_key(|&(first, _)| first);
-        combine(runs.into_iter().map(|(_, part)| part), reduce).unwrap_or_else(init)
+        Ok(combine(runs.into_iter().map(|(_, part)| part), reduce).unwrap_or_else(|| body.init()))
     }
 
-    /// Folds what is left of a call with the help of `helpers`, and learns from it. `acc` is the result of the items before.
-    fn share<A, I, B>(
+    /// Folds what is left of a call, and learns from it. `own` is what the caller has made of the indices before.
+    fn share<S: Body>(
         &self,
         crew: &Crew,
         splits: &mut Splits,
         call: &Call,
-        helpers: usize,
-        acc: A,
-        body: Body<'_, I, B>,
-    ) -> Vec<Run<A>>
-    where
-        A: Send,
-        I: Fn() -> A + Sync,
-        B: Fn(A, Range<usize>) -> A + Sync,
-    {
-        let Call { this, awake, done, .. } = *call;
-        let items = done..this.slice.len;
+        own: (Option<S::State>, Option<S::Acc>),
+        rest: impl FnOnce(Range<usize>, usize) -> Rest<S>,
+        options: &mut Options<'_>,
+    ) -> Result<Vec<Run<S::Acc>>, End<S::Found>> {
+        let Call { this, awake, helpers, done, .. } = *call;
+        let left = done..this.slice.len;
         let helpers = if splits.is_busy(this.site) { helpers.min(self.placed) } else { helpers };
-        let workers = helpers.min(items.len() - 1) + 1;
+        let workers = helpers.min(left.len() - 1) + 1;
+        let Rest { body, range, units } = rest(left, workers);
         let times = splits.take_times(workers, self.workers > self.placed + 1);
-        // Only of rounds over all of a slice is anything known.
-        let whole = done == 0 && self.ranges.steals();
+        // Only of rounds over all of a slice, from one end to the other, is anything known.
+        let whole = done == 0 && self.ranges.steals() && !matches!(units, Units::Stripes(_));
         let taught = if whole { splits.bounds(this, awake, workers) } else { None };
         let same = matches!(taught, Some(Cow::Borrowed(_)));
-        let bounds = taught.unwrap_or_else(|| equal_parts(&items, workers).into());
-        let profile = if whole { splits.profile(this, awake) } else { None };
-        let round = Round::new(&self.ranges, body, call.begin, self.costs.recall(this), profile, times);
-        let Made { runs, mut times, .. } = self.run(crew, items, &bounds, acc, round);
+        let bounds = taught.unwrap_or_else(|| equal_parts(&range, workers).into());
+        let plan = Plan {
+            begin: call.begin,
+            pace: match (options.habit, &units) {
+                (_, Units::Stripes(_)) => None,
+                (Habit::Search, _) => self.costs.pace(this),
+                _ => self.costs.recall(this),
+            },
+            units,
+            profile: if whole { splits.profile(this, awake) } else { None },
+        };
+        let round = Round::new(&self.ranges, body, plan, times);
+        let mut made = self.run(crew, range, &bounds, own, round, options.watch);
 
-        let balanced = same && runs.len() == workers && times.are_balanced();
-        if whole && !balanced {
-            splits.learn(this, awake, &mut times);
+        let times = &mut made.times;
+        if made.stop.is_none() {
+            let balanced = same && made.runs.len() == workers && times.are_balanced();
+            if whole && !balanced {
+                splits.learn(this, awake, times);
+            }
+            splits.learn_busy(this, workers.min(self.placed + 1), made.runs.len(), times);
         }
-        splits.learn_busy(this, workers.min(self.placed + 1), runs.len(), &times);
-        self.learn(call, &times);
-        splits.give_back(times);
-        runs
+        let cancelled = options.watch.is_cancelled();
+        if !cancelled {
+            self.learn(call, times);
+        }
+        finish(options, call.called, (call.done, call.alone), Some(times));
+        splits.give_back(std::mem::take(times));
+        let runs = made.into_runs();
+        if cancelled { Err(End::Cancelled) } else { runs.map_err(End::Stopped) }
     }
 
-    /// Runs a round over `items`, dealt out at `bounds`.
-    fn run<A, I, B>(
+    /// Runs a round over `range`, dealt out at `bounds`.
+    fn run<S: Body>(
         &self,
         crew: &Crew,
-        items: Range<usize>,
+        range: Range<usize>,
         bounds: &[usize],
-        acc: A,
-        round: Round<'_, A, I, B>,
-    ) -> Made<A>
-    where
-        A: Send,
-        I: Fn() -> A + Sync,
-        B: Fn(A, Range<usize>) -> A + Sync,
-    {
+        (state, acc): (Option<S::State>, Option<S::Acc>),
+        round: Round<'_, S>,
+        watch: Watch<'_>,
+    ) -> Made<S> {
         // From here to the end of `run` there is no way out: all user code is inside `Round::work`, which catches.
-        self.ranges.deal(items, bounds);
+        self.ranges.deal(range.clone(), bounds);
         let (owner, first) = self.ranges.enter(0);
+        watch.enter(&self.ranges, round.units(), range);
         let work = |me| {
             let (owner, first) = self.ranges.enter(me);
-            round.work(me, owner, first, None);
+            round.work(me, owner, first, None, None);
         };
-        let own = || round.work(0, owner, first, Some(acc));
+        let own = || round.work(0, owner, first, state, acc);
         share(&crew.barrier, bounds.len() + 1, &work, own);
+        watch.leave(&self.ranges);
         round.into_made()
     }
 
     /// Learns what items cost and what help costs.
     fn learn(&self, call: &Call, times: &Times) {
-        self.costs.learn(call.this, nanos(call.alone) + times.work());
-        let (own, helpers) = times.spans.split_at(1);
-        if let Some(first) = helpers.iter().map(|span| span.start).reduce(f32::min)
-            && own[0].start.is_finite()
+        self.costs.learn(call.this, call.done + times.indices(), nanos(call.alone) + times.work());
+        let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
+        let (own, helpers) = times.tallies.split_at(1);
+        if let (Some(own), Some(first)) = (starts(own), starts(helpers))
+            && own.is_finite()
         {
             let first = first.is_finite().then_some(first);
-            self.costs.learn_help(call.awake, first, own[0].start, || nanos(call.begin.elapsed()));
+            self.costs.learn_help(call.awake, first, own, || nanos(call.begin.elapsed()));
         }
     }
 }
@@ -182,38 +292,81 @@ struct Call {
     this: Loop,
     /// Whether helpers were awake.
     awake: bool,
-    /// Items done by the caller alone, and how long they took.
+    helpers: usize,
+    called: Instant,
+    /// Indices done by the caller alone, and how long they took.
     done: usize,
     alone: Duration,
     /// When that was over.
     begin: Instant,
 }
 
-/// Folds from the front until the loop is done or `limit` is over, whichever comes first; returns how far it got.
-fn alone<A, B>(
-    len: usize,
+/// A loop on the calling thread, with an eye on the clock and on the handles.
+struct Alone<'a> {
     begin: Instant,
-    limit: Duration,
-    mut stretch: usize,
-    mut acc: A,
-    block: &B,
-) -> (A, usize)
-where
-    B: Fn(A, Range<usize>) -> A,
-{
-    const STRETCH: Duration = Duration::from_micros(1);
-    let (mut done, mut elapsed) = (0, Duration::ZERO);
-    while done < len && elapsed < limit {
-        let next = done + stretch.min(len - done);
-        acc = block(acc, done..next);
-        done = next;
-        let now = begin.elapsed();
-        if now.saturating_sub(elapsed) < STRETCH {
-            stretch = stretch.saturating_mul(2);
+    watch: Watch<'a>,
+    units: &'a Units,
+    /// Indices that have been looked at.
+    done: usize,
+}
+
+impl Alone<'_> {
+    /// Folds from there until `len` is reached or `limit` is over, whichever comes first.
+    fn fold<L: Body>(
+        &mut self,
+        body: &L,
+        state: &mut L::State,
+        mut acc: L::Acc,
+        len: usize,
+        limit: Duration,
+        mut stretch: usize,
+    ) -> Result<L::Acc, End<L::Found>> {
+        const STRETCH: Duration = Duration::from_micros(1);
+        let Self { watch, units, .. } = *self;
+        let mut elapsed = Duration::ZERO;
+        while self.done < len && elapsed < limit {
+            if watch.is_cancelled() {
+                return Err(End::Cancelled);
+            }
+            let range = self.done..self.done + stretch.min(len - self.done);
+            self.done = range.end;
+            match body.block(state, acc, range.clone()) {
+                Ok(folded) => acc = folded,
+                Err(Stop { found, .. }) => {
+                    watch.done(units.items(range.start..len));
+                    return Err(End::Stopped(found));
+                }
+            }
+            watch.done(units.items(range));
+            let now = self.begin.elapsed();
+            let took = now.saturating_sub(elapsed);
+            if took < STRETCH {
+                stretch = stretch.saturating_mul(2);
+            } else if took > 4 * STRETCH {
+                stretch = (stretch / 4).max(1);
+            }
+            elapsed = now;
         }
-        elapsed = now;
+        if watch.is_cancelled() { Err(End::Cancelled) } else { Ok(acc) }
     }
-    (acc, done)
+}
+
+/// Tells what a loop did: so many indices by the calling thread alone in some time, and then, if it was shared, the round.
+fn finish(
+    options: &mut Options<'_>,
+    begin: Instant,
+    (done, alone): (usize, Duration),
+    times: Option<&Times>,
+) {
+    if options.report.is_none() && !log::log_enabled!(log::Level::Debug) {
+        return;
+    }
+    let items = options.units.items(0..done);
+    let report = RunReport::new(begin.elapsed(), (items, alone), times);
+    report.log();
+    if let Some(wanted) = &mut options.report {
+        **wanted = report;
+    }
 }
 
 /// Reduces the parts in their order. Should `reduce` panic, the parts left over are dropped outside of the unwinding: a second

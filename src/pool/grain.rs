@@ -39,6 +39,8 @@ pub(crate) struct Stretch {
 /// The pace of one worker in one run.
 #[derive(Debug)]
 pub(crate) struct Grain {
+    /// Whether claims are of one item, whatever it costs.
+    singly: bool,
     /// Items a claim.
     size: usize,
     /// Claims a stretch.
@@ -53,8 +55,8 @@ pub(crate) struct Grain {
 
 impl Grain {
     /// `pace`: nanoseconds that an item has taken on the average of the last round, if that is known.
-    pub(crate) fn new(now: Instant, pace: Option<f32>) -> Self {
-        let mut grain = Self { size: 1, claims: FIRST, dear: true, items: 0, left: 0, clock: now };
+    pub(crate) fn new(now: Instant, pace: Option<f32>, singly: bool) -> Self {
+        let mut grain = Self { singly, size: 1, claims: FIRST, dear: true, items: 0, left: 0, clock: now };
         if let Some(each) = pace {
             grain.suit(each);
             grain.claims = ((STRETCH.as_nanos() as f32 / each) as usize / grain.size).max(1);
@@ -97,6 +99,7 @@ impl Grain {
     /// Suits items of `each` nanoseconds.
     fn suit(&mut self, each: f32) {
         self.size = match each {
+            _ if self.singly => 1,
             ..TRIVIAL_NS => 64,
             ..CHEAP_NS => 8,
             _ => 1,
@@ -112,7 +115,7 @@ mod tests {
     /// A range of `left` items that take `nanos` each, after `stretches` stretches: the next one.
     fn after(stretches: usize, mut left: usize, nanos: f64) -> Stretch {
         let mut now = Instant::now();
-        let mut grain = Grain::new(now, None);
+        let mut grain = Grain::new(now, None, false);
         for _ in 0..stretches {
             let Stretch { size, claims, .. } = grain.stretch(left);
             left -= size * claims;
@@ -148,7 +151,8 @@ mod tests {
     #[test]
     fn blocks_end_before_the_tail() {
         for left in 1..5_000 {
-            let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None) };
+            let mut grain =
+                Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None, false) };
             let Stretch { size, claims, full_fences } = grain.stretch(left);
             assert!(!full_fences && claims > 0 && size * claims <= left);
             assert!(size == 1 || left - size * claims >= TAIL, "{left} left");
@@ -158,7 +162,7 @@ mod tests {
     #[test]
     fn interference_makes_careful() {
         let now = Instant::now();
-        let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now, None) };
+        let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now, None, false) };
         let Stretch { size, claims, .. } = grain.stretch(1 << 30);
         grain.look((1 << 29) - size * claims, now);
         let next = grain.stretch(1 << 29);

@@ -25,10 +25,24 @@ const TIMED_ONE_IN: u64 = 16;
 /// have to become twice as cheap for, fewer.
 const NEAR_ONE_IN: u64 = 64;
 const FAR_ONE_IN: u64 = 512;
+/// When a search looks at the clock for the first time.
+const FIRST_LOOK_NS: f32 = 2_000.0;
 /// Hardly any helper, though awake, begins sooner.
 const QUICKEST_AWAKE_NS: f32 = 500.0;
 /// The caller tries a loop that nobody knows for this part of what help costs, before it shares the rest.
 const TRIAL: f32 = 0.25;
+
+/// What kind of loop it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum Habit {
+    /// As a rule it goes through all items, so it takes about as long as last time.
+    #[default]
+    Through,
+    /// It may stop anywhere: how long it took last time does not mean much.
+    Search,
+    /// It is known to be long.
+    Long,
+}
 
 /// How a loop starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +104,10 @@ impl Costs {
     }
 
     /// How a loop should start where up to `helpers` workers can help. They may be `awake`.
-    pub(crate) fn launch(&self, this: Loop, helpers: usize, awake: bool) -> Launch {
+    pub(crate) fn launch(&self, this: Loop, helpers: usize, awake: bool, habit: Habit) -> Launch {
+        if habit == Habit::Long {
+            return Launch::Shared { helpers };
+        }
         let Some(cost) = self.recall(this) else {
             let limit = Duration::from_nanos((TRIAL * self.help(awake).get()) as u64);
             return Launch::Alone { limit, stretch: 1 };
@@ -100,6 +117,11 @@ impl Costs {
         let worth_sharing = CLEARLY * help;
         if expected >= worth_sharing {
             return Launch::Shared { helpers: ((expected / worth_sharing) as usize).min(helpers) };
+        }
+        if habit == Habit::Search {
+            let pace = self.pace(this).unwrap_or(cost);
+            let limit = Duration::from_nanos(worth_sharing as u64);
+            return Launch::Alone { limit, stretch: ((FIRST_LOOK_NS / pace) as usize).max(1) };
         }
         let soon =
             || expected >= QUICKEST_AWAKE_NS && self.will_be_awake(expected) && self.pays(expected, true);
@@ -149,16 +171,22 @@ impl Costs {
         self.at(this.number()).or_else(|| self.at(this.site.number()))
     }
 
+    /// Nanoseconds an item of those that were looked at, if that is known.
+    pub(crate) fn pace(&self, this: Loop) -> Option<f32> {
+        self.at(this.site.number())
+    }
+
     fn at(&self, number: u64) -> Option<f32> {
         let word = self.table[number as usize % Self::SLOTS].load(Ordering::Relaxed);
         (word >> 32 == tag(number)).then(|| f32::from_bits(word as u32))
     }
 
-    /// Remembers that all items of a loop took `work` nanoseconds of one thread. A jump is believed by and by, since the loop may
-    /// have been interrupted; but from the next call on the loop is timed.
-    pub(crate) fn learn(&self, this: Loop, work: f32) {
-        let items = this.slice.len as f32;
-        for number in [this.number(), this.site.number()] {
+    /// Remembers that a loop took `work` nanoseconds of one thread, and that it has looked at so many `indices` of its slice. A jump
+    /// is believed by and by, since the loop may have been interrupted; but from the next call on the loop is timed.
+    pub(crate) fn learn(&self, this: Loop, indices: usize, work: f32) {
+        // Of the loop over this slice: what a call takes. Of the loop over any slice: what an index takes.
+        for (number, items) in [(this.number(), this.slice.len), (this.site.number(), indices)] {
+            let items = items.max(1) as f32;
             let before = self.at(number).unwrap_or(f32::INFINITY);
             let cost = (work / items).min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items));
             let word = tag(number) << 32 | u64::from(cost.to_bits());
@@ -192,7 +220,7 @@ mod tests {
 
     /// Where help costs 20 µs.
     fn launch(costs: &Costs, len: usize) -> Launch {
-        costs.launch(over(len), 7, false)
+        costs.launch(over(len), 7, false, Habit::Through)
     }
 
     fn is_shared(launch: Launch) -> bool {
@@ -207,7 +235,7 @@ mod tests {
             Launch::Alone { limit: Duration::from_micros(5), stretch: 1 },
             "unknown"
         );
-        costs.learn(over(1000), 100e3);
+        costs.learn(over(1000), 1000, 100e3);
         assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
         assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });
         assert_eq!(launch(&costs, 270), Launch::Shared { helpers: 1 }, "27 µs");
@@ -226,7 +254,11 @@ mod tests {
             );
         }
         let other = Loop { site: Site::new(launch as *const ()), ..over(1000) };
-        assert_eq!(costs.launch(other, 7, false), launch(&Costs::new(Duration::ZERO), 1000), "another loop");
+        assert_eq!(
+            costs.launch(other, 7, false, Habit::Through),
+            launch(&Costs::new(Duration::ZERO), 1000),
+            "another loop"
+        );
     }
 
     #[test]
@@ -234,19 +266,22 @@ mod tests {
         let costs = Costs::new(Duration::ZERO);
         let (long, short) = (over(1000), Loop { slice: Slice { address: 0x9000, len: 1000 }, ..over(1000) });
         for _ in 0..100 {
-            costs.learn(long, 1e6);
-            costs.learn(short, 100.0);
+            costs.learn(long, long.slice.len, 1e6);
+            costs.learn(short, short.slice.len, 100.0);
         }
-        assert!(is_shared(costs.launch(long, 7, false)));
-        assert!((0..9).any(|_| costs.launch(short, 7, false) == Launch::Plain));
+        assert!(is_shared(costs.launch(long, 7, false, Habit::Through)));
+        assert!((0..9).any(|_| costs.launch(short, 7, false, Habit::Through) == Launch::Plain));
         let third = Loop { slice: Slice { address: 0x5000, len: 1000 }, ..over(1000) };
-        assert!((0..9).any(|_| costs.launch(third, 7, false) == Launch::Plain), "as the last one");
+        assert!(
+            (0..9).any(|_| costs.launch(third, 7, false, Habit::Through) == Launch::Plain),
+            "as the last one"
+        );
     }
 
     #[test]
     fn many_loops_are_known_at_a_time() {
         let costs = Costs::new(Duration::ZERO);
-        (1..100).for_each(|len| costs.learn(over(len), len as f32));
+        (1..100).for_each(|len| costs.learn(over(len), len, len as f32));
         let known = (1..100).filter(|&len| costs.at(over(len).number()).is_some()).count();
         assert!(known > 80, "{known}");
     }
@@ -254,14 +289,17 @@ mod tests {
     #[test]
     fn help_is_asked_for_where_it_has_been_quick() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(over(1000), 10e3);
-        assert!(is_shared(costs.launch(over(1000), 7, true)), "awake");
+        costs.learn(over(1000), 1000, 10e3);
+        assert!(is_shared(costs.launch(over(1000), 7, true, Habit::Through)), "awake");
         for _ in 0..100 {
             costs.learn_help(true, None, 100.0, || 50e3);
             costs.learn_help(false, Some(3e3), 1e3, || 10e3);
             costs.learn_help(false, None, 1e3, || 1e3);
         }
-        assert!((0..9).any(|_| !is_shared(costs.launch(over(1000), 7, true))), "nobody ever comes in time");
+        assert!(
+            (0..9).any(|_| !is_shared(costs.launch(over(1000), 7, true, Habit::Through))),
+            "nobody ever comes in time"
+        );
         assert!(is_shared(launch(&costs, 1000)), "wakes up in 3 µs");
     }
 
@@ -270,10 +308,10 @@ mod tests {
         for (awake, work, quick) in [(false, 50e3, 20e3), (true, 2e3, 300.0)] {
             let costs = Costs::new(Duration::ZERO);
             (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, || 1e9));
-            let shared = |costs: &Costs| is_shared(costs.launch(over(1000), 7, awake));
+            let shared = |costs: &Costs| is_shared(costs.launch(over(1000), 7, awake, Habit::Through));
             let mut calls = 0;
             for _ in 0..200 {
-                costs.learn(over(1000), work);
+                costs.learn(over(1000), 1000, work);
                 calls += (0..100_000).position(|_| shared(&costs)).unwrap();
                 costs.learn_help(awake, Some(quick), 0.0, || work);
             }
@@ -286,7 +324,7 @@ mod tests {
     fn helpers_are_woken_where_they_will_stay_awake() {
         for (patience, wakes) in [(Duration::ZERO, false), (Duration::from_secs(100), true)] {
             let costs = Costs::new(patience);
-            costs.learn(over(1000), 4.9e3);
+            costs.learn(over(1000), 1000, 4.9e3);
             let woken = (0..10).filter(|_| is_shared(launch(&costs, 1000))).count();
             assert_eq!(woken > 0, wakes, "{patience:?}");
         }
@@ -295,11 +333,11 @@ mod tests {
     #[test]
     fn one_interruption_does_not_make_a_loop_long() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(over(2), 20.0);
-        costs.learn(over(2), 4e6);
+        costs.learn(over(2), 2, 20.0);
+        costs.learn(over(2), 2, 4e6);
         assert!((0..9).any(|_| !is_shared(launch(&costs, 2))));
         for _ in 0..9 {
-            costs.learn(over(2), 4e6);
+            costs.learn(over(2), 2, 4e6);
         }
         assert!(is_shared(launch(&costs, 2)), "but ten in a row do");
     }
@@ -308,8 +346,8 @@ mod tests {
     fn a_loop_that_has_jumped_is_watched() {
         let costs = Costs::new(Duration::ZERO);
         for before in [0.0, 20.0] {
-            costs.learn(over(2), before);
-            costs.learn(over(2), 4e6);
+            costs.learn(over(2), 2, before);
+            costs.learn(over(2), 2, 4e6);
             assert!((0..100).all(|_| launch(&costs, 2) != Launch::Plain), "{before:?}");
         }
     }

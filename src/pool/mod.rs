@@ -2,6 +2,7 @@
 
 mod affinity;
 mod barrier;
+mod body;
 mod builder;
 mod collect;
 mod estimate;
@@ -11,25 +12,34 @@ mod fork;
 mod grain;
 mod job;
 mod launch;
+mod loops;
 #[cfg(all(test, loom))]
 mod models;
+mod on;
 mod range;
+mod report;
+mod reproducible;
 mod round;
 mod site;
+mod source;
 mod split;
+mod state;
 mod times;
 mod topology;
+mod units;
+mod verb;
+mod watch;
 mod worker;
 
 pub use builder::{BuildError, Pinning, PoolBuilder};
+pub use on::{Always, Ending, On, Unless};
 pub use range::Stealing;
+pub use report::{RunReport, WorkerReport};
+pub use source::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
+pub use state::{Fresh, Kept, PerWorker, State, Stateful, Stateless};
+pub use watch::{CancelToken, Cancelled, Progress};
 
-use std::ops::Range;
-
-use collect::collect;
 use executor::Executor;
-use round::Body;
-use site::Slice;
 use worker::Crew;
 
 /// A team of threads that runs loops over slices.
@@ -103,6 +113,31 @@ impl Pool {
         self.executor.thefts()
     }
 
+    /// A loop with options, or over something else than a slice: see [`On`] and [`Source`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let sum = pool.on(0..1000).threads(2).map_reduce(|i| i, |a, b| a + b);
+    /// assert_eq!(sum, Some(499_500));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn on<S: IntoSource>(&self, source: S) -> On<'_, S::Source> {
+        On::new(self, source.into_source())
+    }
+
+    /// A state for each worker, made by `make(worker)`, to be kept from loop to loop: see [`PerWorker`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let states = pool.per_worker(|worker| worker);
+    /// assert_eq!(states.into_vec(), (0..pool.num_threads()).collect::<Vec<_>>());
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    pub fn per_worker<W>(&self, make: impl FnMut(usize) -> W) -> PerWorker<W> {
+        PerWorker::new(self.num_threads(), make)
+    }
+
     /// Maps every item and reduces the results in slice order; `None` if there are no items.
     ///
     /// `reduce` must be associative. Calls `map` once an item and `reduce` once less.
@@ -117,6 +152,7 @@ impl Pool {
     ///
     /// # Panics
     /// If `map` or `reduce` does.
+    #[inline]
     pub fn map_reduce<T, R>(
         &self,
         items: &[T],
@@ -127,20 +163,7 @@ impl Pool {
         T: Sync,
         R: Send,
     {
-        let block = |acc: Option<R>, range: Range<usize>| {
-            let mut items = items[range].iter();
-            let acc = acc.or_else(|| items.next().map(&map))?;
-            Some(items.fold(acc, |acc, item| reduce(acc, map(item))))
-        };
-        self.fold(
-            Slice::of(items),
-            || None,
-            block,
-            |a, b| match (a, b) {
-                (Some(a), Some(b)) => Some(reduce(a, b)),
-                (a, b) => a.or(b),
-            },
-        )
+        self.on(items).map_reduce(map, reduce)
     }
 
     /// Folds the items into accumulators, one a run of neighbouring items, and reduces these in slice order.
@@ -167,6 +190,7 @@ impl Pool {
     ///
     /// # Panics
     /// If `init`, `fold` or `reduce` does.
+    #[inline]
     pub fn fold_reduce<T, A>(
         &self,
         items: &[T],
@@ -178,8 +202,7 @@ impl Pool {
         T: Sync,
         A: Send,
     {
-        let block = |acc: A, range: Range<usize>| items[range].iter().fold(acc, &fold);
-        self.fold(Slice::of(items), init, block, reduce)
+        self.on(items).fold_reduce(init, fold, reduce)
     }
 
     /// Calls `f` with every item.
@@ -200,9 +223,26 @@ impl Pool {
     ///
     /// # Panics
     /// If `f` does.
+    #[inline]
     pub fn for_each<T: Sync>(&self, items: &[T], f: impl Fn(&T) + Sync) {
-        let block = |(), range: Range<usize>| items[range].iter().for_each(&f);
-        self.fold(Slice::of(items), || (), block, |(), ()| ());
+        self.on(items).for_each(f);
+    }
+
+    /// Calls `f` with every item, to change it.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut numbers = vec![1, 2, 3];
+    /// pool.for_each_mut(&mut numbers, |x| *x += 1);
+    /// assert_eq!(numbers, [2, 3, 4]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` does.
+    #[inline]
+    pub fn for_each_mut<T: Send>(&self, items: &mut [T], f: impl Fn(&mut T) + Sync) {
+        self.on(items).for_each(f);
     }
 
     /// Maps every item into a `Vec`, in slice order. Each result is written once, where it belongs.
@@ -215,22 +255,168 @@ impl Pool {
     ///
     /// # Panics
     /// If `map` does; the results made until then are dropped.
+    #[inline]
     pub fn map_collect<T, R>(&self, items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R>
     where
         T: Sync,
         R: Send,
     {
-        collect(&self.executor, &self.crew, items, &map)
+        self.on(items).map_collect(map)
     }
 
-    /// The one loop behind all others.
-    fn fold<A: Send>(
+    /// Assigns the result for every item to its place in `out`, whose former values are dropped. Allocates nothing.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut squares = [0; 3];
+    /// pool.map_into(&[1, 2, 3], &mut squares, |x| x * x);
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` does, and if `out` is not as long as `items`. The places written until then stay written.
+    #[inline]
+    pub fn map_into<T, R>(&self, items: &[T], out: &mut [R], map: impl Fn(&T) -> R + Sync)
+    where
+        T: Sync,
+        R: Send,
+    {
+        self.on(items).map_into(out, map);
+    }
+
+    /// Maps every item and reduces the results in slice order, or returns the `Err` with the lowest index, whatever the schedule.
+    ///
+    /// Items before that one are all mapped, of those behind it few.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let sum = |words: &[&str]| pool.try_map_reduce(words, |word| word.parse::<i32>().map_err(|_| word.len()), |a, b| a + b);
+    /// assert_eq!(sum(&["1", "2"]), Ok(Some(3)));
+    /// assert_eq!(sum(&["1", "one", "three"]), Err(3));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `map` returned for the first item for which it returned an error.
+    ///
+    /// # Panics
+    /// If `map` or `reduce` does, for an item before that.
+    #[inline]
+    pub fn try_map_reduce<T, R, E>(
         &self,
-        slice: Slice,
-        init: impl Fn() -> A + Sync,
-        block: impl Fn(A, Range<usize>) -> A + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
-    ) -> A {
-        self.executor.fold(&self.crew, slice, Body { init: &init, block: &block }, &reduce)
+        items: &[T],
+        map: impl Fn(&T) -> Result<R, E> + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Result<Option<R>, E>
+    where
+        T: Sync,
+        R: Send,
+        E: Send,
+    {
+        self.on(items).try_map_reduce(map, reduce)
+    }
+
+    /// Calls `f` with every item until one returns `Err`; returns that with the lowest index, whatever the schedule.
+    ///
+    /// Items before that one are all given to `f`, of those behind it few.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let checked = pool.try_for_each(&[2, 4, 5, 7], |x| if x % 2 == 0 { Ok(()) } else { Err(*x) });
+    /// assert_eq!(checked, Err(5));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `f` returned for the first item for which it returned an error.
+    ///
+    /// # Panics
+    /// If `f` does, for an item before that.
+    #[inline]
+    pub fn try_for_each<T: Sync, E: Send>(
+        &self,
+        items: &[T],
+        f: impl Fn(&T) -> Result<(), E> + Sync,
+    ) -> Result<(), E> {
+        self.on(items).try_for_each(f)
+    }
+
+    /// Whether `test` is true of any item. Ends soon after the first that is found.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert!(pool.any(&[1, 2, 3], |x| *x == 2));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does.
+    #[inline]
+    pub fn any<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
+        self.on(items).any(test)
+    }
+
+    /// Whether `test` is true of all items. Ends soon after the first of which it is not.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert!(pool.all(&[1, 2, 3], |x| *x < 4));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does.
+    #[inline]
+    pub fn all<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
+        self.on(items).all(test)
+    }
+
+    /// Any item of which `test` is true: if there are several, not the same every time.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.find_any(&[1, 2, 3], |x| *x > 2), Some(&3));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does.
+    #[inline]
+    pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
+        self.on(items).find_any(test)
+    }
+
+    /// The first item of which `test` is true.
+    ///
+    /// All workers together go through the slice from the front, so that hardly more than an eighth of the items that had to be
+    /// looked at are looked at in vain.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.find_first(&[1, 2, 3], |x| *x > 1), Some(&2));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does, for an item before that.
+    #[inline]
+    pub fn find_first<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
+        self.on(items).find_first(test)
+    }
+
+    /// The index of the first item of which `test` is true: as [`find_first`](Self::find_first).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.position_first(&[1, 2, 3], |x| *x > 1), Some(1));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does, for an item before that.
+    #[inline]
+    pub fn position_first<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> Option<usize> {
+        self.on(items).position_first(test)
     }
 }

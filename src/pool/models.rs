@@ -5,6 +5,7 @@
 //! each step stands one with a planted bug that must be caught: a model that passes whatever happens proves nothing.
 
 use std::{
+    convert::Infallible,
     ops::Range,
     sync::{
         Arc,
@@ -57,7 +58,7 @@ impl Round {
     /// What `Round::drain` does, item by item.
     fn drain(&self, me: usize) {
         let (mut owner, mut first) = self.ranges.enter(me);
-        while let Some(item) = first.take().or_else(|| owner.steal(&half)) {
+        while let Some(item) = first.take().or_else(|| Some(owner.steal(&half)?.item)) {
             self.claim(item..item + 1);
             while owner.left() > 0 {
                 self.claim(self.pop(&mut owner));
@@ -73,7 +74,11 @@ impl Round {
         }
         while owner.left() > 0 {
             if owner.left() >= N {
-                let ((), contested) = owner.fold::<N, _>(1, (), &|(), items| self.claim(items));
+                let claim = |(), items| {
+                    self.claim(items);
+                    Ok::<_, Infallible>(())
+                };
+                let Ok(((), contested)) = owner.fold::<N, _, _>(1, (), claim);
                 self.claim(contested);
             } else {
                 self.claim(self.pop(&mut owner));
@@ -83,7 +88,7 @@ impl Round {
 
     /// Pops one item, if it can be had; not yet counted.
     fn pop(&self, owner: &mut Owner<'_>) -> Range<usize> {
-        let (popped, contested) = owner.fold::<1, _>(1, 0..0, &|_, items| items);
+        let Ok((popped, contested)) = owner.fold::<1, _, _>(1, 0..0, |_, items| Ok::<_, Infallible>(items));
         if popped.is_empty() { contested } else { popped }
     }
 
@@ -225,7 +230,7 @@ fn cut_while_draining(cut: fn(&Ranges)) {
                         Some(item) => item..item + 1,
                         None if owner.left() > 0 => round.pop(&mut owner),
                         None => match owner.steal(&half) {
-                            Some(item) => item..item + 1,
+                            Some(loot) => loot.item..loot.item + 1,
                             None => break,
                         },
                     };
@@ -245,7 +250,7 @@ fn cut_while_draining(cut: fn(&Ranges)) {
 
 #[test]
 fn no_claim_starts_behind_a_cut() {
-    cut_while_draining(|ranges| ranges.cut(1));
+    cut_while_draining(|ranges| ranges.cut(|_| 1));
 }
 
 #[test]

@@ -127,14 +127,14 @@ impl Ranges {
         }
     }
 
-    /// Ends all ranges at index `at`. No claim of an item at or behind `at` starts afterwards; those in flight finish, and
-    /// every item before it is still claimed exactly once.
-    pub(crate) fn cut(&self, at: usize) {
+    /// Ends every range where `limit` of its last index says, if that is before. No claim of an item behind starts afterwards;
+    /// those in flight finish, and every item before is still claimed exactly once.
+    pub(crate) fn cut(&self, limit: impl Fn(usize) -> usize) {
         // All locks first, in index order: a theft between two cuts would carry items from an uncut cell into a cut one.
         let guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
         for cell in &self.cells {
             let end = cell.end.load(Ordering::Relaxed);
-            cell.end.store(end.min(at), Ordering::Relaxed);
+            cell.end.store(end.min(limit(end.saturating_sub(1))), Ordering::Relaxed);
         }
         // For promptness only: without it a worker sees the cut when its CPU gets round to it.
         let _done = self.fence.heavy();
@@ -157,13 +157,23 @@ impl Ranges {
         let cell = &*self.cells[me];
         let fence = self.fence.full();
         let stealing = self.stealing;
-        let mut owner = Owner { ranges: self, cell, fence, me, stealing, next: 0, end: 0 };
+        let mut owner = Owner { ranges: self, cell, fence, me, stealing, next: 0, end: 0, failed: 0 };
         let mut entered = lock(&cell.lock);
         *entered = Some(fence);
         owner.next = cell.start.load(Ordering::Relaxed);
         let first = owner.claim_under::<1>(&entered).next();
         drop(entered);
         (owner, first)
+    }
+
+    /// Indices not yet claimed, at a glance: while a range is being stolen it may be counted twice.
+    pub(crate) fn left(&self) -> usize {
+        self.cells.iter().map(|cell| cell.glance()).sum()
+    }
+
+    /// The last index that worker `me` has claimed. Only for that worker, and if it has claimed any.
+    pub(crate) fn last_claimed(&self, me: usize) -> usize {
+        self.cells[me].start.load(Ordering::Relaxed).saturating_sub(1)
     }
 
     /// A cell to steal from, at a glance; not that of `spared`.
@@ -200,6 +210,13 @@ pub(crate) fn half(_victim: usize, left: Range<usize>) -> Option<usize> {
     Some(left.start + left.len() / 2)
 }
 
+/// Something stolen.
+pub(crate) struct Loot {
+    /// The index that came with it, claimed.
+    pub(crate) item: usize,
+    pub(crate) victim: usize,
+}
+
 /// How an attempt at a theft ended.
 pub(crate) enum Theft {
     /// The item that came with it, claimed.
@@ -225,6 +242,8 @@ pub(crate) struct Owner<'a> {
     next: usize,
     /// The cell's `end`, as last seen under the lock: it can have shrunk since, never grown.
     end: usize,
+    /// Attempts at a theft that brought nothing.
+    failed: usize,
 }
 
 impl Owner<'_> {
@@ -238,6 +257,11 @@ impl Owner<'_> {
     #[inline(always)]
     pub(crate) fn next(&self) -> usize {
         self.next
+    }
+
+    /// Attempts at a theft that brought nothing.
+    pub(crate) fn failed(&self) -> usize {
+        self.failed
     }
 
     /// Chooses the fences between this worker and its thieves: full ones make claims a little dearer and thefts much cheaper.
@@ -258,27 +282,34 @@ impl Owner<'_> {
     /// The hot loop: claims the next `N` items and folds them, `claims` times. `N * claims` must not exceed
     /// [`left`](Self::left).
     ///
-    /// Stops early when a thief or a cut has moved the end. Also returns what is then claimed but not yet folded.
+    /// Ends early when a thief or a cut has moved the end. Also returns what is then claimed but not yet folded. Or `block` wants
+    /// no more.
     #[inline(always)]
-    pub(crate) fn fold<const N: usize, A>(
+    pub(crate) fn fold<const N: usize, A, Z>(
         &mut self,
         claims: usize,
         mut acc: A,
-        block: &impl Fn(A, Range<usize>) -> A,
-    ) -> (A, Range<usize>) {
+        mut block: impl FnMut(A, Range<usize>) -> Result<A, Z>,
+    ) -> Result<(A, Range<usize>), Z> {
         let Self { cell, fence, end, mut next, .. } = *self; // in registers
         for _ in 0..claims {
             cell.start.store(next + N, Ordering::Relaxed);
             fence.light(); // partner: the heavy fence in `rob`
             if cell.end.load(Ordering::Relaxed) != end {
                 self.next = next;
-                return (acc, self.settle::<N>());
+                return Ok((acc, self.settle::<N>()));
             }
-            acc = block(acc, next..next + N);
+            match block(acc, next..next + N) {
+                Ok(folded) => acc = folded,
+                Err(stop) => {
+                    self.next = next + N;
+                    return Err(stop);
+                }
+            }
             next += N;
         }
         self.next = next;
-        (acc, 0..0)
+        Ok((acc, 0..0))
     }
 
     /// What a claim of `N` items has claimed when the end has moved: all of them if the range still reaches that far, otherwise
@@ -314,7 +345,7 @@ impl Owner<'_> {
     /// there is nothing left to steal, but perhaps what `middle` leaves to a victim.
     #[cold]
     #[inline(never)]
-    pub(crate) fn steal(&mut self, middle: &impl Middle) -> Option<usize> {
+    pub(crate) fn steal(&mut self, middle: &impl Middle) -> Option<Loot> {
         let mut spared = None;
         loop {
             // Partner: the Release increment in `rob`. If a glance at a victim sees the end that a theft cut, the load of
@@ -333,8 +364,8 @@ impl Owner<'_> {
                     let all = |_, left: Range<usize>| Some(left.start);
                     let theft = if stuck { self.rob(victim, all) } else { self.rob(victim, middle) };
                     match theft {
-                        Theft::Done(item) => return Some(item),
-                        Theft::Nothing => {}
+                        Theft::Done(item) => return Some(Loot { item, victim }),
+                        Theft::Nothing => self.failed += 1,
                         Theft::Left => spared = Some(victim),
                         Theft::Refused => self.stealing = Stealing::Off, // for this round
                     }
@@ -411,6 +442,7 @@ impl Owner<'_> {
             // The victim has claimed `middle`, or we do not know. First give back, then forget.
             from.end.store(end, Ordering::Relaxed);
             own.end.store(middle + 1, Ordering::Relaxed);
+            self.failed += 1;
             if !ordered {
                 return Theft::Refused;
             }

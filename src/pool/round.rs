@@ -11,11 +11,13 @@ use std::{
 
 use super::{
     affinity::usage,
+    body::{Body, Stop},
     estimate::nanos,
     grain::{Grain, Stretch},
-    range::{Owner, Ranges, half},
+    range::{Loot, Owner, Ranges, half},
     split::Profile,
     times::{Pieces, Times},
+    units::Units,
 };
 use crate::sync::{Mutex, lock};
 
@@ -28,131 +30,198 @@ const NAP: f32 = 60e3;
 
 const CALLER: usize = 0;
 
-/// What a loop does: `init` makes an accumulator, `block` folds a range of indices into one.
-pub(crate) struct Body<'a, I, B> {
-    pub(crate) init: &'a I,
-    pub(crate) block: &'a B,
-}
-
-impl<I, B> Clone for Body<'_, I, B> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<I, B> Copy for Body<'_, I, B> {}
-
 /// A piece of the slice folded by one worker: the index it begins with, and the result.
 pub(crate) type Run<A> = (usize, A);
 
 /// A shared loop.
-pub(crate) struct Round<'a, A, I, B> {
+pub(crate) struct Round<'a, L: Body> {
     ranges: &'a Ranges,
-    body: Body<'a, I, B>,
-    /// What an item cost last time, in nanoseconds.
-    pace: Option<f32>,
-    /// And where in the slice the cost was.
-    profile: Option<&'a Profile>,
-    begin: Instant,
+    body: L,
+    plan: Plan<'a>,
     measures_usage: bool,
-    made: Mutex<Made<A>>,
+    made: Mutex<Made<L>>,
+}
+
+/// How a round is run.
+pub(crate) struct Plan<'a> {
+    pub(crate) begin: Instant,
+    pub(crate) units: Units,
+    /// What an index cost last time, in nanoseconds.
+    pub(crate) pace: Option<f32>,
+    /// And where in the slice the cost was.
+    pub(crate) profile: Option<&'a Profile>,
 }
 
 /// What comes out of a shared loop.
-pub(crate) struct Made<A> {
-    pub(crate) runs: Vec<Run<A>>,
+pub(crate) struct Made<L: Body> {
+    pub(crate) runs: Vec<Run<L::Acc>>,
     pub(crate) times: Times,
-    /// The first one.
-    panic: Option<Box<dyn Any + Send>>,
+    /// Where it has stopped, as a place in the slice, and why: the first such place.
+    pub(crate) stop: Option<(usize, Why<L::Found>)>,
 }
 
-impl<'a, A, I, B> Round<'a, A, I, B>
-where
-    I: Fn() -> A,
-    B: Fn(A, Range<usize>) -> A,
-{
-    pub(crate) fn new(
-        ranges: &'a Ranges,
-        body: Body<'a, I, B>,
-        begin: Instant,
-        pace: Option<f32>,
-        profile: Option<&'a Profile>,
-        times: Times,
-    ) -> Self {
+/// Why a round stops.
+pub(crate) enum Why<Z> {
+    Found(Z),
+    Panic(Box<dyn Any + Send>),
+}
+
+impl<'a, L: Body> Round<'a, L> {
+    pub(crate) fn new(ranges: &'a Ranges, body: L, plan: Plan<'a>, times: Times) -> Self {
         let measures_usage = times.usage.is_some();
-        let made = Made { runs: Vec::with_capacity(2 * times.spans.len()), times, panic: None };
-        Self { ranges, body, pace, profile, begin, measures_usage, made: Mutex::new(made) }
+        let made = Made { runs: Vec::with_capacity(2 * times.tallies.len()), times, stop: None };
+        Self { ranges, body, plan, measures_usage, made: Mutex::new(made) }
     }
 
-    /// What worker `me` does from entering to leaving; `acc` is the result of the items before its range, if it has one. Never
-    /// unwinds: a panic ends the loop and is kept for the caller.
-    pub(crate) fn work(&self, me: usize, owner: Owner<'_>, first: Option<usize>, acc: Option<A>) {
+    /// What worker `me` does from entering to leaving; `state` and `acc` are its own if it has folded the items before its range.
+    /// Never unwinds: a panic ends the loop and is kept for the caller.
+    pub(crate) fn work(
+        &self,
+        me: usize,
+        mut owner: Owner<'_>,
+        first: Option<usize>,
+        state: Option<L::State>,
+        acc: Option<L::Acc>,
+    ) {
         let before = if self.measures_usage { usage() } else { None };
-        let drained = catch_unwind(AssertUnwindSafe(|| self.drain(me, owner, first, acc)));
+        let drained = catch_unwind(AssertUnwindSafe(|| self.drain(me, &mut owner, first, state, acc)));
         if let (Some(before), Some(after)) = (before, before.and_then(|_| usage())) {
             lock(&self.made).times.usage.get_or_insert_default().add(before, after);
         }
-        let Err(payload) = drained else { return };
-        self.ranges.cut(0);
-        let mut made = lock(&self.made);
-        let surplus = match made.panic {
-            None => made.panic.replace(payload),
-            Some(_) => Some(payload),
-        };
-        drop(made);
-        discard(surplus);
+        if owner.failed() > 0 {
+            lock(&self.made).times.tallies[me].failed = owner.failed();
+        }
+        if let Err(payload) = drained {
+            self.stop(self.ranges.last_claimed(me), Why::Panic(payload));
+        }
     }
 
     /// Claims and folds until nothing is left to claim or steal. A run ends when its worker jumps.
-    fn drain(&self, me: usize, mut owner: Owner<'_>, first: Option<usize>, mut acc: Option<A>) {
-        let Body { init, block } = self.body;
+    fn drain(
+        &self,
+        me: usize,
+        owner: &mut Owner<'_>,
+        first: Option<usize>,
+        mut state: Option<L::State>,
+        mut acc: Option<L::Acc>,
+    ) {
         let begun = Instant::now();
         let mut thefts = 0;
         let mut steal = |owner: &mut Owner<'_>| {
             thefts += 1;
-            let profile = self.profile.filter(|_| thefts <= TRUSTED);
+            let profile = self.plan.profile.filter(|_| thefts <= TRUSTED);
             owner.steal(&|victim, left: Range<usize>| match profile {
                 Some(profile) if victim == CALLER && left.len() == 1 && profile.cost(&left) < NAP => None,
                 Some(profile) => Some(profile.middle(left)),
                 None => half(victim, left),
             })
         };
-        let mut next = first.map(|item| (item, begun));
-        while let Some((item, begin)) = next.take().or_else(|| Some((steal(&mut owner)?, Instant::now()))) {
-            let mut part = block(acc.take().unwrap_or_else(init), item..item + 1);
-            let mut pieces = Pieces::new(item, begin);
-            let mut grain = Grain::new(begin, self.pace);
-            while owner.left() > 0 {
-                let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
-                owner.use_full_fences(full_fences);
-                let contested;
-                (part, contested) = match size {
-                    1 => owner.fold::<1, _>(claims, part, block),
-                    8 => owner.fold::<8, _>(claims, part, block),
-                    _ => owner.fold::<64, _>(claims, part, block),
-                };
-                if !contested.is_empty() {
-                    part = block(part, contested);
-                }
-                let now = Instant::now();
-                grain.look(owner.left(), now);
-                pieces.look(owner.next(), now);
+        let (mut item, mut victim, mut pieces) = match first {
+            Some(item) => (item, None, Pieces::new(item, begun)),
+            None => match steal(owner) {
+                Some(Loot { item, victim }) => (item, Some(victim), Pieces::new(item, Instant::now())),
+                None => return,
+            },
+        };
+        let state = state.get_or_insert_with(|| self.body.state(me));
+        loop {
+            let part = acc.take().unwrap_or_else(|| self.body.init());
+            match self.run(owner, item, state, part, &mut pieces) {
+                Ok(part) => lock(&self.made).runs.push((item, part)),
+                Err(Stop { at, found }) => self.stop(at, Why::Found(found)),
             }
-            let mut made = lock(&self.made);
-            made.runs.push((item, part));
-            let end = pieces.end(&mut made.times.marks);
-            made.times.spans[me] = nanos(begun - self.begin)..nanos(end - self.begin);
+            self.note(me, begun, pieces, item..owner.next(), victim);
+            let Some(loot) = steal(owner) else { return };
+            (item, victim, pieces) = (loot.item, Some(loot.victim), Pieces::new(loot.item, Instant::now()));
         }
     }
 
-    /// What the workers have made, or their panic goes on. Not before everybody has left.
-    pub(crate) fn into_made(self) -> Made<A> {
-        let mut made = self.made.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(payload) = made.panic.take() {
-            made.runs.into_iter().for_each(discard);
-            resume_unwind(payload);
+    /// Folds item `first`, which is claimed, and then the range behind it.
+    #[inline(always)]
+    fn run(
+        &self,
+        owner: &mut Owner<'_>,
+        first: usize,
+        state: &mut L::State,
+        part: L::Acc,
+        pieces: &mut Pieces,
+    ) -> Result<L::Acc, Stop<L::Found>> {
+        let mut block = |part, items| self.body.block(state, part, items);
+        let mut part = block(part, first..first + 1)?;
+        let mut grain = Grain::new(pieces.begin(), self.plan.pace, !matches!(self.plan.units, Units::Items));
+        while owner.left() > 0 {
+            let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
+            owner.use_full_fences(full_fences);
+            let contested;
+            (part, contested) = match size {
+                1 => owner.fold::<1, _, _>(claims, part, &mut block)?,
+                8 => owner.fold::<8, _, _>(claims, part, &mut block)?,
+                _ => owner.fold::<64, _, _>(claims, part, &mut block)?,
+            };
+            if !contested.is_empty() {
+                part = block(part, contested)?;
+            }
+            let now = Instant::now();
+            grain.look(owner.left(), now);
+            pieces.look(owner.next(), now);
         }
-        made
+        Ok(part)
+    }
+
+    /// Notes a run that has ended, over `range`, stolen from `victim`.
+    fn note(&self, me: usize, begun: Instant, pieces: Pieces, range: Range<usize>, victim: Option<usize>) {
+        let Plan { units, .. } = &self.plan;
+        let begin = pieces.begin();
+        let mut made = lock(&self.made);
+        let Times { marks, tallies, .. } = &mut made.times;
+        let end = pieces.end(marks);
+        let tally = &mut tallies[me];
+        tally.span = nanos(begun - self.plan.begin)..nanos(end - self.plan.begin);
+        tally.working += nanos(end - begin);
+        tally.indices += units.indices(range.clone());
+        tally.items += units.items(range);
+        tally.runs += 1;
+        if let Some(victim) = victim {
+            tally.thefts += 1;
+            tallies[victim].suffered += 1;
+        }
+    }
+
+    /// Ends the loop where index `at` lies in the slice. Everything before is still folded, so of several ends the first one is the
+    /// same whatever the schedule.
+    fn stop(&self, at: usize, why: Why<L::Found>) {
+        let Plan { units, .. } = &self.plan;
+        let place = units.place(at);
+        self.ranges.cut(|last| units.limit(last, place));
+        let mut made = lock(&self.made);
+        let surplus = match &made.stop {
+            Some((before, _)) if *before <= place => Some(why),
+            _ => made.stop.replace((place, why)).map(|(_, why)| why),
+        };
+        drop(made);
+        discard(surplus);
+    }
+
+    /// What its indices stand for.
+    pub(crate) fn units(&self) -> &Units {
+        &self.plan.units
+    }
+
+    /// What the workers have made. Not before everybody has left.
+    pub(crate) fn into_made(self) -> Made<L> {
+        self.made.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<L: Body> Made<L> {
+    /// The runs, or what was found where the loop has stopped; or the panic that has ended it goes on.
+    pub(crate) fn into_runs(self) -> Result<Vec<Run<L::Acc>>, L::Found> {
+        let Some((_, why)) = self.stop else { return Ok(self.runs) };
+        self.runs.into_iter().for_each(discard);
+        match why {
+            Why::Found(found) => Err(found),
+            Why::Panic(payload) => resume_unwind(payload),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which loop it is: the names under which the pool remembers what loops have taught.
 
+use super::{source::Source, units::Blocks};
+
 /// A loop: the address of its monomorphised code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site(usize);
@@ -23,8 +25,15 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    pub(crate) fn of<T>(items: &[T]) -> Self {
-        Self { address: items.as_ptr().addr(), len: items.len() }
+    #[inline(always)]
+    pub(crate) fn of(source: &impl Source) -> Self {
+        Self { address: source.address(), len: source.count() }
+    }
+
+    /// The same in blocks.
+    #[inline(always)]
+    pub(crate) fn in_blocks(self, blocks: Blocks) -> Self {
+        Self { len: blocks.count(), ..self }
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
     affinity::Usage,
     estimate::{Estimate, nanos},
     site::{Loop, Site},
-    times::{Mark, Times},
+    times::{Mark, Tally, Times},
 };
 
 /// Boundaries that are off by less than these parts of a worker's work stay: to move one puts the balance at risk, since what
@@ -116,8 +116,8 @@ impl Splits {
         let mut times = mem::take(&mut self.times);
         times.marks.clear();
         times.usage = measures_usage.then(Usage::default);
-        times.spans.clear();
-        times.spans.resize(workers, f32::INFINITY..f32::INFINITY);
+        times.tallies.clear();
+        times.tallies.resize(workers, Tally::default());
         times
     }
 
@@ -129,17 +129,17 @@ impl Splits {
     /// Learns from a round over all of a slice.
     pub(crate) fn learn(&mut self, of: Loop, awake: bool, times: &mut Times) {
         let round = times.work();
-        let Times { marks, spans, .. } = times;
+        let Times { marks, tallies, .. } = times;
         marks.sort_unstable_by_key(|&(first, _)| first);
         let delays = &self.delays[usize::from(awake)];
-        for (delay, span) in delays.iter().zip(&*spans) {
+        for (delay, Tally { span, .. }) in delays.iter().zip(&*tallies) {
             // Who has not begun by the end is known only to be later than that.
             if span.start.is_finite() || round > delay.get() {
                 delay.see(span.start);
             }
         }
         let profile = Profile::new(of.slice.len, marks);
-        let (goals, finish) = self.goals(awake, &profile, spans.len());
+        let (goals, finish) = self.goals(awake, &profile, tallies.len());
         let good = |bounds: &[usize]| {
             let mut pairs = bounds.iter().map(|&bound| profile.cost_before(bound)).zip(&goals);
             let (much, little) = (finish / TOO_MUCH, finish / TOO_LITTLE);
@@ -237,13 +237,17 @@ mod tests {
         Loop { site: site(), slice: Slice { address: 0x1000, len: 1000 } }
     }
 
+    fn tally(span: Range<f32>) -> Tally {
+        Tally { span, ..Tally::default() }
+    }
+
     fn learn(splits: &mut Splits, marks: &[Mark], begun: &[f32]) {
         splits.learn(
             thousand(),
             false,
             &mut Times {
                 marks: marks.to_vec(),
-                spans: begun.iter().map(|&begun| begun..begun).collect(),
+                tallies: begun.iter().map(|&begun| tally(begun..begun)).collect(),
                 usage: None,
             },
         );
@@ -298,7 +302,7 @@ mod tests {
     #[test]
     fn loops_whose_items_sleep_are_told_from_busy_ones() {
         let mut splits = Splits::new(8);
-        let spans = vec![0.0..9e6, 1e6..10e6, f32::INFINITY..f32::INFINITY];
+        let tallies = vec![tally(0.0..9e6), tally(1e6..10e6), Tally::default()];
         let usage = |millis, naps| Some(Usage { cpu: Duration::from_millis(millis), naps });
         for (usage, busy) in [
             (None, false),
@@ -308,7 +312,7 @@ mod tests {
             (usage(5, 3), true),    // another program had the CPU
             (None, true),
         ] {
-            let times = Times { spans: spans.clone(), usage, ..Times::default() };
+            let times = Times { tallies: tallies.clone(), usage, ..Times::default() };
             splits.learn_busy(thousand(), 2, 5, &times);
             assert_eq!(splits.is_busy(site()), busy, "{usage:?}");
         }

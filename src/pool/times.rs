@@ -10,13 +10,37 @@ use super::{affinity::Usage, estimate::nanos};
 /// Neighbouring items and what they took: the index of the first, and nanoseconds for all up to the next mark.
 pub(crate) type Mark = (usize, f32);
 
+/// What a worker has done in a round.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    /// When it has begun and when it has ended, in nanoseconds since the round has begun; never, if it found nothing to do.
+    pub(crate) span: Range<f32>,
+    /// What its runs took.
+    pub(crate) working: f32,
+    /// Indices of the slice folded, and the items that they stand for.
+    pub(crate) indices: usize,
+    pub(crate) items: usize,
+    pub(crate) runs: usize,
+    /// Ranges it has stolen, attempts that brought nothing, and ranges stolen from it.
+    pub(crate) thefts: usize,
+    pub(crate) failed: usize,
+    pub(crate) suffered: usize,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        let span = f32::INFINITY..f32::INFINITY;
+        Self { span, working: 0.0, indices: 0, items: 0, runs: 0, thefts: 0, failed: 0, suffered: 0 }
+    }
+}
+
 /// What took how long in a round, in nanoseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     /// What the items took.
     pub(crate) marks: Vec<Mark>,
-    /// For each worker, when it has begun and when it has ended, since the round has begun; never, if it found nothing to do.
-    pub(crate) spans: Vec<Range<f32>>,
+    /// What each worker has done.
+    pub(crate) tallies: Vec<Tally>,
     /// What all workers together have used; none, if not measured.
     pub(crate) usage: Option<Usage>,
 }
@@ -25,14 +49,20 @@ impl Times {
     /// Whether all workers have ended at the same moment, but for a small part of the round.
     pub(crate) fn are_balanced(&self) -> bool {
         const SMALL: f32 = 1.0 / 32.0;
-        let ends = || self.spans.iter().map(|span| span.end);
+        let ends = || self.tallies.iter().map(|tally| tally.span.end);
         let (first, last) = (ends().fold(f32::INFINITY, f32::min), ends().fold(0.0, f32::max));
         last.is_finite() && last - first <= last * SMALL
     }
 
     /// How long the round was: until the last worker has ended.
     pub(crate) fn length(&self) -> f32 {
-        self.spans.iter().map(|span| span.end).filter(|end| end.is_finite()).fold(0.0, f32::max)
+        let ends = self.tallies.iter().map(|tally| tally.span.end);
+        ends.filter(|end| end.is_finite()).fold(0.0, f32::max)
+    }
+
+    /// How many indices of the slice were folded.
+    pub(crate) fn indices(&self) -> usize {
+        self.tallies.iter().map(|tally| tally.indices).sum()
     }
 
     /// What all items took together.
@@ -69,6 +99,11 @@ impl Pieces {
         }
     }
 
+    /// When the run began.
+    pub(crate) fn begin(&self) -> Instant {
+        self.begin
+    }
+
     /// The run has ended: adds its marks to `marks`, and returns when that was.
     pub(crate) fn end(self, marks: &mut Vec<Mark>) -> Instant {
         let never_looked = self.marks.is_empty() && self.lasted.is_zero();
@@ -87,7 +122,10 @@ mod tests {
 
     #[test]
     fn a_round_is_balanced_when_all_end_together() {
-        let round = |spans: &[Range<f32>]| Times { spans: spans.to_vec(), ..Times::default() };
+        let round = |spans: &[Range<f32>]| Times {
+            tallies: spans.iter().map(|span| Tally { span: span.clone(), ..Tally::default() }).collect(),
+            ..Times::default()
+        };
         assert!(round(&[0.0..1000.0, 500.0..990.0]).are_balanced());
         assert!(!round(&[0.0..1000.0, 0.0..900.0]).are_balanced());
         assert!(!round(&[0.0..1000.0, f32::INFINITY..f32::INFINITY]).are_balanced(), "somebody never came");

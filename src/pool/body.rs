@@ -1,0 +1,85 @@
+//! What a loop does, as its workers see it.
+
+use std::{convert::Infallible, ops::Range};
+
+/// What a loop does. What the indices mean is the business of the public loops.
+pub(crate) trait Body: Sync {
+    /// What a worker keeps during a loop: made by it, and dropped by it.
+    type State;
+    /// A partial result, of a run of neighbouring items.
+    type Acc: Send;
+    /// What is found where a loop stops.
+    type Found: Send;
+
+    /// Makes the state of worker `me`; called at most once a worker and loop.
+    fn state(&self, me: usize) -> Self::State;
+
+    /// Makes a partial result of no items.
+    fn init(&self) -> Self::Acc;
+
+    /// Folds a range of indices into a partial result, or stops.
+    fn block(
+        &self,
+        state: &mut Self::State,
+        acc: Self::Acc,
+        range: Range<usize>,
+    ) -> Result<Self::Acc, Stop<Self::Found>>;
+}
+
+/// The end of a loop before its last item.
+#[derive(Debug)]
+pub(crate) struct Stop<Z> {
+    /// Items at or behind this index need not be folded any more.
+    pub(crate) at: usize,
+    pub(crate) found: Z,
+}
+
+/// How a loop ends without a result.
+#[derive(Debug)]
+pub(crate) enum End<Z> {
+    /// Something was found: of several, that with the lowest index.
+    Stopped(Z),
+    Cancelled,
+}
+
+/// The result of a loop that nothing stops; none if it was cancelled.
+#[inline(always)]
+pub(crate) fn through<A>(ended: Result<A, End<Infallible>>) -> Option<A> {
+    ended.ok() // there is no `Infallible`
+}
+
+/// The result of a loop, or what it has found; none if it was cancelled.
+#[inline(always)]
+pub(crate) fn result<A, Z>(ended: Result<A, End<Z>>) -> Option<Result<A, Z>> {
+    match ended {
+        Ok(result) => Some(Ok(result)),
+        Err(End::Stopped(found)) => Some(Err(found)),
+        Err(End::Cancelled) => None,
+    }
+}
+
+impl<L: Body> Body for &L {
+    type State = L::State;
+    type Acc = L::Acc;
+    type Found = L::Found;
+
+    #[inline(always)]
+    fn state(&self, me: usize) -> L::State {
+        L::state(self, me)
+    }
+
+    #[inline(always)]
+    fn init(&self) -> L::Acc {
+        L::init(self)
+    }
+
+    #[inline(always)]
+    fn block(
+        &self,
+        state: &mut L::State,
+        acc: L::Acc,
+        range: Range<usize>,
+    ) -> Result<L::Acc, Stop<L::Found>> {
+        L::block(self, state, acc, range)
+    }
+}

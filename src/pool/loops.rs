@@ -1,0 +1,451 @@
+//! The loops, each written once: over any source, with or without state.
+
+#![allow(unsafe_code)] // has every index of a source once, as the executor gives it out
+
+use std::{convert::Infallible, ops::Range};
+
+use super::{
+    body::{Stop, result, through},
+    collect::{Written, in_place},
+    launch::Habit,
+    on::{Ending, On},
+    source::Source,
+    state::{State, Stateful},
+};
+
+/// Where a search stops.
+#[derive(Clone, Copy)]
+enum Where {
+    /// At the first item that is found.
+    First,
+    /// At any.
+    Anywhere,
+}
+
+impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
+    /// Folds item by item; stops at the first `Err`.
+    #[inline(always)]
+    fn each<A: Send, Z: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        fold: impl Fn(&mut M::Worker, A, S::Item) -> Result<A, Z> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Option<Result<A, Z>> {
+        let block = |source: &S, state: &mut M::Worker, mut acc: A, range: Range<usize>| {
+            // SAFETY: the executor claims every index once, and folds what it claims once.
+            let items = unsafe { source.items(range.clone()) };
+            for (offset, item) in items.enumerate() {
+                acc = fold(state, acc, item).map_err(|found| Stop { at: range.start + offset, found })?;
+            }
+            Ok(acc)
+        };
+        result(self.fold_and_reduce(init, block, reduce))
+    }
+
+    /// Maps item by item and reduces; stops at the first `Err`.
+    #[inline(always)]
+    fn reduced<R: Send, Z: Send>(
+        self,
+        map: impl Fn(&mut M::Worker, S::Item) -> Result<R, Z> + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Option<Result<Option<R>, Z>> {
+        let block = |source: &S, state: &mut M::Worker, acc: Option<R>, range: Range<usize>| {
+            // SAFETY: as in `each`.
+            let mut items = unsafe { source.items(range.clone()) }.enumerate();
+            let mut map =
+                |(offset, item)| map(state, item).map_err(|found| Stop { at: range.start + offset, found });
+            let mut acc = match acc {
+                Some(acc) => acc,
+                None => match items.next() {
+                    Some(first) => map(first)?,
+                    None => return Ok(None),
+                },
+            };
+            for item in items {
+                acc = reduce(acc, map(item)?);
+            }
+            Ok(Some(acc))
+        };
+        let reduce = |a, b| match (a, b) {
+            (Some(a), Some(b)) => Some(reduce(a, b)),
+            (a, b) => a.or(b),
+        };
+        result(self.fold_and_reduce(|| None, block, reduce))
+    }
+
+    /// Maps item by item into a `Vec`.
+    #[inline(always)]
+    fn collected<R: Send>(self, map: impl Fn(&mut M::Worker, S::Item) -> R + Sync) -> Option<Vec<R>> {
+        in_place(self.count(), |places| {
+            let none = || Written::none(places);
+            through(self.fold(
+                Habit::Through,
+                none,
+                |source, state, written, range: Range<usize>| {
+                    // SAFETY: as in `each`.
+                    let items = unsafe { source.items(range.clone()) };
+                    let results = items.map(|item| map(state, item));
+                    // SAFETY: 1. every index is claimed once, and folded once; 2. a range that is claimed begins before it ends;
+                    // 3. there are as many items as indices.
+                    Ok(unsafe { written.extend(range, results) })
+                },
+                Written::join,
+            ))
+        })
+    }
+
+    /// Whether any item makes `stops` true.
+    #[inline(always)]
+    fn stops(self, stops: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> Option<bool> {
+        let block = |source: &S, state: &mut M::Worker, (), range: Range<usize>| {
+            // SAFETY: as in `each`.
+            let mut items = unsafe { source.items(range) };
+            if items.any(|item| stops(state, item)) { Err(Stop { at: 0, found: () }) } else { Ok(()) }
+        };
+        Some(result(self.fold(Habit::Search, || (), block, |(), ()| ()))?.is_err())
+    }
+
+    /// An item that makes `stops` true, and its index.
+    #[inline(always)]
+    #[expect(clippy::option_option, reason = "not cancelled, and found")]
+    fn found(
+        self,
+        which: Where,
+        stops: impl Fn(&mut M::Worker, S::Item) -> bool + Sync,
+    ) -> Option<Option<(usize, S::Item)>>
+    where
+        S::Item: Copy + Send,
+    {
+        let block = |source: &S, state: &mut M::Worker, (), range: Range<usize>| {
+            // SAFETY: as in `each`.
+            let items = unsafe { source.items(range.clone()) };
+            for (offset, item) in items.enumerate() {
+                if stops(state, item) {
+                    let index = range.start + offset;
+                    let at = if let Where::First = which { index } else { 0 };
+                    return Err(Stop { at, found: (index, item) });
+                }
+            }
+            Ok(())
+        };
+        let ended = match which {
+            Where::First => self.search(block),
+            Where::Anywhere => self.fold(Habit::Search, || (), block, |(), ()| ()),
+        };
+        Some(result(ended)?.err())
+    }
+}
+
+/// A result without `Err`.
+#[inline(always)]
+fn ok<T>(value: T) -> Result<T, Infallible> {
+    Ok(value)
+}
+
+/// Takes the result of a loop that has no `Err`.
+#[inline(always)]
+fn sure<T>(result: Result<T, Infallible>) -> T {
+    let Ok(value) = result;
+    value
+}
+
+/// Loops.
+impl<S: Source, E: Ending> On<'_, S, E> {
+    /// Calls `f` with every item: see [`Pool::for_each`](crate::Pool::for_each).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut squares = [1, 2, 3];
+    /// pool.on(&mut squares).for_each(|x| *x *= *x);
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` does.
+    #[inline(always)]
+    pub fn for_each(self, f: impl Fn(S::Item) + Sync) -> E::Of<()> {
+        let each = self.each(|| (), |(), (), item| ok(f(item)), |(), ()| ());
+        E::end(each.map(sure))
+    }
+
+    /// Maps every item and reduces the results in order: see [`Pool::map_reduce`](crate::Pool::map_reduce).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let longest = pool.on(&["a", "bcd"]).zip(0..2).map_reduce(|(word, i)| (word.len(), i), |a, b| a.max(b));
+    /// assert_eq!(longest, Some((3, 1)));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` or `reduce` does.
+    #[inline(always)]
+    pub fn map_reduce<R: Send>(
+        self,
+        map: impl Fn(S::Item) -> R + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> E::Of<Option<R>> {
+        E::end(self.reduced(|(), item| Ok(map(item)), reduce).map(sure))
+    }
+
+    /// Folds the items into accumulators and reduces these in order: see [`Pool::fold_reduce`](crate::Pool::fold_reduce).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (sum, count) = pool.on(0..100).fold_reduce(
+    ///     || (0, 0),
+    ///     |(sum, count), i| (sum + i, count + 1),
+    ///     |a, b| (a.0 + b.0, a.1 + b.1),
+    /// );
+    /// assert_eq!((sum, count), (4950, 100));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `init`, `fold` or `reduce` does.
+    #[inline(always)]
+    pub fn fold_reduce<A: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        fold: impl Fn(A, S::Item) -> A + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> E::Of<A> {
+        E::end(self.each(init, |(), acc, item| Ok(fold(acc, item)), reduce).map(sure))
+    }
+
+    /// Maps every item into a `Vec`, in order: see [`Pool::map_collect`](crate::Pool::map_collect).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(0..10).chunks(4).map_collect(|chunk| chunk.len()), [4, 4, 2]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` does; the results made until then are dropped.
+    #[inline(always)]
+    pub fn map_collect<R: Send>(self, map: impl Fn(S::Item) -> R + Sync) -> E::Of<Vec<R>> {
+        E::end(self.collected(|(), item| map(item)))
+    }
+
+    /// Assigns the result for every item to its place in `out`: see [`Pool::map_into`](crate::Pool::map_into).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut out = [0; 3];
+    /// pool.on(7..10).map_into(&mut out, |i| 2 * i);
+    /// assert_eq!(out, [14, 16, 18]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` does, and if `out` is not as long as the source. The places written until then stay written.
+    #[inline(always)]
+    pub fn map_into<R: Send>(self, out: &mut [R], map: impl Fn(S::Item) -> R + Sync) -> E::Of<()> {
+        self.zip(out).for_each(|(item, place)| *place = map(item))
+    }
+
+    /// Maps every item and reduces the results in order, or returns the `Err` with the lowest index: see
+    /// [`Pool::try_map_reduce`](crate::Pool::try_map_reduce).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let sum = pool.on(&["1", "x", "y"]).try_map_reduce(|s| s.parse::<i32>().map_err(|_| *s), |a, b| a + b);
+    /// assert_eq!(sum, Err("x"));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `map` returned for the first item for which it returned an error.
+    ///
+    /// # Panics
+    /// If `map` or `reduce` does, for an item before that.
+    #[inline(always)]
+    pub fn try_map_reduce<R: Send, Z: Send>(
+        self,
+        map: impl Fn(S::Item) -> Result<R, Z> + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> E::Of<Result<Option<R>, Z>> {
+        E::end(self.reduced(|(), item| map(item), reduce))
+    }
+
+    /// Calls `f` with every item until one returns `Err`; returns that with the lowest index: see
+    /// [`Pool::try_for_each`](crate::Pool::try_for_each).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let checked = pool.on(0..1000).try_for_each(|i| if i % 300 == 299 { Err(i) } else { Ok(()) });
+    /// assert_eq!(checked, Err(299));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `f` returned for the first item for which it returned an error.
+    ///
+    /// # Panics
+    /// If `f` does, for an item before that.
+    #[inline(always)]
+    pub fn try_for_each<Z: Send>(self, f: impl Fn(S::Item) -> Result<(), Z> + Sync) -> E::Of<Result<(), Z>> {
+        E::end(self.each(|| (), |(), (), item| f(item), |(), ()| ()))
+    }
+
+    /// Whether `test` is true of any item: see [`Pool::any`](crate::Pool::any).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert!(pool.on(&[3, 1, 2]).zip(0..3).any(|(x, i)| *x == i));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does.
+    #[inline(always)]
+    pub fn any(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<bool> {
+        E::end(self.stops(|(), item| test(item)))
+    }
+
+    /// Whether `test` is true of all items: see [`Pool::all`](crate::Pool::all).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert!(pool.on(&[1, 2, 4]).chunks(2).all(|pair| pair.is_sorted()));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does.
+    #[inline(always)]
+    pub fn all(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<bool> {
+        E::end(self.stops(|(), item| !test(item)).map(|stops| !stops))
+    }
+
+    /// Any item of which `test` is true: see [`Pool::find_any`](crate::Pool::find_any).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let multiple = pool.on(1..1000).find_any(|i| i % 70 == 0);
+    /// assert!(multiple.is_some_and(|i| i % 70 == 0));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does.
+    #[inline(always)]
+    pub fn find_any(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<Option<S::Item>>
+    where
+        S::Item: Copy + Send,
+    {
+        E::end(self.found(Where::Anywhere, |(), item| test(item)).map(|found| found.map(|(_, item)| item)))
+    }
+
+    /// The first item of which `test` is true: see [`Pool::find_first`](crate::Pool::find_first).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(1..1000).find_first(|i| i % 70 == 0), Some(70));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does, for an item before that.
+    #[inline(always)]
+    pub fn find_first(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<Option<S::Item>>
+    where
+        S::Item: Copy + Send,
+    {
+        E::end(self.found(Where::First, |(), item| test(item)).map(|found| found.map(|(_, item)| item)))
+    }
+
+    /// The index of the first item of which `test` is true: see [`Pool::position_first`](crate::Pool::position_first).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(1..1000).position_first(|i| i % 70 == 0), Some(69));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does, for an item before that.
+    #[inline(always)]
+    pub fn position_first(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<Option<usize>>
+    where
+        S::Item: Copy + Send,
+    {
+        E::end(self.found(Where::First, |(), item| test(item)).map(|found| found.map(|(index, _)| index)))
+    }
+}
+
+/// The loops of workers that have a state ([`with`](On::with), [`with_kept`](On::with_kept)): their closures are given it first.
+///
+/// A search is written as [`try_for_each`](On::try_for_each): it returns the `Err` with the lowest index.
+impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
+    /// Calls `f` with every item.
+    #[inline(always)]
+    pub fn for_each(self, f: impl Fn(&mut M::Worker, S::Item) + Sync) -> E::Of<()> {
+        let each = self.each(|| (), |state, (), item| ok(f(state, item)), |(), ()| ());
+        E::end(each.map(sure))
+    }
+
+    /// Maps every item and reduces the results in order.
+    #[inline(always)]
+    pub fn map_reduce<R: Send>(
+        self,
+        map: impl Fn(&mut M::Worker, S::Item) -> R + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> E::Of<Option<R>> {
+        E::end(self.reduced(|state, item| Ok(map(state, item)), reduce).map(sure))
+    }
+
+    /// Folds the items into accumulators and reduces these in order.
+    #[inline(always)]
+    pub fn fold_reduce<A: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        fold: impl Fn(&mut M::Worker, A, S::Item) -> A + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> E::Of<A> {
+        E::end(self.each(init, |state, acc, item| Ok(fold(state, acc, item)), reduce).map(sure))
+    }
+
+    /// Maps every item into a `Vec`, in order.
+    #[inline(always)]
+    pub fn map_collect<R: Send>(self, map: impl Fn(&mut M::Worker, S::Item) -> R + Sync) -> E::Of<Vec<R>> {
+        E::end(self.collected(map))
+    }
+
+    /// Assigns the result for every item to its place in `out`.
+    #[inline(always)]
+    pub fn map_into<R: Send>(
+        self,
+        out: &mut [R],
+        map: impl Fn(&mut M::Worker, S::Item) -> R + Sync,
+    ) -> E::Of<()> {
+        self.zip(out).for_each(|state, (item, place)| *place = map(state, item))
+    }
+
+    /// Maps every item and reduces the results in order, or returns the `Err` with the lowest index.
+    ///
+    /// # Errors
+    /// What `map` returned for the first item for which it returned an error.
+    #[inline(always)]
+    pub fn try_map_reduce<R: Send, Z: Send>(
+        self,
+        map: impl Fn(&mut M::Worker, S::Item) -> Result<R, Z> + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> E::Of<Result<Option<R>, Z>> {
+        E::end(self.reduced(map, reduce))
+    }
+
+    /// Calls `f` with every item until one returns `Err`; returns that with the lowest index.
+    ///
+    /// # Errors
+    /// What `f` returned for the first item for which it returned an error.
+    #[inline(always)]
+    pub fn try_for_each<Z: Send>(
+        self,
+        f: impl Fn(&mut M::Worker, S::Item) -> Result<(), Z> + Sync,
+    ) -> E::Of<Result<(), Z>> {
+        E::end(self.each(|| (), |state, (), item| f(state, item), |(), ()| ()))
+    }
+}

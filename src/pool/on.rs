@@ -1,0 +1,382 @@
+//! A source and the options of a loop over it.
+
+use std::{marker::PhantomData, ops::Range, sync::Arc};
+
+use super::{
+    Pool,
+    body::{End, Stop},
+    executor::{Options, Rest},
+    launch::Habit,
+    report::RunReport,
+    reproducible::Tree,
+    site::Slice,
+    source::{Chunks, IntoSource, Pieces, Source, Zip},
+    state::{Fresh, Kept, PerWorker, State, Stateless},
+    units::{Blocks, Stripes, Units},
+    verb::{InBlocks, InStripes, InTree, Verb},
+    watch::{CancelToken, Cancelled, Progress, Watch},
+};
+
+/// A source and the options of a loop over it; the loop itself is the last method. Made by [`Pool::on`].
+///
+/// Options compose, and their order does not matter, but for [`zip`](Self::zip) and [`chunks`](Self::chunks), which make another
+/// source.
+///
+/// ```
+/// use rangesteal::{Pool, Progress, RunReport};
+///
+/// let pool = Pool::new()?;
+/// let (x, mut y) = (vec![1.0_f64; 1000], vec![2.0; 1000]);
+/// pool.on(&mut y).zip(&x).for_each(|(y, x)| *y += 3.0 * x);
+///
+/// let mut report = RunReport::default();
+/// let dot = pool
+///     .on(&x)
+///     .zip(&y)
+///     .reproducible()
+///     .report(&mut report)
+///     .map_reduce(|(x, y)| x * y, |a, b| a + b);
+/// assert_eq!(dot, Some(5000.0));
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[must_use = "options alone run nothing: a loop is their last method"]
+#[derive(Debug)]
+pub struct On<'p, S, E = Always, M = Stateless> {
+    pool: &'p Pool,
+    source: S,
+    state: M,
+    threads: usize,
+    /// Items a block, if asked for.
+    grain: Option<usize>,
+    reproducible: bool,
+    watch: Watch<'p>,
+    report: Option<&'p mut RunReport>,
+    ending: PhantomData<E>,
+}
+
+/// What a loop returns: its result, unless it can be cancelled. Sealed.
+pub trait Ending: sealed::Sealed {
+    /// Its result, or that or [`Cancelled`].
+    type Of<T>;
+
+    /// None: cancelled.
+    #[doc(hidden)]
+    fn end<T>(result: Option<T>) -> Self::Of<T>;
+}
+
+/// Nothing cancels the loop: it returns its result.
+#[derive(Debug)]
+pub enum Always {}
+
+/// The loop can be cancelled: it returns a `Result`. See [`On::cancel`].
+#[derive(Debug)]
+pub enum Unless {}
+
+impl Ending for Always {
+    type Of<T> = T;
+
+    fn end<T>(result: Option<T>) -> T {
+        result.expect("only a token cancels a loop")
+    }
+}
+
+impl Ending for Unless {
+    type Of<T> = Result<T, Cancelled>;
+
+    fn end<T>(result: Option<T>) -> Result<T, Cancelled> {
+        result.ok_or(Cancelled)
+    }
+}
+
+impl<'p, S: Source> On<'p, S> {
+    #[inline(always)]
+    pub(crate) fn new(pool: &'p Pool, source: S) -> Self {
+        Self {
+            pool,
+            source,
+            state: Stateless,
+            threads: usize::MAX,
+            grain: None,
+            reproducible: false,
+            watch: Watch::default(),
+            report: None,
+            ending: PhantomData,
+        }
+    }
+}
+
+/// Options.
+impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
+    /// Another source, the same options.
+    #[inline(always)]
+    fn over<Z>(self, other: impl FnOnce(S) -> Z) -> On<'p, Z, E, M> {
+        let Self { pool, source, state, threads, grain, reproducible, watch, report, ending } = self;
+        let source = other(source);
+        On { pool, source, state, threads, grain, reproducible, watch, report, ending }
+    }
+
+    /// Runs over this source and another in step: the closures are given pairs.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let dot = pool.on(&[1, 2, 3]).zip(&[4, 5, 6]).map_reduce(|(a, b)| a * b, |a, b| a + b);
+    /// assert_eq!(dot, Some(32));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the two have different lengths.
+    #[inline(always)]
+    pub fn zip<B: IntoSource>(self, other: B) -> On<'p, Zip<S, B::Source>, E, M> {
+        self.over(|source| Zip::new(source, other.into_source()))
+    }
+
+    /// Runs over pieces of `size` items each; the last may be shorter.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut matrix = [1, 2, 3, 4, 5, 6];
+    /// pool.on(&mut matrix).chunks(3).for_each(|row| row.reverse());
+    /// assert_eq!(matrix, [3, 2, 1, 6, 5, 4]);
+    /// assert_eq!(pool.on(0..7).chunks(3).map_collect(|indices| indices), [0..3, 3..6, 6..7]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    #[inline(always)]
+    pub fn chunks(self, size: usize) -> On<'p, Chunks<S>, E, M>
+    where
+        S: Pieces,
+    {
+        self.over(|source| Chunks::new(source, size))
+    }
+
+    /// Claims `items` at once, neither more nor fewer: blocks that begin at multiples of that.
+    ///
+    /// Without this the pool chooses, as a rule better, since it measures what items cost. It is of use where workers that write
+    /// neighbouring items disturb each other (so many items as fill a cache line), or where no item may ever wait for the one
+    /// before it (1).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut flags = vec![false; 1000];
+    /// pool.on(&mut flags).grain(64).for_each(|flag| *flag = true);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `items` is 0.
+    #[inline(always)]
+    pub fn grain(mut self, items: usize) -> Self {
+        assert!(items > 0, "grain: a block has at least one item");
+        self.grain = Some(items);
+        self
+    }
+
+    /// Uses at most that many workers, the calling thread included.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let caller = std::thread::current().id();
+    /// pool.on(0..1000).threads(1).for_each(|_| assert_eq!(std::thread::current().id(), caller));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `workers` is 0.
+    #[inline(always)]
+    pub fn threads(mut self, workers: usize) -> Self {
+        assert!(workers > 0, "threads: the calling thread is a worker, too");
+        self.threads = workers;
+        self
+    }
+
+    /// The same result for every number of threads and every schedule, bit for bit, also where `reduce` is not associative, as
+    /// the addition of floating-point numbers.
+    ///
+    /// The slice is folded in blocks, and their results are reduced by pairs, pairs of pairs and so on. Where blocks begin depends on the
+    /// length `n` alone: they have `max(1, n / 2048)` items each, or as many as [`grain`](Self::grain) says. So the result depends
+    /// on the items, their number and the grain. It is in general not that of the plain loop (for sums it is, on average, more exact); it is the same on
+    /// a pool of one thread. Blocks are claimed and stolen whole.
+    ///
+    /// `init` and `reduce` are called once a block: at most 4095 times, or `n / grain`. Of use to
+    /// `map_reduce`, `fold_reduce` and `try_map_reduce`; the results of all other loops are reproducible without it, but for those
+    /// of `find_any`.
+    ///
+    /// ```
+    /// use rangesteal::Pool;
+    ///
+    /// let sum = |threads| {
+    ///     let pool = Pool::builder().num_threads(threads).build()?;
+    ///     let sum = pool.on(1..100_000).reproducible().map_reduce(|i| 1.0 / i as f64, |a, b| a + b);
+    ///     Ok::<_, rangesteal::BuildError>(sum.unwrap_or(0.0).to_bits())
+    /// };
+    /// assert_eq!(sum(1)?, sum(4)?);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn reproducible(mut self) -> Self {
+        self.reproducible = true;
+        self
+    }
+
+    /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`: see [`CancelToken`].
+    ///
+    /// ```
+    /// use rangesteal::{CancelToken, Cancelled, Pool};
+    ///
+    /// let pool = Pool::new()?;
+    /// let token = CancelToken::new();
+    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).map_collect(|x| x + 1), Ok(vec![2, 3]));
+    /// token.cancel();
+    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).map_collect(|x| x + 1), Err(Cancelled));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn cancel(self, token: &'p CancelToken) -> On<'p, S, Unless, M> {
+        let Self { pool, source, state, threads, grain, reproducible, watch, report, .. } = self;
+        let watch = Watch { cancel: Some(token), ..watch };
+        On { pool, source, state, threads, grain, reproducible, watch, report, ending: PhantomData }
+    }
+
+    /// Lets any thread ask how many items are done: see [`Progress`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let progress = rangesteal::Progress::new();
+    /// pool.on(0..500).progress(&progress).for_each(|_| ());
+    /// assert_eq!(progress.done(), 500);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn progress(mut self, handle: &'p Progress) -> Self {
+        self.watch.progress = Some(handle);
+        self
+    }
+
+    /// Gives each worker a state of its own, made by `make(worker)` before its first item and dropped after its last: the closures
+    /// of the loop are given it as `&mut`, before the item. Workers are numbered from 0, the calling thread.
+    ///
+    /// Exactly one for each worker that folds any item, in each call. It stays on its thread, so it need not be `Send`.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = ["b a", "d c e", "f"];
+    /// let sorted = pool.on(&words).with(|_worker| Vec::new()).map_collect(|scratch, words| {
+    ///     scratch.clear();
+    ///     scratch.extend(words.split(' '));
+    ///     scratch.sort_unstable();
+    ///     scratch.join(" ")
+    /// });
+    /// assert_eq!(sorted, ["a b", "c d e", "f"]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn with<W, F: Fn(usize) -> W + Sync>(self, make: F) -> On<'p, S, E, Fresh<F>> {
+        self.state(Fresh(make))
+    }
+
+    /// The same with states that are kept from loop to loop: see [`PerWorker`].
+    #[inline(always)]
+    pub fn with_kept<W: Send>(self, states: &'p mut PerWorker<W>) -> On<'p, S, E, Kept<'p, W>> {
+        self.state(Kept(states))
+    }
+
+    /// Tells what the loop did: see [`RunReport`]. Not written if the loop panics. Costs some readings of the clock.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut report = rangesteal::RunReport::default();
+    /// pool.on(0..500).report(&mut report).for_each(|_| ());
+    /// assert_eq!(report.items(), 500);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn report(mut self, report: &'p mut RunReport) -> Self {
+        self.report = Some(report);
+        self
+    }
+
+    #[inline(always)]
+    fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
+        let Self { pool, source, threads, grain, reproducible, watch, report, ending, .. } = self;
+        let threads = threads.min(state.most());
+        On { pool, source, state, threads, grain, reproducible, watch, report, ending }
+    }
+
+    /// How many items there are.
+    pub(super) fn count(&self) -> usize {
+        self.source.count()
+    }
+
+    /// Folds the items: what `block` folds, and where it stops, are indices of the source.
+    #[inline(always)]
+    pub(super) fn fold<A: Send, Z: Send>(
+        self,
+        habit: Habit,
+        init: impl Fn() -> A + Sync,
+        block: impl Fn(&S, &mut M::Worker, A, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A,
+    ) -> Result<A, End<Z>> {
+        let Self { pool, ref source, ref state, grain, .. } = self;
+        let Pool { executor, crew } = pool;
+        let (slice, verb) = (Slice::of(source), Verb { source, state, init, block });
+        let options = Options::new(self.threads, self.watch, self.report, habit);
+        match grain {
+            None => executor.fold(crew, slice, options, &verb, &reduce),
+            Some(size) => {
+                let blocks = Blocks { size, len: slice.len };
+                let body = InBlocks { verb, blocks };
+                executor.fold(crew, slice.in_blocks(blocks), options.in_blocks(blocks), &body, &reduce)
+            }
+        }
+    }
+
+    /// The same in blocks whose results are reduced in the same order always, if this is asked for.
+    #[inline(always)]
+    pub(super) fn fold_and_reduce<A: Send, Z: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        block: impl Fn(&S, &mut M::Worker, A, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Result<A, End<Z>> {
+        if !self.reproducible {
+            return self.fold(Habit::Through, init, block, reduce);
+        }
+        let Self { pool, ref source, ref state, grain, .. } = self;
+        let Pool { executor, crew } = pool;
+        let (slice, verb) = (Slice::of(source), Verb { source, state, init: &init, block });
+        let options = Options::new(self.threads, self.watch, self.report, Habit::Through);
+        let blocks = Blocks { size: grain.unwrap_or((slice.len / 2048).max(1)), len: slice.len };
+        let body = InTree { verb, blocks, reduce: &reduce };
+        let join = |left: Tree<A>, right| left.join(right, &reduce);
+        let tree = executor.fold(crew, slice.in_blocks(blocks), options.in_blocks(blocks), &body, &join);
+        tree.map(|tree| tree.into_result(&reduce).unwrap_or_else(init))
+    }
+
+    /// Folds the items from the front, all workers together, until `block` stops somewhere: of several, at the first.
+    #[inline(always)]
+    pub(super) fn search<Z: Send>(
+        self,
+        block: impl Fn(&S, &mut M::Worker, (), Range<usize>) -> Result<(), Stop<Z>> + Sync,
+    ) -> Result<(), End<Z>> {
+        let Self { pool, ref source, ref state, .. } = self;
+        let Pool { executor, crew } = pool;
+        let (slice, verb) = (Slice::of(source), Verb { source, state, init: || (), block });
+        let options = Options::new(self.threads, self.watch, self.report, Habit::Search);
+        let rest = |items, workers| {
+            let stripes = Arc::new(Stripes::new(items, workers));
+            let range = 0..stripes.count();
+            let units = Units::Stripes(Arc::clone(&stripes));
+            Rest { body: InStripes { verb: &verb, stripes }, range, units }
+        };
+        executor.fold_in_order(crew, slice, options, &verb, rest, &|(), ()| ())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Always {}
+    impl Sealed for super::Unless {}
+}

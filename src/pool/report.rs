@@ -1,0 +1,172 @@
+//! What a loop did: filled in on request, and logged.
+
+use std::{fmt, time::Duration};
+
+use super::times::{Tally, Times};
+
+/// What a loop did, worker by worker; filled in by [`On::report`](crate::On::report).
+///
+/// ```
+/// use rangesteal::{Pool, RunReport};
+///
+/// let pool = Pool::builder().num_threads(2).build()?;
+/// let mut report = RunReport::default();
+/// let sum = pool.on(0..100_000).report(&mut report).map_reduce(|i| i as f64, |a, b| a + b);
+/// assert_eq!(report.items(), 100_000);
+/// assert!(report.balance() > 0.0);
+/// println!("{report}");
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RunReport {
+    /// From the call to its return.
+    pub wall: Duration,
+    /// The workers that the loop was meant for; the first is the calling thread. One, if the loop ran on that alone.
+    pub workers: Vec<WorkerReport>,
+}
+
+/// What one worker did in a loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct WorkerReport {
+    /// Items it has folded. Where a loop stops early, the rest of its last claim is counted as well.
+    pub items: usize,
+    /// Runs of neighbouring items: one, and one a theft.
+    pub runs: usize,
+    /// Ranges it has stolen.
+    pub thefts: usize,
+    /// Ranges that were stolen from it.
+    pub thefts_suffered: usize,
+    /// Attempts at a theft that brought nothing.
+    pub thefts_failed: usize,
+    /// Time in its runs; the rest is spent on stealing.
+    pub working: Duration,
+    /// From the call to its first item; all of the time if it came too late for any.
+    pub waiting_to_start: Duration,
+    /// From its last item to the return of the call.
+    pub waiting_at_end: Duration,
+}
+
+impl RunReport {
+    /// Of a loop of `wall`, in which the calling thread worked on so many `items` alone for a while `before` it was shared.
+    pub(crate) fn new(wall: Duration, (items, before): (usize, Duration), times: Option<&Times>) -> Self {
+        let tallies = times.map_or(&[][..], |times| &times.tallies);
+        let mut workers: Vec<_> =
+            tallies.iter().map(|tally| WorkerReport::new(wall, before, tally)).collect();
+        if workers.is_empty() {
+            workers.push(WorkerReport {
+                waiting_at_end: wall.saturating_sub(before),
+                ..WorkerReport::default()
+            });
+        }
+        if items > 0 {
+            let caller = &mut workers[0];
+            if caller.runs == 0 {
+                caller.runs = 1;
+                caller.waiting_at_end = wall.saturating_sub(before);
+            }
+            caller.items += items;
+            caller.working += before;
+            caller.waiting_to_start = Duration::ZERO;
+        }
+        Self { wall, workers }
+    }
+
+    /// A line for the log.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn log(&self) {
+        log::debug!(
+            "{} items in {:?} by {} workers, {} thefts, balance {:.3}",
+            self.items(),
+            self.wall,
+            self.workers.len(),
+            self.thefts(),
+            self.balance(),
+        );
+    }
+
+    /// Items folded by all workers.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        self.workers.iter().map(|worker| worker.items).sum()
+    }
+
+    /// Ranges stolen.
+    #[must_use]
+    pub fn thefts(&self) -> usize {
+        self.workers.iter().map(|worker| worker.thefts).sum()
+    }
+
+    /// The mean working time of the workers, divided by the longest: 1 where all have worked equally long.
+    #[must_use]
+    pub fn balance(&self) -> f64 {
+        let times = || self.workers.iter().map(|worker| worker.working.as_secs_f64());
+        let longest = times().fold(0.0, f64::max);
+        if longest == 0.0 {
+            return 1.0;
+        }
+        #[allow(clippy::cast_precision_loss)] // fewer workers than that
+        let count = self.workers.len() as f64;
+        times().sum::<f64>() / count / longest
+    }
+}
+
+impl WorkerReport {
+    /// Of a worker of a round that began `before` after the call.
+    fn new(wall: Duration, before: Duration, tally: &Tally) -> Self {
+        let nanos = |nanos: f32| Duration::from_secs_f64(f64::from(nanos) * 1e-9);
+        let Tally { ref span, working, items, runs, thefts, failed, suffered, .. } = *tally;
+        let (start, end) = if span.start.is_finite() {
+            (before + nanos(span.start), before + nanos(span.end))
+        } else {
+            (wall, wall)
+        };
+        Self {
+            items,
+            runs,
+            thefts,
+            thefts_suffered: suffered,
+            thefts_failed: failed,
+            working: nanos(working),
+            waiting_to_start: start,
+            waiting_at_end: wall.saturating_sub(end),
+        }
+    }
+}
+
+/// A table: a line a worker, times in microseconds.
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let micros = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e6);
+        writeln!(
+            f,
+            "{} items in {} µs, {} thefts, balance {:.3}",
+            self.items(),
+            micros(self.wall),
+            self.thefts(),
+            self.balance(),
+        )?;
+        writeln!(
+            f,
+            "{:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>12} {:>12} {:>12}",
+            "worker", "items", "runs", "thefts", "suffered", "failed", "working", "to start", "at end",
+        )?;
+        for (number, worker) in self.workers.iter().enumerate() {
+            writeln!(
+                f,
+                "{number:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>12} {:>12} {:>12}",
+                worker.items,
+                worker.runs,
+                worker.thefts,
+                worker.thefts_suffered,
+                worker.thefts_failed,
+                micros(worker.working),
+                micros(worker.waiting_to_start),
+                micros(worker.waiting_at_end),
+            )?;
+        }
+        Ok(())
+    }
+}

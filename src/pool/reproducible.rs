@@ -1,0 +1,84 @@
+//! Partial results combined in an order that depends on the number of blocks alone: by pairs, pairs of pairs, and so on.
+//!
+//! Blocks are leaves of a tree whose node of level `l` spans `2^l` blocks, beginning at a multiple of that. Whoever holds both
+//! halves of a node reduces them; what is left over at the end is reduced from the right. So it does not matter which blocks a worker has folded:
+//! every value comes about by the same operations in the same order. (Pairwise summation, which this amounts to, also has a smaller error than the plain loop:
+//! Higham, The accuracy of floating point summation, 1993.)
+
+/// The results of neighbouring blocks, reduced as far as possible.
+#[derive(Debug)]
+pub(crate) struct Tree<A> {
+    /// First block, level, and result of each node, from left to right.
+    nodes: Vec<(usize, u32, A)>,
+}
+
+impl<A> Tree<A> {
+    pub(crate) const fn new() -> Self {
+        Self { nodes: Vec::new() }
+    }
+
+    /// Adds the result of the block behind those in the tree.
+    #[inline]
+    pub(crate) fn push(&mut self, block: usize, result: A, reduce: &impl Fn(A, A) -> A) {
+        self.add(block, 0, result, reduce);
+    }
+
+    /// Adds the tree of the blocks behind those in this one.
+    pub(crate) fn join(mut self, next: Self, reduce: &impl Fn(A, A) -> A) -> Self {
+        for (first, level, result) in next.nodes {
+            self.add(first, level, result, reduce);
+        }
+        self
+    }
+
+    fn add(&mut self, mut first: usize, mut level: u32, mut result: A, reduce: &impl Fn(A, A) -> A) {
+        // The other half of the same node lies on the left of it, if this is the right half.
+        while (first >> level) % 2 == 1
+            && let Some((_, _, left)) = self.nodes.pop_if(|(_, other, _)| *other == level)
+        {
+            result = reduce(left, result);
+            first -= 1 << level;
+            level += 1;
+        }
+        self.nodes.push((first, level, result));
+    }
+
+    /// The result of all blocks; none if there are none.
+    pub(crate) fn into_result(self, reduce: &impl Fn(A, A) -> A) -> Option<A> {
+        let results = self.nodes.into_iter().map(|(_, _, result)| result);
+        results.rev().reduce(|right, left| reduce(left, right))
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// Shows in which order it came about.
+    #[expect(clippy::needless_pass_by_value, reason = "as any reduction")]
+    fn reduce(a: String, b: String) -> String {
+        format!("({a}{b})")
+    }
+
+    #[test]
+    fn the_order_does_not_depend_on_who_folds_what() {
+        let tree = |blocks: std::ops::Range<usize>| {
+            blocks.fold(Tree::new(), |mut tree, block| {
+                tree.push(block, block.to_string(), &reduce);
+                tree
+            })
+        };
+        assert_eq!(tree(0..0).into_result(&reduce), None);
+        assert_eq!(tree(0..7).into_result(&reduce).unwrap(), "(((01)(23))((45)6))");
+        for blocks in 1..20 {
+            let expected = tree(0..blocks).into_result(&reduce);
+            for first in 0..=blocks {
+                for second in first..=blocks {
+                    let parts = tree(0..first).join(tree(first..second), &reduce);
+                    let joined = parts.join(tree(second..blocks), &reduce);
+                    assert_eq!(joined.into_result(&reduce), expected, "{first} {second} {blocks}");
+                }
+            }
+        }
+    }
+}
