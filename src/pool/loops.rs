@@ -136,12 +136,6 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     }
 }
 
-/// A result without `Err`.
-#[inline(always)]
-fn ok<T>(value: T) -> Result<T, Infallible> {
-    Ok(value)
-}
-
 /// Takes the result of a loop that has no `Err`.
 #[inline(always)]
 fn sure<T>(result: Result<T, Infallible>) -> T {
@@ -165,7 +159,14 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// If `f` does.
     #[inline(always)]
     pub fn for_each(self, f: impl Fn(S::Item) + Sync) -> E::Of<()> {
-        let each = self.each(|| (), |(), (), item| ok(f(item)), |(), ()| ());
+        let each = self.each(
+            || (),
+            |(), (), item| {
+                f(item);
+                Ok(())
+            },
+            |(), ()| (),
+        );
         E::end(each.map(sure))
     }
 
@@ -383,7 +384,14 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     /// Calls `f` with every item.
     #[inline(always)]
     pub fn for_each(self, f: impl Fn(&mut M::Worker, S::Item) + Sync) -> E::Of<()> {
-        let each = self.each(|| (), |state, (), item| ok(f(state, item)), |(), ()| ());
+        let each = self.each(
+            || (),
+            |state, (), item| {
+                f(state, item);
+                Ok(())
+            },
+            |(), ()| (),
+        );
         E::end(each.map(sure))
     }
 

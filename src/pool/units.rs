@@ -68,7 +68,7 @@ impl Blocks {
     }
 }
 
-/// Blocks dealt like cards: block `b` is in stripe `b % stripes`. Who goes through a stripe goes through the whole slice with wide
+/// Blocks dealt like cards: block `b` is in stripe `b % workers`. Who goes through a stripe goes through the whole slice with wide
 /// steps, so all workers together work from the front.
 ///
 /// The first blocks are single items, the later ones small against what lies before them: when something is found, little behind
@@ -77,37 +77,37 @@ impl Blocks {
 pub(crate) struct Stripes {
     /// Where the blocks begin, and the end of the last.
     starts: Vec<usize>,
-    stripes: usize,
+    workers: usize,
     /// Units a stripe. The last ones can be empty.
     each: usize,
 }
 
 impl Stripes {
-    /// Stripes of `items`.
-    pub(crate) fn new(items: Range<usize>, stripes: usize) -> Self {
+    /// As many stripes of `items` as workers.
+    pub(crate) fn new(items: Range<usize>, workers: usize) -> Self {
         /// So small are the blocks of all workers together against what lies before them,
         const IN_VAIN: usize = 8;
         /// and so many has each worker at least of a long slice, so that there is something to steal.
         const AT_LEAST: usize = 128;
-        let largest = (items.len() / (AT_LEAST * stripes)).max(1);
+        let largest = (items.len() / (AT_LEAST * workers)).max(1);
         let mut starts = vec![items.start];
         let mut start = items.start;
         while start < items.end {
-            let block = ((start - items.start) / (IN_VAIN * stripes)).clamp(1, largest);
+            let block = ((start - items.start) / (IN_VAIN * workers)).clamp(1, largest);
             start += block.min(items.end - start);
             starts.push(start);
         }
-        let each = (starts.len() - 1).div_ceil(stripes);
-        Self { starts, stripes, each }
+        let each = (starts.len() - 1).div_ceil(workers);
+        Self { starts, workers, each }
     }
 
     /// Units in all stripes together.
     pub(crate) fn count(&self) -> usize {
-        self.each * self.stripes
+        self.each * self.workers
     }
 
     fn place(&self, unit: usize) -> usize {
-        unit % self.each * self.stripes + unit / self.each
+        unit % self.each * self.workers + unit / self.each
     }
 
     /// The items of a unit.
@@ -118,7 +118,7 @@ impl Stripes {
 
     fn limit(&self, last: usize, place: usize) -> usize {
         let stripe = last / self.each;
-        stripe * self.each + place.saturating_sub(stripe).div_ceil(self.stripes).min(self.each)
+        stripe * self.each + place.saturating_sub(stripe).div_ceil(self.workers).min(self.each)
     }
 }
 
