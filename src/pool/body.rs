@@ -57,29 +57,3 @@ pub(crate) fn result<A, Z>(ended: Result<A, End<Z>>) -> Option<Result<A, Z>> {
         Err(End::Cancelled) => None,
     }
 }
-
-impl<L: Body> Body for &L {
-    type State = L::State;
-    type Acc = L::Acc;
-    type Found = L::Found;
-
-    #[inline(always)]
-    fn state(&self, me: usize) -> L::State {
-        L::state(self, me)
-    }
-
-    #[inline(always)]
-    fn init(&self) -> L::Acc {
-        L::init(self)
-    }
-
-    #[inline(always)]
-    fn block(
-        &self,
-        state: &mut L::State,
-        acc: L::Acc,
-        range: Range<usize>,
-    ) -> Result<L::Acc, Stop<L::Found>> {
-        L::block(self, state, acc, range)
-    }
-}

@@ -54,7 +54,7 @@ pub(crate) struct Options<'a> {
     pub(crate) report: Option<&'a mut RunReport>,
     pub(crate) habit: Habit,
     /// What its indices stand for: items, or blocks of them, which are then claimed one by one.
-    pub(crate) units: Units,
+    pub(crate) units: Units<'a>,
 }
 
 impl<'a> Options<'a> {
@@ -75,16 +75,17 @@ impl<'a> Options<'a> {
     }
 
     /// Whether the clock, or a handle, has to be looked at.
+    #[inline(always)]
     fn is_watched(&self) -> bool {
         self.watch.is_on() || self.report.is_some() || log::log_enabled!(log::Level::Debug)
     }
 }
 
 /// What is left to be shared.
-pub(crate) struct Rest<L> {
-    pub(crate) body: L,
+pub(crate) struct Rest<'a, L> {
+    pub(crate) body: &'a L,
     pub(crate) range: Range<usize>,
-    pub(crate) units: Units,
+    pub(crate) units: Units<'a>,
 }
 
 impl Executor {
@@ -114,14 +115,14 @@ impl Executor {
         body: &L,
         reduce: &R,
     ) -> Result<L::Acc, End<L::Found>> {
-        let units = options.units.clone();
+        let units = options.units;
         let rest = |range, _workers| Rest { body, range, units };
         self.fold_in_order(crew, slice, options, body, rest, reduce)
     }
 
     /// Folds the indices of `slice`. What the caller does not do alone is dealt out as `rest` says, which is told the indices that are
     /// left and how many workers there will be.
-    pub(crate) fn fold_in_order<L, D, S, R>(
+    pub(crate) fn fold_in_order<'a, L, D, S, R>(
         &self,
         crew: &Crew,
         slice: Slice,
@@ -132,8 +133,8 @@ impl Executor {
     ) -> Result<L::Acc, End<L::Found>>
     where
         L: Body,
-        D: FnOnce(Range<usize>, usize) -> Rest<S>,
-        S: Body<State = L::State, Acc = L::Acc, Found = L::Found>,
+        D: FnOnce(Range<usize>, usize) -> Rest<'a, S>,
+        S: Body<State = L::State, Acc = L::Acc, Found = L::Found> + 'a,
         R: Fn(L::Acc, L::Acc) -> L::Acc,
     {
         let this = Loop { site: Site::new(Self::fold_in_order::<L, D, S, R> as *const ()), slice };
@@ -150,17 +151,31 @@ impl Executor {
                 let folded = body.block(&mut body.state(0), body.init(), 0..len);
                 return folded.map_err(|Stop { found, .. }| End::Stopped(found));
             }
-            launch = Launch::Alone { limit: Duration::MAX, stretch: 1 };
+            launch = Launch::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1 };
+        }
+        let (mut state, mut acc, mut done) = (None, None, 0);
+        if let Launch::Alone { unlooked, .. } = launch
+            && unlooked > 0
+            && !options.is_watched()
+        {
+            done = unlooked.min(len);
+            let folded = body.block(state.insert(body.state(0)), body.init(), 0..done);
+            let folded = folded.map_err(|Stop { found, .. }| End::Stopped(found))?;
+            if done == len {
+                return Ok(folded);
+            }
+            acc = Some(folded);
         }
         let begin = Instant::now();
-        let (mut state, mut acc, mut done, mut helpers) = (None, None, 0, most);
+        let mut helpers = most;
         match launch {
             Launch::Shared { helpers: enough } => helpers = enough,
             Launch::Plain => {}
-            Launch::Alone { limit, stretch } => {
-                let mut alone = Alone { begin, watch: options.watch, units: &options.units, done: 0 };
-                let state = state.insert(body.state(0));
-                let folded = alone.fold(body, state, body.init(), len, limit, stretch);
+            Launch::Alone { limit, stretch, .. } => {
+                let mut alone = Alone { begin, watch: options.watch, units: options.units, done };
+                let state = state.get_or_insert_with(|| body.state(0));
+                let before = acc.take().unwrap_or_else(|| body.init());
+                let folded = alone.fold(body, state, before, len, limit, stretch);
                 done = alone.done;
                 if done == len || folded.is_err() {
                     if !matches!(folded, Err(End::Cancelled)) {
@@ -175,7 +190,7 @@ impl Executor {
         // In a forked child no lock is touched: who held it may be gone.
         let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
-            let mut alone = Alone { begin, watch: options.watch, units: &options.units, done };
+            let mut alone = Alone { begin, watch: options.watch, units: options.units, done };
             let mut state = state.unwrap_or_else(|| body.state(0));
             let acc = acc.unwrap_or_else(|| body.init());
             let folded = if options.is_watched() {
@@ -198,13 +213,13 @@ impl Executor {
     }
 
     /// Folds what is left of a call, and learns from it. `own` is what the caller has made of the indices before.
-    fn share<S: Body>(
+    fn share<'a, S: Body + 'a>(
         &self,
         crew: &Crew,
         splits: &mut Splits,
         call: &Call,
         own: (Option<S::State>, Option<S::Acc>),
-        rest: impl FnOnce(Range<usize>, usize) -> Rest<S>,
+        rest: impl FnOnce(Range<usize>, usize) -> Rest<'a, S>,
         options: &mut Options<'_>,
     ) -> Result<Vec<Run<S::Acc>>, End<S::Found>> {
         let Call { this, awake, helpers, done, .. } = *call;
@@ -214,14 +229,14 @@ impl Executor {
         let Rest { body, range, units } = rest(left, workers);
         let times = splits.take_times(workers, self.workers > self.placed + 1);
         // Only of rounds over all of a slice, from one end to the other, is anything known.
-        let whole = done == 0 && self.ranges.steals() && !matches!(units, Units::Stripes(_));
+        let whole = done == 0 && self.ranges.steals() && !matches!(units, Units::Searchers(_));
         let taught = if whole { splits.bounds(this, awake, workers) } else { None };
         let same = matches!(taught, Some(Cow::Borrowed(_)));
         let bounds = taught.unwrap_or_else(|| equal_parts(&range, workers).into());
         let plan = Plan {
             begin: call.begin,
-            pace: match (options.habit, &units) {
-                (_, Units::Stripes(_)) => None,
+            pace: match (options.habit, units) {
+                (_, Units::Searchers(_)) => None,
                 (Habit::Search, _) => self.costs.pace(this),
                 _ => self.costs.recall(this),
             },
@@ -229,7 +244,11 @@ impl Executor {
             profile: if whole { splits.profile(this, awake) } else { None },
         };
         let round = Round::new(&self.ranges, body, plan, times);
-        let mut made = self.run(crew, range, &bounds, own, round, options.watch);
+        let mut made = self.run(crew, range.clone(), &bounds, own, round, options.watch);
+        if let Units::Searchers(_) = units {
+            // Its searchers have counted what they have looked at; a search that is over counts as done.
+            options.watch.done((this.slice.len - done).saturating_sub(units.items(range)));
+        }
 
         let times = &mut made.times;
         if made.stop.is_none() {
@@ -305,7 +324,7 @@ struct Call {
 struct Alone<'a> {
     begin: Instant,
     watch: Watch<'a>,
-    units: &'a Units,
+    units: Units<'a>,
     /// Indices that have been looked at.
     done: usize,
 }

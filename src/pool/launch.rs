@@ -25,7 +25,7 @@ const TIMED_ONE_IN: u64 = 16;
 /// have to become twice as cheap for, fewer.
 const NEAR_ONE_IN: u64 = 64;
 const FAR_ONE_IN: u64 = 512;
-/// When a search looks at the clock for the first time.
+/// After so much work a search looks at the clock for the first time.
 const FIRST_LOOK_NS: f32 = 2_000.0;
 /// Hardly any helper, though awake, begins sooner.
 const QUICKEST_AWAKE_NS: f32 = 500.0;
@@ -52,6 +52,8 @@ pub(crate) enum Launch {
     /// On the calling thread, with an eye on the clock: what is left after `limit` is shared.
     Alone {
         limit: Duration,
+        /// Items before the first reading of the clock, even the one from which time is counted.
+        unlooked: usize,
         /// Items until the first look at the clock.
         stretch: usize,
     },
@@ -110,7 +112,7 @@ impl Costs {
         }
         let Some(cost) = self.recall(this) else {
             let limit = Duration::from_nanos((TRIAL * self.help(awake).get()) as u64);
-            return Launch::Alone { limit, stretch: 1 };
+            return Launch::Alone { limit, unlooked: 0, stretch: 1 };
         };
         let expected = cost * this.slice.len as f32;
         let help = self.help(awake).get();
@@ -121,7 +123,10 @@ impl Costs {
         if habit == Habit::Search {
             let pace = self.pace(this).unwrap_or(cost);
             let limit = Duration::from_nanos(worth_sharing as u64);
-            return Launch::Alone { limit, stretch: ((FIRST_LOOK_NS / pace) as usize).max(1) };
+            let stretch = ((FIRST_LOOK_NS / pace) as usize).max(1);
+            // Only over a slice that is known: the items of another may be of another kind.
+            let is_known = self.at(this.number()).is_some() && !self.draws_one_in(TIMED_ONE_IN);
+            return Launch::Alone { limit, unlooked: if is_known { stretch } else { 0 }, stretch };
         }
         let soon =
             || expected >= QUICKEST_AWAKE_NS && self.will_be_awake(expected) && self.pays(expected, true);
@@ -134,6 +139,7 @@ impl Costs {
         let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
         Launch::Alone {
             limit: Duration::from_nanos(limit as u64),
+            unlooked: 0,
             stretch: ((limit / 4.0 / cost) as usize).max(1),
         }
     }
@@ -148,6 +154,7 @@ impl Costs {
     }
 
     /// Whether a helper who is woken now would, as things go, still be awake when the next such loop begins.
+    #[inline]
     fn will_be_awake(&self, expected: f32) -> bool {
         if self.patience.is_zero() {
             return false;
@@ -232,7 +239,7 @@ mod tests {
         let costs = Costs::new(Duration::ZERO);
         assert_eq!(
             launch(&costs, 1000),
-            Launch::Alone { limit: Duration::from_micros(5), stretch: 1 },
+            Launch::Alone { limit: Duration::from_micros(5), unlooked: 0, stretch: 1 },
             "unknown"
         );
         costs.learn(over(1000), 1000, 100e3);

@@ -33,9 +33,12 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     ) -> Option<Result<A, Z>> {
         let block = |source: &S, state: &mut M::Worker, mut acc: A, range: Range<usize>| {
             // SAFETY: the executor claims every index once, and folds what it claims once.
-            let items = unsafe { source.items(range.clone()) };
-            for (offset, item) in items.enumerate() {
-                acc = fold(state, acc, item).map_err(|found| Stop { at: range.start + offset, found })?;
+            let mut items = unsafe { source.items(range.clone()) };
+            while let Some(item) = items.next() {
+                acc = match fold(state, acc, item) {
+                    Ok(acc) => acc,
+                    Err(found) => return Err(Stop { at: range.end - 1 - items.len(), found }),
+                };
             }
             Ok(acc)
         };
@@ -51,18 +54,20 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     ) -> Option<Result<Option<R>, Z>> {
         let block = |source: &S, state: &mut M::Worker, acc: Option<R>, range: Range<usize>| {
             // SAFETY: as in `each`.
-            let mut items = unsafe { source.items(range.clone()) }.enumerate();
-            let mut map =
-                |(offset, item)| map(state, item).map_err(|found| Stop { at: range.start + offset, found });
+            let mut items = unsafe { source.items(range.clone()) };
+            let stop = |left: usize, found| Stop { at: range.end - 1 - left, found };
             let mut acc = match acc {
                 Some(acc) => acc,
                 None => match items.next() {
-                    Some(first) => map(first)?,
+                    Some(first) => map(state, first).map_err(|found| stop(items.len(), found))?,
                     None => return Ok(None),
                 },
             };
-            for item in items {
-                acc = reduce(acc, map(item)?);
+            while let Some(item) = items.next() {
+                match map(state, item) {
+                    Ok(mapped) => acc = reduce(acc, mapped),
+                    Err(found) => return Err(stop(items.len(), found)),
+                }
             }
             Ok(Some(acc))
         };
@@ -117,11 +122,11 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         S::Item: Copy + Send,
     {
         let block = |source: &S, state: &mut M::Worker, (), range: Range<usize>| {
-            // SAFETY: as in `each`.
-            let items = unsafe { source.items(range.clone()) };
-            for (offset, item) in items.enumerate() {
+            // SAFETY: as in `each`; or `Front` claims every index once.
+            let mut items = unsafe { source.items(range.clone()) };
+            while let Some(item) = items.next() {
                 if stops(state, item) {
-                    let index = range.start + offset;
+                    let index = range.end - 1 - items.len();
                     let at = if let Where::First = which { index } else { 0 };
                     return Err(Stop { at, found: (index, item) });
                 }

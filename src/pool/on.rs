@@ -1,6 +1,6 @@
 //! A source and the options of a loop over it.
 
-use std::{marker::PhantomData, ops::Range, sync::Arc};
+use std::{cell::OnceCell, marker::PhantomData, ops::Range};
 
 use super::{
     Pool,
@@ -12,8 +12,8 @@ use super::{
     site::Slice,
     source::{Chunks, IntoSource, Pieces, Source, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateless},
-    units::{Blocks, Stripes, Units},
-    verb::{InBlocks, InStripes, InTree, Verb},
+    units::{Blocks, Front, Units},
+    verb::{InBlocks, InFront, InTree, Verb},
     watch::{CancelToken, Cancelled, Progress, Watch},
 };
 
@@ -319,9 +319,9 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         block: impl Fn(&S, &mut M::Worker, A, Range<usize>) -> Result<A, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A,
     ) -> Result<A, End<Z>> {
-        let Self { pool, ref source, ref state, grain, .. } = self;
+        let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(source), Verb { source, state, init, block });
+        let (slice, verb) = (Slice::of(&source), Verb { source, state, init, block });
         let options = Options::new(self.threads, self.watch, self.report, habit);
         match grain {
             None => executor.fold(crew, slice, options, &verb, &reduce),
@@ -344,9 +344,9 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         if !self.reproducible {
             return self.fold(Habit::Through, init, block, reduce);
         }
-        let Self { pool, ref source, ref state, grain, .. } = self;
+        let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(source), Verb { source, state, init: &init, block });
+        let (slice, verb) = (Slice::of(&source), Verb { source, state, init: &init, block });
         let options = Options::new(self.threads, self.watch, self.report, Habit::Through);
         let blocks = Blocks { size: grain.unwrap_or((slice.len / 2048).max(1)), len: slice.len };
         let body = InTree { verb, blocks, reduce: &reduce };
@@ -361,15 +361,15 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self,
         block: impl Fn(&S, &mut M::Worker, (), Range<usize>) -> Result<(), Stop<Z>> + Sync,
     ) -> Result<(), End<Z>> {
-        let Self { pool, ref source, ref state, .. } = self;
+        let Self { pool, source, ref state, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(source), Verb { source, state, init: || (), block });
+        let (slice, verb) = (Slice::of(&source), Verb { source, state, init: || (), block });
         let options = Options::new(self.threads, self.watch, self.report, Habit::Search);
+        let (watch, searching) = (self.watch, OnceCell::new());
         let rest = |items, workers| {
-            let stripes = Arc::new(Stripes::new(items, workers));
-            let range = 0..stripes.count();
-            let units = Units::Stripes(Arc::clone(&stripes));
-            Rest { body: InStripes { verb: &verb, stripes }, range, units }
+            let body =
+                searching.get_or_init(|| InFront { verb: &verb, front: Front::new(items, workers), watch });
+            Rest { body, range: 0..workers, units: Units::Searchers(&body.front) }
         };
         executor.fold_in_order(crew, slice, options, &verb, rest, &|(), ()| ())
     }

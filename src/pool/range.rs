@@ -127,14 +127,14 @@ impl Ranges {
         }
     }
 
-    /// Ends every range where `limit` of its last index says, if that is before. No claim of an item behind starts afterwards;
-    /// those in flight finish, and every item before is still claimed exactly once.
-    pub(crate) fn cut(&self, limit: impl Fn(usize) -> usize) {
+    /// Ends all ranges at index `at`. No claim of an item at or behind `at` starts afterwards; those in flight finish, and
+    /// every item before it is still claimed exactly once.
+    pub(crate) fn cut(&self, at: usize) {
         // All locks first, in index order: a theft between two cuts would carry items from an uncut cell into a cut one.
         let guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
         for cell in &self.cells {
             let end = cell.end.load(Ordering::Relaxed);
-            cell.end.store(end.min(limit(end.saturating_sub(1))), Ordering::Relaxed);
+            cell.end.store(end.min(at), Ordering::Relaxed);
         }
         // For promptness only: without it a worker sees the cut when its CPU gets round to it.
         let _done = self.fence.heavy();

@@ -36,7 +36,7 @@ pub(crate) type Run<A> = (usize, A);
 /// A shared loop.
 pub(crate) struct Round<'a, L: Body> {
     ranges: &'a Ranges,
-    body: L,
+    body: &'a L,
     plan: Plan<'a>,
     measures_usage: bool,
     made: Mutex<Made<L>>,
@@ -45,7 +45,7 @@ pub(crate) struct Round<'a, L: Body> {
 /// How a round is run.
 pub(crate) struct Plan<'a> {
     pub(crate) begin: Instant,
-    pub(crate) units: Units,
+    pub(crate) units: Units<'a>,
     /// What an index cost last time, in nanoseconds.
     pub(crate) pace: Option<f32>,
     /// And where in the slice the cost was.
@@ -67,7 +67,7 @@ pub(crate) enum Why<Z> {
 }
 
 impl<'a, L: Body> Round<'a, L> {
-    pub(crate) fn new(ranges: &'a Ranges, body: L, plan: Plan<'a>, times: Times) -> Self {
+    pub(crate) fn new(ranges: &'a Ranges, body: &'a L, plan: Plan<'a>, times: Times) -> Self {
         let measures_usage = times.usage.is_some();
         let made = Made { runs: Vec::with_capacity(2 * times.tallies.len()), times, stop: None };
         Self { ranges, body, plan, measures_usage, made: Mutex::new(made) }
@@ -92,7 +92,7 @@ impl<'a, L: Body> Round<'a, L> {
             lock(&self.made).times.tallies[me].failed = owner.failed();
         }
         if let Err(payload) = drained {
-            self.stop(self.ranges.last_claimed(me), Why::Panic(payload));
+            self.stop(self.plan.units.place(self.ranges.last_claimed(me)), Why::Panic(payload));
         }
     }
 
@@ -146,7 +146,8 @@ impl<'a, L: Body> Round<'a, L> {
         part: L::Acc,
         pieces: &mut Pieces,
     ) -> Result<L::Acc, Stop<L::Found>> {
-        let mut block = |part, items| self.body.block(state, part, items);
+        let body = self.body; // in a register: nothing in memory is known behind a fence
+        let mut block = |part, items| body.block(state, part, items);
         let mut part = block(part, first..first + 1)?;
         let mut grain = Grain::new(pieces.begin(), self.plan.pace, !matches!(self.plan.units, Units::Items));
         while owner.left() > 0 {
@@ -170,7 +171,7 @@ impl<'a, L: Body> Round<'a, L> {
 
     /// Notes a run that has ended, over `range`, stolen from `victim`.
     fn note(&self, me: usize, begun: Instant, pieces: Pieces, range: Range<usize>, victim: Option<usize>) {
-        let Plan { units, .. } = &self.plan;
+        let Plan { units, .. } = self.plan;
         let begin = pieces.begin();
         let mut made = lock(&self.made);
         let Times { marks, tallies, .. } = &mut made.times;
@@ -187,12 +188,10 @@ impl<'a, L: Body> Round<'a, L> {
         }
     }
 
-    /// Ends the loop where index `at` lies in the slice. Everything before is still folded, so of several ends the first one is the
-    /// same whatever the schedule.
-    fn stop(&self, at: usize, why: Why<L::Found>) {
-        let Plan { units, .. } = &self.plan;
-        let place = units.place(at);
-        self.ranges.cut(|last| units.limit(last, place));
+    /// Ends the loop at that place. Everything before is still folded, so of several ends the first one is the same whatever the
+    /// schedule.
+    fn stop(&self, place: usize, why: Why<L::Found>) {
+        self.ranges.cut(self.plan.units.end(place));
         let mut made = lock(&self.made);
         let surplus = match &made.stop {
             Some((before, _)) if *before <= place => Some(why),
@@ -203,8 +202,8 @@ impl<'a, L: Body> Round<'a, L> {
     }
 
     /// What its indices stand for.
-    pub(crate) fn units(&self) -> &Units {
-        &self.plan.units
+    pub(crate) fn units(&self) -> Units<'a> {
+        self.plan.units
     }
 
     /// What the workers have made. Not before everybody has left.

@@ -33,7 +33,7 @@ pub trait Source: sealed::Sealed + Sync {
     /// # Safety
     /// 1. `range` lies within `0..self.count()`. 2. Each index is had at most once.
     #[doc(hidden)]
-    unsafe fn items(&self, range: Range<usize>) -> impl Iterator<Item = Self::Item>;
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = Self::Item>;
 }
 
 /// A source whose neighbouring items are one piece, so that there are [`Chunks`] of it.
@@ -78,7 +78,7 @@ impl<'a, T: Sync> Source for &'a [T] {
     }
 
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl Iterator<Item = &'a T> {
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = &'a T> {
         self[range].iter()
     }
 }
@@ -104,7 +104,7 @@ impl Source for Range<usize> {
     }
 
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl Iterator<Item = usize> {
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = usize> {
         self.start + range.start..self.start + range.end
     }
 }
@@ -164,7 +164,7 @@ impl<'a, T: Send> Source for Exclusive<'a, T> {
     }
 
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl Iterator<Item = &'a mut T> {
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = &'a mut T> {
         // SAFETY: as promised.
         unsafe { self.part(range) }.iter_mut()
     }
@@ -203,7 +203,7 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
     }
 
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl Iterator<Item = Self::Item> {
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = Self::Item> {
         // SAFETY: as promised, since the first has as many items.
         let a = unsafe { self.0.items(range.clone()) };
         // SAFETY: as promised, since the second has as many items.
@@ -251,7 +251,7 @@ impl<S: Pieces> Source for Chunks<S> {
     }
 
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl Iterator<Item = S::Piece> {
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = S::Piece> {
         // SAFETY: no two blocks have an index in common, and each is had at most once, as promised.
         range.map(|block| unsafe { self.source.piece(self.blocks.items(block..block + 1)) })
     }

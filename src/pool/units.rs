@@ -1,47 +1,53 @@
-//! What an index of a round stands for: an item, a block of items, or a block of a slice that all workers go through from the
-//! front.
+//! What an index of a round stands for: an item, a block of items, or a worker's part in a search.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
-/// What the indices of a round stand for. Not looked at while items are folded, but for where a loop stops.
-#[derive(Clone, Debug)]
-pub(crate) enum Units {
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{AtomicUsize, Ordering};
+
+/// What the indices of a round stand for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Units<'a> {
     Items,
     Blocks(Blocks),
-    Stripes(Arc<Stripes>),
+    Searchers(&'a Front),
 }
 
-impl Units {
-    /// How many items `units` are.
-    pub(crate) fn items(&self, units: Range<usize>) -> usize {
+impl Units<'_> {
+    /// How many items `units` were.
+    pub(crate) fn items(self, units: Range<usize>) -> usize {
         match self {
             Self::Items => units.len(),
             Self::Blocks(blocks) => blocks.items(units).len(),
-            Self::Stripes(stripes) => units.map(|unit| stripes.items(unit).len()).sum(),
+            Self::Searchers(front) => units.map(|searcher| front.items(searcher)).sum(),
         }
     }
 
-    /// How many indices of the slice `units` are.
-    pub(crate) fn indices(&self, units: Range<usize>) -> usize {
+    /// How many indices of the slice `units` were.
+    pub(crate) fn indices(self, units: Range<usize>) -> usize {
         match self {
             Self::Items | Self::Blocks(_) => units.len(),
-            Self::Stripes(_) => self.items(units),
+            Self::Searchers(_) => self.items(units),
         }
     }
 
-    /// Which unit it is, from the front of the slice.
-    pub(crate) fn place(&self, unit: usize) -> usize {
+    /// Where in the slice the last claim of a unit lies, be it of the unit itself or in it.
+    pub(crate) fn place(self, unit: usize) -> usize {
         match self {
             Self::Items | Self::Blocks(_) => unit,
-            Self::Stripes(stripes) => stripes.place(unit),
+            Self::Searchers(front) => front.place(unit),
         }
     }
 
-    /// The end of a range with that `last` unit if nothing at or behind `place` is needed any more.
-    pub(crate) fn limit(&self, last: usize, place: usize) -> usize {
+    /// Nothing at or behind `place` is needed any more: where the ranges of a round end then.
+    pub(crate) fn end(self, place: usize) -> usize {
         match self {
             Self::Items | Self::Blocks(_) => place,
-            Self::Stripes(stripes) => stripes.limit(last, place),
+            Self::Searchers(front) => {
+                front.close();
+                0
+            }
         }
     }
 }
@@ -68,57 +74,71 @@ impl Blocks {
     }
 }
 
-/// Blocks dealt like cards: block `b` is in stripe `b % workers`. Who goes through a stripe goes through the whole slice with wide
-/// steps, so all workers together work from the front.
+/// Where a search has got to: all workers together go through the slice from the front, block by block.
 ///
-/// The first blocks are single items, the later ones small against what lies before them: when something is found, little behind
-/// it has been looked at in vain.
+/// A block is small against what lies before it, so when something is found little has been looked at in vain. Nothing is to be stolen here,
+/// since nobody owns anything; a worker that comes late, or never, is not missed.
+///
+/// Relaxed throughout: that no block is claimed twice follows from the order of changes of `next` alone, and nothing is published
+/// through it; the other numbers are read by whoever wrote them, or after the round.
 #[derive(Debug)]
-pub(crate) struct Stripes {
-    /// Where the blocks begin, and the end of the last.
-    starts: Vec<usize>,
-    workers: usize,
-    /// Units a stripe. The last ones can be empty.
-    each: usize,
+pub(crate) struct Front {
+    next: CachePadded<AtomicUsize>,
+    end: usize,
+    /// All blocks under way together are so many times smaller than what lies before them.
+    smaller: usize,
+    /// Items a block, at most.
+    largest: usize,
+    searchers: Box<[CachePadded<Searcher>]>,
 }
 
-impl Stripes {
-    /// As many stripes of `items` as workers.
-    pub(crate) fn new(items: Range<usize>, workers: usize) -> Self {
-        /// So small are the blocks of all workers together against what lies before them,
-        const IN_VAIN: usize = 8;
-        /// and so many has each worker at least of a long slice, so that there is something to steal.
-        const AT_LEAST: usize = 128;
-        let largest = (items.len() / (AT_LEAST * workers)).max(1);
-        let mut starts = vec![items.start];
-        let mut start = items.start;
-        while start < items.end {
-            let block = ((start - items.start) / (IN_VAIN * workers)).clamp(1, largest);
-            start += block.min(items.end - start);
-            starts.push(start);
+/// What one of them has done: where its last block lies, and how many items it has had.
+#[derive(Debug, Default)]
+struct Searcher {
+    place: AtomicUsize,
+    items: AtomicUsize,
+}
+
+impl Front {
+    /// Of `items`, the rest of a slice of which all before has been searched.
+    pub(crate) fn new(items: Range<usize>, searchers: usize) -> Self {
+        const EIGHT_TIMES: usize = 8;
+        /// So many blocks has each searcher of a long slice, so that all end together.
+        const BLOCKS: usize = 128;
+        Self {
+            next: CachePadded::new(AtomicUsize::new(items.start)),
+            end: items.end,
+            smaller: EIGHT_TIMES * searchers,
+            largest: (items.len() / (BLOCKS * searchers)).max(1),
+            searchers: (0..searchers).map(|_| CachePadded::default()).collect(),
         }
-        let each = (starts.len() - 1).div_ceil(workers);
-        Self { starts, workers, each }
     }
 
-    /// Units in all stripes together.
-    pub(crate) fn count(&self) -> usize {
-        self.each * self.workers
+    /// The next block, for one of them; none if the search is over.
+    pub(crate) fn claim(&self, searcher: usize) -> Option<Range<usize>> {
+        let behind = |start: usize| {
+            let block = (start / self.smaller).clamp(1, self.largest);
+            (start < self.end).then(|| start + block.min(self.end - start))
+        };
+        let start = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, behind).ok()?;
+        let block = start..behind(start)?;
+        let Searcher { place, items } = &*self.searchers[searcher];
+        place.store(block.start, Ordering::Relaxed);
+        items.store(items.load(Ordering::Relaxed) + block.len(), Ordering::Relaxed);
+        Some(block)
     }
 
-    fn place(&self, unit: usize) -> usize {
-        unit % self.each * self.workers + unit / self.each
+    /// Ends the search: no block is claimed from now on.
+    fn close(&self) {
+        self.next.fetch_max(self.end, Ordering::Relaxed);
     }
 
-    /// The items of a unit.
-    pub(crate) fn items(&self, unit: usize) -> Range<usize> {
-        let (place, last) = (self.place(unit), self.starts.len() - 1);
-        self.starts[place.min(last)]..self.starts[(place + 1).min(last)]
+    fn place(&self, searcher: usize) -> usize {
+        self.searchers[searcher].place.load(Ordering::Relaxed)
     }
 
-    fn limit(&self, last: usize, place: usize) -> usize {
-        let stripe = last / self.each;
-        stripe * self.each + place.saturating_sub(stripe).div_ceil(self.workers).min(self.each)
+    fn items(&self, searcher: usize) -> usize {
+        self.searchers[searcher].items.load(Ordering::Relaxed)
     }
 }
 
@@ -140,35 +160,28 @@ mod tests {
     }
 
     #[test]
-    fn stripes_cover_the_items_from_the_front() {
-        for (items, workers) in [(0..1, 2), (5..6, 3), (3..50, 2), (0..1000, 4), (1000..100_000, 3)] {
-            let stripes = Stripes::new(items.clone(), workers);
-            let mut units: Vec<usize> = (0..stripes.count()).collect();
-            units.sort_by_key(|&unit| stripes.place(unit));
-            assert!(units.iter().flat_map(|&unit| stripes.items(unit)).eq(items.clone()));
-            for (place, &unit) in units.iter().enumerate() {
-                assert_eq!(stripes.place(unit), place);
-                let block = stripes.items(unit);
-                let done = block.start - items.start.min(block.start);
-                assert!(block.len() <= 1.max(done / (8 * workers)));
+    fn a_search_goes_from_the_front_in_small_blocks() {
+        for (items, searchers) in [(0..0, 1), (0..1, 2), (5..6, 3), (3..5000, 2), (1000..100_000, 4)] {
+            let front = Front::new(items.clone(), searchers);
+            let mut next = items.start;
+            for turn in 0.. {
+                let Some(block) = front.claim(turn % searchers) else { break };
+                assert_eq!(block.start, next);
+                assert!(!block.is_empty() && block.len() <= 1.max(block.start / (8 * searchers)));
+                next = block.end;
             }
+            assert_eq!(next, items.end);
+            assert_eq!(Units::Searchers(&front).items(0..searchers), items.len());
         }
-        assert!((256..600).contains(&Stripes::new(0..8 << 20, 2).count()));
     }
 
     #[test]
-    fn stripes_are_cut_before_the_place() {
-        for (items, workers) in [(0..9, 1), (0..10, 2), (0..300, 3), (0..3, 5)] {
-            let stripes = Arc::new(Stripes::new(items, workers));
-            let units = Units::Stripes(Arc::clone(&stripes));
-            for place in 0..=stripes.count() {
-                for unit in 0..stripes.count() {
-                    let limit = units.limit(unit, place);
-                    assert_eq!(unit < limit, units.place(unit) < place, "unit {unit}, cut at {place}");
-                    let stripe = unit / stripes.each * stripes.each;
-                    assert!((stripe..=stripe + stripes.each).contains(&limit));
-                }
-            }
-        }
+    fn a_closed_search_claims_nothing() {
+        let front = Front::new(0..usize::MAX, 2);
+        assert_eq!(front.claim(1), Some(0..1));
+        assert_eq!((Units::Searchers(&front).end(0), front.claim(0)), (0, None));
+        let end = Front::new(usize::MAX - 1..usize::MAX, 1);
+        assert_eq!((end.claim(0), end.claim(0)), (Some(usize::MAX - 1..usize::MAX), None));
+        assert_eq!(Units::Searchers(&end).place(0), usize::MAX - 1);
     }
 }

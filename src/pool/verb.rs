@@ -1,17 +1,18 @@
 //! The bodies of the public loops: over items, over blocks of them, and over stripes.
 
-use std::{ops::Range, sync::Arc};
+use std::ops::Range;
 
 use super::{
     body::{Body, Stop},
     reproducible::Tree,
     state::State,
-    units::{Blocks, Stripes},
+    units::{Blocks, Front},
+    watch::Watch,
 };
 
 /// A loop over the items of `source`.
 pub(crate) struct Verb<'a, S, M, I, B> {
-    pub(crate) source: &'a S,
+    pub(crate) source: S,
     pub(crate) state: &'a M,
     pub(crate) init: I,
     pub(crate) block: B,
@@ -42,7 +43,7 @@ where
 
     #[inline(always)]
     fn block(&self, held: &mut M::Held<'a>, acc: A, items: Range<usize>) -> Result<A, Stop<Z>> {
-        (self.block)(self.source, M::get(held), acc, items)
+        (self.block)(&self.source, M::get(held), acc, items)
     }
 }
 
@@ -117,13 +118,14 @@ impl<V: Body, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> 
     }
 }
 
-/// The same loop, whose indices stand for the blocks of stripes.
-pub(crate) struct InStripes<'a, V> {
+/// The same loop, whose indices are searchers.
+pub(crate) struct InFront<'a, V> {
     pub(crate) verb: &'a V,
-    pub(crate) stripes: Arc<Stripes>,
+    pub(crate) front: Front,
+    pub(crate) watch: Watch<'a>,
 }
 
-impl<V: Body> Body for InStripes<'_, V> {
+impl<V: Body> Body for InFront<'_, V> {
     type State = V::State;
     type Acc = V::Acc;
     type Found = V::Found;
@@ -143,11 +145,17 @@ impl<V: Body> Body for InStripes<'_, V> {
         &self,
         state: &mut V::State,
         mut acc: V::Acc,
-        units: Range<usize>,
+        searchers: Range<usize>,
     ) -> Result<V::Acc, Stop<V::Found>> {
-        for unit in units {
-            let folded = self.verb.block(state, acc, self.stripes.items(unit));
-            acc = folded.map_err(|Stop { found, .. }| Stop { at: unit, found })?;
+        for searcher in searchers {
+            while let Some(block) = self.front.claim(searcher) {
+                if self.watch.is_cancelled() {
+                    break;
+                }
+                let items = block.len();
+                acc = self.verb.block(state, acc, block)?;
+                self.watch.done(items);
+            }
         }
         Ok(acc)
     }

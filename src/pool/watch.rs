@@ -56,7 +56,7 @@ impl CancelToken {
     pub fn cancel(&self) {
         let rounds = lock(&self.0.rounds);
         self.0.cancelled.store(true, Ordering::Release); // partner: `is_cancelled`
-        rounds.iter().for_each(|ranges| ranges.cut(|_| 0));
+        rounds.iter().for_each(|ranges| ranges.cut(0));
     }
 
     /// Whether it has been cancelled.
@@ -69,7 +69,7 @@ impl CancelToken {
     fn enter(&self, ranges: &Arc<Ranges>) {
         let mut rounds = lock(&self.0.rounds);
         if self.is_cancelled() {
-            ranges.cut(|_| 0);
+            ranges.cut(0);
         }
         rounds.push(Arc::clone(ranges));
     }
@@ -173,6 +173,7 @@ pub(crate) struct Watch<'a> {
 
 impl Watch<'_> {
     /// Whether anybody does.
+    #[inline(always)]
     pub(crate) fn is_on(self) -> bool {
         self.cancel.is_some() || self.progress.is_some()
     }
@@ -189,8 +190,10 @@ impl Watch<'_> {
     }
 
     /// A round begins, dealt but not yet published.
-    pub(crate) fn enter(self, ranges: &Arc<Ranges>, units: &Units, round: std::ops::Range<usize>) {
-        if let Some(progress) = self.progress {
+    pub(crate) fn enter(self, ranges: &Arc<Ranges>, units: Units<'_>, round: std::ops::Range<usize>) {
+        if let Some(progress) = self.progress
+            && !matches!(units, Units::Searchers(_))
+        {
             let ranges = Arc::clone(ranges);
             let (units, items) = (round.len(), units.items(round));
             lock(&progress.0.rounds).push(Underway { ranges, units, items });
