@@ -102,7 +102,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     /// Whether any item makes `stops` true.
     #[inline(always)]
     fn stops(self, stops: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> Option<bool> {
-        let block = |source: &S, state: &mut M::Worker, (), range: Range<usize>| {
+        let block = move |source: &S, state: &mut M::Worker, (), range: Range<usize>| {
             // SAFETY: as in `each`.
             let mut items = unsafe { source.items(range) };
             if items.any(|item| stops(state, item)) { Err(Stop { at: 0, found: () }) } else { Ok(()) }
@@ -121,17 +121,13 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     where
         S::Item: Copy + Send,
     {
-        let block = |source: &S, state: &mut M::Worker, (), range: Range<usize>| {
+        let block = move |source: &S, state: &mut M::Worker, (), range: Range<usize>| {
             // SAFETY: as in `each`; or `Front` claims every index once.
             let mut items = unsafe { source.items(range.clone()) };
-            while let Some(item) = items.next() {
-                if stops(state, item) {
-                    let index = range.end - 1 - items.len();
-                    let at = if let Where::First = which { index } else { 0 };
-                    return Err(Stop { at, found: (index, item) });
-                }
-            }
-            Ok(())
+            let Some(item) = find(&mut items, |item| stops(state, item)) else { return Ok(()) };
+            let index = range.end - 1 - items.len();
+            let at = if let Where::First = which { index } else { 0 };
+            Err(Stop { at, found: (index, item) })
         };
         let ended = match which {
             Where::First => self.search(block),
@@ -139,6 +135,23 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         };
         Some(result(ended)?.err())
     }
+}
+
+/// The first item of which `test` is true; those before it are taken out of `items`, and so is it.
+///
+/// Four at a time: what `test` has captured is then loaded once for all of them, where the compiler loads it for each item of a
+/// loop that may end anywhere. (8M u32 on one thread: 0.31 ns an item against 0.25.)
+#[inline(always)]
+fn find<T: Copy>(items: &mut impl ExactSizeIterator<Item = T>, mut test: impl FnMut(T) -> bool) -> Option<T> {
+    while items.len() >= 4 {
+        for _ in 0..4 {
+            let item = items.next()?;
+            if test(item) {
+                return Some(item);
+            }
+        }
+    }
+    items.find(|item| test(*item))
 }
 
 /// Takes the result of a loop that has no `Err`.
@@ -342,7 +355,9 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     where
         S::Item: Copy + Send,
     {
-        E::end(self.found(Where::Anywhere, |(), item| test(item)).map(|found| found.map(|(_, item)| item)))
+        E::end(
+            self.found(Where::Anywhere, move |(), item| test(item)).map(|found| found.map(|(_, item)| item)),
+        )
     }
 
     /// The first item of which `test` is true: see [`Pool::find_first`](crate::Pool::find_first).
@@ -360,7 +375,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     where
         S::Item: Copy + Send,
     {
-        E::end(self.found(Where::First, |(), item| test(item)).map(|found| found.map(|(_, item)| item)))
+        E::end(self.found(Where::First, move |(), item| test(item)).map(|found| found.map(|(_, item)| item)))
     }
 
     /// The index of the first item of which `test` is true: see [`Pool::position_first`](crate::Pool::position_first).
@@ -378,7 +393,9 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     where
         S::Item: Copy + Send,
     {
-        E::end(self.found(Where::First, |(), item| test(item)).map(|found| found.map(|(index, _)| index)))
+        E::end(
+            self.found(Where::First, move |(), item| test(item)).map(|found| found.map(|(index, _)| index)),
+        )
     }
 }
 
