@@ -14,6 +14,7 @@ mod machine;
 mod peers;
 mod picture;
 mod race;
+mod random;
 mod rivals;
 mod rows;
 mod runner;

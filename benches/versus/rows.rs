@@ -88,13 +88,12 @@ impl Rows<'_> {
     }
 
     fn starting(&mut self) {
-        for (name, calls, gap, bar) in [
-            ("2 items, back to back: more than plain", 1000, 0, 60.0),
-            ("2 items, 20 µs between: more than plain", 100, 20_000, 200.0),
-            ("2 items, 50 µs between: more than plain", 50, 50_000, 200.0),
-            ("2 items, 1 ms between: more than plain", 10, MILLI, 200.0),
+        for (name, pace, bar) in [
+            ("2 items, back to back: more than plain", Pace::calls(1000), 60.0),
+            ("2 items, 20 µs between: more than plain", Pace::apart(100, links(20_000)), 200.0),
+            ("2 items, 50 µs between: more than plain", Pace::apart(50, links(50_000)), 200.0),
+            ("2 items, 1 ms between: more than plain", Pace::apart(10, links(MILLI)), 200.0),
         ] {
-            let pace = Pace { calls, gap: links(gap), long: false };
             let race = self.race(&self.everybody(), pace, &Sum(&[1, 2]));
             self.table.push(Row::of(&race, 'a', name, Unit::Nanos, Some(bar)));
         }
@@ -241,7 +240,7 @@ impl Rows<'_> {
 
 /// How loops of some microseconds are called: again and again, with 20 µs of serial work between.
 fn in_a_program() -> Pace {
-    Pace { calls: 20, gap: links(20_000), long: false }
+    Pace::apart(20, links(20_000))
 }
 
 /// A loop of so many microseconds, of equal items of 10 ns or more.

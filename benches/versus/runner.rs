@@ -12,6 +12,7 @@ use crate::{
     machine,
     peers::Peer,
     race::{Race, Turn},
+    random::Random,
     rivals::{Chili, Foreign, Halves, Plain},
     turn::{Loop, Pace},
 };
@@ -104,22 +105,19 @@ impl Runner {
         let mut race = Race { entrants: entrants.iter().map(|who| (*who, Vec::new())).collect() };
         let mut agreed = None;
         let mut order: Vec<usize> = (0..entrants.len()).collect();
-        let mut random = 1u64;
+        let mut random = Random::default();
         let (warm_up, rounds) =
             if pace.long { (1, self.rounds.div_ceil(10)) } else { (self.rounds.clamp(1, 3), self.rounds) };
         for round in 0..warm_up + rounds {
             for i in (1..order.len()).rev() {
-                // Knuth's MMIX generator draws the order (The Art of Computer Programming 2, section 3.3.4).
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                order.swap(i, (random >> 33) as usize % (i + 1));
+                order.swap(i, random.draw() as usize % (i + 1));
             }
             for &which in &order {
                 let (who, turns) = &mut race.entrants[which];
                 let Some((result, turn)) = self.turn(pool, *who, pace, lap) else { continue };
                 match &agreed {
                     None => agreed = Some(result),
-                    Some(agreed) => assert_eq!(result, *agreed, "{who:?} disagrees"),
+                    Some(agreed) => assert!(result == *agreed, "{who:?} disagrees"),
                 }
                 if round >= warm_up {
                     turns.push(turn);
