@@ -1,7 +1,6 @@
 //! rangesteal and its rivals: `cargo bench --bench versus -- --help`. Needs Linux.
 
 #![allow(
-    missing_docs,
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
@@ -18,6 +17,7 @@ mod random;
 mod rivals;
 mod rows;
 mod runner;
+mod search;
 mod table;
 mod thefts;
 mod turn;

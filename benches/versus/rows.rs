@@ -15,6 +15,7 @@ use crate::{
     machine,
     race::Race,
     runner::{MANY, Runner, Who},
+    search::{AllBelow, Any, First},
     table::{Row, Table, Unit},
     thefts,
     turn::{Loop, Pace},
@@ -35,7 +36,7 @@ pub(crate) fn run<'p>(pool: &'p Pool, runner: Runner, letters: &[char]) -> Table
     };
     table.print_head(runner.rounds);
     let mut rows = Rows { pool, runner, table };
-    let groups: [(char, Group<'p>); 15] = [
+    let groups: [(char, Group<'p>); 16] = [
         ('a', Rows::starting),
         ('b', Rows::cache),
         ('c', Rows::memory),
@@ -51,6 +52,7 @@ pub(crate) fn run<'p>(pool: &'p Pool, runner: Runner, letters: &[char]) -> Table
         ('m', Rows::taken_core),
         ('n', Rows::many_threads),
         ('o', Rows::spinning),
+        ('p', Rows::searches),
     ];
     for (letter, group) in groups {
         if letters.is_empty() || letters.contains(&letter) {
@@ -87,6 +89,13 @@ impl Rows<'_> {
         self.table.push(Row::of(&race, letter, name, Unit::Ratio, Some(bar)));
     }
 
+    /// A race of everybody, and the ratio of halves to the plain loop: what memory bandwidth allows.
+    fn beside_halves(&mut self, lap: &impl Loop) -> (Race, f64) {
+        let race = self.race(&[self.everybody(), vec![Who::Halves]].concat(), Pace::ONCE, lap);
+        let halves = race.ratio(Who::Halves).0;
+        (race, halves)
+    }
+
     fn starting(&mut self) {
         for (name, pace, bar) in [
             ("2 items, back to back: more than plain", Pace::calls(1000), 60.0),
@@ -106,8 +115,7 @@ impl Rows<'_> {
 
     fn memory(&mut self) {
         let numbers: Vec<u64> = (0..10_000_000).collect();
-        let race = self.race(&[self.everybody(), vec![Who::Halves]].concat(), Pace::ONCE, &Sum(&numbers));
-        let halves = race.ratio(Who::Halves).0;
+        let (race, halves) = self.beside_halves(&Sum(&numbers));
         let name = format!("sum of 10M u64 from memory (halves: {halves:.3})");
         let row = Row::of(&race, 'c', name, Unit::Ratio, Some(1.05 * halves));
         let mut cpu = Row::of(&race, 'c', "the same: CPU time", Unit::Ratio, Some(1.15));
@@ -235,6 +243,30 @@ impl Rows<'_> {
             let race = self.race(&entrants, in_a_program(), &short(micros));
             self.table.push(Row::of(&race, 'o', format!("spinning, j, {micros} µs"), Unit::Ratio, Some(0.6)));
         }
+    }
+
+    fn searches(&mut self) {
+        let numbers: Vec<u32> = (0..8_000_000).collect();
+        let len = numbers.len() as u32;
+        let middle = [len / 2];
+        let everywhere: Vec<u32> = (0..16).map(|i| (2 * (i * 7 % 16) + 1) * (len / 32)).collect();
+        self.ratios('p', "first in 8M u32, middle", 0.6, Pace::ONCE, &First::equal(&numbers, &middle));
+        self.ratios('p', "first in 8M u32, 16 places", 0.6, Pace::LONG, &First::equal(&numbers, &everywhere));
+        let race = self.race(&self.everybody(), Pace::calls(1000), &First::equal(&numbers, &[3]));
+        let name = "first in 8M u32, fourth: more than plain";
+        self.table.push(Row::of(&race, 'p', name, Unit::Nanos, Some(60.0)));
+        let lap = First::as_large(&numbers[..20_000], &[15_000], links(100));
+        self.ratios('p', "first of 20k items of 100 ns, from 3/4 on", 0.55, Pace::ONCE, &lap);
+        // Whoever deals out halves meets the one at once, and the other last.
+        for (place, wanted) in [("middle", middle), ("one before the middle", [len / 2 - 1])] {
+            let lap = Any { numbers: &numbers, wanted: &wanted };
+            self.ratios('p', &format!("any in 8M u32, {place}"), 0.6, Pace::ONCE, &lap);
+        }
+        let lap = Any { numbers: &numbers, wanted: &everywhere };
+        self.ratios('p', "any in 8M u32, 16 places", 0.6, Pace::LONG, &lap);
+        let (race, halves) = self.beside_halves(&AllBelow(&numbers, len));
+        let name = format!("all of 8M u32 (halves: {halves:.3})");
+        self.table.push(Row::of(&race, 'p', name, Unit::Ratio, Some((1.05 * halves).max(0.6))));
     }
 }
 
