@@ -1,6 +1,7 @@
 //! rangesteal and its rivals: `cargo bench --bench versus -- --help`. Needs Linux.
 
 #![allow(
+    missing_docs,
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
@@ -10,6 +11,7 @@
 mod idle;
 mod loops;
 mod machine;
+mod missing;
 mod peers;
 mod picture;
 mod race;
@@ -18,6 +20,7 @@ mod rivals;
 mod rows;
 mod runner;
 mod search;
+mod sort;
 mod table;
 mod thefts;
 mod turn;

@@ -14,7 +14,7 @@ use paralight::iter::{
 use rangesteal::Pool;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::{peers::Peer, search::Search};
+use crate::{peers::Peer, search::Search, sort::Sort};
 
 /// What the items of a loop cost; for rivals that want to be told.
 #[derive(Clone, Copy, PartialEq)]
@@ -36,7 +36,7 @@ impl Cost {
 }
 
 /// How an executor runs a loop; `None` where it has no such loop.
-pub(crate) trait Rival: Search {
+pub(crate) trait Rival: Search + Sort {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64;
 
     fn fold<T: Sync, A: Send>(

@@ -14,8 +14,10 @@ use crate::{
     loops::{Ballot, Count, Items, Results, Sum},
     machine,
     race::Race,
+    random::Random,
     runner::{MANY, Runner, Who},
     search::{AllBelow, Any, First},
+    sort::{ByKey, Sorted},
     table::{Row, Table, Unit},
     thefts,
     turn::{Loop, Pace},
@@ -36,7 +38,7 @@ pub(crate) fn run<'p>(pool: &'p Pool, runner: Runner, letters: &[char]) -> Table
     };
     table.print_head(runner.rounds);
     let mut rows = Rows { pool, runner, table };
-    let groups: [(char, Group<'p>); 16] = [
+    let groups: [(char, Group<'p>); 17] = [
         ('a', Rows::starting),
         ('b', Rows::cache),
         ('c', Rows::memory),
@@ -53,6 +55,7 @@ pub(crate) fn run<'p>(pool: &'p Pool, runner: Runner, letters: &[char]) -> Table
         ('n', Rows::many_threads),
         ('o', Rows::spinning),
         ('p', Rows::searches),
+        ('q', Rows::sorts),
     ];
     for (letter, group) in groups {
         if letters.is_empty() || letters.contains(&letter) {
@@ -267,6 +270,25 @@ impl Rows<'_> {
         let (race, halves) = self.beside_halves(&AllBelow(&numbers, len));
         let name = format!("all of 8M u32 (halves: {halves:.3})");
         self.table.push(Row::of(&race, 'p', name, Unit::Ratio, Some((1.05 * halves).max(0.6))));
+    }
+
+    fn sorts(&mut self) {
+        let random = |len: u32| {
+            let mut random = Random::default();
+            (0..len).map(move |_| random.draw())
+        };
+        self.ratios('q', "sort of 10M random u32", 0.65, Pace::LONG, &Sorted::new(random(10_000_000)));
+        self.ratios('q', "sort of 100k random u32", 0.75, Pace::ONCE, &Sorted::new(random(100_000)));
+        for (len, count) in [(100_000, "100k"), (1_000_000, "1M")] {
+            let pace = Pace::apart(5, 0); // these are short
+            self.ratios('q', &format!("sort of {count} u32 in order"), 1.05, pace, &Sorted::new(0..len));
+            let reversed = Sorted::new((0..len).rev());
+            self.ratios('q', &format!("sort of {count} u32 in reverse order"), 1.05, pace, &reversed);
+            let keys = ByKey::new(random(len).map(|x| x % 100));
+            self.ratios('q', &format!("sort of {count} u32 by 100 keys"), 1.05, Pace::ONCE, &keys);
+        }
+        let strings = Sorted::new(random(100_000).map(|x| format!("{x:x}")));
+        self.ratios('q', "sort of 100k random strings", 1.05, Pace::ONCE, &strings);
     }
 }
 
