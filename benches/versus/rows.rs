@@ -38,7 +38,7 @@ pub(crate) fn run<'p>(pool: &'p Pool, runner: Runner, letters: &[char]) -> Table
     };
     table.print_head(runner.rounds);
     let mut rows = Rows { pool, runner, table };
-    let groups: [(char, Group<'p>); 17] = [
+    let groups: [(char, Group<'p>); 18] = [
         ('a', Rows::starting),
         ('b', Rows::cache),
         ('c', Rows::memory),
@@ -56,6 +56,7 @@ pub(crate) fn run<'p>(pool: &'p Pool, runner: Runner, letters: &[char]) -> Table
         ('o', Rows::spinning),
         ('p', Rows::searches),
         ('q', Rows::sorts),
+        ('r', Rows::reports),
     ];
     for (letter, group) in groups {
         if letters.is_empty() || letters.contains(&letter) {
@@ -289,6 +290,11 @@ impl Rows<'_> {
         }
         let strings = Sorted::new(random(100_000).map(|x| format!("{x:x}")));
         self.ratios('q', "sort of 100k random strings", 1.05, Pace::ONCE, &strings);
+    }
+
+    fn reports(&mut self) {
+        let race = self.race(&[Who::Rangesteal, Who::Reporting], Pace::ONCE, &Items::even(40_000, 100));
+        self.table.push(Row::of(&race, 'r', "d with a report: to d without", Unit::Ratio, Some(1.01)));
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     peers::Peer,
     race::{Race, Turn},
     random::Random,
-    rivals::{Chili, Foreign, Halves, Plain},
+    rivals::{Chili, Foreign, Halves, Plain, Reporting},
     turn::{Loop, Pace},
 };
 
@@ -36,6 +36,8 @@ pub(crate) enum Who {
     Halves,
     /// rangesteal that spins before it parks.
     Spinning,
+    /// rangesteal that reports.
+    Reporting,
     /// rangesteal without pinning.
     Unpinned,
     /// rangesteal with [`MANY`] workers.
@@ -146,7 +148,13 @@ impl Runner {
         // Where it takes part in spinning, the CPU of its own is as good for it as for us.
         let pinned = matches!(
             who,
-            Who::Plain | Who::Rangesteal | Who::Spinning | Who::Many | Who::ForkUnion | Who::OpenMp
+            Who::Plain
+                | Who::Rangesteal
+                | Who::Reporting
+                | Who::Spinning
+                | Who::Many
+                | Who::ForkUnion
+                | Who::OpenMp
         );
         let _freed = (!pinned).then(|| machine::Freed::to(&self.mask));
         let threads = self.threads;
@@ -169,6 +177,7 @@ impl Runner {
                 .and_then(|peer| pace.first_turn(lap, &self.elsewhere(), || Foreign { peer, threads })),
             Who::Tbb => self.tbb.as_ref().and_then(|peer| pace.turn(lap, Foreign { peer, threads })),
             Who::Halves => pace.turn(lap, Halves(&self.rayon)),
+            Who::Reporting => pace.turn(lap, Reporting(pool)),
             Who::Spinning => pace.turn(lap, &self.spinning),
             Who::Unpinned => pace.turn(lap, &self.unpinned),
             Who::Many => pace.turn(lap, &self.many),

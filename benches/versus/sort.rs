@@ -8,7 +8,7 @@ use rayon::slice::ParallelSliceMut;
 
 use crate::{
     missing::Missing,
-    rivals::{Chili, Foreign, Halves, Plain, Rival},
+    rivals::{Chili, Foreign, Halves, Plain, Reporting, Rival},
     turn::Loop,
 };
 
@@ -85,6 +85,7 @@ impl Sort for Foreign<'_> {
 
 impl Sort for Halves<'_> {}
 impl Sort for &mut paralight::prelude::ThreadPool {}
+impl Sort for Reporting<'_> {}
 impl Sort for &mut Chili {}
 impl Sort for &BasicPool {} // it has an experiment that is not stable
 #[cfg(fork_union)]
