@@ -179,8 +179,9 @@ impl<F: Fn(u32, u32) -> bool + Sync> Loop for First<'_, F> {
 
     /// A hash of the numbers found.
     fn run(&self, rival: &mut impl Rival) -> Option<u64> {
-        self.wanted.iter().try_fold(0, |found: u64, wanted| {
-            let number = rival.first(black_box(self.numbers), |x| (self.is)(*x, *wanted))?;
+        let is = &self.is;
+        self.wanted.iter().try_fold(0, |found: u64, &wanted| {
+            let number = rival.first(black_box(self.numbers), move |x| is(*x, wanted))?;
             Some(found.wrapping_mul(31).wrapping_add(u64::from(*number.expect("all are found"))))
         })
     }
@@ -196,8 +197,8 @@ impl Loop for Any<'_> {
     type Output = bool;
 
     fn run(&self, rival: &mut impl Rival) -> Option<bool> {
-        self.wanted.iter().try_fold(true, |found, wanted| {
-            Some(rival.any(black_box(self.numbers), |x| x == wanted)? && found)
+        self.wanted.iter().try_fold(true, |found, &wanted| {
+            Some(rival.any(black_box(self.numbers), move |x| *x == wanted)? && found)
         })
     }
 }
@@ -209,6 +210,7 @@ impl Loop for AllBelow<'_> {
     type Output = bool;
 
     fn run(&self, rival: &mut impl Rival) -> Option<bool> {
-        rival.all(black_box(self.0), |x| *x < self.1)
+        let limit = self.1;
+        rival.all(black_box(self.0), move |x| *x < limit)
     }
 }
