@@ -11,12 +11,16 @@
 mod idle;
 mod loops;
 mod machine;
+mod missing;
 mod peers;
 mod picture;
 mod race;
+mod random;
 mod rivals;
 mod rows;
 mod runner;
+mod search;
+mod sort;
 mod table;
 mod thefts;
 mod turn;

@@ -1,4 +1,4 @@
-// Loops by OpenMP (-DOPENMP) or oneTBB, each built into a library of its own with the same four functions.
+// Loops by OpenMP (-DOPENMP) or oneTBB, each built into a library of its own with the same five functions.
 // The body is Rust and runs a whole range, so that it is inlined there; grain is the smallest range worth a call.
 #include <algorithm>
 #include <cstddef>
@@ -10,6 +10,7 @@ using Body = std::uint64_t (*)(const void *context, std::size_t begin, std::size
 
 #ifdef OPENMP
 #include <omp.h>
+#include <parallel/algorithm>
 
 extern "C" std::uint64_t even(Body body, const void *context, std::size_t len, std::size_t, int threads) {
     std::uint64_t sum = 0;
@@ -29,6 +30,10 @@ extern "C" std::uint64_t uneven(Body body, const void *context, std::size_t len,
     return sum;
 }
 
+extern "C" void sort(std::uint32_t *items, std::size_t len, int threads) {
+    __gnu_parallel::stable_sort(items, items + len, __gnu_parallel::multiway_mergesort_tag(threads));
+}
+
 // Its threads spin after a loop; this ends them.
 extern "C" void leave() { omp_pause_resource_all(omp_pause_hard); }
 
@@ -37,14 +42,19 @@ extern "C" const char *version() {
     return text.c_str();
 }
 #else
+#include <execution>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_reduce.h>
 #include <tbb/task_arena.h>
 #include <tbb/version.h>
 
-extern "C" std::uint64_t even(Body body, const void *context, std::size_t len, std::size_t grain, int threads) {
+static tbb::task_arena &arena(int threads) {
     static tbb::task_arena arena(threads);
-    return arena.execute([&] {
+    return arena;
+}
+
+extern "C" std::uint64_t even(Body body, const void *context, std::size_t len, std::size_t grain, int threads) {
+    return arena(threads).execute([&] {
         return tbb::parallel_reduce(
             tbb::blocked_range<std::size_t>(0, len, grain), std::uint64_t(0),
             [&](const auto &range, std::uint64_t sum) { return sum + body(context, range.begin(), range.end()); },
@@ -54,6 +64,11 @@ extern "C" std::uint64_t even(Body body, const void *context, std::size_t len, s
 
 extern "C" std::uint64_t uneven(Body body, const void *context, std::size_t len, std::size_t grain, int threads) {
     return even(body, context, len, grain, threads);
+}
+
+// oneTBB's own parallel_sort is not stable; the standard library's parallel sort runs on oneTBB.
+extern "C" void sort(std::uint32_t *items, std::size_t len, int threads) {
+    arena(threads).execute([&] { std::stable_sort(std::execution::par, items, items + len); });
 }
 
 extern "C" void leave() {}

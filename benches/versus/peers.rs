@@ -14,11 +14,13 @@ use libloading::Library;
 
 type Body = extern "C" fn(*const c_void, usize, usize) -> u64;
 type Loop = extern "C" fn(Body, *const c_void, usize, usize, c_int) -> u64;
+type Sort = extern "C" fn(*mut u32, usize, c_int);
 
 /// One library; see `peers.cpp`.
 pub(crate) struct Peer {
     even: Loop,
     uneven: Loop,
+    sort: Sort,
     leave: extern "C" fn(),
     pub(crate) version: String,
 }
@@ -56,13 +58,15 @@ impl Peer {
         // SAFETY: 3. as 2.
         let uneven = *unsafe { library.get::<Loop>("uneven") }.map_err(Error::other)?;
         // SAFETY: 4. as 2.
-        let leave = *unsafe { library.get::<extern "C" fn()>("leave") }.map_err(Error::other)?;
+        let sort = *unsafe { library.get::<Sort>("sort") }.map_err(Error::other)?;
         // SAFETY: 5. as 2.
+        let leave = *unsafe { library.get::<extern "C" fn()>("leave") }.map_err(Error::other)?;
+        // SAFETY: 6. as 2.
         let version =
             *unsafe { library.get::<extern "C" fn() -> *const c_char>("version") }.map_err(Error::other)?;
-        // SAFETY: 6. `version` returns a string that lives as long as the library, which is never closed.
+        // SAFETY: 7. `version` returns a string that lives as long as the library, which is never closed.
         let version = unsafe { CStr::from_ptr(version()) }.to_string_lossy().into_owned();
-        Ok(Self { even, uneven, leave, version })
+        Ok(Self { even, uneven, sort, leave, version })
     }
 
     /// Sums `body` over ranges that together are `0..len`.
@@ -75,13 +79,19 @@ impl Peer {
             begin: usize,
             end: usize,
         ) -> u64 {
-            // SAFETY: 7. `context` is the `body` below, which is borrowed until the loop has returned, and is `Sync`.
+            // SAFETY: 8. `context` is the `body` below, which is borrowed until the loop has returned, and is `Sync`.
             let body = unsafe { &*context.cast::<F>() };
             body(begin..end)
         }
         let threads = c_int::try_from(threads).expect("few threads");
         let run = if even { self.even } else { self.uneven };
         run(call::<F>, std::ptr::from_ref(body).cast(), len, grain, threads)
+    }
+
+    /// Sorts, and is stable.
+    pub(crate) fn sort(&self, threads: usize, items: &mut [u32]) {
+        let threads = c_int::try_from(threads).expect("few threads");
+        (self.sort)(items.as_mut_ptr(), items.len(), threads);
     }
 
     /// Ends what would spin.

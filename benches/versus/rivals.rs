@@ -1,6 +1,7 @@
 //! The rivals: one adapter each, with the loops that it has.
 
 use std::{
+    hint::black_box,
     num::NonZero,
     ops::Range,
     sync::{Mutex, PoisonError},
@@ -11,10 +12,10 @@ use paralight::iter::{
     ExactParallelSourceExt, IntoExactParallelRefMutSource, IntoExactParallelRefSource, ParallelIterator as _,
     ParallelIteratorExt, ZipableSource,
 };
-use rangesteal::Pool;
+use rangesteal::{Pool, RunReport};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use crate::peers::Peer;
+use crate::{peers::Peer, search::Search, sort::Sort};
 
 /// What the items of a loop cost; for rivals that want to be told.
 #[derive(Clone, Copy, PartialEq)]
@@ -36,7 +37,7 @@ impl Cost {
 }
 
 /// How an executor runs a loop; `None` where it has no such loop.
-pub(crate) trait Rival {
+pub(crate) trait Rival: Search + Sort {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64;
 
     fn fold<T: Sync, A: Send>(
@@ -92,6 +93,28 @@ impl Rival for &Pool {
 
     fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
         Some(self.map_collect(items, map))
+    }
+}
+
+/// rangesteal that reports.
+pub(crate) struct Reporting<'p>(pub(crate) &'p Pool);
+
+impl Rival for Reporting<'_> {
+    fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
+        let mut report = RunReport::default();
+        let sum = self.0.on(items).report(&mut report).map_reduce(map, u64::wrapping_add).unwrap_or(0);
+        black_box(report);
+        sum
+    }
+
+    fn fold<T: Sync, A: Send>(
+        &mut self,
+        _: &[T],
+        _: impl Fn() -> A + Sync,
+        _: impl Fn(A, &T) -> A + Sync,
+        _: impl Fn(A, A) -> A + Sync,
+    ) -> Option<A> {
+        None
     }
 }
 

@@ -14,7 +14,10 @@ use crate::{
     loops::{Ballot, Count, Items, Results, Sum},
     machine,
     race::Race,
+    random::Random,
     runner::{MANY, Runner, Who},
+    search::{AllBelow, Any, First},
+    sort::{ByKey, Sorted},
     table::{Row, Table, Unit},
     thefts,
     turn::{Loop, Pace},
@@ -35,7 +38,7 @@ pub(crate) fn run<'p>(pool: &'p Pool, runner: Runner, letters: &[char]) -> Table
     };
     table.print_head(runner.rounds);
     let mut rows = Rows { pool, runner, table };
-    let groups: [(char, Group<'p>); 15] = [
+    let groups: [(char, Group<'p>); 18] = [
         ('a', Rows::starting),
         ('b', Rows::cache),
         ('c', Rows::memory),
@@ -51,6 +54,9 @@ pub(crate) fn run<'p>(pool: &'p Pool, runner: Runner, letters: &[char]) -> Table
         ('m', Rows::taken_core),
         ('n', Rows::many_threads),
         ('o', Rows::spinning),
+        ('p', Rows::searches),
+        ('q', Rows::sorts),
+        ('r', Rows::reports),
     ];
     for (letter, group) in groups {
         if letters.is_empty() || letters.contains(&letter) {
@@ -87,14 +93,20 @@ impl Rows<'_> {
         self.table.push(Row::of(&race, letter, name, Unit::Ratio, Some(bar)));
     }
 
+    /// A race of everybody, and the ratio of halves to the plain loop: what memory bandwidth allows.
+    fn beside_halves(&mut self, lap: &impl Loop) -> (Race, f64) {
+        let race = self.race(&[self.everybody(), vec![Who::Halves]].concat(), Pace::ONCE, lap);
+        let halves = race.ratio(Who::Halves).0;
+        (race, halves)
+    }
+
     fn starting(&mut self) {
-        for (name, calls, gap, bar) in [
-            ("2 items, back to back: more than plain", 1000, 0, 60.0),
-            ("2 items, 20 µs between: more than plain", 100, 20_000, 200.0),
-            ("2 items, 50 µs between: more than plain", 50, 50_000, 200.0),
-            ("2 items, 1 ms between: more than plain", 10, MILLI, 200.0),
+        for (name, pace, bar) in [
+            ("2 items, back to back: more than plain", Pace::calls(1000), 60.0),
+            ("2 items, 20 µs between: more than plain", Pace::apart(100, links(20_000)), 200.0),
+            ("2 items, 50 µs between: more than plain", Pace::apart(50, links(50_000)), 200.0),
+            ("2 items, 1 ms between: more than plain", Pace::apart(10, links(MILLI)), 200.0),
         ] {
-            let pace = Pace { calls, gap: links(gap), long: false };
             let race = self.race(&self.everybody(), pace, &Sum(&[1, 2]));
             self.table.push(Row::of(&race, 'a', name, Unit::Nanos, Some(bar)));
         }
@@ -107,8 +119,7 @@ impl Rows<'_> {
 
     fn memory(&mut self) {
         let numbers: Vec<u64> = (0..10_000_000).collect();
-        let race = self.race(&[self.everybody(), vec![Who::Halves]].concat(), Pace::ONCE, &Sum(&numbers));
-        let halves = race.ratio(Who::Halves).0;
+        let (race, halves) = self.beside_halves(&Sum(&numbers));
         let name = format!("sum of 10M u64 from memory (halves: {halves:.3})");
         let row = Row::of(&race, 'c', name, Unit::Ratio, Some(1.05 * halves));
         let mut cpu = Row::of(&race, 'c', "the same: CPU time", Unit::Ratio, Some(1.15));
@@ -237,11 +248,59 @@ impl Rows<'_> {
             self.table.push(Row::of(&race, 'o', format!("spinning, j, {micros} µs"), Unit::Ratio, Some(0.6)));
         }
     }
+
+    fn searches(&mut self) {
+        let numbers: Vec<u32> = (0..8_000_000).collect();
+        let len = numbers.len() as u32;
+        let middle = [len / 2];
+        let everywhere: Vec<u32> = (0..16).map(|i| (2 * (i * 7 % 16) + 1) * (len / 32)).collect();
+        self.ratios('p', "first in 8M u32, middle", 0.6, Pace::ONCE, &First::equal(&numbers, &middle));
+        self.ratios('p', "first in 8M u32, 16 places", 0.6, Pace::LONG, &First::equal(&numbers, &everywhere));
+        let race = self.race(&self.everybody(), Pace::calls(1000), &First::equal(&numbers, &[3]));
+        let name = "first in 8M u32, fourth: more than plain";
+        self.table.push(Row::of(&race, 'p', name, Unit::Nanos, Some(60.0)));
+        let lap = First::as_large(&numbers[..20_000], &[15_000], links(100));
+        self.ratios('p', "first of 20k items of 100 ns, from 3/4 on", 0.55, Pace::ONCE, &lap);
+        // Whoever deals out halves meets the one at once, and the other last.
+        for (place, wanted) in [("middle", middle), ("one before the middle", [len / 2 - 1])] {
+            let lap = Any { numbers: &numbers, wanted: &wanted };
+            self.ratios('p', &format!("any in 8M u32, {place}"), 0.6, Pace::ONCE, &lap);
+        }
+        let lap = Any { numbers: &numbers, wanted: &everywhere };
+        self.ratios('p', "any in 8M u32, 16 places", 0.6, Pace::LONG, &lap);
+        let (race, halves) = self.beside_halves(&AllBelow(&numbers, len));
+        let name = format!("all of 8M u32 (halves: {halves:.3})");
+        self.table.push(Row::of(&race, 'p', name, Unit::Ratio, Some((1.05 * halves).max(0.6))));
+    }
+
+    fn sorts(&mut self) {
+        let random = |len: u32| {
+            let mut random = Random::default();
+            (0..len).map(move |_| random.draw())
+        };
+        self.ratios('q', "sort of 10M random u32", 0.65, Pace::LONG, &Sorted::new(random(10_000_000)));
+        self.ratios('q', "sort of 100k random u32", 0.75, Pace::ONCE, &Sorted::new(random(100_000)));
+        for (len, count) in [(100_000, "100k"), (1_000_000, "1M")] {
+            let pace = Pace::apart(5, 0); // these are short
+            self.ratios('q', &format!("sort of {count} u32 in order"), 1.05, pace, &Sorted::new(0..len));
+            let reversed = Sorted::new((0..len).rev());
+            self.ratios('q', &format!("sort of {count} u32 in reverse order"), 1.05, pace, &reversed);
+            let keys = ByKey::new(random(len).map(|x| x % 100));
+            self.ratios('q', &format!("sort of {count} u32 by 100 keys"), 1.05, Pace::ONCE, &keys);
+        }
+        let strings = Sorted::new(random(100_000).map(|x| format!("{x:x}")));
+        self.ratios('q', "sort of 100k random strings", 1.05, Pace::ONCE, &strings);
+    }
+
+    fn reports(&mut self) {
+        let race = self.race(&[Who::Rangesteal, Who::Reporting], Pace::ONCE, &Items::even(40_000, 100));
+        self.table.push(Row::of(&race, 'r', "d with a report: to d without", Unit::Ratio, Some(1.01)));
+    }
 }
 
 /// How loops of some microseconds are called: again and again, with 20 µs of serial work between.
 fn in_a_program() -> Pace {
-    Pace { calls: 20, gap: links(20_000), long: false }
+    Pace::apart(20, links(20_000))
 }
 
 /// A loop of so many microseconds, of equal items of 10 ns or more.

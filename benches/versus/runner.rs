@@ -12,7 +12,8 @@ use crate::{
     machine,
     peers::Peer,
     race::{Race, Turn},
-    rivals::{Chili, Foreign, Halves, Plain},
+    random::Random,
+    rivals::{Chili, Foreign, Halves, Plain, Reporting},
     turn::{Loop, Pace},
 };
 
@@ -35,6 +36,8 @@ pub(crate) enum Who {
     Halves,
     /// rangesteal that spins before it parks.
     Spinning,
+    /// rangesteal that reports.
+    Reporting,
     /// rangesteal without pinning.
     Unpinned,
     /// rangesteal with [`MANY`] workers.
@@ -104,22 +107,19 @@ impl Runner {
         let mut race = Race { entrants: entrants.iter().map(|who| (*who, Vec::new())).collect() };
         let mut agreed = None;
         let mut order: Vec<usize> = (0..entrants.len()).collect();
-        let mut random = 1u64;
+        let mut random = Random::default();
         let (warm_up, rounds) =
             if pace.long { (1, self.rounds.div_ceil(10)) } else { (self.rounds.clamp(1, 3), self.rounds) };
         for round in 0..warm_up + rounds {
             for i in (1..order.len()).rev() {
-                // Knuth's MMIX generator draws the order (The Art of Computer Programming 2, section 3.3.4).
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                order.swap(i, (random >> 33) as usize % (i + 1));
+                order.swap(i, random.draw() as usize % (i + 1));
             }
             for &which in &order {
                 let (who, turns) = &mut race.entrants[which];
                 let Some((result, turn)) = self.turn(pool, *who, pace, lap) else { continue };
                 match &agreed {
                     None => agreed = Some(result),
-                    Some(agreed) => assert_eq!(result, *agreed, "{who:?} disagrees"),
+                    Some(agreed) => assert!(result == *agreed, "{who:?} disagrees"),
                 }
                 if round >= warm_up {
                     turns.push(turn);
@@ -148,7 +148,13 @@ impl Runner {
         // Where it takes part in spinning, the CPU of its own is as good for it as for us.
         let pinned = matches!(
             who,
-            Who::Plain | Who::Rangesteal | Who::Spinning | Who::Many | Who::ForkUnion | Who::OpenMp
+            Who::Plain
+                | Who::Rangesteal
+                | Who::Reporting
+                | Who::Spinning
+                | Who::Many
+                | Who::ForkUnion
+                | Who::OpenMp
         );
         let _freed = (!pinned).then(|| machine::Freed::to(&self.mask));
         let threads = self.threads;
@@ -171,6 +177,7 @@ impl Runner {
                 .and_then(|peer| pace.first_turn(lap, &self.elsewhere(), || Foreign { peer, threads })),
             Who::Tbb => self.tbb.as_ref().and_then(|peer| pace.turn(lap, Foreign { peer, threads })),
             Who::Halves => pace.turn(lap, Halves(&self.rayon)),
+            Who::Reporting => pace.turn(lap, Reporting(pool)),
             Who::Spinning => pace.turn(lap, &self.spinning),
             Who::Unpinned => pace.turn(lap, &self.unpinned),
             Who::Many => pace.turn(lap, &self.many),
