@@ -72,7 +72,16 @@ mod sync;
 struct Readme;
 
 pub use pool::{
-    Always, BuildError, CancelToken, Cancelled, Chunks, Ending, Exclusive, Fresh, IntoSource, Kept, On,
-    PerWorker, Pieces, Pinning, Pool, PoolBuilder, Progress, RunReport, Source, State, Stateful, Stateless,
-    Stealing, Unless, WorkerReport, Zip,
+    BuildError, CancelToken, Cancelled, On, PerWorker, Pinning, Pool, PoolBuilder, Progress, RunReport,
+    Stealing, WorkerReport,
 };
+
+/// What loops run over.
+pub mod source {
+    pub use crate::pool::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
+}
+
+/// The types that stand for the options of [`On`](crate::On). Only generic code has to name them.
+pub mod options {
+    pub use crate::pool::{Always, Ending, Fresh, Kept, State, Stateful, Stateless, Unless};
+}

@@ -113,7 +113,7 @@ impl Pool {
         self.executor.thefts()
     }
 
-    /// A loop with options, or over something else than a slice: see [`On`] and [`Source`].
+    /// A loop with options, or over something else than a slice: see [`On`] and [`Source`](crate::source::Source).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

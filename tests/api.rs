@@ -1,0 +1,55 @@
+//! The public surface is what `tests/api.txt` says: a change of it shows in a diff.
+//!
+//! `UPDATE_API=1 cargo test --test api` writes the file anew.
+
+use std::{env, fs, path::Path, process::Command};
+
+use public_api::Builder;
+
+/// The release whose listing it is: others may write paths differently.
+const RELEASE: &str = concat!("rustc ", env!("CARGO_PKG_RUST_VERSION"));
+
+#[test]
+fn the_public_surface_is_as_listed() {
+    let rustc = Command::new("rustc").arg("--version").output().expect("rustc");
+    if !String::from_utf8_lossy(&rustc.stdout).starts_with(RELEASE) {
+        eprintln!("SKIPPED: the listing is made with {RELEASE}");
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Of its own, since cargo holds a lock on the other while tests are built.
+    let target = root.join("target/api");
+    let status = Command::new(env!("CARGO"))
+        .args(["rustdoc", "--quiet", "--lib", "--target-dir"])
+        .arg(&target)
+        .args(["--", "-Zunstable-options", "--output-format", "json"])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env_remove("RUSTDOCFLAGS")
+        .current_dir(root)
+        .status()
+        .expect("cargo");
+    assert!(status.success(), "rustdoc");
+
+    let surface = Builder::from_rustdoc_json(target.join("doc/rangesteal.json"))
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()
+        .expect("a listing");
+    let surface = surface.to_string() + "\n";
+    let listing = root.join("tests/api.txt");
+    if env::var_os("UPDATE_API").is_some() {
+        fs::write(&listing, &surface).expect("a file that can be written");
+    }
+    let listed = fs::read_to_string(&listing).unwrap_or_default();
+    for line in surface.lines().filter(|line| !listed.lines().any(|other| other == *line)) {
+        eprintln!("+ {line}");
+    }
+    for line in listed.lines().filter(|line| !surface.lines().any(|other| other == *line)) {
+        eprintln!("- {line}");
+    }
+    assert!(
+        surface == listed,
+        "the public surface has changed: UPDATE_API=1 cargo test --test api, and the changelog"
+    );
+}
