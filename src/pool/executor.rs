@@ -14,13 +14,14 @@ use super::{
     estimate::nanos,
     job::share,
     launch::{Costs, Habit, Launch},
+    options::Options,
     range::Ranges,
     report::RunReport,
     round::{Made, Plan, Round, Run, discard},
     site::{Loop, Site, Slice},
     split::{Splits, equal_parts},
     times::{Tally, Times},
-    units::{Blocks, Units},
+    units::Units,
     watch::Watch,
     worker::Crew,
 };
@@ -43,42 +44,6 @@ pub(crate) struct Executor {
 struct Turn {
     splits: Splits,
     seats: Seats,
-}
-
-/// How a loop is to be run.
-#[derive(Debug)]
-pub(crate) struct Options<'a> {
-    /// Workers, at most.
-    pub(crate) threads: usize,
-    pub(crate) watch: Watch<'a>,
-    pub(crate) report: Option<&'a mut RunReport>,
-    pub(crate) habit: Habit,
-    /// What its indices stand for: items, or blocks of them, which are then claimed one by one.
-    pub(crate) units: Units<'a>,
-}
-
-impl<'a> Options<'a> {
-    #[inline(always)]
-    pub(crate) fn new(
-        threads: usize,
-        watch: Watch<'a>,
-        report: Option<&'a mut RunReport>,
-        habit: Habit,
-    ) -> Self {
-        Self { threads, watch, report, habit, units: Units::Items }
-    }
-
-    /// The same for a loop over blocks.
-    #[inline(always)]
-    pub(crate) fn in_blocks(self, blocks: Blocks) -> Self {
-        Self { units: Units::Blocks(blocks), ..self }
-    }
-
-    /// Whether the clock, or a handle, has to be looked at.
-    #[inline(always)]
-    fn is_watched(&self) -> bool {
-        self.watch.is_on() || self.report.is_some() || log::log_enabled!(log::Level::Debug)
-    }
 }
 
 /// What is left to be shared.
@@ -126,7 +91,7 @@ impl Executor {
         &self,
         crew: &Crew,
         slice: Slice,
-        mut options: Options<'_>,
+        options: Options<'_>,
         body: &L,
         rest: D,
         reduce: &R,
@@ -181,7 +146,8 @@ impl Executor {
                     if !matches!(folded, Err(End::Cancelled)) {
                         self.costs.learn(this, done, nanos(begin.elapsed()));
                     }
-                    finish(&mut options, begin, (done, begin.elapsed()), None);
+                    let report = options.report(begin, (done, begin.elapsed()), None);
+                    options.tell(begin, report);
                     return folded;
                 }
                 acc = folded.ok();
@@ -198,18 +164,22 @@ impl Executor {
             } else {
                 body.block(&mut state, acc, done..len).map_err(|Stop { found, .. }| End::Stopped(found))
             };
-            let done = alone.done;
-            finish(&mut options, begin, (done, begin.elapsed()), None);
+            let report = options.report(begin, (alone.done, begin.elapsed()), None);
+            options.tell(begin, report);
             return folded;
         };
         let alone = if done == 0 { Duration::ZERO } else { begin.elapsed() };
-        let call = Call { this, awake, helpers, called: begin, done, alone, begin: begin + alone };
+        let begun = begin + alone;
+        let mut call = Call { this, awake, helpers, called: begin, done, alone, begin: begun, report: None };
         turn.seats.make_room();
-        let runs = self.share(crew, &mut turn.splits, &call, (state, acc), rest, &mut options);
+        let runs = self.share(crew, &mut turn.splits, &mut call, (state, acc), rest, &options);
         drop(turn);
-        let mut runs = runs?;
-        runs.sort_unstable_by_key(|&(first, _)| first);
-        Ok(combine(runs.into_iter().map(|(_, part)| part), reduce).unwrap_or_else(|| body.init()))
+        let result = runs.map(|mut runs| {
+            runs.sort_unstable_by_key(|&(first, _)| first);
+            combine(runs.into_iter().map(|(_, part)| part), reduce).unwrap_or_else(|| body.init())
+        });
+        options.tell(begin, call.report);
+        result
     }
 
     /// Folds what is left of a call, and learns from it. `own` is what the caller has made of the indices before.
@@ -217,10 +187,10 @@ impl Executor {
         &self,
         crew: &Crew,
         splits: &mut Splits,
-        call: &Call,
+        call: &mut Call,
         own: (Option<S::State>, Option<S::Acc>),
         rest: impl FnOnce(Range<usize>, usize) -> Rest<'a, S>,
-        options: &mut Options<'_>,
+        options: &Options<'_>,
     ) -> Result<Vec<Run<S::Acc>>, End<S::Found>> {
         let Call { this, awake, helpers, done, .. } = *call;
         let left = done..this.slice.len;
@@ -262,7 +232,7 @@ impl Executor {
         if !cancelled {
             self.learn(call, times);
         }
-        finish(options, call.called, (call.done, call.alone), Some(times));
+        call.report = options.report(call.called, (call.done, call.alone), Some(times));
         splits.give_back(std::mem::take(times));
         let runs = made.into_runs();
         if cancelled { Err(End::Cancelled) } else { runs.map_err(End::Stopped) }
@@ -318,6 +288,8 @@ struct Call {
     alone: Duration,
     /// When that was over.
     begin: Instant,
+    /// What it has done, if anybody wants to know.
+    report: Option<RunReport>,
 }
 
 /// A loop on the calling thread, with an eye on the clock and on the handles.
@@ -367,24 +339,6 @@ impl Alone<'_> {
             elapsed = now;
         }
         if watch.is_cancelled() { Err(End::Cancelled) } else { Ok(acc) }
-    }
-}
-
-/// Tells what a loop did: so many indices by the calling thread alone in some time, and then, if it was shared, the round.
-fn finish(
-    options: &mut Options<'_>,
-    begin: Instant,
-    (done, alone): (usize, Duration),
-    times: Option<&Times>,
-) {
-    if options.report.is_none() && !log::log_enabled!(log::Level::Debug) {
-        return;
-    }
-    let items = options.units.items(0..done);
-    let report = RunReport::new(begin.elapsed(), (items, alone), times);
-    report.log();
-    if let Some(wanted) = &mut options.report {
-        **wanted = report;
     }
 }
 

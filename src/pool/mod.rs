@@ -16,6 +16,7 @@ mod loops;
 #[cfg(all(test, loom))]
 mod models;
 mod on;
+mod options;
 mod range;
 mod report;
 mod reproducible;

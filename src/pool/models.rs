@@ -23,6 +23,7 @@ use super::{
     barrier::Barrier,
     fence::Fence,
     range::{Owner, Ranges, Stealing, Theft, half},
+    units::{Front, Units},
 };
 
 /// Explores `model`; with three threads or more, up to three preemptions.
@@ -257,6 +258,43 @@ fn no_claim_starts_behind_a_cut() {
 #[should_panic(expected = "behind the cut")]
 fn a_claim_starts_behind_a_cut_of_one_cell_after_the_other() {
     cut_while_draining(|ranges| ranges.cut_one_by_one(1));
+}
+
+/// Two search three items for the second: all before it are claimed exactly once, those behind it at most once.
+fn search(claim: fn(&Front, usize) -> Option<Range<usize>>) {
+    explore(2, move || {
+        let front = Arc::new(Front::new(0..3, 2));
+        let claims: Arc<Vec<AtomicUsize>> = Arc::new((0..3).map(|_| AtomicUsize::new(0)).collect());
+        let searcher = |me| {
+            let (front, claims) = (Arc::clone(&front), Arc::clone(&claims));
+            move || {
+                while let Some(block) = claim(&front, me) {
+                    for item in block.clone() {
+                        assert_eq!(claims[item].fetch_add(1, SeqCst), 0, "item {item} claimed twice");
+                    }
+                    if block.contains(&1) {
+                        assert_eq!(Units::Searchers(&front).end(1), 0);
+                        break;
+                    }
+                }
+            }
+        };
+        let other = thread::spawn(searcher(1));
+        searcher(0)();
+        other.join().unwrap();
+        assert!(claims[..2].iter().all(|claims| claims.load(SeqCst) == 1), "an item left out");
+    });
+}
+
+#[test]
+fn a_search_leaves_nothing_out_before_what_it_finds() {
+    search(Front::claim);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn a_search_that_claims_in_two_steps() {
+    search(Front::claim_in_two_steps);
 }
 
 /// What the caller's stack is to the workers: written before each round and after it, read during it.

@@ -5,8 +5,9 @@ use std::{cell::OnceCell, marker::PhantomData, ops::Range};
 use super::{
     Pool,
     body::{End, Stop},
-    executor::{Options, Rest},
+    executor::Rest,
     launch::Habit,
+    options::Options,
     report::RunReport,
     reproducible::Tree,
     site::Slice,

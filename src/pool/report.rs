@@ -73,6 +73,14 @@ impl RunReport {
         Self { wall, workers }
     }
 
+    /// The call is over, after `wall`.
+    pub(crate) fn end(&mut self, wall: Duration) {
+        for worker in &mut self.workers {
+            worker.waiting_at_end += wall.saturating_sub(self.wall);
+        }
+        self.wall = wall;
+    }
+
     /// A line for the log.
     #[cold]
     #[inline(never)]

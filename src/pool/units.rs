@@ -128,6 +128,14 @@ impl Front {
         Some(block)
     }
 
+    /// The bug that the model of the search must catch.
+    #[cfg(all(test, loom))]
+    pub(crate) fn claim_in_two_steps(&self, _searcher: usize) -> Option<Range<usize>> {
+        let start = self.next.load(Ordering::Relaxed);
+        self.next.store(start + 1, Ordering::Relaxed);
+        (start < self.end).then_some(start..start + 1)
+    }
+
     /// Ends the search: no block is claimed from now on.
     fn close(&self) {
         self.next.fetch_max(self.end, Ordering::Relaxed);
