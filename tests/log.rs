@@ -1,0 +1,60 @@
+//! One line a loop at debug level, wherever it runs; none of it between publishing a loop and its end.
+
+use std::sync::Mutex;
+
+use log::{Level, LevelFilter, Log, Metadata, Record};
+use rangesteal::Pool;
+
+struct Lines(Mutex<Vec<String>>);
+
+impl Log for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.level() <= Level::Debug
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        // A logger may use the pool itself.
+        let pool = POOL.lock().unwrap().take();
+        let line = record.args().to_string();
+        if record.level() == Level::Debug && record.target().starts_with("rangesteal") {
+            self.0.lock().unwrap().push(line);
+        }
+        if let Some(pool) = pool {
+            assert_eq!(pool.map_reduce(&[1, 2, 3], |x| *x, |a, b| a + b), Some(6));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+static LINES: Lines = Lines(Mutex::new(Vec::new()));
+static POOL: Mutex<Option<Pool>> = Mutex::new(None);
+
+#[test]
+fn one_line_a_loop() {
+    log::set_logger(&LINES).unwrap();
+    log::set_max_level(LevelFilter::Debug);
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let lines = || std::mem::take(&mut *LINES.0.lock().unwrap());
+    lines();
+    for len in [0, 1, 2, 100, 300_000] {
+        for _ in 0..3 {
+            pool.for_each(&vec![1u64; len], |x| {
+                std::hint::black_box(x);
+            });
+            let lines = lines();
+            assert_eq!(lines.len(), 1, "{len} items: {lines:?}");
+            assert!(lines[0].starts_with(&format!("{len} items in ")), "{lines:?}");
+        }
+    }
+    pool.for_each(&[1, 2], |_| pool.for_each(&[1, 2, 3], |_| ()));
+    assert_eq!(lines().len(), 3, "two loops inside one");
+
+    *POOL.lock().unwrap() = Some(Pool::builder().num_threads(2).build().unwrap());
+    pool.for_each(&[1, 2], |_| ());
+    assert_eq!(lines().len(), 2, "a loop, and that of the logger");
+
+    log::set_max_level(LevelFilter::Info);
+    pool.for_each(&[1, 2], |_| ());
+    assert_eq!(lines().len(), 0);
+}
