@@ -8,9 +8,7 @@
 use std::{
     array,
     hint::select_unpredictable,
-    marker::PhantomData,
     mem::{self, MaybeUninit},
-    ops::Range,
     ptr,
 };
 
@@ -19,12 +17,16 @@ use crate::sync::{Mutex, lock};
 
 /// Shorter slices are sorted by the calling thread.
 const SHORTEST: usize = 8 * 1024;
+/// Nothing shorter is sorted as a piece of its own.
+const SHORTEST_PIECE: usize = 2 * 1024;
 /// Merges are not cut into shorter parts.
 const SHORTEST_PART: usize = 4 * 1024;
 /// Of each merge round there are so many parts a worker, so that who is late leaves some to others.
 const PARTS_A_WORKER: usize = 4;
-/// An ascending slice up to this length is recognised without waking anybody.
-const RECOGNISED_ALONE: usize = 128 * 1024;
+/// Shorter merges are not cut.
+const LONG: usize = 512;
+/// An ascending slice of up to so many bytes is recognised without waking anybody.
+const RECOGNISED_ALONE: usize = 1 << 20;
 
 /// Sorts `items` by the order `is_less`. `serial` is std's stable sort by the same order.
 pub(crate) fn sort<T: Send>(
@@ -36,22 +38,34 @@ pub(crate) fn sort<T: Send>(
     if items.len() < SHORTEST || size_of::<T>() == 0 || pool.num_threads() == 1 {
         return serial(items);
     }
-    if !is_one_run(items, &is_less) {
-        let pieces = pool.num_threads().next_power_of_two() * 2;
+    if !ascends(items, &is_less) {
+        let long_enough = 1 << (items.len() / SHORTEST_PIECE).ilog2();
+        let pieces = (pool.num_threads().next_power_of_two() * 2).min(long_enough);
         sort_pieces(pool, items, pieces, &serial, &is_less);
     }
 }
 
-/// Whether `items` are in order, after reversing them if they were strictly descending.
-fn is_one_run<T>(items: &mut [T], is_less: &impl Fn(&T, &T) -> bool) -> bool {
-    let descends = is_less(&items[1], &items[0]);
-    // Ascending pieces of longer slices are soon sorted, in parallel. Descending ones would end in the wrong places.
-    let limit = if descends { items.len() } else { items.len().min(RECOGNISED_ALONE) };
-    let is_run = items[..limit].windows(2).all(|pair| is_less(&pair[1], &pair[0]) == descends);
-    if is_run && descends {
-        items.reverse();
+/// Whether `items` are known to be in order, after reversing a strictly descending beginning.
+fn ascends<T>(items: &mut [T], is_less: &impl Fn(&T, &T) -> bool) -> bool {
+    let descending = run(items, |a, b| is_less(b, a));
+    items[..descending].reverse();
+    // Longer slices are looked through in parallel, by the sort of the pieces.
+    descending == items.len()
+        || size_of_val(items) <= RECOGNISED_ALONE && run(items, |a, b| !is_less(b, a)) == items.len()
+}
+
+/// How many items in front are in order.
+fn run<T>(items: &[T], in_order: impl Fn(&T, &T) -> bool) -> usize {
+    // Numbers and the like are compared side by side, without a branch a pair.
+    let plain = !mem::needs_drop::<T>();
+    let mut end = 1;
+    while plain
+        && let Some(next) = items.get(end - 1..end + 32)
+        && next.windows(2).fold(true, |ordered, pair| ordered & in_order(&pair[0], &pair[1]))
+    {
+        end += 32;
     }
-    is_run && limit == items.len()
+    end + items[end - 1..].windows(2).take_while(|pair| in_order(&pair[0], &pair[1])).count()
 }
 
 /// Sorts pieces of `items` in parallel, and merges them.
@@ -68,14 +82,14 @@ fn sort_pieces<T: Send>(
     if runs.len() == 1 {
         return;
     }
+    let items = disordered(items, &mut runs, is_less);
     let mut buffer = Vec::with_capacity(items.len());
     let mut sides = Sides::new(items, &mut buffer);
-    while runs.len() > 1 {
+    while runs.len() > 1 || sides.away {
         sides.merge_pairs(pool, &runs, is_less);
         runs = runs.chunks(2).map(|pair| pair.iter().sum()).collect();
         join_ordered(sides.full(), &mut runs, is_less);
     }
-    sides.go_home(pool);
 }
 
 /// The lengths of `count` parts of `len`, which differ by one at most.
@@ -106,6 +120,32 @@ fn join_ordered<T>(items: &[T], runs: &mut Vec<usize>, is_less: &impl Fn(&T, &T)
         end += run;
     }
     *runs = joined;
+}
+
+/// Leaves out what is in its place already: items at the beginning that no run behind goes before, and items at the end that no
+/// run before goes behind. There are two runs at least, and none is in order with the next.
+fn disordered<'a, T>(
+    items: &'a mut [T],
+    runs: &mut [usize],
+    is_less: &impl Fn(&T, &T) -> bool,
+) -> &'a mut [T] {
+    let (mut least, mut greatest) = (runs[0], runs[0] - 1);
+    let mut end = runs[0];
+    for run in &runs[1..] {
+        if is_less(&items[end], &items[least]) {
+            least = end;
+        }
+        if is_less(&items[greatest], &items[end - 1]) {
+            greatest = end - 1;
+        }
+        end += run;
+    }
+    let last = items.len() - runs[runs.len() - 1];
+    let before = items[..runs[0] - 1].partition_point(|item| !is_less(&items[least], item));
+    let until = last + 1 + items[last + 1..].partition_point(|item| is_less(item, &items[greatest]));
+    runs[0] -= before;
+    runs[runs.len() - 1] = until - last;
+    &mut items[before..until]
 }
 
 /// Runs `work` once with each of the jobs.
@@ -142,30 +182,10 @@ impl<'a, T: Send> Sides<'a, T> {
 
     /// Merges the first run with the second, the third with the fourth, ... into the other side.
     fn merge_pairs(&mut self, pool: &Pool, runs: &[usize], is_less: &(impl Fn(&T, &T) -> bool + Sync)) {
-        let part = self.part(pool);
+        let part = (self.full.len() / (pool.num_threads() * PARTS_A_WORKER)).max(SHORTEST_PART);
         // SAFETY: this side holds elements, all of them.
         let full = unsafe { self.full.assume_init_mut() };
         in_parallel(pool, parts(full, self.spare, runs, part, is_less), |part| part.merge(is_less));
-        self.turn();
-    }
-
-    /// Moves all elements into the slice.
-    fn go_home(mut self, pool: &Pool) {
-        if self.away {
-            let part = self.part(pool);
-            let parts = self.full.chunks_mut(part).zip(self.spare.chunks_mut(part)).collect();
-            in_parallel(pool, parts, |(from, to)| copy(from, to));
-            self.turn();
-        }
-    }
-
-    /// How long the parts of a round are.
-    fn part(&self, pool: &Pool) -> usize {
-        (self.full.len() / (pool.num_threads() * PARTS_A_WORKER)).max(SHORTEST_PART)
-    }
-
-    /// All elements have been moved to the other side.
-    fn turn(&mut self) {
         mem::swap(&mut self.full, &mut self.spare);
         self.away = !self.away;
     }
@@ -174,16 +194,17 @@ impl<'a, T: Send> Sides<'a, T> {
 impl<T> Drop for Sides<'_, T> {
     fn drop(&mut self) {
         if self.away {
-            copy(self.full, self.spare);
+            // SAFETY: this side holds elements, all of them.
+            copy(unsafe { self.full.assume_init_ref() }, self.spare);
         }
     }
 }
 
 /// Moves `from` to `to`, bitwise.
-fn copy<T>(from: &[MaybeUninit<T>], to: &mut [MaybeUninit<T>]) {
+fn copy<T>(from: &[T], to: &mut [MaybeUninit<T>]) {
     assert!(from.len() == to.len());
     // SAFETY: 1. both are as long as just checked; 2. `to` is borrowed exclusively, so they do not overlap.
-    unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr(), from.len()) };
+    unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), from.len()) };
 }
 
 /// Cuts the merges of a round into parts of about that length.
@@ -229,25 +250,43 @@ impl<T> Part<'_, T> {
     /// Moves all elements to their places. Those they come from stay what they are until the round is over, and nobody compares
     /// an element that has been moved: a panic loses nothing, and what a comparison does to an element is moved with it.
     fn merge(mut self, is_less: &impl Fn(&T, &T) -> bool) {
-        // The steps of one merge wait for each other, those of several do not: with four, 0.5 ns an element instead of 1.6.
-        let mut lengths = shares(self.to.len(), 4);
-        let mut merges: [_; 4] =
-            array::from_fn(|_| Merge::new(self.take(lengths.next().unwrap_or(0), is_less)));
-        loop {
-            let steps = merges.iter().map(Merge::steps).fold(usize::MAX, usize::min);
-            if steps == 0 {
-                break;
-            }
-            for _ in 0..steps {
-                for merge in &mut merges {
-                    // SAFETY: each of the merges had so many steps.
-                    unsafe { merge.step(is_less) };
-                }
+        if self.is_disjoint(is_less) {
+            self.copy();
+        } else if self.to.len() < LONG {
+            interleave(array::from_mut(&mut self), is_less);
+            self.copy();
+        } else {
+            let mut lengths = shares(self.to.len(), 4);
+            let mut quarters: [_; 4] = array::from_fn(|_| self.take(lengths.next().unwrap_or(0), is_less));
+            interleave(&mut quarters, is_less);
+            for rest in quarters {
+                rest.merge(is_less);
             }
         }
-        for merge in merges {
-            merge.finish(is_less);
+    }
+
+    /// Whether the left side goes before the right one, after exchanging them if the right one goes before the left one.
+    fn is_disjoint(&mut self, is_less: &impl Fn(&T, &T) -> bool) -> bool {
+        let ([first, ..], [.., last]) = (&*self.left, &*self.right) else {
+            return true;
+        };
+        if is_less(last, first) {
+            mem::swap(&mut self.left, &mut self.right);
+            return true;
         }
+        !is_less(&self.right[0], &self.left[self.left.len() - 1])
+    }
+
+    /// Moves the left side, and then the right one.
+    fn copy(self) {
+        let (left, right) = self.to.split_at_mut(self.left.len());
+        copy(self.left, left);
+        copy(self.right, right);
+    }
+
+    /// After so many steps, and no sooner, one side may be empty.
+    fn steps(&self) -> usize {
+        self.left.len().min(self.right.len())
     }
 }
 
@@ -266,74 +305,264 @@ fn co_rank<T>(len: usize, left: &[T], right: &[T], is_less: &impl Fn(&T, &T) -> 
     low
 }
 
-/// A merge under way. From `to` on there are as many places as there are elements left on both sides.
-struct Merge<'a, T> {
-    left: Range<*const T>,
-    right: Range<*const T>,
-    to: *mut T,
-    part: PhantomData<Part<'a, T>>,
+/// Merges parts until one of them has an empty side. The steps of one merge wait for each other, those of several do not: with
+/// four, 0.5 ns an element instead of 1.6.
+fn interleave<T, const N: usize>(parts: &mut [Part<'_, T>; N], is_less: &impl Fn(&T, &T) -> bool) {
+    loop {
+        let steps = parts.iter().map(Part::steps).fold(usize::MAX, usize::min);
+        if steps == 0 {
+            return;
+        }
+        let mut cursors = parts.each_mut().map(Cursor::new);
+        for _ in 0..steps {
+            for cursor in &mut cursors {
+                // SAFETY: no side of the parts gets empty before so many steps are done.
+                unsafe { cursor.step(is_less) };
+            }
+        }
+        for (part, cursor) in parts.iter_mut().zip(cursors) {
+            // SAFETY: the cursor has moved within the left side, or to its end.
+            let lefts = unsafe { cursor.left.offset_from_unsigned(part.left.as_ptr()) };
+            take(&mut part.left, lefts);
+            take(&mut part.right, steps - lefts);
+            part.to.split_off_mut(..steps).expect("there are as many places as elements");
+        }
+    }
 }
 
-impl<'a, T> Merge<'a, T> {
-    fn new(part: Part<'a, T>) -> Self {
-        let Part { left, right, to } = part;
-        assert!(left.len() + right.len() == to.len());
-        let (left, right) = (left.as_ptr_range(), right.as_ptr_range());
-        Self { left, right, to: to.as_mut_ptr().cast(), part: PhantomData }
+/// How far the merge of a part has come.
+struct Cursor<T> {
+    left: *const T,
+    right: *const T,
+    to: *mut T,
+}
+
+impl<T> Cursor<T> {
+    fn new(part: &mut Part<'_, T>) -> Self {
+        assert!(part.left.len() + part.right.len() == part.to.len());
+        Self { left: part.left.as_ptr(), right: part.right.as_ptr(), to: part.to.as_mut_ptr().cast() }
     }
 
-    /// After so many steps at the soonest one side is empty.
-    fn steps(&self) -> usize {
-        len(&self.left).min(len(&self.right))
-    }
-
-    /// Moves the least element.
+    /// Moves the lesser element, the left one if they are equal.
     ///
     /// # Safety
-    /// Neither side is empty.
+    /// 1. The part that this was made of is still borrowed. 2. Neither of its sides is at its end.
     #[inline(always)]
     unsafe fn step(&mut self, is_less: &impl Fn(&T, &T) -> bool) {
-        let Self { left: Range { start: left, .. }, right: Range { start: right, .. }, to, .. } = self;
-        // SAFETY: 1. there is an element, as promised; 2. this merge has it to itself.
-        let l = unsafe { &**left };
-        // SAFETY: 1. there is an element, as promised; 2. this merge has it to itself.
-        let r = unsafe { &**right };
-        let is_right = is_less(r, l);
-        let from = select_unpredictable(is_right, *right, *left);
+        // SAFETY: 1. there is an element, as promised; 2. nobody changes it while the part is borrowed.
+        let left = unsafe { &*self.left };
+        // SAFETY: 1. there is an element, as promised; 2. nobody changes it while the part is borrowed.
+        let right = unsafe { &*self.right };
+        let is_right = is_less(right, left);
+        let from = select_unpredictable(is_right, self.right, self.left);
         // SAFETY: 1. there is a place for each element that is left; 2. it is on the other side of the round.
-        unsafe { to.copy_from_nonoverlapping(from, 1) };
-        // SAFETY: one place is filled.
-        *to = unsafe { to.add(1) };
+        unsafe { self.to.copy_from_nonoverlapping(from, 1) };
+        // SAFETY: there was a place.
+        self.to = unsafe { self.to.add(1) };
         // SAFETY: there was an element.
-        *left = unsafe { left.add(usize::from(!is_right)) };
+        self.left = unsafe { self.left.add(usize::from(!is_right)) };
         // SAFETY: there was an element.
-        *right = unsafe { right.add(usize::from(is_right)) };
-    }
-
-    /// Moves all that is left.
-    fn finish(mut self, is_less: &impl Fn(&T, &T) -> bool) {
-        loop {
-            let steps = self.steps();
-            if steps == 0 {
-                break;
-            }
-            for _ in 0..steps {
-                // SAFETY: there were so many elements on either side.
-                unsafe { self.step(is_less) };
-            }
-        }
-        // One of the sides is empty.
-        for side in [self.left, self.right] {
-            // SAFETY: 1. there is a place for each element that is left; 2. they are on the other side of the round.
-            unsafe { self.to.copy_from_nonoverlapping(side.start, len(&side)) };
-            // SAFETY: these places are filled.
-            self.to = unsafe { self.to.add(len(&side)) };
-        }
+        self.right = unsafe { self.right.add(usize::from(is_right)) };
     }
 }
 
-/// How many elements there are.
-fn len<T>(side: &Range<*const T>) -> usize {
-    // SAFETY: 1. both ends are of one slice, the end not before the start; 2. `T` is not zero-sized.
-    unsafe { side.end.offset_from_unsigned(side.start) }
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::{super::site::scatter, *};
+    use crate::sync::{AtomicUsize, Ordering};
+
+    /// A key, and a place that no order looks at.
+    type Item = (u64, usize);
+
+    fn by_key(a: &Item, b: &Item) -> bool {
+        a.0 < b.0
+    }
+
+    /// Many ties, at places that look random.
+    fn items(len: usize, keys: u64, seed: u64) -> Vec<Item> {
+        let key = |i: usize| scatter(seed << 32 | i as u64) % keys;
+        (0..len).map(|i| (key(i), i)).collect()
+    }
+
+    fn sorted(items: &[Item]) -> Vec<Item> {
+        let mut items = items.to_vec();
+        items.sort_by_key(|item| item.0);
+        items
+    }
+
+    /// Two sorted runs, one after the other.
+    fn two_runs(left: usize, right: usize, keys: u64, seed: u64) -> Vec<Item> {
+        let mut runs = items(left + right, keys, seed);
+        runs[..left].sort_unstable();
+        runs[left..].sort_unstable();
+        runs
+    }
+
+    fn pool(threads: usize) -> Pool {
+        Pool::builder().num_threads(threads).build().expect("a pool")
+    }
+
+    fn by_pieces(
+        pool: &Pool,
+        items: &mut [Item],
+        pieces: usize,
+        is_less: impl Fn(&Item, &Item) -> bool + Sync,
+    ) {
+        let order = |a: &Item, b: &Item| match (is_less(a, b), is_less(b, a)) {
+            (true, _) => std::cmp::Ordering::Less,
+            (_, true) => std::cmp::Ordering::Greater,
+            _ => std::cmp::Ordering::Equal,
+        };
+        sort_pieces(pool, items, pieces, &|piece: &mut [Item]| piece.sort_by(order), &is_less);
+    }
+
+    #[test]
+    fn every_cut_gives_the_stable_merge() {
+        for seed in 0..if cfg!(miri) { 3 } else { 300 } {
+            for (left, right) in (0..36).map(|i| (i / 6, i % 6)) {
+                let runs = two_runs(left, right, 4, seed);
+                let merged = sorted(&runs);
+                for len in 0..=left + right {
+                    let lefts = co_rank(len, &runs[..left], &runs[left..], &by_key);
+                    let mut cut = [&runs[..lefts], &runs[left..left + len - lefts]].concat();
+                    cut.sort_by_key(|item| item.0);
+                    assert_eq!(cut, merged[..len], "{runs:?}: {lefts} of {len}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_make_the_stable_merge() {
+        let lengths: &[usize] = if cfg!(miri) { &[0, 1, 40, 600] } else { &[0, 1, 2, 40, 600, 3000] };
+        for (&left, &right) in lengths.iter().flat_map(|left| lengths.iter().map(move |right| (left, right)))
+        {
+            for (part, keys) in [(1, 3), (7, 50), (2000, 2), (2000, 30), (9000, u64::MAX)] {
+                let mut runs = two_runs(left, right, keys, 1);
+                let merged = sorted(&runs);
+                let mut to = Vec::with_capacity(runs.len());
+                let places = &mut to.spare_capacity_mut()[..merged.len()];
+                for part in parts(&mut runs, places, &[left, right], part, &by_key) {
+                    part.merge(&by_key);
+                }
+                // SAFETY: the parts have filled all places.
+                unsafe { to.set_len(merged.len()) };
+                assert_eq!(to, merged, "{left}, {right}: parts of {part}, {keys} keys");
+            }
+        }
+    }
+
+    #[test]
+    fn disjoint_runs_are_not_compared_one_by_one() {
+        for exchanged in [false, true] {
+            let mut runs: Vec<Item> = (0..10_000).map(|i| (i, 0)).collect();
+            if exchanged {
+                runs.rotate_left(5000);
+            }
+            let compared = AtomicUsize::new(0);
+            let mut to = Vec::with_capacity(runs.len());
+            let places = &mut to.spare_capacity_mut()[..10_000];
+            let is_less = |a: &Item, b: &Item| {
+                compared.fetch_add(1, Ordering::Relaxed);
+                a < b
+            };
+            for part in parts(&mut runs, places, &[5000, 5000], 3000, &is_less) {
+                part.merge(&is_less);
+            }
+            let compared = compared.into_inner();
+            assert!(compared < 200, "{compared} comparisons");
+        }
+    }
+
+    #[test]
+    fn only_what_is_in_disorder_is_merged() {
+        let pool = pool(2);
+        let mut items: Vec<Item> = (0..400).map(|i| (i, 0)).collect();
+        items[190..210].reverse();
+        let mut runs = vec![200, 200];
+        items[..200].sort_unstable();
+        items[200..].sort_unstable();
+        assert_eq!(disordered(&mut items, &mut runs, &by_key).len(), 20);
+        assert_eq!(runs, [10, 10]);
+        by_pieces(&pool, &mut items, 2, by_key);
+        assert!(items.is_sorted());
+    }
+
+    #[test]
+    fn any_number_of_pieces_is_merged() {
+        for threads in [1, 2, 3] {
+            let pool = pool(threads);
+            for pieces in 1..=8 {
+                for (len, keys) in [(8, 2), (9, 100), (30, 5), (64, 1), (301, 20), (1500, 300)] {
+                    if cfg!(miri) && len > 400 {
+                        continue;
+                    }
+                    let given = items(len, keys, len as u64);
+                    let mut items = given.clone();
+                    by_pieces(&pool, &mut items, pieces, by_key);
+                    assert_eq!(items, sorted(&given), "{len} items in {pieces} pieces");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_panic_loses_nothing() {
+        let pool = pool(2);
+        for pieces in 1..=8 {
+            let given = items(40, 10, 1);
+            let mut struck = true;
+            let mut at = 0;
+            while struck {
+                let left = AtomicUsize::new(at);
+                let mut items = given.clone();
+                struck = catch_unwind(AssertUnwindSafe(|| {
+                    by_pieces(&pool, &mut items, pieces, |a, b| {
+                        assert!(left.fetch_sub(1, Ordering::Relaxed) != 0, "as asked for");
+                        a.0 < b.0
+                    });
+                }))
+                .is_err();
+                items.sort_by_key(|item| item.1);
+                assert_eq!(items, given, "{pieces} pieces, panic at comparison {at}");
+                at += if cfg!(miri) { 17 } else { 1 };
+            }
+            assert!(at > 40);
+        }
+    }
+
+    #[test]
+    fn an_order_that_is_none_loses_nothing() {
+        let pool = pool(2);
+        for (seed, pieces) in
+            (0..if cfg!(miri) { 5 } else { 200 }).flat_map(|seed| [(seed, 2), (seed, 5), (seed, 8)])
+        {
+            let given = items(1000, 10, 1);
+            let asked = AtomicUsize::new(seed);
+            let mut items = given.clone();
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                by_pieces(&pool, &mut items, pieces, |_, _| {
+                    let asked = asked.fetch_add(1, Ordering::Relaxed);
+                    asked.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60 & 1 == 0
+                });
+            }));
+            items.sort_by_key(|item| item.1);
+            assert_eq!(items, given, "{pieces} pieces, seed {seed}");
+        }
+    }
+
+    #[test]
+    fn runs_are_recognised() {
+        for len in [1, 2, 31, 32, 33, 34, 64, 65, 100] {
+            for end in 1..=len {
+                let mut items: Vec<usize> = (0..len).collect();
+                items[end..].fill(0);
+                assert_eq!(run(&items, |a, b| a < b), end, "{end} of {len}");
+                let items: Vec<String> = items.iter().map(|i| format!("{i:4}")).collect();
+                assert_eq!(run(&items, |a, b| a < b), end, "{end} of {len}");
+            }
+        }
+    }
 }
