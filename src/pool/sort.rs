@@ -400,7 +400,9 @@ mod tests {
         runs
     }
 
+    /// Of one thread under Miri, which cannot run all that a shared loop asks of the system.
     fn pool(threads: usize) -> Pool {
+        let threads = if cfg!(miri) { 1 } else { threads };
         Pool::builder().num_threads(threads).build().expect("a pool")
     }
 
@@ -527,7 +529,7 @@ mod tests {
                 .is_err();
                 items.sort_by_key(|item| item.1);
                 assert_eq!(items, given, "{pieces} pieces, panic at comparison {at}");
-                at += if cfg!(miri) { 17 } else { 1 };
+                at += if cfg!(miri) { 71 } else { 1 };
             }
             assert!(at > 40);
         }
