@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn every_cut_gives_the_stable_merge() {
-        for seed in 0..if cfg!(miri) { 3 } else { 300 } {
+        for seed in 0..if cfg!(miri) { 1 } else { 300 } {
             for (left, right) in (0..36).map(|i| (i / 6, i % 6)) {
                 let runs = two_runs(left, right, 4, seed);
                 let merged = sorted(&runs);
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn parts_make_the_stable_merge() {
-        let lengths: &[usize] = if cfg!(miri) { &[0, 1, 40, 600] } else { &[0, 1, 2, 40, 600, 3000] };
+        let lengths: &[usize] = if cfg!(miri) { &[0, 600] } else { &[0, 1, 2, 40, 600, 3000] };
         for (&left, &right) in lengths.iter().flat_map(|left| lengths.iter().map(move |right| (left, right)))
         {
             for (part, keys) in [(1, 3), (7, 50), (2000, 2), (2000, 30), (9000, u64::MAX)] {
@@ -539,7 +539,7 @@ mod tests {
     fn an_order_that_is_none_loses_nothing() {
         let pool = pool(2);
         for (seed, pieces) in
-            (0..if cfg!(miri) { 5 } else { 200 }).flat_map(|seed| [(seed, 2), (seed, 5), (seed, 8)])
+            (0..if cfg!(miri) { 1 } else { 200 }).flat_map(|seed| [(seed, 2), (seed, 5), (seed, 8)])
         {
             let given = items(1000, 10, 1);
             let asked = AtomicUsize::new(seed);
