@@ -52,6 +52,7 @@
 //! | `items.iter().fold(init(), fold)` | [`pool.fold_reduce(&items, init, fold, reduce)`](Pool::fold_reduce) |
 //! | `items.iter().for_each(f)` | [`pool.for_each(&items, f)`](Pool::for_each) |
 //! | `items.iter().map(map).collect()` | [`pool.map_collect(&items, map)`](Pool::map_collect) |
+//! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort`](Pool::sort), [`sort_by_key`](Pool::sort_by_key) |
 //!
 //! Closures may borrow local variables. What they must not do is change them without synchronisation, and the compiler sees to
 //! that:

@@ -11,7 +11,6 @@
 mod idle;
 mod loops;
 mod machine;
-mod missing;
 mod peers;
 mod picture;
 mod race;

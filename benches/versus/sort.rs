@@ -7,7 +7,6 @@ use rangesteal::Pool;
 use rayon::slice::ParallelSliceMut;
 
 use crate::{
-    missing::Missing,
     rivals::{Chili, Foreign, Halves, Plain, Reporting, Rival},
     turn::Loop,
 };

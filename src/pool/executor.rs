@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     affinity::Seats,
-    body::{Body, End, Stop},
+    body::{Body, End, Stop, fold},
     estimate::nanos,
     job::share,
     launch::{Costs, Habit, Launch},
@@ -70,6 +70,11 @@ impl Executor {
         self.ranges.thefts()
     }
 
+    /// Whether a loop would be shared if it were long enough. A hint.
+    pub(crate) fn is_free(&self, crew: &Crew) -> bool {
+        self.workers > 1 && crew.process.is_current() && try_lock(&self.turn).is_some()
+    }
+
     /// Folds the indices of `slice`.
     #[inline]
     pub(crate) fn fold<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
@@ -79,7 +84,7 @@ impl Executor {
         options: Options<'_>,
         body: &L,
         reduce: &R,
-    ) -> Result<L::Acc, End<L::Found>> {
+    ) -> Result<Option<L::Acc>, End<L::Found>> {
         let units = options.units;
         let rest = |range, _workers| Rest { body, range, units };
         self.fold_in_order(crew, slice, options, body, rest, reduce)
@@ -95,7 +100,7 @@ impl Executor {
         body: &L,
         rest: D,
         reduce: &R,
-    ) -> Result<L::Acc, End<L::Found>>
+    ) -> Result<Option<L::Acc>, End<L::Found>>
     where
         L: Body,
         D: FnOnce(Range<usize>, usize) -> Rest<'a, S>,
@@ -104,6 +109,9 @@ impl Executor {
     {
         let this = Loop { site: Site::new(Self::fold_in_order::<L, D, S, R> as *const ()), slice };
         let len = slice.len;
+        if len == 0 && !options.is_watched() {
+            return Ok(None);
+        }
         // Helpers that find an index each.
         let most = self.workers.min(options.threads).min(len).saturating_sub(1);
         let awake = crew.barrier.is_first_awake();
@@ -113,8 +121,8 @@ impl Executor {
         }
         if launch == Launch::Plain {
             if !options.is_watched() {
-                let folded = body.block(&mut body.state(0), body.init(), 0..len);
-                return folded.map_err(|Stop { found, .. }| End::Stopped(found));
+                let folded = fold(body, &mut body.state(0), 0..len);
+                return folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found));
             }
             launch = Launch::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1 };
         }
@@ -124,12 +132,11 @@ impl Executor {
             && !options.is_watched()
         {
             done = unlooked.min(len);
-            let folded = body.block(state.insert(body.state(0)), body.init(), 0..done);
-            let folded = folded.map_err(|Stop { found, .. }| End::Stopped(found))?;
+            let folded = fold(body, state.insert(body.state(0)), 0..done);
+            acc = Some(folded.map_err(|Stop { found, .. }| End::Stopped(found))?);
             if done == len {
-                return Ok(folded);
+                return Ok(acc);
             }
-            acc = Some(folded);
         }
         let begin = Instant::now();
         let mut helpers = most;
@@ -138,9 +145,7 @@ impl Executor {
             Launch::Plain => {}
             Launch::Alone { limit, stretch, .. } => {
                 let mut alone = Alone { begin, watch: options.watch, units: options.units, done };
-                let state = state.get_or_insert_with(|| body.state(0));
-                let before = acc.take().unwrap_or_else(|| body.init());
-                let folded = alone.fold(body, state, before, len, limit, stretch);
+                let folded = alone.fold(body, &mut state, acc, len, limit, stretch);
                 done = alone.done;
                 if done == len || folded.is_err() {
                     if !matches!(folded, Err(End::Cancelled)) {
@@ -150,19 +155,22 @@ impl Executor {
                     options.tell(begin, report);
                     return folded;
                 }
-                acc = folded.ok();
+                acc = folded.ok().flatten();
             }
         }
         // In a forked child no lock is touched: who held it may be gone.
         let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
             let mut alone = Alone { begin, watch: options.watch, units: options.units, done };
-            let mut state = state.unwrap_or_else(|| body.state(0));
-            let acc = acc.unwrap_or_else(|| body.init());
             let folded = if options.is_watched() {
                 alone.fold(body, &mut state, acc, len, Duration::MAX, 1)
             } else {
-                body.block(&mut state, acc, done..len).map_err(|Stop { found, .. }| End::Stopped(found))
+                let state = state.get_or_insert_with(|| body.state(0));
+                let folded = match acc {
+                    None => fold(body, state, done..len),
+                    Some(acc) => body.block(state, acc, done..len),
+                };
+                folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found))
             };
             let report = options.report(begin, (alone.done, begin.elapsed()), None);
             options.tell(begin, report);
@@ -176,7 +184,7 @@ impl Executor {
         drop(turn);
         let result = runs.map(|mut runs| {
             runs.sort_unstable_by_key(|&(first, _)| first);
-            combine(runs.into_iter().map(|(_, part)| part), reduce).unwrap_or_else(|| body.init())
+            combine(runs.into_iter().map(|(_, part)| part), reduce)
         });
         options.tell(begin, call.report);
         result
@@ -306,12 +314,12 @@ impl Alone<'_> {
     fn fold<L: Body>(
         &mut self,
         body: &L,
-        state: &mut L::State,
-        mut acc: L::Acc,
+        state: &mut Option<L::State>,
+        mut acc: Option<L::Acc>,
         len: usize,
         limit: Duration,
         mut stretch: usize,
-    ) -> Result<L::Acc, End<L::Found>> {
+    ) -> Result<Option<L::Acc>, End<L::Found>> {
         const STRETCH: Duration = Duration::from_micros(1);
         let Self { watch, units, .. } = *self;
         let mut elapsed = Duration::ZERO;
@@ -321,8 +329,13 @@ impl Alone<'_> {
             }
             let range = self.done..self.done + stretch.min(len - self.done);
             self.done = range.end;
-            match body.block(state, acc, range.clone()) {
-                Ok(folded) => acc = folded,
+            let state = state.get_or_insert_with(|| body.state(0));
+            let folded = match acc {
+                None => fold(body, state, range.clone()),
+                Some(acc) => body.block(state, acc, range.clone()),
+            };
+            match folded {
+                Ok(folded) => acc = Some(folded),
                 Err(Stop { found, .. }) => {
                     watch.done(units.items(range.start..len));
                     return Err(End::Stopped(found));

@@ -31,18 +31,18 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         fold: impl Fn(&mut M::Worker, A, S::Item) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Option<Result<A, Z>> {
-        let block = |source: &S, state: &mut M::Worker, mut acc: A, range: Range<usize>| {
+        let fold = &fold;
+        let block = move |source: &S, state: &mut M::Worker, acc: A, range: Range<usize>| {
             // SAFETY: the executor claims every index once, and folds what it claims once.
             let mut items = unsafe { source.items(range.clone()) };
-            while let Some(item) = items.next() {
-                acc = match fold(state, acc, item) {
-                    Ok(acc) => acc,
-                    Err(found) => return Err(Stop { at: range.end - 1 - items.len(), found }),
-                };
-            }
-            Ok(acc)
+            let folded = items.try_fold(acc, |acc, item| fold(state, acc, item));
+            folded.map_err(|found| Stop { at: range.end - 1 - items.len(), found })
         };
-        result(self.fold_and_reduce(init, block, reduce))
+        let init = &init;
+        let first =
+            move |source: &S, state: &mut M::Worker, index| block(source, state, init(), index..index + 1);
+        let folded = result(self.fold_and_reduce(first, block, reduce))?;
+        Some(folded.map(|acc| acc.unwrap_or_else(init)))
     }
 
     /// Maps item by item and reduces; stops at the first `Err`.
@@ -52,51 +52,46 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         map: impl Fn(&mut M::Worker, S::Item) -> Result<R, Z> + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Option<Result<Option<R>, Z>> {
-        let block = |source: &S, state: &mut M::Worker, acc: Option<R>, range: Range<usize>| {
+        let (map, reduce) = (&map, &reduce);
+        let first = move |source: &S, state: &mut M::Worker, index| {
+            // SAFETY: as in `each`.
+            let mut items = unsafe { source.items(index..index + 1) };
+            let item = items.next().expect("as many items as indices");
+            map(state, item).map_err(|found| Stop { at: index, found })
+        };
+        let block = move |source: &S, state: &mut M::Worker, acc: R, range: Range<usize>| {
             // SAFETY: as in `each`.
             let mut items = unsafe { source.items(range.clone()) };
-            let stop = |left: usize, found| Stop { at: range.end - 1 - left, found };
-            let mut acc = match acc {
-                Some(acc) => acc,
-                None => match items.next() {
-                    Some(first) => map(state, first).map_err(|found| stop(items.len(), found))?,
-                    None => return Ok(None),
-                },
-            };
-            while let Some(item) = items.next() {
-                match map(state, item) {
-                    Ok(mapped) => acc = reduce(acc, mapped),
-                    Err(found) => return Err(stop(items.len(), found)),
-                }
-            }
-            Ok(Some(acc))
+            let reduced = items.try_fold(acc, |acc, item| Ok(reduce(acc, map(state, item)?)));
+            reduced.map_err(|found| Stop { at: range.end - 1 - items.len(), found })
         };
-        let reduce = |a, b| match (a, b) {
-            (Some(a), Some(b)) => Some(reduce(a, b)),
-            (a, b) => a.or(b),
-        };
-        result(self.fold_and_reduce(|| None, block, reduce))
+        result(self.fold_and_reduce(first, block, reduce))
     }
 
     /// Maps item by item into a `Vec`.
     #[inline(always)]
     fn collected<R: Send>(self, map: impl Fn(&mut M::Worker, S::Item) -> R + Sync) -> Option<Vec<R>> {
         in_place(self.count(), |places| {
-            let none = || Written::none(places);
-            through(self.fold(
-                Habit::Through,
-                none,
-                |source, state, written, range: Range<usize>| {
-                    // SAFETY: as in `each`.
-                    let items = unsafe { source.items(range.clone()) };
-                    let results = items.map(|item| map(state, item));
-                    // SAFETY: 1. every index is claimed once, and folded once; 2. a range that is claimed begins before it ends;
-                    // 3. there are as many items as indices.
-                    Ok(unsafe { written.extend(range, results) })
-                },
-                Written::join,
-            ))
+            let (map, none) = (&map, || Written::none(places));
+            let first =
+                |source: &S, state: &mut _, index| extend(source, state, none(), index..index + 1, map);
+            let block =
+                |source: &S, state: &mut _, written, range| extend(source, state, written, range, map);
+            let written = through(self.fold(Habit::Through, first, block, Written::join))?;
+            Some(written.unwrap_or_else(none))
         })
+    }
+
+    /// Calls `f` with every item. Each is known to be worth waking a worker.
+    #[inline(always)]
+    pub(super) fn jobs(self, f: impl Fn(S::Item) + Sync) {
+        let block = |source: &S, _: &mut M::Worker, (), range: Range<usize>| {
+            // SAFETY: as in `each`.
+            unsafe { source.items(range) }.for_each(&f);
+            Ok(())
+        };
+        let first = |source: &S, state: &mut M::Worker, index| block(source, state, (), index..index + 1);
+        let _done = through(self.fold(Habit::Long, first, block, |(), ()| ()));
     }
 
     /// Whether any item makes `stops` true.
@@ -107,7 +102,10 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             let mut items = unsafe { source.items(range) };
             if items.any(|item| stops(state, item)) { Err(Stop { at: 0, found: () }) } else { Ok(()) }
         };
-        Some(result(self.fold(Habit::Search, || (), block, |(), ()| ()))?.is_err())
+        let block = &block;
+        let first =
+            move |source: &S, state: &mut M::Worker, index| block(source, state, (), index..index + 1);
+        Some(result(self.fold(Habit::Search, first, block, |(), ()| ()))?.is_err())
     }
 
     /// An item that makes `stops` true, and its index.
@@ -131,10 +129,34 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         };
         let ended = match which {
             Where::First => self.search(block),
-            Where::Anywhere => self.fold(Habit::Search, || (), block, |(), ()| ()),
+            Where::Anywhere => {
+                let block = &block;
+                let first = move |source: &S, state: &mut M::Worker, index| {
+                    block(source, state, (), index..index + 1)
+                };
+                self.fold(Habit::Search, first, block, |(), ()| ()).map(|_| ())
+            }
         };
         Some(result(ended)?.err())
     }
+}
+
+/// Maps the items of `range` into their places behind those already written.
+#[inline(always)]
+#[expect(clippy::unnecessary_wraps, reason = "a block")]
+fn extend<'a, S: Source, W, R>(
+    source: &S,
+    state: &mut W,
+    written: Written<'a, R>,
+    range: Range<usize>,
+    map: &impl Fn(&mut W, S::Item) -> R,
+) -> Result<Written<'a, R>, Stop<Infallible>> {
+    // SAFETY: as in `each`.
+    let items = unsafe { source.items(range.clone()) };
+    let results = items.map(|item| map(state, item));
+    // SAFETY: 1. every index is claimed once, and folded once; 2. a range that is claimed begins before it ends; 3. there are as
+    // many items as indices.
+    Ok(unsafe { written.extend(range, results) })
 }
 
 /// The first item of which `test` is true; those before it are taken out of `items`, and so is it.
@@ -179,7 +201,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     pub fn for_each(self, f: impl Fn(S::Item) + Sync) -> E::Of<()> {
         let each = self.each(
             || (),
-            |(), (), item| {
+            move |(), (), item| {
                 f(item);
                 Ok(())
             },
@@ -205,7 +227,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
         map: impl Fn(S::Item) -> R + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Option<R>> {
-        E::end(self.reduced(|(), item| Ok(map(item)), reduce).map(sure))
+        E::end(self.reduced(move |(), item| Ok(map(item)), reduce).map(sure))
     }
 
     /// Folds the items into accumulators and reduces these in order: see [`Pool::fold_reduce`](crate::Pool::fold_reduce).
@@ -230,7 +252,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
         fold: impl Fn(A, S::Item) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        E::end(self.each(init, |(), acc, item| Ok(fold(acc, item)), reduce).map(sure))
+        E::end(self.each(init, move |(), acc, item| Ok(fold(acc, item)), reduce).map(sure))
     }
 
     /// Maps every item into a `Vec`, in order: see [`Pool::map_collect`](crate::Pool::map_collect).
@@ -245,7 +267,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// If `map` does; the results made until then are dropped.
     #[inline(always)]
     pub fn map_collect<R: Send>(self, map: impl Fn(S::Item) -> R + Sync) -> E::Of<Vec<R>> {
-        E::end(self.collected(|(), item| map(item)))
+        E::end(self.collected(move |(), item| map(item)))
     }
 
     /// Assigns the result for every item to its place in `out`: see [`Pool::map_into`](crate::Pool::map_into).
@@ -262,7 +284,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// If `map` does, and if `out` is not as long as the source. The places written until then stay written.
     #[inline(always)]
     pub fn map_into<R: Send>(self, out: &mut [R], map: impl Fn(S::Item) -> R + Sync) -> E::Of<()> {
-        self.zip(out).for_each(|(item, place)| *place = map(item))
+        self.zip(out).for_each(move |(item, place)| *place = map(item))
     }
 
     /// Maps every item and reduces the results in order, or returns the `Err` with the lowest index: see
@@ -286,7 +308,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
         map: impl Fn(S::Item) -> Result<R, Z> + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Result<Option<R>, Z>> {
-        E::end(self.reduced(|(), item| map(item), reduce))
+        E::end(self.reduced(move |(), item| map(item), reduce))
     }
 
     /// Calls `f` with every item until one returns `Err`; returns that with the lowest index: see
@@ -306,7 +328,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// If `f` does, for an item before that.
     #[inline(always)]
     pub fn try_for_each<Z: Send>(self, f: impl Fn(S::Item) -> Result<(), Z> + Sync) -> E::Of<Result<(), Z>> {
-        E::end(self.each(|| (), |(), (), item| f(item), |(), ()| ()))
+        E::end(self.each(|| (), move |(), (), item| f(item), |(), ()| ()))
     }
 
     /// Whether `test` is true of any item: see [`Pool::any`](crate::Pool::any).
@@ -321,7 +343,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// If `test` does.
     #[inline(always)]
     pub fn any(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<bool> {
-        E::end(self.stops(|(), item| test(item)))
+        E::end(self.stops(move |(), item| test(item)))
     }
 
     /// Whether `test` is true of all items: see [`Pool::all`](crate::Pool::all).
@@ -336,7 +358,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// If `test` does.
     #[inline(always)]
     pub fn all(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<bool> {
-        E::end(self.stops(|(), item| !test(item)).map(|stops| !stops))
+        E::end(self.stops(move |(), item| !test(item)).map(|stops| !stops))
     }
 
     /// Any item of which `test` is true: see [`Pool::find_any`](crate::Pool::find_any).
@@ -408,7 +430,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     pub fn for_each(self, f: impl Fn(&mut M::Worker, S::Item) + Sync) -> E::Of<()> {
         let each = self.each(
             || (),
-            |state, (), item| {
+            move |state, (), item| {
                 f(state, item);
                 Ok(())
             },
@@ -424,7 +446,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         map: impl Fn(&mut M::Worker, S::Item) -> R + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Option<R>> {
-        E::end(self.reduced(|state, item| Ok(map(state, item)), reduce).map(sure))
+        E::end(self.reduced(move |state, item| Ok(map(state, item)), reduce).map(sure))
     }
 
     /// Folds the items into accumulators and reduces these in order.
@@ -435,7 +457,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         fold: impl Fn(&mut M::Worker, A, S::Item) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        E::end(self.each(init, |state, acc, item| Ok(fold(state, acc, item)), reduce).map(sure))
+        E::end(self.each(init, move |state, acc, item| Ok(fold(state, acc, item)), reduce).map(sure))
     }
 
     /// Maps every item into a `Vec`, in order.
@@ -451,7 +473,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         out: &mut [R],
         map: impl Fn(&mut M::Worker, S::Item) -> R + Sync,
     ) -> E::Of<()> {
-        self.zip(out).for_each(|state, (item, place)| *place = map(state, item))
+        self.zip(out).for_each(move |state, (item, place)| *place = map(state, item))
     }
 
     /// Maps every item and reduces the results in order, or returns the `Err` with the lowest index.
@@ -476,6 +498,6 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         self,
         f: impl Fn(&mut M::Worker, S::Item) -> Result<(), Z> + Sync,
     ) -> E::Of<Result<(), Z>> {
-        E::end(self.each(|| (), |state, (), item| f(state, item), |(), ()| ()))
+        E::end(self.each(|| (), move |state, (), item| f(state, item), |(), ()| ()))
     }
 }

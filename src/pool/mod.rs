@@ -22,6 +22,7 @@ mod report;
 mod reproducible;
 mod round;
 mod site;
+mod sort;
 mod source;
 mod split;
 mod state;
@@ -39,6 +40,8 @@ pub use report::{RunReport, WorkerReport};
 pub use source::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
 pub use state::{Fresh, Kept, PerWorker, State, Stateful, Stateless};
 pub use watch::{CancelToken, Cancelled, Progress};
+
+use std::cmp::Ordering;
 
 use executor::Executor;
 use worker::Crew;
@@ -419,5 +422,62 @@ impl Pool {
     #[inline]
     pub fn position_first<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> Option<usize> {
         self.on(items).position_first(test)
+    }
+
+    /// Sorts the slice, keeping the order of equal items.
+    ///
+    /// O(*n* log *n*) comparisons, in parallel, where the slice is long enough; O(*n*) where it is in order or strictly
+    /// descending. Takes memory for as many items again. Short slices are sorted by [`slice::sort`], and so are items without
+    /// a size. Items need not be `Sync`: only one thread at a time looks at an item.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut words = ["steal", "range", "ing"];
+    /// pool.sort(&mut words);
+    /// assert_eq!(words, ["ing", "range", "steal"]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then unspecified. In both cases the
+    /// slice holds all its items afterwards, in some order.
+    pub fn sort<T: Ord + Send>(&self, items: &mut [T]) {
+        sort::sort(self, items, <[T]>::sort, T::lt);
+    }
+
+    /// Sorts the slice by an order, keeping the order of equal items; as [`sort`](Self::sort) does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut shares = [0.25, 0.5, 0.125];
+    /// pool.sort_by(&mut shares, |a: &f64, b| b.total_cmp(a));
+    /// assert_eq!(shares, [0.5, 0.25, 0.125]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `compare` does. May panic if it is not a total order; otherwise the order is then unspecified. In both cases the
+    /// slice holds all its items afterwards, in some order.
+    pub fn sort_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
+        sort::sort(self, items, |items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
+    }
+
+    /// Sorts the slice by a key, keeping the order of items with equal keys; as [`sort`](Self::sort) does.
+    ///
+    /// `key` is called twice a comparison.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut ballots = [("Ann", 3), ("Bob", 5), ("Cid", 3)];
+    /// pool.sort_by_key(&mut ballots, |&(_, votes)| votes);
+    /// assert_eq!(ballots, [("Ann", 3), ("Cid", 3), ("Bob", 5)]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `key` or a comparison of keys does. May panic if the order of keys is not total; otherwise the order is then
+    /// unspecified. In both cases the slice holds all its items afterwards, in some order.
+    pub fn sort_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+        sort::sort(self, items, |items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
     }
 }

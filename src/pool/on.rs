@@ -311,18 +311,18 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self.source.count()
     }
 
-    /// Folds the items: what `block` folds, and where it stops, are indices of the source.
+    /// Folds the items: what `first` and `block` fold, and where they stop, are indices of the source. None if there are none.
     #[inline(always)]
     pub(super) fn fold<A: Send, Z: Send>(
         self,
         habit: Habit,
-        init: impl Fn() -> A + Sync,
+        first: impl Fn(&S, &mut M::Worker, usize) -> Result<A, Stop<Z>> + Sync,
         block: impl Fn(&S, &mut M::Worker, A, Range<usize>) -> Result<A, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A,
-    ) -> Result<A, End<Z>> {
+    ) -> Result<Option<A>, End<Z>> {
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(&source), Verb { source, state, init, block });
+        let (slice, verb) = (Slice::of(&source), Verb { source, state, first, block });
         let options = Options::new(self.threads, self.watch, self.report, habit);
         match grain {
             None => executor.fold(crew, slice, options, &verb, &reduce),
@@ -338,22 +338,22 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     #[inline(always)]
     pub(super) fn fold_and_reduce<A: Send, Z: Send>(
         self,
-        init: impl Fn() -> A + Sync,
+        first: impl Fn(&S, &mut M::Worker, usize) -> Result<A, Stop<Z>> + Sync,
         block: impl Fn(&S, &mut M::Worker, A, Range<usize>) -> Result<A, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
-    ) -> Result<A, End<Z>> {
+    ) -> Result<Option<A>, End<Z>> {
         if !self.reproducible {
-            return self.fold(Habit::Through, init, block, reduce);
+            return self.fold(Habit::Through, first, block, reduce);
         }
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(&source), Verb { source, state, init: &init, block });
+        let (slice, verb) = (Slice::of(&source), Verb { source, state, first, block });
         let options = Options::new(self.threads, self.watch, self.report, Habit::Through);
         let blocks = Blocks { size: grain.unwrap_or((slice.len / 2048).max(1)), len: slice.len };
-        let body = InTree { verb, blocks, reduce: &reduce };
+        let body = InTree { leaves: InBlocks { verb, blocks }, reduce: &reduce };
         let join = |left: Tree<A>, right| left.join(right, &reduce);
-        let tree = executor.fold(crew, slice.in_blocks(blocks), options.in_blocks(blocks), &body, &join);
-        tree.map(|tree| tree.into_result(&reduce).unwrap_or_else(init))
+        let tree = executor.fold(crew, slice.in_blocks(blocks), options.in_blocks(blocks), &body, &join)?;
+        Ok(tree.and_then(|tree| tree.into_result(&reduce)))
     }
 
     /// Folds the items from the front, all workers together, until `block` stops somewhere: of several, at the first.
@@ -364,7 +364,10 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     ) -> Result<(), End<Z>> {
         let Self { pool, source, ref state, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(&source), Verb { source, state, init: || (), block });
+        let block = &block;
+        let first =
+            move |source: &S, state: &mut M::Worker, index| block(source, state, (), index..index + 1);
+        let (slice, verb) = (Slice::of(&source), Verb { source, state, first, block });
         let options = Options::new(self.threads, self.watch, self.report, Habit::Search);
         let (watch, searching) = (self.watch, OnceCell::new());
         let rest = |items, workers| {
@@ -372,7 +375,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
                 searching.get_or_init(|| InFront { verb: &verb, front: Front::new(items, workers), watch });
             Rest { body, range: 0..workers, units: Units::Searchers(&body.front) }
         };
-        executor.fold_in_order(crew, slice, options, &verb, rest, &|(), ()| ())
+        executor.fold_in_order(crew, slice, options, &verb, rest, &|(), ()| ())?;
+        Ok(())
     }
 }
 

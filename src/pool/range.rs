@@ -293,20 +293,23 @@ impl Owner<'_> {
     ) -> Result<(A, Range<usize>), Z> {
         let Self { cell, fence, end, mut next, .. } = *self; // in registers
         for _ in 0..claims {
-            cell.start.store(next + N, Ordering::Relaxed);
+            // There is always a sum, since the range reaches that far. That it is checked tells the compiler how many items a
+            // block has, which it then unrolls.
+            let Some(behind) = next.checked_add(N) else { break };
+            cell.start.store(behind, Ordering::Relaxed);
             fence.light(); // partner: the heavy fence in `rob`
             if cell.end.load(Ordering::Relaxed) != end {
                 self.next = next;
                 return Ok((acc, self.settle::<N>()));
             }
-            match block(acc, next..next + N) {
+            match block(acc, next..behind) {
                 Ok(folded) => acc = folded,
                 Err(stop) => {
-                    self.next = next + N;
+                    self.next = behind;
                     return Err(stop);
                 }
             }
-            next += N;
+            next = behind;
         }
         self.next = next;
         Ok((acc, 0..0))

@@ -125,8 +125,7 @@ impl<'a, L: Body> Round<'a, L> {
         };
         let state = state.get_or_insert_with(|| self.body.state(me));
         loop {
-            let part = acc.take().unwrap_or_else(|| self.body.init());
-            match self.run(owner, item, state, part, &mut pieces) {
+            match self.run(owner, item, state, acc.take(), &mut pieces) {
                 Ok(part) => lock(&self.made).runs.push((item, part)),
                 Err(Stop { at, found }) => self.stop(at, Why::Found(found)),
             }
@@ -136,19 +135,22 @@ impl<'a, L: Body> Round<'a, L> {
         }
     }
 
-    /// Folds item `first`, which is claimed, and then the range behind it.
+    /// Folds item `first`, which is claimed, and then the range behind it, into what comes before, if there is anything.
     #[inline(always)]
     fn run(
         &self,
         owner: &mut Owner<'_>,
         first: usize,
         state: &mut L::State,
-        part: L::Acc,
+        acc: Option<L::Acc>,
         pieces: &mut Pieces,
     ) -> Result<L::Acc, Stop<L::Found>> {
         let body = self.body; // in a register: nothing in memory is known behind a fence
+        let mut part = match acc {
+            None => body.first(state, first)?,
+            Some(acc) => body.block(state, acc, first..first + 1)?,
+        };
         let mut block = |part, items| body.block(state, part, items);
-        let mut part = block(part, first..first + 1)?;
         let mut grain = Grain::new(pieces.begin(), self.plan.pace, !matches!(self.plan.units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());

@@ -105,7 +105,9 @@ impl Source for Range<usize> {
 
     #[inline(always)]
     unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = usize> {
-        self.start + range.start..self.start + range.end
+        // Checked, so that the compiler knows how many there are.
+        let first = self.start + range.start;
+        first..first.checked_add(range.len()).expect("no index beyond the last")
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    body::{Body, Stop},
+    body::{Body, Stop, fold},
     reproducible::Tree,
     state::State,
     units::{Blocks, Front},
@@ -11,18 +11,18 @@ use super::{
 };
 
 /// A loop over the items of `source`.
-pub(crate) struct Verb<'a, S, M, I, B> {
+pub(crate) struct Verb<'a, S, M, F, B> {
     pub(crate) source: S,
     pub(crate) state: &'a M,
-    pub(crate) init: I,
+    pub(crate) first: F,
     pub(crate) block: B,
 }
 
-impl<'a, S, M, I, B, A, Z> Body for Verb<'a, S, M, I, B>
+impl<'a, S, M, F, B, A, Z> Body for Verb<'a, S, M, F, B>
 where
     S: Sync,
     M: State,
-    I: Fn() -> A + Sync,
+    F: Fn(&S, &mut M::Worker, usize) -> Result<A, Stop<Z>> + Sync,
     B: Fn(&S, &mut M::Worker, A, Range<usize>) -> Result<A, Stop<Z>> + Sync,
     A: Send,
     Z: Send,
@@ -37,8 +37,8 @@ where
     }
 
     #[inline(always)]
-    fn init(&self) -> A {
-        (self.init)()
+    fn first(&self, held: &mut M::Held<'a>, index: usize) -> Result<A, Stop<Z>> {
+        (self.first)(&self.source, M::get(held), index)
     }
 
     #[inline(always)]
@@ -53,6 +53,12 @@ pub(crate) struct InBlocks<V> {
     pub(crate) blocks: Blocks,
 }
 
+impl<V: Body> InBlocks<V> {
+    fn stop(&self, Stop { at, found }: Stop<V::Found>) -> Stop<V::Found> {
+        Stop { at: at / self.blocks.size, found }
+    }
+}
+
 impl<V: Body> Body for InBlocks<V> {
     type State = V::State;
     type Acc = V::Acc;
@@ -64,8 +70,8 @@ impl<V: Body> Body for InBlocks<V> {
     }
 
     #[inline(always)]
-    fn init(&self) -> V::Acc {
-        self.verb.init()
+    fn first(&self, state: &mut V::State, block: usize) -> Result<V::Acc, Stop<V::Found>> {
+        fold(&self.verb, state, self.blocks.items(block..block + 1)).map_err(|stop| self.stop(stop))
     }
 
     #[inline(always)]
@@ -75,15 +81,13 @@ impl<V: Body> Body for InBlocks<V> {
         acc: V::Acc,
         blocks: Range<usize>,
     ) -> Result<V::Acc, Stop<V::Found>> {
-        let folded = self.verb.block(state, acc, self.blocks.items(blocks));
-        folded.map_err(|Stop { at, found }| Stop { at: at / self.blocks.size, found })
+        self.verb.block(state, acc, self.blocks.items(blocks)).map_err(|stop| self.stop(stop))
     }
 }
 
 /// The same, with a partial result of its own for each block.
 pub(crate) struct InTree<'a, V, R> {
-    pub(crate) verb: V,
-    pub(crate) blocks: Blocks,
+    pub(crate) leaves: InBlocks<V>,
     pub(crate) reduce: &'a R,
 }
 
@@ -94,12 +98,12 @@ impl<V: Body, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> 
 
     #[inline(always)]
     fn state(&self, me: usize) -> V::State {
-        self.verb.state(me)
+        self.leaves.state(me)
     }
 
     #[inline(always)]
-    fn init(&self) -> Tree<V::Acc> {
-        Tree::new()
+    fn first(&self, state: &mut V::State, leaf: usize) -> Result<Tree<V::Acc>, Stop<V::Found>> {
+        self.block(state, Tree::new(), leaf..leaf + 1)
     }
 
     #[inline(always)]
@@ -107,12 +111,10 @@ impl<V: Body, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> 
         &self,
         state: &mut V::State,
         mut tree: Tree<V::Acc>,
-        blocks: Range<usize>,
+        leaves: Range<usize>,
     ) -> Result<Tree<V::Acc>, Stop<V::Found>> {
-        for block in blocks {
-            let folded = self.verb.block(state, self.verb.init(), self.blocks.items(block..block + 1));
-            let folded = folded.map_err(|Stop { at, found }| Stop { at: at / self.blocks.size, found })?;
-            tree.push(block, folded, self.reduce);
+        for leaf in leaves {
+            tree.push(leaf, self.leaves.first(state, leaf)?, self.reduce);
         }
         Ok(tree)
     }
@@ -125,9 +127,9 @@ pub(crate) struct InFront<'a, V> {
     pub(crate) watch: Watch<'a>,
 }
 
-impl<V: Body> Body for InFront<'_, V> {
+impl<V: Body<Acc = ()>> Body for InFront<'_, V> {
     type State = V::State;
-    type Acc = V::Acc;
+    type Acc = ();
     type Found = V::Found;
 
     #[inline(always)]
@@ -136,27 +138,22 @@ impl<V: Body> Body for InFront<'_, V> {
     }
 
     #[inline(always)]
-    fn init(&self) -> V::Acc {
-        self.verb.init()
+    fn first(&self, state: &mut V::State, searcher: usize) -> Result<(), Stop<V::Found>> {
+        self.block(state, (), searcher..searcher + 1)
     }
 
     #[inline(always)]
-    fn block(
-        &self,
-        state: &mut V::State,
-        mut acc: V::Acc,
-        searchers: Range<usize>,
-    ) -> Result<V::Acc, Stop<V::Found>> {
+    fn block(&self, state: &mut V::State, (): (), searchers: Range<usize>) -> Result<(), Stop<V::Found>> {
         for searcher in searchers {
             while let Some(block) = self.front.claim(searcher) {
                 if self.watch.is_cancelled() {
                     break;
                 }
                 let items = block.len();
-                acc = self.verb.block(state, acc, block)?;
+                self.verb.block(state, (), block)?;
                 self.watch.done(items);
             }
         }
-        Ok(acc)
+        Ok(())
     }
 }

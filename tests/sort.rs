@@ -1,0 +1,292 @@
+//! `sort`, `sort_by` and `sort_by_key` do what std's stable sort does, on several threads, and lose no item whatever a comparison does.
+
+use std::{
+    cell::Cell,
+    cmp::Ordering,
+    collections::HashSet,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+};
+
+use proptest::prelude::*;
+use rangesteal::Pool;
+
+fn pool(threads: usize) -> Pool {
+    Pool::builder().num_threads(threads).build().expect("a pool")
+}
+
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state >> 33
+}
+
+/// What slices look like: (key, place) with keys in an order that a sort may want to make use of.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    Random { keys: u64 },
+    Ascending,
+    Descending,
+    Rotated { by: usize },
+    Teeth { length: usize },
+    Tail { random: usize },
+    Head { descending: usize },
+}
+
+fn items(shape: Shape, len: usize, mut seed: u64) -> Vec<(u64, usize)> {
+    let key = |i: usize| {
+        let end = len as u64;
+        let at = i as u64;
+        match shape {
+            Shape::Random { keys } => random(&mut seed) % keys,
+            Shape::Ascending => at / 3,
+            Shape::Descending => end - at,
+            Shape::Rotated { by } => ((i + by) % len) as u64,
+            Shape::Teeth { length } => (i % length) as u64,
+            Shape::Tail { random: tail } if i + tail >= len => random(&mut seed) % end,
+            Shape::Tail { .. } => at,
+            Shape::Head { descending } if i < descending => end - at,
+            Shape::Head { .. } => random(&mut seed) % end,
+        }
+    };
+    (0..len).map(key).enumerate().map(|(i, key)| (key, i)).collect()
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    prop_oneof![
+        (1..5_u64).prop_map(|keys| Shape::Random { keys }),
+        (1..100_000_u64).prop_map(|keys| Shape::Random { keys }),
+        Just(Shape::Ascending),
+        Just(Shape::Descending),
+        (0..60_000_usize).prop_map(|by| Shape::Rotated { by }),
+        (1..30_000_usize).prop_map(|length| Shape::Teeth { length }),
+        (0..20_000_usize).prop_map(|random| Shape::Tail { random }),
+        (0..60_000_usize).prop_map(|descending| Shape::Head { descending }),
+    ]
+}
+
+fn length() -> impl Strategy<Value = usize> {
+    prop_oneof![
+        0..100_usize,
+        2000..9000_usize,
+        prop::sample::select(vec![8191, 8192, 8193, 16_383, 16_384, 16_385, 32_768, 65_537]),
+        9000..60_000_usize,
+    ]
+}
+
+fn is_as_std(pool: &Pool, given: &[(u64, usize)]) {
+    let mut expected = given.to_vec();
+    expected.sort_by_key(|item| item.0);
+    let mut sorted = given.to_vec();
+    pool.sort_by_key(&mut sorted, |item| item.0);
+    assert!(sorted == expected, "by key");
+    let mut sorted = given.to_vec();
+    pool.sort_by(&mut sorted, |a, b| a.0.cmp(&b.0));
+    assert!(sorted == expected, "by comparison");
+
+    let mut expected: Vec<Tied> = given.iter().map(|&(key, place)| Tied { key, place }).collect();
+    let mut sorted = expected.clone();
+    expected.sort();
+    pool.sort(&mut sorted);
+    assert!(sorted.iter().zip(&expected).all(|(a, b)| (a.key, a.place) == (b.key, b.place)), "by `Ord`");
+}
+
+/// Equal where the keys are, wherever it came from.
+#[derive(Clone)]
+struct Tied {
+    key: u64,
+    place: usize,
+}
+
+impl PartialEq for Tied {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Tied {}
+
+impl PartialOrd for Tied {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Tied {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
+#[test]
+fn any_slice_is_sorted_as_std_does() {
+    let pools: Vec<Pool> = (1..=8).map(pool).collect();
+    let cases = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) };
+    proptest!(cases, |(shape in shape(), len in length(), seed: u64, threads in 1..=8_usize)| {
+        is_as_std(&pools[threads - 1], &items(shape, len, seed));
+    });
+}
+
+#[test]
+fn long_slices_are_sorted_as_std_does() {
+    let pool = pool(4);
+    let len = 300_000;
+    for shape in [
+        Shape::Random { keys: u64::MAX },
+        Shape::Random { keys: 100 },
+        Shape::Rotated { by: 100_000 },
+        Shape::Descending,
+        Shape::Tail { random: 1 },
+    ] {
+        is_as_std(&pool, &items(shape, len, 7));
+    }
+}
+
+/// An item that owns memory and notes its end.
+struct Dropped<'a> {
+    name: String,
+    drops: &'a [AtomicU32],
+    place: usize,
+}
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        self.drops[self.place].fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn a_comparison_that_panics_loses_no_item() {
+    let pool = pool(3);
+    let mut seed = 1;
+    for len in [100, 8192, 20_000] {
+        let comparisons = AtomicU64::new(0);
+        let mut names: Vec<u64> = (0..len).map(|_| random(&mut seed) % 1000).collect();
+        let given = names.clone();
+        pool.sort_by(&mut names, |a, b| {
+            comparisons.fetch_add(1, Relaxed);
+            a.cmp(b)
+        });
+        let comparisons = comparisons.into_inner();
+        for _ in 0..40 {
+            let drops: Vec<AtomicU32> = (0..len).map(|_| AtomicU32::new(0)).collect();
+            let drops = &drops[..];
+            let item = |(place, name): (usize, &u64)| Dropped { name: name.to_string(), drops, place };
+            let mut items: Vec<Dropped> = given.iter().enumerate().map(item).collect();
+            let left = AtomicU64::new(random(&mut seed) % comparisons);
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                pool.sort_by(&mut items, |a, b| {
+                    assert!(left.fetch_sub(1, Relaxed) != 0, "as asked for");
+                    a.name.cmp(&b.name)
+                });
+            }));
+            drop(caught);
+            let places: HashSet<usize> = items.iter().map(|item| item.place).collect();
+            assert_eq!(places.len(), len, "an item is missing");
+            assert!(items.iter().all(|item| item.name == given[item.place].to_string()));
+            assert!(drops.iter().all(|drops| drops.load(Relaxed) == 0), "an item has been dropped");
+            drop(items);
+            assert!(
+                drops.iter().all(|drops| drops.load(Relaxed) == 1),
+                "not every item has been dropped once"
+            );
+        }
+        pool.sort(&mut names);
+        assert!(names.is_sorted(), "after panics");
+    }
+}
+
+#[test]
+fn panics_keep_their_payload() {
+    let pool = pool(2);
+    let mut items: Vec<u64> = (0..50_000).map(|i| i * 7919 % 50_000).collect();
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        pool.sort_by(&mut items, |a, b| if *a == 25_000 { std::panic::panic_any(17_u8) } else { a.cmp(b) });
+    }));
+    assert_eq!(caught.expect_err("must panic").downcast_ref(), Some(&17_u8));
+    items.sort_unstable();
+    assert!(items.into_iter().eq(0..50_000));
+}
+
+#[test]
+fn an_order_that_is_none_loses_no_item() {
+    let pool = pool(3);
+    for round in 0..30 {
+        let mut items: Vec<Box<usize>> = (0..30_000).map(Box::new).collect();
+        let asked = AtomicUsize::new(round);
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            pool.sort_by(&mut items, |_, _| {
+                match asked.fetch_add(1, Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60 & 3 {
+                    0 => Ordering::Less,
+                    1 => Ordering::Equal,
+                    _ => Ordering::Greater,
+                }
+            });
+        }));
+        drop(caught);
+        items.sort_unstable();
+        assert!(items.iter().map(|item| **item).eq(0..30_000));
+    }
+}
+
+#[test]
+fn items_need_not_be_sync() {
+    let pool = pool(3);
+    let mut seed = 3;
+    let mut items: Vec<(u64, Cell<usize>)> =
+        (0..50_000).map(|_| (random(&mut seed) % 5000, Cell::new(0))).collect();
+    let comparisons = AtomicUsize::new(0);
+    pool.sort_by(&mut items, |a, b| {
+        a.1.set(a.1.get() + 1);
+        b.1.set(b.1.get() + 1);
+        comparisons.fetch_add(1, Relaxed);
+        a.0.cmp(&b.0)
+    });
+    assert!(items.is_sorted_by_key(|item| item.0));
+    let noted: usize = items.iter().map(|item| item.1.get()).sum();
+    assert_eq!(noted, 2 * comparisons.into_inner(), "what comparisons do to an item is moved with it");
+}
+
+#[test]
+fn items_without_a_size() {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    struct Nothing;
+    let pool = pool(2);
+    let mut items = vec![Nothing; 100_000];
+    pool.sort(&mut items);
+    pool.sort_by(&mut items, |_, _| Ordering::Greater);
+    assert_eq!(items.len(), 100_000);
+}
+
+#[test]
+fn long_slices_are_compared_by_several_threads() {
+    let pool = pool(2);
+    let mut seed = 5;
+    let given: Vec<u64> = (0..300_000).map(|_| random(&mut seed)).collect();
+    let several = (0..50).any(|_| {
+        let threads = Mutex::new(HashSet::new());
+        let mut items = given.clone();
+        pool.sort_by(&mut items, |a, b| {
+            if a % 1024 == 0 {
+                threads.lock().expect("no panic").insert(thread::current().id());
+            }
+            a.cmp(b)
+        });
+        threads.into_inner().expect("no panic").len() > 1
+    });
+    assert!(several);
+}
+
+#[test]
+fn a_sort_inside_a_loop() {
+    let pool = pool(2);
+    let sorted = pool.map_collect(&[1, 2, 3, 4], |&seed| {
+        let mut items = items(Shape::Random { keys: 1000 }, 20_000, seed);
+        pool.sort(&mut items);
+        items.is_sorted()
+    });
+    assert_eq!(sorted, [true; 4]);
+}
