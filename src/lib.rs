@@ -53,6 +53,8 @@
 //! | `items.iter().for_each(f)` | [`pool.for_each(&items, f)`](Pool::for_each) |
 //! | `items.iter().map(map).collect()` | [`pool.map_collect(&items, map)`](Pool::map_collect) |
 //!
+//! The [`guide`] has the others, and what to write for what you know from rayon or `OpenMP`.
+//!
 //! Closures may borrow local variables. What they must not do is change them without synchronisation, and the compiler sees to
 //! that:
 //!
@@ -63,6 +65,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 
+pub mod guide;
 mod pool;
 mod sync;
 
