@@ -41,7 +41,7 @@
 //! | `.enumerate()` | `pool.on(&v).zip(0..v.len())` |
 //! | `a.par_iter().zip(&b)` | `pool.on(&a).zip(&b)`; panics if lengths differ, as `zip_eq` |
 //! | `v.par_chunks(n)`, `v.par_chunks_mut(n)` | `pool.on(&v).chunks(n)`, `pool.on(&mut v).chunks(n)` |
-//! | `v.par_windows(n)` | `pool.on(0..v.len() - n + 1)`, and `&v[i..i + n]` in the closure |
+//! | `v.par_windows(n)` | `pool.on(0..v.len() + 1 - n)`, and `&v[i..i + n]` in the closure |
 //! | `(0..n).into_par_iter()` | `pool.on(0..n)`; indices are `usize` |
 //! | `.any(p)`, `.all(p)`, `.find_any(p)`, `.find_first(p)`, `.position_first(p)` | `pool.any(&v, p)` and so on |
 //! | `.find_map_first(f)` | `pool.try_for_each(&v, \|x\| f(x).map_or(Ok(()), Err)).err()` |
@@ -130,3 +130,62 @@
 //! When work is recursive (`join`); when it comes from an iterator, a map or a channel; when several loops should share the threads at the
 //! same time, or loops are nested and the inner ones are the long ones; when a library should not bring threads of its own. The two go
 //! together in a program, as long as their loops run one after another: threads of neither spin for long when they have nothing to do.
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use rayon::prelude::*;
+
+    use crate::{BuildError, Pool};
+
+    /// What the table says is the same is the same.
+    #[test]
+    #[expect(clippy::many_single_char_names, reason = "those of the table")]
+    fn the_rows_of_the_table_agree() -> Result<(), BuildError> {
+        let pool = Pool::builder().num_threads(2).build()?;
+        let v: Vec<usize> = (0..10_000).map(|i| i * i % 1009).collect();
+        let n = v.len();
+        let (f, add) = (|x: &usize| x + 1, |a: usize, b: usize| a + b);
+        let p = |x: &usize| x % 100 == 99;
+
+        assert_eq!(pool.map_reduce(&v, f, add), v.par_iter().map(f).reduce_with(add));
+        assert_eq!(pool.map_reduce(&v, f, add).unwrap_or(0), v.par_iter().map(f).reduce(|| 0, add));
+        assert_eq!(pool.map_reduce(&v, f, add), Some(v.par_iter().map(f).sum()));
+        assert_eq!(pool.map_reduce(&v, f, usize::max), v.par_iter().map(f).max());
+        let count = pool.map_reduce(&v, |x| usize::from(p(x)), add);
+        assert_eq!(count, Some(v.par_iter().filter(|x| p(x)).count()));
+        let fold = |sum, x: &usize| sum + x;
+        assert_eq!(pool.fold_reduce(&v, || 0, fold, add), v.par_iter().fold(|| 0, fold).reduce(|| 0, add));
+
+        let theirs: Vec<_> = v.par_iter().map(f).collect();
+        assert_eq!(pool.map_collect(&v, f), theirs);
+        let mut out = vec![0; n];
+        pool.map_into(&v, &mut out, f);
+        assert_eq!(out, theirs);
+        pool.for_each_mut(&mut out, |x| *x -= 1);
+        assert_eq!(out, v);
+        let (mut a, mut b) = (vec![0; n], vec![false; n]);
+        pool.on(&v).zip(&mut a).zip(&mut b).for_each(|((x, a), b)| (*a, *b) = (f(x), p(x)));
+        assert_eq!((a, b), v.par_iter().map(|x| (f(x), p(x))).unzip());
+
+        let largest = |pair: (usize, usize), other| pair.max(other);
+        let ours = pool.on(&v).zip(0..n).map_reduce(|(x, i)| (*x, i), largest);
+        assert_eq!(ours, v.par_iter().enumerate().map(|(i, x)| (*x, i)).reduce_with(largest));
+        let sum = |items: &[usize]| items.iter().sum();
+        assert_eq!(pool.on(&v).chunks(7).map_collect(sum), v.par_chunks(7).map(sum).collect::<Vec<usize>>());
+        let ours = pool.on(0..n + 1 - 7).map_collect(|i| sum(&v[i..i + 7]));
+        assert_eq!(ours, v.par_windows(7).map(sum).collect::<Vec<usize>>());
+
+        assert_eq!(pool.any(&v, p), v.par_iter().any(p));
+        assert_eq!(pool.all(&v, p), v.par_iter().all(p));
+        assert_eq!(pool.find_any(&v, p).is_some(), v.par_iter().find_any(|x| p(x)).is_some());
+        assert_eq!(pool.find_first(&v, p), v.par_iter().find_first(|x| p(x)));
+        assert_eq!(pool.position_first(&v, p), v.par_iter().position_first(p));
+        let found = |x: &usize| p(x).then_some(x * 2);
+        let ours = pool.try_for_each(&v, |x| found(x).map_or(Ok(()), Err)).err();
+        assert_eq!(ours, v.par_iter().find_map_first(found));
+        let checked = |x: &usize| if *x < 2000 { Ok(*x) } else { Err("large") };
+        let theirs = v.par_iter().map(checked).try_reduce_with(|a, b| Ok(a + b)).transpose();
+        assert_eq!(pool.try_map_reduce(&v, checked, add), theirs);
+        Ok(())
+    }
+}
