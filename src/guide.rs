@@ -115,7 +115,7 @@
 //! | all `working`, and in sum much longer than the plain loop | they wait for memory, for a lock, for a cache line that all write, or share a core | touch less memory; fold instead of locking; [`grain`](crate::On::grain) for neighbouring small items that are written |
 //!
 //! The [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided by the longest. With a logger at level
-//! `debug` every loop that is shared logs its first line.
+//! `debug` every loop logs its first line.
 //!
 //! [`map_reduce`]: crate::Pool::map_reduce
 //! [`fold_reduce`]: crate::Pool::fold_reduce
