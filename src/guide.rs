@@ -112,7 +112,7 @@
 //! | few thefts, a balance of nearly 1 | as it should be | nothing |
 //! | thefts in every round | what items cost changes from round to round | nothing: that is what thefts are for |
 //! | many `failed` | there is less left to steal than there are thieves | more and smaller items, or fewer threads |
-//! | all `working`, and in sum much longer than the plain loop | they wait for memory, for a lock, for a cache line that all write, or share a core | touch less memory; fold instead of locking; [`grain`](crate::On::grain) for neighbouring small items that are written |
+//! | all `working`, and in sum much longer than the plain loop | they wait for memory, for a lock, for a cache line that all write, or share a core; or the plain loop was vectorised and its small blocks are not | touch less memory; fold instead of locking; for items of a nanosecond, a large [`grain`](crate::On::grain), such as 4096 |
 //!
 //! The [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided by the longest. With a logger at level
 //! `debug` every loop logs its first line.

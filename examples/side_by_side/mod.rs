@@ -9,7 +9,7 @@ pub(crate) fn random(mut state: u64) -> impl FnMut() -> f64 {
         let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         let top = u32::try_from((mixed ^ (mixed >> 31)) >> 32).expect("32 bits");
-        f64::from(top) / f64::from(u32::MAX).next_up()
+        f64::from(top) / 2_f64.powi(32)
     }
 }
 
