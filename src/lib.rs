@@ -54,6 +54,8 @@
 //! | `items.iter().map(map).collect()` | [`pool.map_collect(&items, map)`](Pool::map_collect) |
 //! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort`](Pool::sort), [`sort_by_key`](Pool::sort_by_key) |
 //!
+//! The [`guide`] has the others, and what to write for what you know from rayon or `OpenMP`.
+//!
 //! Closures may borrow local variables. What they must not do is change them without synchronisation, and the compiler sees to
 //! that:
 //!
@@ -64,6 +66,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 
+pub mod guide;
 mod pool;
 mod sync;
 

@@ -1,0 +1,134 @@
+//! `PageRank`: results written into a buffer that is used again, and a sum that is the same every time.
+//!
+//! ```text
+//! cargo run --release --example pagerank [pages]
+//! ```
+//! The parallel loops are the three in `round_by_rangesteal`: `zip` for two vectors in step, `map_into` over an index range, where
+//! the index leads to something that is no slice of items, and a `reproducible` sum. Few pages have most of the links, so some
+//! items cost ten thousand times more than others. Each rank is summed in the order of its links by whoever has it, so all
+//! versions find the very same ranks.
+
+mod side_by_side;
+
+use rangesteal::{BuildError, Pool};
+use rayon::prelude::*;
+
+const DAMPING: f64 = 0.85;
+
+/// Who links to whom.
+struct Web {
+    /// Where in `sources` the links to a page begin; and where those to the last one end.
+    begins: Vec<usize>,
+    sources: Vec<usize>,
+    /// How many links there are on each page.
+    degrees: Vec<f64>,
+}
+
+impl Web {
+    /// Links to a page are the more frequent the smaller its number.
+    fn new(pages: usize, links_a_page: usize) -> Self {
+        let mut random = side_by_side::random(1);
+        let mut to = vec![Vec::new(); pages];
+        for source in 0..pages {
+            for _ in 0..links_a_page {
+                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below `pages`")]
+                let target = (random().powi(4) * as_f64(pages)) as usize;
+                to[target].push(source);
+            }
+        }
+        let begins = to.iter().map(Vec::len).scan(0, |end, links| Some(std::mem::replace(end, *end + links)));
+        let begins = begins.chain([pages * links_a_page]).collect();
+        Self { begins, sources: to.concat(), degrees: vec![as_f64(links_a_page); pages] }
+    }
+
+    fn pages(&self) -> usize {
+        self.degrees.len()
+    }
+
+    /// The rank of a page: the sum of what those that link to it pass on.
+    fn rank(&self, page: usize, shares: &[f64]) -> f64 {
+        let sources = &self.sources[self.begins[page]..self.begins[page + 1]];
+        let passed_on: f64 = sources.iter().map(|&source| shares[source]).sum();
+        (1.0 - DAMPING) / as_f64(self.pages()) + DAMPING * passed_on
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
+fn as_f64(count: usize) -> f64 {
+    count as f64
+}
+
+/// One round: the share of its rank that each page passes on with a link, the new ranks, and by how much they differ from the old.
+type Round<'a> = &'a dyn Fn(&Web, &[f64], &mut [f64], &mut [f64]) -> f64;
+
+fn round_plain(web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -> f64 {
+    for ((share, rank), degree) in shares.iter_mut().zip(old).zip(&web.degrees) {
+        *share = rank / degree;
+    }
+    for (page, rank) in new.iter_mut().enumerate() {
+        *rank = web.rank(page, shares);
+    }
+    new.iter().zip(old).map(|(new, old)| (new - old).abs()).sum()
+}
+
+fn round_by_rayon(web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -> f64 {
+    shares
+        .par_iter_mut()
+        .zip(old)
+        .zip(&web.degrees)
+        .for_each(|((share, rank), degree)| *share = rank / degree);
+    new.par_iter_mut().enumerate().for_each(|(page, rank)| *rank = web.rank(page, shares));
+    new.par_iter().zip(old).map(|(new, old)| (new - old).abs()).sum()
+}
+
+fn round_by_rangesteal(pool: &Pool, web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -> f64 {
+    pool.on(old).zip(&web.degrees).map_into(shares, |(rank, degree)| rank / degree);
+    pool.on(0..web.pages()).map_into(new, |page| web.rank(page, shares));
+    let difference = pool.on(&*new).zip(old).reproducible();
+    difference.map_reduce(|(new, old)| (new - old).abs(), |a, b| a + b).unwrap_or(0.0)
+}
+
+/// Ranks, and the number of rounds until they rest. That number hangs on a floating-point sum: where this is not reproducible,
+/// a run in a billion may stop a round earlier or later than the others.
+fn pagerank(web: &Web, round: Round) -> (usize, Vec<f64>) {
+    let (mut old, mut new) = (vec![1.0 / as_f64(web.pages()); web.pages()], vec![0.0; web.pages()]);
+    let mut shares = old.clone();
+    for rounds in 1.. {
+        let difference = round(web, &old, &mut shares, &mut new);
+        std::mem::swap(&mut old, &mut new);
+        if difference < 1e-9 {
+            return (rounds, old);
+        }
+    }
+    unreachable!("the difference falls from round to round")
+}
+
+fn main() -> Result<(), BuildError> {
+    let web = Web::new(side_by_side::size_or(200_000), 10);
+    let pool = Pool::new()?;
+    side_by_side::compare(
+        [
+            ("plain", &|| pagerank(&web, &round_plain)),
+            ("rayon", &|| pagerank(&web, &round_by_rayon)),
+            ("rangesteal", &|| {
+                pagerank(&web, &|web, old, shares, new| round_by_rangesteal(&pool, web, old, shares, new))
+            }),
+        ],
+        |(rounds, ranks)| format!("{rounds} rounds, first rank {:.17}", ranks[0]),
+        |a, b| a == b,
+    );
+    Ok(())
+}
+
+#[test]
+fn all_versions_find_the_same_ranks() -> Result<(), BuildError> {
+    let web = Web::new(1000, 5);
+    let plain = pagerank(&web, &round_plain);
+    assert_eq!(pagerank(&web, &round_by_rayon), plain);
+    for threads in 1..4 {
+        let pool = Pool::builder().num_threads(threads).build()?;
+        let round: Round = &|web, old, shares, new| round_by_rangesteal(&pool, web, old, shares, new);
+        assert_eq!(pagerank(&web, round), plain);
+    }
+    Ok(())
+}

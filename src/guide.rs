@@ -1,0 +1,135 @@
+//! Which loop to use, how to read a report, and where to find what you know from elsewhere. Text only.
+//!
+//! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own. Four short programs in `examples/` put
+//! the plain loop, rayon and this crate side by side: `kmeans`, `pagerank`, `em` and `stencil`.
+//!
+//! # Which loop do I need?
+//! Take the first line that fits.
+//!
+//! | I want | loop |
+//! |---|---|
+//! | one value of all items: a sum, the largest, a joined string | [`map_reduce`] |
+//! | several values, a histogram, a table; or only some of the items | [`fold_reduce`] |
+//! | a new `Vec`, one result an item | [`map_collect`] |
+//! | the same again and again, without allocating | [`map_into`] a buffer that you keep |
+//! | to change the items | [`for_each_mut`] |
+//! | to know whether there is an item like that | [`any`], [`all`] |
+//! | to have it, or its index | [`find_first`], [`position_first`]; [`find_any`], where any will do |
+//! | to stop at the first error | [`try_map_reduce`], [`try_for_each`] |
+//! | to put the items in order | `sort`, `sort_by`, `sort_by_key` |
+//! | something with a lock or an atomic inside | think of [`fold_reduce`] again, then [`for_each`] |
+//!
+//! These take a slice. [`pool.on(..)`](crate::Pool::on) has all but `for_each_mut` and the sorts, over other [sources](crate::Source) and
+//! with options in between:
+//!
+//! | I have, or want | write |
+//! |---|---|
+//! | indices, not items | `pool.on(0..n)` |
+//! | items and their indices | `pool.on(&items).zip(0..items.len())` |
+//! | to change the items | `pool.on(&mut items)` |
+//! | two or three slices in step | `pool.on(&mut y).zip(&x)` |
+//! | rows of a matrix, blocks of items | `pool.on(&matrix).chunks(width)` |
+//! | memory to work in, not made for every item | [`.with(\|_worker\| Vec::new())`](crate::On::with) |
+//! | the same, kept from loop to loop | [`.with_kept(&mut states)`](crate::On::with_kept) |
+//! | floating-point sums that are the same in every run and on every machine of one kind | [`.reproducible()`](crate::On::reproducible) |
+//! | to follow the loop from another thread, or to end it | [`.progress(&handle)`](crate::On::progress), [`.cancel(&token)`](crate::On::cancel) |
+//! | to know why it is not faster | [`.report(&mut report)`](crate::On::report) |
+//!
+//! `zip` and `chunks` act on what is written before them: `on(&a).zip(&b).chunks(4)` gives pairs of pieces,
+//! `on(&a).chunks(4).zip(&b)` a piece and an item.
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! let (width, height) = (3, 2);
+//! let mut matrix = vec![0; width * height];
+//! pool.on(&mut matrix).chunks(width).zip(0..height).for_each(|(row, y)| {
+//!     for (x, cell) in row.iter_mut().enumerate() {
+//!         *cell = 10 * y + x;
+//!     }
+//! });
+//! assert_eq!(matrix, [0, 1, 2, 10, 11, 12]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! There is no filter. A fold leaves out what it does not want, and what it keeps stays in order:
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! let even = pool.on(0..10).fold_reduce(
+//!     Vec::new,
+//!     |mut kept, i| {
+//!         if i % 2 == 0 {
+//!             kept.push(i);
+//!         }
+//!         kept
+//!     },
+//!     |mut a, mut b| {
+//!         a.append(&mut b);
+//!         a
+//!     },
+//! );
+//! assert_eq!(even, [0, 2, 4, 6, 8]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! # What makes a loop slow
+//! * **Large accumulators by value.** `fold` is given the accumulator and returns it, for every item. A `Vec` or a `Box` is a pointer and stays
+//!   in a register; an array of 256 counters is copied each time, a hundred times slower. (So it is with [`Iterator::fold`].)
+//! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound for every item; `zip` checks none.
+//! * **`reproducible` with few items and much to reduce.** It calls `init` and `reduce` once a block, and 10,000 items have 2500 blocks of 4.
+//!   If those are dear, as a table is, ask for larger blocks: `.reproducible().grain(1000)`.
+//! * **Something shared in the closure**: a lock, an atomic counter, an allocator that is one.
+//!
+//! # How to read a report
+//! ```
+//! use rangesteal::{Pool, RunReport};
+//!
+//! let pool = Pool::new()?;
+//! let mut report = RunReport::default();
+//! pool.on(0..400_000).report(&mut report).map_reduce(|i| (i as f64).sqrt(), |a, b| a + b);
+//! println!("{report}");
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//! prints, times in microseconds:
+//!
+//! ```text
+//! 400000 items in 1561.2 µs, 0 thefts, balance 0.971
+//! worker        items   runs  thefts suffered  failed      working     to start       at end
+//!      0       204608      1       0        0       0       1549.5          0.0          1.2
+//!      1       195392      1       0        0       0       1458.4         87.6         15.2
+//! ```
+//!
+//! Each line is a [worker](crate::WorkerReport), worker 0 the calling thread. It waited (`to start`), was `working`, stole in between,
+//! and waited for the others (`at end`); the four add up to the time of the loop. Report a round in the middle of your algorithm, not
+//! the first: the pool learns what a loop costs, and where. Then look for
+//!
+//! | what you see | what it means | what to do |
+//! |---|---|---|
+//! | one line only | the loop ran on the calling thread alone: it is too short to share, or the pool was busy with another loop, or has one thread | nothing, if it is short; else make the outer loop the plain one, or build a second pool |
+//! | `to start` of some 10 to 100 | the thread had to wake up | nothing, in a loop of a millisecond; else [`spin_before_park`](crate::PoolBuilder::spin_before_park), or fewer, longer loops |
+//! | `to start` of as much as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less else on the machine |
+//! | `at end` of all workers but one | they waited for its last item | divide heavy items; sort them to the front |
+//! | few thefts, a balance of nearly 1 | as it should be | nothing |
+//! | thefts in every round | what items cost changes from round to round | nothing: that is what thefts are for |
+//! | many `failed` | there is less left to steal than there are thieves | more and smaller items, or fewer threads |
+//! | all `working`, and in sum much longer than the plain loop | they wait for memory, for a lock, for a cache line that all write, or share a core; or the plain loop was vectorised and its small blocks are not | touch less memory; fold instead of locking; for items of a nanosecond, a large [`grain`](crate::On::grain), such as 4096 |
+//!
+//! The [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided by the longest. With a logger at level
+//! `debug` every loop logs its first line.
+//!
+//! [`map_reduce`]: crate::Pool::map_reduce
+//! [`fold_reduce`]: crate::Pool::fold_reduce
+//! [`map_collect`]: crate::Pool::map_collect
+//! [`map_into`]: crate::Pool::map_into
+//! [`for_each`]: crate::Pool::for_each
+//! [`for_each_mut`]: crate::Pool::for_each_mut
+//! [`any`]: crate::Pool::any
+//! [`all`]: crate::Pool::all
+//! [`find_first`]: crate::Pool::find_first
+//! [`position_first`]: crate::Pool::position_first
+//! [`find_any`]: crate::Pool::find_any
+//! [`try_map_reduce`]: crate::Pool::try_map_reduce
+//! [`try_for_each`]: crate::Pool::try_for_each
+
+pub mod from_openmp;
+pub mod from_rayon;

@@ -1,0 +1,133 @@
+//! Coming from `OpenMP`: what becomes of each directive and clause.
+//!
+//! ```c
+//! #pragma omp parallel for reduction(+:sum) schedule(dynamic, 64)
+//! for (size_t i = 0; i < n; i++)
+//!     sum += x[i] * y[i];
+//! ```
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! # let (x, y) = (vec![1.0; 100], vec![2.0; 100]);
+//! let sum = pool.on(&x).zip(&y).map_reduce(|(x, y)| x * y, |a, b| a + b).unwrap_or(0.0);
+//! # assert_eq!(sum, 200.0);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! The team of threads is a [`Pool`](crate::Pool), made once. What is shared is what a closure borrows, and the compiler sees to it that
+//! nobody writes it without synchronisation. What is written per iteration is an exclusive slice to run over, or the buffer of
+//! [`map_into`](crate::Pool::map_into). There is no schedule to choose.
+//!
+//! | `OpenMP` | here |
+//! |---|---|
+//! | `parallel for` over an array | `pool.for_each(&v, f)`, `pool.for_each_mut(&mut v, f)` |
+//! | over indices | `pool.on(0..n).for_each(f)` |
+//! | that fills an array | `pool.on(0..n).map_into(&mut out, f)` |
+//! | `schedule(static)`, `guided`, `auto`, `dynamic` | nothing: equal shares by the cost of the last round, and what is left over is stolen, down to one item |
+//! | `schedule(dynamic, 64)` | nothing, or [`grain(64)`](crate::On::grain) |
+//! | `reduction(+:x)` | [`map_reduce`](crate::Pool::map_reduce) |
+//! | `reduction(+:x) reduction(max:y)`, `reduction(+:a[:k])`, `declare reduction` | [`fold_reduce`](crate::Pool::fold_reduce) with a tuple, a `Vec`, any type |
+//! | `ordered` | [`map_collect`](crate::Pool::map_collect), then a plain loop over the results |
+//! | `simd` | nothing: the closures are inlined, and the compiler vectorises; or [`chunks`](crate::On::chunks), and a plain loop over each |
+//! | `collapse(2)` | `pool.on(&mut matrix).chunks(width).zip(0..height)`, or `pool.on(0..height * width)` |
+//! | `num_threads(n)` | [`num_threads`](crate::PoolBuilder::num_threads) of the pool; for one loop [`.threads(n)`](crate::On::threads) |
+//! | `if (n > 1000)` | nothing: short loops run on the calling thread |
+//! | `private(x)` | a `let` in the closure |
+//! | `firstprivate(x)` | borrow it; to change it, [`.with(\|_worker\| x.clone())`](crate::On::with) |
+//! | `lastprivate(x)` | none: compute it from the last item after the loop |
+//! | `threadprivate` | [`pool.per_worker`](crate::Pool::per_worker) and [`.with_kept(&mut states)`](crate::On::with_kept) |
+//! | `omp_get_thread_num()` | the argument of the closure of `with` |
+//! | `critical`, `atomic` | `fold_reduce`; else a `Mutex` or an atomic, as slow as there |
+//! | `cancel for`, `cancellation point` | [`any`](crate::Pool::any), [`try_for_each`](crate::Pool::try_for_each), or a [`CancelToken`](crate::CancelToken); there is nothing to poll |
+//! | `barrier` | the end of the loop; `nowait`: put both into one loop |
+//! | `single`, `master` | the code between two loops |
+//! | `sections`, `task`, `target` | none |
+//! | `OMP_NUM_THREADS` | `RANGESTEAL_NUM_THREADS`; a call of `num_threads` wins |
+//! | `OMP_PROC_BIND`, `OMP_PLACES` | [`Pinning`](crate::Pinning): one worker a CPU, one of each physical core first, of those CPUs the program may use (`taskset` narrows them) |
+//! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | [`spin_before_park`](crate::PoolBuilder::spin_before_park); threads sleep by default |
+//!
+//! # A table as an accumulator
+//! ```c
+//! int count[10] = {0};
+//! #pragma omp parallel for reduction(+:count[:10])
+//! for (size_t i = 0; i < n; i++)
+//!     count[digit[i]]++;
+//! ```
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! # let digits = [3, 1, 4, 1, 5];
+//! let counts = pool.fold_reduce(
+//!     &digits,
+//!     || vec![0; 10],
+//!     |mut counts, digit| {
+//!         counts[*digit] += 1;
+//!         counts
+//!     },
+//!     |a, b| a.iter().zip(&b).map(|(a, b)| a + b).collect(),
+//! );
+//! # assert_eq!(counts, [0, 2, 0, 1, 1, 1, 0, 0, 0, 0]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! # Two loops in one
+//! ```c
+//! #pragma omp parallel for collapse(2)
+//! for (size_t y = 0; y < height; y++)
+//!     for (size_t x = 0; x < width; x++)
+//!         image[y * width + x] = shade(x, y);
+//! ```
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! # let (width, height) = (4, 3);
+//! # let shade = |x: usize, y: usize| x * y;
+//! # let mut image = vec![0; width * height];
+//! pool.on(&mut image).chunks(width).zip(0..height).for_each(|(row, y)| {
+//!     for (x, pixel) in row.iter_mut().enumerate() {
+//!         *pixel = shade(x, y);
+//!     }
+//! });
+//! # assert_eq!(image, [0, 0, 0, 0, 0, 1, 2, 3, 0, 2, 4, 6]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//! A row is then what can be stolen. Where a single pixel can take long, or there are fewer rows than threads, run over the pixels:
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! # let (width, height) = (4, 3);
+//! # let shade = |x: usize, y: usize| x * y;
+//! # let mut image = vec![0; width * height];
+//! pool.on(0..width * height).map_into(&mut image, |i| shade(i % width, i / width));
+//! # assert_eq!(image, [0, 0, 0, 0, 0, 1, 2, 3, 0, 2, 4, 6]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! # Something for each thread
+//! ```c
+//! static struct random state;
+//! #pragma omp threadprivate(state)
+//! ```
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! # struct Random(usize);
+//! # impl Random { fn next(&mut self) -> usize { self.0 += 1; self.0 } }
+//! let mut states = pool.per_worker(|worker| Random(worker));
+//! let mut samples = vec![0; 100];
+//! for _step in 0..10 {
+//!     pool.on(&mut samples).with_kept(&mut states).for_each(|random, sample| *sample += random.next());
+//! }
+//! # assert!(samples.iter().all(|sample| *sample > 0));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//! Who gets which item differs from run to run, so these samples do as well. Where that matters, make the state from the index.
+//!
+//! # What differs
+//! * **No item belongs to a thread.** With `schedule(static)` the same thread has the same indices in every loop. Here that is likely
+//!   (the next round begins at the same boundaries if they were good) but not promised.
+//! * **The order of a reduction** is that of the slice, so it may be any associative function. With [`reproducible`](crate::On::reproducible)
+//!   floating-point sums are the same for every number of threads.
+//! * **A loop in a loop** runs on the thread that meets it, as with `OMP_MAX_ACTIVE_LEVELS=1`.
+//! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and comes out of the call. An exception must not leave an `OpenMP` loop.
+//! * **Several threads** may call loops of one pool: one loop is shared among the workers, the others run on their callers.
