@@ -80,7 +80,9 @@ impl Round {
                     Ok::<_, Infallible>(())
                 };
                 let Ok(((), contested)) = owner.fold::<N, _, _>(1, (), claim);
-                self.claim(contested);
+                if contested {
+                    self.claim(owner.settle(N));
+                }
             } else {
                 self.claim(self.pop(&mut owner));
             }
@@ -90,7 +92,7 @@ impl Round {
     /// Pops one item, if it can be had; not yet counted.
     fn pop(&self, owner: &mut Owner<'_>) -> Range<usize> {
         let Ok((popped, contested)) = owner.fold::<1, _, _>(1, 0..0, |_, items| Ok::<_, Infallible>(items));
-        if popped.is_empty() { contested } else { popped }
+        if contested { owner.settle(1) } else { popped }
     }
 
     fn assert_all_claimed(&self) {

@@ -161,7 +161,7 @@ impl Ranges {
         let mut entered = lock(&cell.lock);
         *entered = Some(fence);
         owner.next = cell.start.load(Ordering::Relaxed);
-        let first = owner.claim_under::<1>(&entered).next();
+        let first = owner.claim_under(1, &entered).next();
         drop(entered);
         (owner, first)
     }
@@ -282,15 +282,15 @@ impl Owner<'_> {
     /// The hot loop: claims the next `N` items and folds them, `claims` times. `N * claims` must not exceed
     /// [`left`](Self::left).
     ///
-    /// Ends early when a thief or a cut has moved the end. Also returns what is then claimed but not yet folded. Or `block` wants
-    /// no more.
+    /// Ends early when a thief or a cut has moved the end: then it returns true, and [`settle`](Self::settle) tells what is claimed. Or
+    /// `block` wants no more. It calls nothing, so that the accumulator stays in registers.
     #[inline(always)]
     pub(crate) fn fold<const N: usize, A, Z>(
         &mut self,
         claims: usize,
         mut acc: A,
         mut block: impl FnMut(A, Range<usize>) -> Result<A, Z>,
-    ) -> Result<(A, Range<usize>), Z> {
+    ) -> Result<(A, bool), Z> {
         let Self { cell, fence, end, mut next, .. } = *self; // in registers
         for _ in 0..claims {
             // There is always a sum, since the range reaches that far. That it is checked tells the compiler how many items a
@@ -300,7 +300,7 @@ impl Owner<'_> {
             fence.light(); // partner: the heavy fence in `rob`
             if cell.end.load(Ordering::Relaxed) != end {
                 self.next = next;
-                return Ok((acc, self.settle::<N>()));
+                return Ok((acc, true));
             }
             match block(acc, next..behind) {
                 Ok(folded) => acc = folded,
@@ -312,34 +312,34 @@ impl Owner<'_> {
             next = behind;
         }
         self.next = next;
-        Ok((acc, 0..0))
+        Ok((acc, false))
     }
 
-    /// What a claim of `N` items has claimed when the end has moved: all of them if the range still reaches that far, otherwise
+    /// What a claim of `size` items has claimed when the end has moved: all of them if the range still reaches that far, otherwise
     /// what is left.
     #[cold]
     #[inline(never)]
-    fn settle<const N: usize>(&mut self) -> Range<usize> {
+    pub(crate) fn settle(&mut self, size: usize) -> Range<usize> {
         let first = self.next;
         let lock = match try_lock(&self.cell.lock) {
             Some(lock) => lock,
             // A theft is under way. Behind the light fence of the claim the thief's `end` tells what is safe; but it is no end
             // to remember, since the theft may be undone.
-            None if first + N <= self.cell.end.load(Ordering::Relaxed) => {
-                self.next += N;
+            None if first + size <= self.cell.end.load(Ordering::Relaxed) => {
+                self.next += size;
                 return first..self.next;
             }
             // Were the items only put back, an owner and a thief could keep each other from the last one for ever.
             None => lock_soon(&self.cell.lock),
         };
-        self.claim_under::<N>(&lock)
+        self.claim_under(size, &lock)
     }
 
-    /// Claims up to `N` items. No fence is needed: thieves and cuts hold the lock, too.
-    fn claim_under<const N: usize>(&mut self, _own_lock: &MutexGuard<'_, Option<Fence>>) -> Range<usize> {
+    /// Claims up to `size` items. No fence is needed: thieves and cuts hold the lock, too.
+    fn claim_under(&mut self, size: usize, _own_lock: &MutexGuard<'_, Option<Fence>>) -> Range<usize> {
         self.end = self.cell.end.load(Ordering::Relaxed);
         let first = self.next;
-        self.next += self.left().min(N);
+        self.next += self.left().min(size);
         self.cell.start.store(self.next, Ordering::Relaxed);
         first..self.next
     }

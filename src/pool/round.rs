@@ -150,19 +150,14 @@ impl<'a, L: Body> Round<'a, L> {
             None => body.first(state, first)?,
             Some(acc) => body.block(state, acc, first..first + 1)?,
         };
-        let mut block = |part, items| body.block(state, part, items);
         let mut grain = Grain::new(pieces.begin(), self.plan.pace, !matches!(self.plan.units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
             owner.use_full_fences(full_fences);
             let contested;
-            (part, contested) = match size {
-                1 => owner.fold::<1, _, _>(claims, part, &mut block)?,
-                8 => owner.fold::<8, _, _>(claims, part, &mut block)?,
-                _ => owner.fold::<64, _, _>(claims, part, &mut block)?,
-            };
-            if !contested.is_empty() {
-                part = block(part, contested)?;
+            (part, contested) = stretch(body, owner, state, part, (size, claims))?;
+            if contested {
+                part = body.block(state, part, owner.settle(size))?;
             }
             let now = Instant::now();
             grain.look(owner.left(), now);
@@ -223,6 +218,25 @@ impl<L: Body> Made<L> {
             Why::Found(found) => Err(found),
             Why::Panic(payload) => resume_unwind(payload),
         }
+    }
+}
+
+/// Folds so many claims of some size. Out of line: here the accumulator stays in a register, since nothing is called but the user's
+/// closures. (Inlined into `run`, which looks at the clock, it went through memory with every block: 0.77 ns an item of a sum
+/// of `f64`, and 0.5 here.)
+#[inline(never)]
+fn stretch<L: Body>(
+    body: &L,
+    owner: &mut Owner<'_>,
+    state: &mut L::State,
+    part: L::Acc,
+    (size, claims): (usize, usize),
+) -> Result<(L::Acc, bool), Stop<L::Found>> {
+    let block = |part, items| body.block(state, part, items);
+    match size {
+        1 => owner.fold::<1, _, _>(claims, part, block),
+        8 => owner.fold::<8, _, _>(claims, part, block),
+        _ => owner.fold::<64, _, _>(claims, part, block),
     }
 }
 
