@@ -14,27 +14,14 @@ pub(crate) trait Body: Sync {
     /// Makes the state of worker `me`; called at most once a worker and loop.
     fn state(&self, me: usize) -> Self::State;
 
-    /// A partial result of one index, or the end of the loop.
-    fn first(&self, state: &mut Self::State, index: usize) -> Result<Self::Acc, Stop<Self::Found>>;
-
-    /// Folds a range of indices into the partial result of those before, or stops.
+    /// Folds a range of indices, which is not empty, into the partial result of those before it in its run, if there are any; or
+    /// stops.
     fn block(
         &self,
         state: &mut Self::State,
-        acc: Self::Acc,
+        acc: Option<Self::Acc>,
         range: Range<usize>,
     ) -> Result<Self::Acc, Stop<Self::Found>>;
-}
-
-/// Folds a range of indices that is not empty.
-#[inline(always)]
-pub(crate) fn fold<L: Body>(
-    body: &L,
-    state: &mut L::State,
-    range: Range<usize>,
-) -> Result<L::Acc, Stop<L::Found>> {
-    let acc = body.first(state, range.start)?;
-    body.block(state, acc, range.start + 1..range.end)
 }
 
 /// The end of a loop before its last item.

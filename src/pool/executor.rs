@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     affinity::Seats,
-    body::{Body, End, Stop, fold},
+    body::{Body, End, Stop},
     estimate::nanos,
     job::share,
     launch::{Costs, Habit, Launch},
@@ -121,7 +121,7 @@ impl Executor {
         }
         if launch == Launch::Plain {
             if !options.is_watched() {
-                let folded = fold(body, &mut body.state(0), 0..len);
+                let folded = body.block(&mut body.state(0), None, 0..len);
                 return folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found));
             }
             launch = Launch::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1 };
@@ -132,7 +132,7 @@ impl Executor {
             && !options.is_watched()
         {
             done = unlooked.min(len);
-            let folded = fold(body, state.insert(body.state(0)), 0..done);
+            let folded = body.block(state.insert(body.state(0)), None, 0..done);
             acc = Some(folded.map_err(|Stop { found, .. }| End::Stopped(found))?);
             if done == len {
                 return Ok(acc);
@@ -166,10 +166,7 @@ impl Executor {
                 alone.fold(body, &mut state, acc, len, Duration::MAX, 1)
             } else {
                 let state = state.get_or_insert_with(|| body.state(0));
-                let folded = match acc {
-                    None => fold(body, state, done..len),
-                    Some(acc) => body.block(state, acc, done..len),
-                };
+                let folded = body.block(state, acc, done..len);
                 folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found))
             };
             let report = options.report(begin, (alone.done, begin.elapsed()), None);
@@ -330,11 +327,7 @@ impl Alone<'_> {
             let range = self.done..self.done + stretch.min(len - self.done);
             self.done = range.end;
             let state = state.get_or_insert_with(|| body.state(0));
-            let folded = match acc {
-                None => fold(body, state, range.clone()),
-                Some(acc) => body.block(state, acc, range.clone()),
-            };
-            match folded {
+            match body.block(state, acc, range.clone()) {
                 Ok(folded) => acc = Some(folded),
                 Err(Stop { found, .. }) => {
                     watch.done(units.items(range.start..len));

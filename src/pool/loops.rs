@@ -31,17 +31,14 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         fold: impl Fn(&mut M::Worker, A, S::Item) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Option<Result<A, Z>> {
-        let fold = &fold;
-        let block = move |source: &S, state: &mut M::Worker, acc: A, range: Range<usize>| {
+        let init = &init;
+        let block = move |source: &S, state: &mut M::Worker, acc: Option<A>, range: Range<usize>| {
             // SAFETY: the executor claims every index once, and folds what it claims once.
             let mut items = unsafe { source.items(range.clone()) };
-            let folded = items.try_fold(acc, |acc, item| fold(state, acc, item));
+            let folded = items.try_fold(acc.unwrap_or_else(init), |acc, item| fold(state, acc, item));
             folded.map_err(|found| Stop { at: range.end - 1 - items.len(), found })
         };
-        let init = &init;
-        let first =
-            move |source: &S, state: &mut M::Worker, index| block(source, state, init(), index..index + 1);
-        let folded = result(self.fold_and_reduce(first, block, reduce))?;
+        let folded = result(self.fold_and_reduce(block, reduce))?;
         Some(folded.map(|acc| acc.unwrap_or_else(init)))
     }
 
@@ -52,32 +49,33 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         map: impl Fn(&mut M::Worker, S::Item) -> Result<R, Z> + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Option<Result<Option<R>, Z>> {
-        let (map, reduce) = (&map, &reduce);
-        let first = move |source: &S, state: &mut M::Worker, index| {
-            // SAFETY: as in `each`.
-            let mut items = unsafe { source.items(index..index + 1) };
-            let item = items.next().expect("as many items as indices");
-            map(state, item).map_err(|found| Stop { at: index, found })
-        };
-        let block = move |source: &S, state: &mut M::Worker, acc: R, range: Range<usize>| {
+        let reduce = &reduce;
+        let block = move |source: &S, state: &mut M::Worker, acc: Option<R>, range: Range<usize>| {
             // SAFETY: as in `each`.
             let mut items = unsafe { source.items(range.clone()) };
-            let reduced = items.try_fold(acc, |acc, item| Ok(reduce(acc, map(state, item)?)));
+            let mut map = |item| map(state, item);
+            let first = match acc {
+                Some(acc) => Ok(acc),
+                None => map(items.next().expect("a range that is not empty")),
+            };
+            let reduced = first.and_then(|acc| items.try_fold(acc, |acc, item| Ok(reduce(acc, map(item)?))));
             reduced.map_err(|found| Stop { at: range.end - 1 - items.len(), found })
         };
-        result(self.fold_and_reduce(first, block, reduce))
+        result(self.fold_and_reduce(block, reduce))
     }
 
     /// Maps item by item into a `Vec`.
     #[inline(always)]
     fn collected<R: Send>(self, map: impl Fn(&mut M::Worker, S::Item) -> R + Sync) -> Option<Vec<R>> {
         in_place(self.count(), |places| {
-            let (map, none) = (&map, || Written::none(places));
-            let first =
-                |source: &S, state: &mut _, index| extend(source, state, none(), index..index + 1, map);
-            let block =
-                |source: &S, state: &mut _, written, range| extend(source, state, written, range, map);
-            let written = through(self.fold(Habit::Through, first, block, Written::join))?;
+            let none = || Written::none(places);
+            let written = through(self.fold(
+                Habit::Through,
+                move |source, state, written, range| {
+                    extend(source, state, written.unwrap_or_else(none), range, &map)
+                },
+                Written::join,
+            ))?;
             Some(written.unwrap_or_else(none))
         })
     }
@@ -85,27 +83,23 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     /// Calls `f` with every item. Each is known to be worth waking a worker.
     #[inline(always)]
     pub(super) fn jobs(self, f: impl Fn(S::Item) + Sync) {
-        let block = |source: &S, _: &mut M::Worker, (), range: Range<usize>| {
+        let block = |source: &S, _: &mut M::Worker, _, range: Range<usize>| {
             // SAFETY: as in `each`.
             unsafe { source.items(range) }.for_each(&f);
             Ok(())
         };
-        let first = |source: &S, state: &mut M::Worker, index| block(source, state, (), index..index + 1);
-        let _done = through(self.fold(Habit::Long, first, block, |(), ()| ()));
+        let _done = through(self.fold(Habit::Long, block, |(), ()| ()));
     }
 
     /// Whether any item makes `stops` true.
     #[inline(always)]
     fn stops(self, stops: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> Option<bool> {
-        let block = move |source: &S, state: &mut M::Worker, (), range: Range<usize>| {
+        let block = move |source: &S, state: &mut M::Worker, _, range: Range<usize>| {
             // SAFETY: as in `each`.
             let mut items = unsafe { source.items(range) };
             if items.any(|item| stops(state, item)) { Err(Stop { at: 0, found: () }) } else { Ok(()) }
         };
-        let block = &block;
-        let first =
-            move |source: &S, state: &mut M::Worker, index| block(source, state, (), index..index + 1);
-        Some(result(self.fold(Habit::Search, first, block, |(), ()| ()))?.is_err())
+        Some(result(self.fold(Habit::Search, block, |(), ()| ()))?.is_err())
     }
 
     /// An item that makes `stops` true, and its index.
@@ -119,7 +113,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     where
         S::Item: Copy + Send,
     {
-        let block = move |source: &S, state: &mut M::Worker, (), range: Range<usize>| {
+        let block = move |source: &S, state: &mut M::Worker, _, range: Range<usize>| {
             // SAFETY: as in `each`; or `Front` claims every index once.
             let mut items = unsafe { source.items(range.clone()) };
             let Some(item) = find(&mut items, |item| stops(state, item)) else { return Ok(()) };
@@ -129,13 +123,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         };
         let ended = match which {
             Where::First => self.search(block),
-            Where::Anywhere => {
-                let block = &block;
-                let first = move |source: &S, state: &mut M::Worker, index| {
-                    block(source, state, (), index..index + 1)
-                };
-                self.fold(Habit::Search, first, block, |(), ()| ()).map(|_| ())
-            }
+            Where::Anywhere => self.fold(Habit::Search, block, |(), ()| ()).map(|_| ()),
         };
         Some(result(ended)?.err())
     }

@@ -311,18 +311,17 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self.source.count()
     }
 
-    /// Folds the items: what `first` and `block` fold, and where they stop, are indices of the source. None if there are none.
+    /// Folds the items: what `block` folds, and where it stops, are indices of the source. None if there are none.
     #[inline(always)]
     pub(super) fn fold<A: Send, Z: Send>(
         self,
         habit: Habit,
-        first: impl Fn(&S, &mut M::Worker, usize) -> Result<A, Stop<Z>> + Sync,
-        block: impl Fn(&S, &mut M::Worker, A, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+        block: impl Fn(&S, &mut M::Worker, Option<A>, Range<usize>) -> Result<A, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A,
     ) -> Result<Option<A>, End<Z>> {
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(&source), Verb { source, state, first, block });
+        let (slice, verb) = (Slice::of(&source), Verb::new(source, state, block));
         let options = Options::new(self.threads, self.watch, self.report, habit);
         match grain {
             None => executor.fold(crew, slice, options, &verb, &reduce),
@@ -338,16 +337,15 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     #[inline(always)]
     pub(super) fn fold_and_reduce<A: Send, Z: Send>(
         self,
-        first: impl Fn(&S, &mut M::Worker, usize) -> Result<A, Stop<Z>> + Sync,
-        block: impl Fn(&S, &mut M::Worker, A, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+        block: impl Fn(&S, &mut M::Worker, Option<A>, Range<usize>) -> Result<A, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Result<Option<A>, End<Z>> {
         if !self.reproducible {
-            return self.fold(Habit::Through, first, block, reduce);
+            return self.fold(Habit::Through, block, reduce);
         }
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(&source), Verb { source, state, first, block });
+        let (slice, verb) = (Slice::of(&source), Verb::new(source, state, block));
         let options = Options::new(self.threads, self.watch, self.report, Habit::Through);
         let blocks = Blocks { size: grain.unwrap_or((slice.len / 2048).max(1)), len: slice.len };
         let body = InTree { leaves: InBlocks { verb, blocks }, reduce: &reduce };
@@ -360,14 +358,11 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     #[inline(always)]
     pub(super) fn search<Z: Send>(
         self,
-        block: impl Fn(&S, &mut M::Worker, (), Range<usize>) -> Result<(), Stop<Z>> + Sync,
+        block: impl Fn(&S, &mut M::Worker, Option<()>, Range<usize>) -> Result<(), Stop<Z>> + Sync,
     ) -> Result<(), End<Z>> {
         let Self { pool, source, ref state, .. } = self;
         let Pool { executor, crew } = pool;
-        let block = &block;
-        let first =
-            move |source: &S, state: &mut M::Worker, index| block(source, state, (), index..index + 1);
-        let (slice, verb) = (Slice::of(&source), Verb { source, state, first, block });
+        let (slice, verb) = (Slice::of(&source), Verb::new(source, state, block));
         let options = Options::new(self.threads, self.watch, self.report, Habit::Search);
         let (watch, searching) = (self.watch, OnceCell::new());
         let rest = |items, workers| {

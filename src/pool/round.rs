@@ -146,10 +146,7 @@ impl<'a, L: Body> Round<'a, L> {
         pieces: &mut Pieces,
     ) -> Result<L::Acc, Stop<L::Found>> {
         let body = self.body; // in a register: nothing in memory is known behind a fence
-        let mut part = match acc {
-            None => body.first(state, first)?,
-            Some(acc) => body.block(state, acc, first..first + 1)?,
-        };
+        let mut part = body.block(state, acc, first..first + 1)?;
         let mut grain = Grain::new(pieces.begin(), self.plan.pace, !matches!(self.plan.units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
@@ -157,7 +154,7 @@ impl<'a, L: Body> Round<'a, L> {
             let contested;
             (part, contested) = stretch(body, owner, state, part, (size, claims))?;
             if contested {
-                part = body.block(state, part, owner.settle(size))?;
+                part = body.block(state, Some(part), owner.settle(size))?;
             }
             let now = Instant::now();
             grain.look(owner.left(), now);
@@ -232,7 +229,7 @@ fn stretch<L: Body>(
     part: L::Acc,
     (size, claims): (usize, usize),
 ) -> Result<(L::Acc, bool), Stop<L::Found>> {
-    let block = |part, items| body.block(state, part, items);
+    let block = |part, items| body.block(state, Some(part), items);
     match size {
         1 => owner.fold::<1, _, _>(claims, part, block),
         8 => owner.fold::<8, _, _>(claims, part, block),

@@ -1,9 +1,9 @@
 //! The bodies of the public loops: over items, over blocks of them, and over stripes.
 
-use std::ops::Range;
+use std::{marker::PhantomData, ops::Range};
 
 use super::{
-    body::{Body, Stop, fold},
+    body::{Body, Stop},
     reproducible::Tree,
     state::State,
     units::{Blocks, Front},
@@ -11,19 +11,25 @@ use super::{
 };
 
 /// A loop over the items of `source`.
-pub(crate) struct Verb<'a, S, M, F, B> {
-    pub(crate) source: S,
-    pub(crate) state: &'a M,
-    pub(crate) first: F,
-    pub(crate) block: B,
+pub(crate) struct Verb<'a, S, M, B, A, Z> {
+    source: S,
+    state: &'a M,
+    block: B,
+    makes: PhantomData<fn() -> (A, Z)>,
 }
 
-impl<'a, S, M, F, B, A, Z> Body for Verb<'a, S, M, F, B>
+impl<'a, S, M, B, A, Z> Verb<'a, S, M, B, A, Z> {
+    #[inline(always)]
+    pub(crate) fn new(source: S, state: &'a M, block: B) -> Self {
+        Self { source, state, block, makes: PhantomData }
+    }
+}
+
+impl<'a, S, M, B, A, Z> Body for Verb<'a, S, M, B, A, Z>
 where
     S: Sync,
     M: State,
-    F: Fn(&S, &mut M::Worker, usize) -> Result<A, Stop<Z>> + Sync,
-    B: Fn(&S, &mut M::Worker, A, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+    B: Fn(&S, &mut M::Worker, Option<A>, Range<usize>) -> Result<A, Stop<Z>> + Sync,
     A: Send,
     Z: Send,
 {
@@ -37,12 +43,7 @@ where
     }
 
     #[inline(always)]
-    fn first(&self, held: &mut M::Held<'a>, index: usize) -> Result<A, Stop<Z>> {
-        (self.first)(&self.source, M::get(held), index)
-    }
-
-    #[inline(always)]
-    fn block(&self, held: &mut M::Held<'a>, acc: A, items: Range<usize>) -> Result<A, Stop<Z>> {
+    fn block(&self, held: &mut M::Held<'a>, acc: Option<A>, items: Range<usize>) -> Result<A, Stop<Z>> {
         (self.block)(&self.source, M::get(held), acc, items)
     }
 }
@@ -51,12 +52,6 @@ where
 pub(crate) struct InBlocks<V> {
     pub(crate) verb: V,
     pub(crate) blocks: Blocks,
-}
-
-impl<V: Body> InBlocks<V> {
-    fn stop(&self, Stop { at, found }: Stop<V::Found>) -> Stop<V::Found> {
-        Stop { at: at / self.blocks.size, found }
-    }
 }
 
 impl<V: Body> Body for InBlocks<V> {
@@ -70,18 +65,14 @@ impl<V: Body> Body for InBlocks<V> {
     }
 
     #[inline(always)]
-    fn first(&self, state: &mut V::State, block: usize) -> Result<V::Acc, Stop<V::Found>> {
-        fold(&self.verb, state, self.blocks.items(block..block + 1)).map_err(|stop| self.stop(stop))
-    }
-
-    #[inline(always)]
     fn block(
         &self,
         state: &mut V::State,
-        acc: V::Acc,
+        acc: Option<V::Acc>,
         blocks: Range<usize>,
     ) -> Result<V::Acc, Stop<V::Found>> {
-        self.verb.block(state, acc, self.blocks.items(blocks)).map_err(|stop| self.stop(stop))
+        let folded = self.verb.block(state, acc, self.blocks.items(blocks));
+        folded.map_err(|Stop { at, found }| Stop { at: at / self.blocks.size, found })
     }
 }
 
@@ -102,19 +93,15 @@ impl<V: Body, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> 
     }
 
     #[inline(always)]
-    fn first(&self, state: &mut V::State, leaf: usize) -> Result<Tree<V::Acc>, Stop<V::Found>> {
-        self.block(state, Tree::new(), leaf..leaf + 1)
-    }
-
-    #[inline(always)]
     fn block(
         &self,
         state: &mut V::State,
-        mut tree: Tree<V::Acc>,
+        acc: Option<Tree<V::Acc>>,
         leaves: Range<usize>,
     ) -> Result<Tree<V::Acc>, Stop<V::Found>> {
+        let mut tree = acc.unwrap_or(Tree::new());
         for leaf in leaves {
-            tree.push(leaf, self.leaves.first(state, leaf)?, self.reduce);
+            tree.push(leaf, self.leaves.block(state, None, leaf..leaf + 1)?, self.reduce);
         }
         Ok(tree)
     }
@@ -138,19 +125,19 @@ impl<V: Body<Acc = ()>> Body for InFront<'_, V> {
     }
 
     #[inline(always)]
-    fn first(&self, state: &mut V::State, searcher: usize) -> Result<(), Stop<V::Found>> {
-        self.block(state, (), searcher..searcher + 1)
-    }
-
-    #[inline(always)]
-    fn block(&self, state: &mut V::State, (): (), searchers: Range<usize>) -> Result<(), Stop<V::Found>> {
+    fn block(
+        &self,
+        state: &mut V::State,
+        _: Option<()>,
+        searchers: Range<usize>,
+    ) -> Result<(), Stop<V::Found>> {
         for searcher in searchers {
             while let Some(block) = self.front.claim(searcher) {
                 if self.watch.is_cancelled() {
                     break;
                 }
                 let items = block.len();
-                self.verb.block(state, (), block)?;
+                self.verb.block(state, Some(()), block)?;
                 self.watch.done(items);
             }
         }
