@@ -3,12 +3,14 @@
 //! What is claimed cannot be stolen, so an item that turns out heavy traps the rest of its block; but a block of constant size
 //! is unrolled and vectorised by the compiler, and a claim costs about a nanosecond. So a run begins with single items, or with
 //! what the average item of the last round suggests, looks at the clock now and then (a reading costs some 20 ns, a stretch
-//! between two readings lasts some 10 µs), and takes blocks only where items are measured to be cheap. It goes back to single items when they get dearer, when a thief or a
-//! cut has interfered (somebody is idle: time to look closely), and for the last items of a range.
+//! between two readings lasts some 10 µs), and takes blocks of 8 where items are measured to be cheap. Where they are very cheap, blocks of
+//! 64 are tried for a stretch, and kept if they are clearly faster: some loops the compiler vectorises only there. It goes back to
+//! single items when they get dearer, when a thief or a cut has interfered (somebody is idle: time to look closely), and for the last
+//! items of a range.
 //!
-//! Worst case: 7 items are trapped behind a heavy one where the items before it took less than 128 ns each, 63 where they
-//! took less than 0.25 ns each, none elsewhere. (Before it: in the same run, or, where a run begins, on the average of the last
-//! round.)
+//! Worst case: 7 items are trapped behind a heavy one where the items before it took less than 128 ns each; 63 where they took
+//! less than 0.25 ns each, or less than 2 ns and blocks of 64 were found to be faster; none elsewhere. (Before it: in the same run, or,
+//! where a run begins, on the average of the last round.)
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -18,6 +20,13 @@ use std::time::{Duration, Instant};
 const CHEAP_NS: f32 = 128.0;
 /// Items cheaper than this are claimed by 64.
 const TRIVIAL_NS: f32 = 0.25;
+/// Items cheaper than this are claimed by 64 if that makes them so much cheaper: in smaller blocks they are dearer by what a claim
+/// costs, and by what the compiler can do with 64 of them.
+const MAY_PAY_NS: f32 = 2.0;
+const PAYS: f32 = 0.85;
+/// Stretches of smaller blocks before 64 are tried, and tried again.
+const SOON: u32 = 1;
+const AGAIN: u32 = 64;
 /// Items dearer than this are claimed with full fences, which make thefts cheap.
 const DEAR_NS: f32 = 400.0;
 /// The last items of a range are claimed singly, so that they can be stolen singly.
@@ -36,6 +45,17 @@ pub(crate) struct Stretch {
     pub(crate) full_fences: bool,
 }
 
+/// What is known of blocks of 64.
+#[derive(Clone, Copy, Debug)]
+enum Large {
+    /// To be tried after so many stretches.
+    Untried(u32),
+    /// Being tried, where items in smaller blocks took so many nanoseconds.
+    Tried(f32),
+    /// Faster than that.
+    Faster(f32),
+}
+
 /// The pace of one worker in one run.
 #[derive(Debug)]
 pub(crate) struct Grain {
@@ -45,6 +65,7 @@ pub(crate) struct Grain {
     size: usize,
     /// Claims a stretch.
     claims: usize,
+    large: Large,
     /// Whether items are dear, or not yet known.
     dear: bool,
     /// The current stretch: its items, and what the range should hold after it.
@@ -56,9 +77,19 @@ pub(crate) struct Grain {
 impl Grain {
     /// `pace`: nanoseconds that an item has taken on the average of the last round, if that is known.
     pub(crate) fn new(now: Instant, pace: Option<f32>, singly: bool) -> Self {
-        let mut grain = Self { singly, size: 1, claims: FIRST, dear: true, items: 0, left: 0, clock: now };
+        let mut grain = Self {
+            singly,
+            size: 1,
+            claims: FIRST,
+            large: Large::Untried(SOON),
+            dear: true,
+            items: 0,
+            left: 0,
+            clock: now,
+        };
         if let Some(each) = pace {
-            grain.suit(each);
+            grain.size = grain.suited(each);
+            grain.dear = each > DEAR_NS;
             grain.claims = ((STRETCH.as_nanos() as f32 / each) as usize / grain.size).max(1);
         }
         grain
@@ -83,10 +114,11 @@ impl Grain {
         self.clock = now;
         if left != self.left {
             (self.size, self.claims, self.dear) = (1, FIRST, true);
+            self.large = Large::Untried(SOON);
             return;
         }
         let each = took.as_secs_f32() * 1e9 / self.items as f32;
-        self.suit(each);
+        self.dear = each > DEAR_NS;
         self.claims = if took < STRETCH {
             self.claims * 2
         } else if took > 2 * STRETCH {
@@ -94,17 +126,38 @@ impl Grain {
         } else {
             self.claims
         };
+        self.choose(each);
     }
 
-    /// Suits items of `each` nanoseconds.
-    fn suit(&mut self, each: f32) {
-        self.size = match each {
+    /// Chooses blocks for items that took `each` nanoseconds in those of the last stretch.
+    fn choose(&mut self, each: f32) {
+        let small = self.suited(each);
+        let (size, large) = match self.large {
+            Large::Untried(0) if small == 8 && each < MAY_PAY_NS => (64, Large::Tried(each)),
+            Large::Untried(more) if small == 8 => (small, Large::Untried(more.saturating_sub(1))),
+            Large::Untried(more) => (small, Large::Untried(more)),
+            Large::Tried(before) if each < PAYS * before => (64, Large::Faster(before)),
+            Large::Faster(before) if each < before => (64, self.large),
+            Large::Tried(_) => (small, Large::Untried(AGAIN)),
+            Large::Faster(_) => (small, Large::Untried(SOON)),
+        };
+        // A stretch is to last as long as before.
+        match (self.size, size) {
+            (8, 64) => self.claims = (self.claims / 8).max(1),
+            (64, 8) => self.claims *= 8,
+            _ => {}
+        }
+        (self.size, self.large) = (size, large);
+    }
+
+    /// The block that suits items of `each` nanoseconds.
+    fn suited(&self, each: f32) -> usize {
+        match each {
             _ if self.singly => 1,
             ..TRIVIAL_NS => 64,
             ..CHEAP_NS => 8,
             _ => 1,
-        };
-        self.dear = each > DEAR_NS;
+        }
     }
 }
 
@@ -139,8 +192,29 @@ mod tests {
     }
 
     #[test]
+    fn blocks_of_64_are_kept_where_they_are_faster() {
+        // Items of 1 ns, and so many nanoseconds a claim.
+        let size_after = |claim: f64, stretches: usize| {
+            let mut now = Instant::now();
+            let mut grain = Grain::new(now, None, false);
+            let mut left = 1 << 40;
+            for _ in 0..stretches {
+                let Stretch { size, claims, .. } = grain.stretch(left);
+                left -= size * claims;
+                now += Duration::from_secs_f64(((size * claims) as f64 + claims as f64 * claim) * 1e-9);
+                grain.look(left, now);
+            }
+            grain.stretch(left).size
+        };
+        assert_eq!(size_after(4.0, 20), 64);
+        assert_eq!(size_after(0.5, 20), 8);
+        let tried = (1..200).filter(|&stretches| size_after(0.5, stretches) == 64).count();
+        assert!((2..=4).contains(&tried), "{tried} trials in 200 stretches");
+    }
+
+    #[test]
     fn stretches_last_some_microseconds() {
-        for nanos in [0.2, 2.0, 50.0, 300.0] {
+        for nanos in [0.2, 1.0, 2.0, 50.0, 300.0] {
             let Stretch { size, claims, .. } = after(30, 1 << 40, nanos);
             let lasts = (size * claims) as f64 * nanos;
             assert!((5_000.0..25_000.0).contains(&lasts), "{nanos} ns an item, {lasts} ns a stretch");
