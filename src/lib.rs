@@ -27,8 +27,9 @@
 //! steals the back half of the largest, down to a single item. So there is no job tree and no queue; and nothing that a loop
 //! needs is allocated or locked per item: to claim an item is one store, one load and one comparison (and a fence of a few
 //! nanoseconds where items take 0.4 µs or more). Where items are so cheap that even this would show, they are claimed in blocks
-//! of 8 or 64; the price is that up to 63 items can be trapped behind an unexpectedly heavy one in a claim (at most 7 where the
-//! items before it, or the average item of the last round, took 0.25 ns or more, none where they took 128 ns or more).
+//! of 8, or, where that is measured to be faster still, of 64; the price is that up to 63 items can be trapped behind an unexpectedly heavy
+//! one in a claim (at most 7 where the items before it, or the average item of the last round, took 2 ns or more, none where they took
+//! 128 ns or more).
 //!
 //! The thread that calls a loop is worker 0 and begins at once. The others sleep on condition variables. Whether they are woken,
 //! and how many, is decided by what the loop cost last time and by what help costs, which the pool measures: a few microseconds
@@ -76,8 +77,8 @@ mod sync;
 struct Readme;
 
 pub use pool::{
-    BuildError, CancelToken, Cancelled, On, PerWorker, Pinning, Pool, PoolBuilder, Progress, RunReport,
-    Stealing, WorkerReport,
+    Alone, BuildError, CancelToken, Cancelled, On, PerWorker, Pinning, Pool, PoolBuilder, Progress,
+    RunReport, Stealing, WorkerReport,
 };
 
 /// What loops run over.

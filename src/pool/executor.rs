@@ -16,7 +16,7 @@ use super::{
     launch::{Costs, Habit, Launch},
     options::Options,
     range::Ranges,
-    report::RunReport,
+    report::{Alone, RunReport},
     round::{Made, Plan, Round, Run, discard},
     site::{Loop, Site, Slice},
     split::{Splits, equal_parts},
@@ -144,14 +144,15 @@ impl Executor {
             Launch::Shared { helpers: enough } => helpers = enough,
             Launch::Plain => {}
             Launch::Alone { limit, stretch, .. } => {
-                let mut alone = Alone { begin, watch: options.watch, units: options.units, done };
-                let folded = alone.fold(body, &mut state, acc, len, limit, stretch);
-                done = alone.done;
+                let mut solo = Solo { begin, watch: options.watch, units: options.units, done };
+                let folded = solo.fold(body, &mut state, acc, len, limit, stretch);
+                done = solo.done;
                 if done == len || folded.is_err() {
                     if !matches!(folded, Err(End::Cancelled)) {
                         self.costs.learn(this, done, nanos(begin.elapsed()));
                     }
-                    let report = options.report(begin, (done, begin.elapsed()), None);
+                    let why = if most == 0 { Alone::OneWorker } else { Alone::Short };
+                    let report = options.report(begin, (done, begin.elapsed()), Err(why));
                     options.tell(begin, report);
                     return folded;
                 }
@@ -161,15 +162,15 @@ impl Executor {
         // In a forked child no lock is touched: who held it may be gone.
         let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
-            let mut alone = Alone { begin, watch: options.watch, units: options.units, done };
+            let mut solo = Solo { begin, watch: options.watch, units: options.units, done };
             let folded = if options.is_watched() {
-                alone.fold(body, &mut state, acc, len, Duration::MAX, 1)
+                solo.fold(body, &mut state, acc, len, Duration::MAX, 1)
             } else {
                 let state = state.get_or_insert_with(|| body.state(0));
                 let folded = body.block(state, acc, done..len);
                 folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found))
             };
-            let report = options.report(begin, (alone.done, begin.elapsed()), None);
+            let report = options.report(begin, (solo.done, begin.elapsed()), Err(Alone::Busy));
             options.tell(begin, report);
             return folded;
         };
@@ -237,7 +238,7 @@ impl Executor {
         if !cancelled {
             self.learn(call, times);
         }
-        call.report = options.report(call.called, (call.done, call.alone), Some(times));
+        call.report = options.report(call.called, (call.done, call.alone), Ok(times));
         splits.give_back(std::mem::take(times));
         let runs = made.into_runs();
         if cancelled { Err(End::Cancelled) } else { runs.map_err(End::Stopped) }
@@ -298,7 +299,7 @@ struct Call {
 }
 
 /// A loop on the calling thread, with an eye on the clock and on the handles.
-struct Alone<'a> {
+struct Solo<'a> {
     begin: Instant,
     watch: Watch<'a>,
     units: Units<'a>,
@@ -306,7 +307,7 @@ struct Alone<'a> {
     done: usize,
 }
 
-impl Alone<'_> {
+impl Solo<'_> {
     /// Folds from there until `len` is reached or `limit` is over, whichever comes first.
     fn fold<L: Body>(
         &mut self,

@@ -36,7 +36,7 @@ mod worker;
 pub use builder::{BuildError, Pinning, PoolBuilder};
 pub use on::{Always, Ending, On, Unless};
 pub use range::Stealing;
-pub use report::{RunReport, WorkerReport};
+pub use report::{Alone, RunReport, WorkerReport};
 pub use source::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
 pub use state::{Fresh, Kept, PerWorker, State, Stateful, Stateless};
 pub use watch::{CancelToken, Cancelled, Progress};
@@ -64,13 +64,14 @@ use worker::Crew;
 /// the plain loop.
 ///
 /// # Panics
-/// A panic in a closure ends the loop early, comes out of the call with its original payload (of several, the first to be
-/// caught), and leaves the pool as usable as before. Loops over an empty slice call only `init`.
+/// A panic in a closure ends the loop, comes out of the call with its original payload, and leaves the pool as usable as before.
+/// Items before the one that panicked are still worked on, of those behind it few; so of several panics it is that of the first item that comes
+/// out, as in the plain loop, whatever the schedule. Errors of the `try_` loops likewise. Loops over an empty slice call only `init`.
 ///
 /// # Order
 /// Which worker runs which item, and when, is not defined. What is: partial results are combined in the order of the slice,
 /// so `reduce` must be associative but need not be commutative. With floating-point numbers, where addition is not
-/// associative, the last digits of a sum can differ from run to run.
+/// associative, the last digits of a sum can differ from run to run, unless the loop is [`reproducible`](On::reproducible).
 #[derive(Debug)]
 pub struct Pool {
     executor: Executor,
@@ -174,19 +175,23 @@ impl Pool {
     ///
     /// `init` is called once a run (at least once; runs are at most as many as workers and thefts, and one), so its value must be neutral:
     /// `reduce(init(), a)` is `a`. `reduce` must be associative and agree with `fold`:
-    /// `fold(reduce(a, b), item)` is `reduce(a, fold(b, item))`.
+    /// `fold(reduce(a, b), item)` is `reduce(a, fold(b, item))`. Accumulators are moved with every item, as by [`Iterator::fold`]: let
+    /// large ones be vectors or boxes.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let digits = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5];
     /// let histogram = pool.fold_reduce(
     ///     &digits,
-    ///     || [0; 10],
+    ///     || vec![0; 10],
     ///     |mut counts, &digit| {
     ///         counts[digit] += 1;
     ///         counts
     ///     },
-    ///     |a, b| std::array::from_fn(|i| a[i] + b[i]),
+    ///     |mut a, b| {
+    ///         a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+    ///         a
+    ///     },
     /// );
     /// assert_eq!(histogram, [0, 2, 1, 2, 1, 3, 1, 0, 0, 1]);
     /// # Ok::<(), rangesteal::BuildError>(())

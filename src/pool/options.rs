@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     launch::Habit,
-    report::RunReport,
+    report::{Alone, RunReport},
     times::Times,
     units::{Blocks, Units},
     watch::Watch,
@@ -51,15 +51,15 @@ impl<'a> Options<'a> {
     }
 
     /// What a loop did that was called at `begin`, if anybody wants to know: so many indices by the calling thread alone in some time,
-    /// and then, if it was shared, a round.
+    /// and then a round, or why there was none.
     #[cold]
     pub(crate) fn report(
         &self,
         begin: Instant,
         (done, alone): (usize, Duration),
-        times: Option<&Times>,
+        round: Result<&Times, Alone>,
     ) -> Option<RunReport> {
-        let of = || RunReport::new(begin.elapsed(), (self.units.items(0..done), alone), times);
+        let of = || RunReport::new(begin.elapsed(), (self.units.items(0..done), alone), round);
         self.wants_report().then(of)
     }
 

@@ -22,8 +22,22 @@ use super::times::{Tally, Times};
 pub struct RunReport {
     /// From the call to its return.
     pub wall: Duration,
-    /// The workers that the loop was meant for; the first is the calling thread. One, if the loop ran on that alone.
+    /// Why the loop ran on the calling thread alone; none if it was shared.
+    pub alone: Option<Alone>,
+    /// The workers that the loop was meant for; the first is the calling thread, wherever that runs. One, if the loop ran on that alone.
     pub workers: Vec<WorkerReport>,
+}
+
+/// Why a loop ran on the calling thread alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Alone {
+    /// It was over, or expected to be over, before help would have paid.
+    Short,
+    /// The pool was busy with another loop.
+    Busy,
+    /// There is one worker, or there was one item.
+    OneWorker,
 }
 
 /// What one worker did in a loop.
@@ -50,8 +64,12 @@ pub struct WorkerReport {
 
 impl RunReport {
     /// Of a loop of `wall`, in which the calling thread worked on so many `items` alone for a while `before` it was shared.
-    pub(crate) fn new(wall: Duration, (items, before): (usize, Duration), times: Option<&Times>) -> Self {
-        let tallies = times.map_or(&[][..], |times| &times.tallies);
+    pub(crate) fn new(
+        wall: Duration,
+        (items, before): (usize, Duration),
+        round: Result<&Times, Alone>,
+    ) -> Self {
+        let tallies = round.map_or(&[][..], |times| &times.tallies);
         let mut workers: Vec<_> =
             tallies.iter().map(|tally| WorkerReport::new(wall, before, tally)).collect();
         if workers.is_empty() {
@@ -70,7 +88,7 @@ impl RunReport {
             caller.working += before;
             caller.waiting_to_start = Duration::ZERO;
         }
-        Self { wall, workers }
+        Self { wall, alone: round.err(), workers }
     }
 
     /// The call is over, after `wall`.
@@ -95,7 +113,7 @@ impl RunReport {
         );
     }
 
-    /// Items folded by all workers.
+    /// Items folded by all workers. They are what the closures are given: with [`chunks`](crate::On::chunks), chunks.
     #[must_use]
     pub fn items(&self) -> usize {
         self.workers.iter().map(|worker| worker.items).sum()
@@ -144,35 +162,39 @@ impl WorkerReport {
     }
 }
 
-/// A table: a line a worker, times in microseconds.
+/// A table: a line a worker.
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let micros = |time: Duration| format!("{:.1}", time.as_secs_f64() * 1e6);
+        let time = |time: Duration| format!("{time:.1?}");
+        let (items, thefts) = (self.items(), self.thefts());
+        write!(f, "{items} items in {}, {thefts} thefts, balance {:.3}", time(self.wall), self.balance())?;
         writeln!(
             f,
-            "{} items in {} µs, {} thefts, balance {:.3}",
-            self.items(),
-            micros(self.wall),
-            self.thefts(),
-            self.balance(),
+            "{}",
+            match self.alone {
+                None => "",
+                Some(Alone::Short) => "; on the calling thread alone: short",
+                Some(Alone::Busy) => "; on the calling thread alone: the pool was busy",
+                Some(Alone::OneWorker) => "; on the calling thread alone: one worker",
+            }
         )?;
         writeln!(
             f,
-            "{:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>12} {:>12} {:>12}",
+            "{:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>9} {:>9}",
             "worker", "items", "runs", "thefts", "suffered", "failed", "working", "to start", "at end",
         )?;
         for (number, worker) in self.workers.iter().enumerate() {
             writeln!(
                 f,
-                "{number:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>12} {:>12} {:>12}",
+                "{number:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>9} {:>9}",
                 worker.items,
                 worker.runs,
                 worker.thefts,
                 worker.thefts_suffered,
                 worker.thefts_failed,
-                micros(worker.working),
-                micros(worker.waiting_to_start),
-                micros(worker.waiting_at_end),
+                time(worker.working),
+                time(worker.waiting_to_start),
+                time(worker.waiting_at_end),
             )?;
         }
         Ok(())

@@ -5,6 +5,12 @@
 //! every value comes about by the same operations in the same order. (Pairwise summation, which this amounts to, also has a smaller error than the plain loop:
 //! Higham, The accuracy of floating point summation, 1993.)
 
+/// Items a block of a slice of `len`. It depends on that alone: 256 blocks at least, since they are claimed whole; blocks of 64 where that
+/// makes more of them, since each has a partial result of its own; and fewer than 4096.
+pub(crate) fn block(len: usize) -> usize {
+    (len / 256).clamp(1, 64).max(len / 2048)
+}
+
 /// The results of neighbouring blocks, reduced as far as possible.
 #[derive(Debug)]
 pub(crate) struct Tree<A> {
@@ -58,6 +64,14 @@ mod tests {
     #[expect(clippy::needless_pass_by_value, reason = "as any reduction")]
     fn reduce(a: String, b: String) -> String {
         format!("({a}{b})")
+    }
+
+    #[test]
+    fn blocks_are_many_but_not_too_many() {
+        for len in [1, 2, 255, 256, 1000, 10_000, 131_072, 140_000, 1 << 20, usize::MAX] {
+            let blocks = len.div_ceil(block(len));
+            assert!((256.min(len)..4096).contains(&blocks), "{len} items in {blocks} blocks");
+        }
     }
 
     #[test]

@@ -17,6 +17,10 @@ use super::units::Blocks;
 /// | [`Chunks<S>`](Chunks), made by [`On::chunks`](crate::On::chunks) | `&[T]`, `&mut [T]`, `Range<usize>`, or pairs of these |
 ///
 /// Sealed: it cannot be implemented elsewhere.
+#[diagnostic::on_unimplemented(
+    message = "no loop runs over `{Self}`",
+    note = "pass `&slice`, `&mut slice`, or a range of `usize` such as `0..n`; for more, `zip` and `chunks`"
+)]
 pub trait Source: sealed::Sealed + Sync {
     /// What the closures of a loop are given.
     type Item;
@@ -50,6 +54,10 @@ pub trait Pieces: Source {
 }
 
 /// What can be made a [`Source`]: slices, vectors and arrays by reference, shared or exclusive, and index ranges.
+#[diagnostic::on_unimplemented(
+    message = "no loop runs over `{Self}`",
+    note = "pass `&slice`, `&mut slice`, or a range of `usize` such as `0..n`; for more, `zip` and `chunks`"
+)]
 pub trait IntoSource {
     /// What it is made.
     type Source: Source;
@@ -188,7 +196,11 @@ pub struct Zip<A, B>(A, B);
 
 impl<A: Source, B: Source> Zip<A, B> {
     pub(crate) fn new(a: A, b: B) -> Self {
-        assert_eq!(a.count(), b.count(), "zip: the two sources have different lengths");
+        assert_eq!(
+            a.count(),
+            b.count(),
+            "two slices that are to be gone through in step have different lengths"
+        );
         Self(a, b)
     }
 }
@@ -280,6 +292,44 @@ impl<'a, T: Send, const N: usize> IntoSource for &'a mut [T; N] {
 
     fn into_source(self) -> Exclusive<'a, T> {
         Exclusive::new(self)
+    }
+}
+
+/// A parameter `items: &mut [T]`, passed as `&mut items`.
+#[allow(clippy::mut_mut, reason = "that is what it is")]
+impl<'a, T: Send> IntoSource for &'a mut &mut [T] {
+    type Source = Exclusive<'a, T>;
+
+    fn into_source(self) -> Exclusive<'a, T> {
+        Exclusive::new(self)
+    }
+}
+
+/// A parameter `items: &mut Vec<T>`, passed as `&mut items`.
+#[allow(clippy::mut_mut, reason = "that is what it is")]
+impl<'a, T: Send> IntoSource for &'a mut &mut Vec<T> {
+    type Source = Exclusive<'a, T>;
+
+    fn into_source(self) -> Exclusive<'a, T> {
+        Exclusive::new(self)
+    }
+}
+
+/// A parameter `items: &[T]`, passed as `&items`.
+impl<'a, T: Sync> IntoSource for &&'a [T] {
+    type Source = &'a [T];
+
+    fn into_source(self) -> &'a [T] {
+        self
+    }
+}
+
+/// A parameter `items: &Vec<T>`, passed as `&items`.
+impl<'a, T: Sync> IntoSource for &&'a Vec<T> {
+    type Source = &'a [T];
+
+    fn into_source(self) -> &'a [T] {
+        self
     }
 }
 
