@@ -16,16 +16,16 @@
 //! | to know whether there is an item like that | [`any`], [`all`] |
 //! | to have it, or its index | [`find_first`], [`position_first`]; [`find_any`], where any will do |
 //! | to stop at the first error | [`try_map_reduce`], [`try_for_each`] |
-//! | to put the items in order | `sort`, `sort_by`, `sort_by_key` |
+//! | to put the items in order | [`sort`](crate::Pool::sort), [`sort_by`](crate::Pool::sort_by), [`sort_by_key`](crate::Pool::sort_by_key) |
 //! | something with a lock or an atomic inside | think of [`fold_reduce`] again, then [`for_each`] |
 //!
-//! These take a slice. [`pool.on(..)`](crate::Pool::on) has all but `for_each_mut` and the sorts, over other [sources](crate::Source) and
+//! These take a slice. [`pool.on(..)`](crate::Pool::on) has all but `for_each_mut` and the sorts, over other [sources](crate::source::Source) and
 //! with options in between:
 //!
 //! | I have, or want | write |
 //! |---|---|
 //! | indices, not items | `pool.on(0..n)` |
-//! | items and their indices | `pool.on(&items).zip(0..items.len())` |
+//! | items and their indices | `pool.on(&items).enumerate()` |
 //! | to change the items | `pool.on(&mut items)` |
 //! | two or three slices in step | `pool.on(&mut y).zip(&x)` |
 //! | rows of a matrix, blocks of items | `pool.on(&matrix).chunks(width)` |
@@ -75,8 +75,10 @@
 //! # What makes a loop slow
 //! * **Large accumulators by value.** `fold` is given the accumulator and returns it, for every item. A `Vec` or a `Box` is a pointer and stays
 //!   in a register; an array of 256 counters is copied each time, a hundred times slower. (So it is with [`Iterator::fold`].)
-//! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound for every item; `zip` checks none.
-//! * **`reproducible` with few items and much to reduce.** It calls `init` and `reduce` once a block, and 10,000 items have 2500 blocks of 4.
+//! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound for every item; `zip` checks none. And where
+//!   items take less than a nanosecond, a captured `Vec` is looked up again for every item: capture a slice instead, as in
+//!   `let x = &x[..];` before `move |i| x[i]`.
+//! * **`reproducible` with few items and much to reduce.** It calls `init` and `reduce` once a block, and 10,000 items have 257 blocks of 39.
 //!   If those are dear, as a table is, ask for larger blocks: `.reproducible().grain(1000)`.
 //! * **Something shared in the closure**: a lock, an atomic counter, an allocator that is one.
 //!
@@ -90,13 +92,13 @@
 //! println!("{report}");
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
-//! prints, times in microseconds:
+//! prints
 //!
 //! ```text
-//! 400000 items in 1561.2 µs, 0 thefts, balance 0.971
-//! worker        items   runs  thefts suffered  failed      working     to start       at end
-//!      0       204608      1       0        0       0       1549.5          0.0          1.2
-//!      1       195392      1       0        0       0       1458.4         87.6         15.2
+//! 400000 items in 1.6ms, 0 thefts, balance 0.971
+//! worker        items   runs  thefts suffered  failed   working  to start    at end
+//!      0       204608      1       0        0       0     1.5ms     0.0ns     1.2µs
+//!      1       195392      1       0        0       0     1.5ms    87.6µs    15.2µs
 //! ```
 //!
 //! Each line is a [worker](crate::WorkerReport), worker 0 the calling thread. It waited (`to start`), was `working`, stole in between,
@@ -105,14 +107,14 @@
 //!
 //! | what you see | what it means | what to do |
 //! |---|---|---|
-//! | one line only | the loop ran on the calling thread alone: it is too short to share, or the pool was busy with another loop, or has one thread | nothing, if it is short; else make the outer loop the plain one, or build a second pool |
-//! | `to start` of some 10 to 100 | the thread had to wake up | nothing, in a loop of a millisecond; else [`spin_before_park`](crate::PoolBuilder::spin_before_park), or fewer, longer loops |
+//! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): it is too short to share, or the pool was busy with another loop, or there is one worker | nothing, if it is short; else make the outer loop the plain one, or build a second pool |
+//! | `to start` of some 10 to 100 µs | the thread had to wake up | nothing, in a loop of a millisecond; else [`spin_before_park`](crate::PoolBuilder::spin_before_park), or fewer, longer loops |
 //! | `to start` of as much as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less else on the machine |
 //! | `at end` of all workers but one | they waited for its last item | divide heavy items; sort them to the front |
 //! | few thefts, a balance of nearly 1 | as it should be | nothing |
 //! | thefts in every round | what items cost changes from round to round | nothing: that is what thefts are for |
 //! | many `failed` | there is less left to steal than there are thieves | more and smaller items, or fewer threads |
-//! | all `working`, and in sum much longer than the plain loop | they wait for memory, for a lock, for a cache line that all write, or share a core; or the plain loop was vectorised and its small blocks are not | touch less memory; fold instead of locking; for items of a nanosecond, a large [`grain`](crate::On::grain), such as 4096 |
+//! | all `working`, and in sum much longer than the plain loop | they wait for memory, for a lock, for a cache line that all write, or share a core; or the plain loop was vectorised and its blocks are not | touch less memory; fold instead of locking; try a large [`grain`](crate::On::grain), such as 4096 |
 //!
 //! The [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided by the longest. With a logger at level
 //! `debug` every loop logs its first line.

@@ -86,7 +86,7 @@ pub mod source {
     pub use crate::pool::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
 }
 
-/// The types that stand for the options of [`On`](crate::On). Only generic code has to name them.
+/// The types that stand for the options of [`On`]. Only generic code has to name them.
 pub mod options {
     pub use crate::pool::{Always, Ending, Fresh, Kept, State, Stateful, Stateless, Unless};
 }

@@ -114,8 +114,8 @@
 //!   [`reproducible`](crate::On::reproducible) floating-point results do not depend on threads and timing either, which rayon does not
 //!   offer.
 //! * **The first error.** Of several `Err`, rayon returns any. Here it is that with the lowest index, in every run.
-//! * **Panics** come out of the call, as in rayon. A loop that ends by an `Err`, or by what `find_first` found, is not disturbed by a
-//!   panic at a later item.
+//! * **The first panic.** It comes out of the call, as in rayon; of several, that of the first item. A loop that ends by an `Err`, or by
+//!   what `find_first` found, is not disturbed by a panic at a later item.
 //! * **A nested loop runs alone.** A loop called inside another loop of the same pool is a plain loop on that worker, and so is one that is
 //!   called while another thread's loop runs. In rayon these share the threads. Put the loop with many items outside, or build two pools.
 //! * **Short loops.** Nothing is woken for them, so there is no need for an `if v.len() > 1000`. `with_min_len` is not needed either:

@@ -118,7 +118,7 @@ impl Pool {
         self.executor.thefts()
     }
 
-    /// A loop with options, or over something else than a slice: see [`On`] and [`Source`](crate::source::Source).
+    /// A loop with options, or over something else than a slice: see [`On`] and [`Source`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
