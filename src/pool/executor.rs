@@ -109,6 +109,10 @@ impl Executor {
     {
         let this = Loop { site: Site::new(Self::fold_in_order::<L, D, S, R> as *const ()), slice };
         let len = slice.len;
+        if options.watch.is_cancelled() {
+            options.watch.done(options.units.items(0..len));
+            return Err(End::Cancelled);
+        }
         if len == 0 && !options.is_watched() {
             return Ok(None);
         }
@@ -144,8 +148,8 @@ impl Executor {
             Launch::Shared { helpers: enough } => helpers = enough,
             Launch::Plain => {}
             Launch::Alone { limit, stretch, .. } => {
-                let mut solo = Solo { begin, watch: options.watch, units: options.units, done };
-                let folded = solo.fold(body, &mut state, acc, len, limit, stretch);
+                let mut solo = Solo { begin, watch: options.watch, units: options.units, done, len };
+                let folded = solo.fold(body, &mut state, acc, limit, stretch);
                 done = solo.done;
                 if done == len || folded.is_err() {
                     if !matches!(folded, Err(End::Cancelled)) {
@@ -153,24 +157,27 @@ impl Executor {
                     }
                     let why = if most == 0 { Alone::OneWorker } else { Alone::Short };
                     let report = options.report(begin, (done, begin.elapsed()), Err(why));
+                    drop(solo);
                     options.tell(begin, report);
                     return folded;
                 }
+                done = solo.hand_over();
                 acc = folded.ok().flatten();
             }
         }
         // In a forked child no lock is touched: who held it may be gone.
         let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
-            let mut solo = Solo { begin, watch: options.watch, units: options.units, done };
+            let mut solo = Solo { begin, watch: options.watch, units: options.units, done, len };
             let folded = if options.is_watched() {
-                solo.fold(body, &mut state, acc, len, Duration::MAX, 1)
+                solo.fold(body, &mut state, acc, Duration::MAX, 1)
             } else {
                 let state = state.get_or_insert_with(|| body.state(0));
                 let folded = body.block(state, acc, done..len);
                 folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found))
             };
             let report = options.report(begin, (solo.done, begin.elapsed()), Err(Alone::Busy));
+            drop(solo);
             options.tell(begin, report);
             return folded;
         };
@@ -240,8 +247,7 @@ impl Executor {
         }
         call.report = options.report(call.called, (call.done, call.alone), Ok(times));
         splits.give_back(std::mem::take(times));
-        let runs = made.into_runs();
-        if cancelled { Err(End::Cancelled) } else { runs.map_err(End::Stopped) }
+        made.into_runs(cancelled)
     }
 
     /// Runs a round over `range`, dealt out at `bounds`.
@@ -256,8 +262,8 @@ impl Executor {
     ) -> Made<S> {
         // From here to the end of `run` there is no way out: all user code is inside `Round::work`, which catches.
         self.ranges.deal(range.clone(), bounds);
-        let (owner, first) = self.ranges.enter(0);
         watch.enter(&self.ranges, round.units(), range);
+        let (owner, first) = self.ranges.enter(0);
         let work = |me| {
             let (owner, first) = self.ranges.enter(me);
             round.work(me, owner, first, None, None);
@@ -298,44 +304,54 @@ struct Call {
     report: Option<RunReport>,
 }
 
-/// A loop on the calling thread, with an eye on the clock and on the handles.
+/// A loop on the calling thread, with an eye on the clock and on the handles. What it leaves when dropped counts as done.
 struct Solo<'a> {
     begin: Instant,
     watch: Watch<'a>,
     units: Units<'a>,
-    /// Indices that have been looked at.
+    /// Indices that have been looked at, and all of them.
     done: usize,
+    len: usize,
+}
+
+impl Drop for Solo<'_> {
+    fn drop(&mut self) {
+        self.watch.done(self.units.items(self.done..self.len));
+    }
 }
 
 impl Solo<'_> {
-    /// Folds from there until `len` is reached or `limit` is over, whichever comes first.
+    /// Folds from there until the end is reached or `limit` is over, whichever comes first.
     fn fold<L: Body>(
         &mut self,
         body: &L,
         state: &mut Option<L::State>,
         mut acc: Option<L::Acc>,
-        len: usize,
         limit: Duration,
         mut stretch: usize,
     ) -> Result<Option<L::Acc>, End<L::Found>> {
         const STRETCH: Duration = Duration::from_micros(1);
-        let Self { watch, units, .. } = *self;
+        /// Items at once, where somebody may cancel.
+        const FEW: usize = 8;
+        let Self { watch, units, len, .. } = *self;
+        let most = if watch.cancel.is_some() { FEW } else { usize::MAX };
         let mut elapsed = Duration::ZERO;
         while self.done < len && elapsed < limit {
-            if watch.is_cancelled() {
-                return Err(End::Cancelled);
-            }
-            let range = self.done..self.done + stretch.min(len - self.done);
-            self.done = range.end;
-            let state = state.get_or_insert_with(|| body.state(0));
-            match body.block(state, acc, range.clone()) {
-                Ok(folded) => acc = Some(folded),
-                Err(Stop { found, .. }) => {
-                    watch.done(units.items(range.start..len));
-                    return Err(End::Stopped(found));
+            let until = self.done + stretch.min(len - self.done);
+            while self.done < until {
+                if watch.is_cancelled() {
+                    return Err(End::Cancelled);
+                }
+                let range = self.done..self.done + most.min(until - self.done);
+                self.done = range.end;
+                watch.done(units.items(range.clone()));
+                let state = state.get_or_insert_with(|| body.state(0));
+                match body.block(state, acc, range) {
+                    Ok(folded) => acc = Some(folded),
+                    Err(_) if watch.is_cancelled() => return Err(End::Cancelled),
+                    Err(Stop { found, .. }) => return Err(End::Stopped(found)),
                 }
             }
-            watch.done(units.items(range));
             let now = self.begin.elapsed();
             let took = now.saturating_sub(elapsed);
             if took < STRETCH {
@@ -346,6 +362,12 @@ impl Solo<'_> {
             elapsed = now;
         }
         if watch.is_cancelled() { Err(End::Cancelled) } else { Ok(acc) }
+    }
+
+    /// The rest is somebody else's. Returns how far it has got.
+    fn hand_over(mut self) -> usize {
+        self.len = self.done;
+        self.done
     }
 }
 

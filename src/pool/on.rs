@@ -275,7 +275,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// Gives each worker a state of its own, made by `make(worker)` before its first item and dropped after its last: the closures
     /// of the loop are given it as `&mut`, before the item. Workers are numbered from 0, the calling thread.
     ///
-    /// Exactly one for each worker that folds any item, in each call. It stays on its thread, so it need not be `Send`.
+    /// Exactly one for each worker that folds any item, in each call (and a new one after a panic, to finish the items before it). It stays on
+    /// its thread, so it need not be `Send`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -318,7 +319,6 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     #[inline(always)]
     fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
         let Self { pool, source, threads, grain, reproducible, watch, report, ending, .. } = self;
-        let threads = threads.min(state.most());
         On { pool, source, state, threads, grain, reproducible, watch, report, ending }
     }
 
@@ -338,7 +338,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
         let (slice, verb) = (Slice::of(&source), Verb::new(source, state, block));
-        let options = Options::new(self.threads, self.watch, self.report, habit);
+        let options = Options::new(self.threads.min(state.most()), self.watch, self.report, habit);
         match grain {
             None => executor.fold(crew, slice, options, &verb, &reduce),
             Some(size) => {
@@ -362,7 +362,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
         let (slice, verb) = (Slice::of(&source), Verb::new(source, state, block));
-        let options = Options::new(self.threads, self.watch, self.report, Habit::Through);
+        let options = Options::new(self.threads.min(state.most()), self.watch, self.report, Habit::Through);
         let blocks = Blocks { size: grain.unwrap_or(reproducible::block(slice.len)), len: slice.len };
         let body = InTree { leaves: InBlocks { verb, blocks }, reduce: &reduce };
         let join = |left: Tree<A>, right| left.join(right, &reduce);
@@ -379,7 +379,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let Self { pool, source, ref state, .. } = self;
         let Pool { executor, crew } = pool;
         let (slice, verb) = (Slice::of(&source), Verb::new(source, state, block));
-        let options = Options::new(self.threads, self.watch, self.report, Habit::Search);
+        let options = Options::new(self.threads.min(state.most()), self.watch, self.report, Habit::Search);
         let (watch, searching) = (self.watch, OnceCell::new());
         let rest = |items, workers| {
             let body =

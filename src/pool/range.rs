@@ -166,14 +166,11 @@ impl Ranges {
         (owner, first)
     }
 
-    /// Indices not yet claimed, at a glance: while a range is being stolen it may be counted twice.
+    /// Indices not yet claimed. Locks all cells, so that no theft is under way: in the middle of one, a range may be seen twice or not at
+    /// all.
     pub(crate) fn left(&self) -> usize {
+        let _guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
         self.cells.iter().map(|cell| cell.glance()).sum()
-    }
-
-    /// The last index that worker `me` has claimed. Only for that worker, and if it has claimed any.
-    pub(crate) fn last_claimed(&self, me: usize) -> usize {
-        self.cells[me].start.load(Ordering::Relaxed).saturating_sub(1)
     }
 
     /// A cell to steal from, at a glance; not that of `spared`.
@@ -257,6 +254,14 @@ impl Owner<'_> {
     #[inline(always)]
     pub(crate) fn next(&self) -> usize {
         self.next
+    }
+
+    /// After a panic, which has lost count of the claims: nothing is left in the own range, as far as its owner is concerned. Returns
+    /// the last index claimed.
+    pub(crate) fn lose_count(&mut self) -> usize {
+        self.next = self.cell.start.load(Ordering::Relaxed);
+        self.end = self.next;
+        self.next.saturating_sub(1)
     }
 
     /// Attempts at a theft that brought nothing.

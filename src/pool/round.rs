@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     affinity::usage,
-    body::{Body, Stop},
+    body::{Body, End, Stop},
     estimate::nanos,
     grain::{Grain, Stretch},
     range::{Loot, Owner, Ranges, half},
@@ -74,7 +74,8 @@ impl<'a, L: Body> Round<'a, L> {
     }
 
     /// What worker `me` does from entering to leaving; `state` and `acc` are its own if it has folded the items before its range.
-    /// Never unwinds: a panic ends the loop and is kept for the caller.
+    /// Never unwinds: a panic ends the loop and is kept for the caller. Items before it are still to be folded, and perhaps nobody else is
+    /// there to do it, so the worker goes on.
     pub(crate) fn work(
         &self,
         me: usize,
@@ -84,15 +85,19 @@ impl<'a, L: Body> Round<'a, L> {
         acc: Option<L::Acc>,
     ) {
         let before = if self.measures_usage { usage() } else { None };
-        let drained = catch_unwind(AssertUnwindSafe(|| self.drain(me, &mut owner, first, state, acc)));
+        let mut own = Some((first, state, acc));
+        loop {
+            let (first, state, acc) = own.take().unwrap_or_default();
+            let drained = catch_unwind(AssertUnwindSafe(|| self.drain(me, &mut owner, first, state, acc)));
+            let Err(payload) = drained else { break };
+            let last = owner.lose_count();
+            self.stop(self.plan.units.place(last), Why::Panic(payload));
+        }
         if let (Some(before), Some(after)) = (before, before.and_then(|_| usage())) {
             lock(&self.made).times.usage.get_or_insert_default().add(before, after);
         }
         if owner.failed() > 0 {
             lock(&self.made).times.tallies[me].failed = owner.failed();
-        }
-        if let Err(payload) = drained {
-            self.stop(self.plan.units.place(self.ranges.last_claimed(me)), Why::Panic(payload));
         }
     }
 
@@ -208,12 +213,18 @@ impl<'a, L: Body> Round<'a, L> {
 
 impl<L: Body> Made<L> {
     /// The runs, or what was found where the loop has stopped; or the panic that has ended it goes on.
-    pub(crate) fn into_runs(self) -> Result<Vec<Run<L::Acc>>, L::Found> {
-        let Some((_, why)) = self.stop else { return Ok(self.runs) };
+    pub(crate) fn into_runs(self, cancelled: bool) -> Result<Vec<Run<L::Acc>>, End<L::Found>> {
+        if self.stop.is_none() && !cancelled {
+            return Ok(self.runs);
+        }
         self.runs.into_iter().for_each(discard);
-        match why {
-            Why::Found(found) => Err(found),
-            Why::Panic(payload) => resume_unwind(payload),
+        match self.stop.map(|(_, why)| why) {
+            Some(Why::Panic(payload)) => resume_unwind(payload),
+            Some(Why::Found(found)) if !cancelled => Err(End::Stopped(found)),
+            found => {
+                discard(found);
+                Err(End::Cancelled)
+            }
         }
     }
 }

@@ -133,12 +133,11 @@ impl<V: Body<Acc = ()>> Body for InFront<'_, V> {
     ) -> Result<(), Stop<V::Found>> {
         for searcher in searchers {
             while let Some(block) = self.front.claim(searcher) {
+                self.watch.done(block.len());
                 if self.watch.is_cancelled() {
                     break;
                 }
-                let items = block.len();
                 self.verb.block(state, Some(()), block)?;
-                self.watch.done(items);
             }
         }
         Ok(())

@@ -18,7 +18,8 @@ use crate::sync::{Mutex, lock};
 /// per item. When [`cancel`](Self::cancel) returns, no worker of a shared loop claims another item; claims in flight end first: of
 /// one item; of 8 where items take less than 128 ns each, as measured on those before them; of 64 where they take less than 2 ns;
 /// of one block where these were asked for ([`On::grain`](crate::On::grain), [`On::reproducible`](crate::On::reproducible)). A loop that runs
-/// on the calling thread alone looks at the token between stretches of items of a few microseconds, again as measured on those before.
+/// on the calling thread alone looks at the token every 8 items or blocks, a search for the first between blocks of at most a
+/// sixteenth of what it has looked at.
 ///
 /// Clones are the same token. Once cancelled, it stays so.
 ///
@@ -98,7 +99,7 @@ impl std::error::Error for Cancelled {}
 
 /// Tells any thread how many items are done, of all loops that have this option ([`On::progress`](crate::On::progress)).
 ///
-/// It costs the workers nothing: who asks looks at their ranges. (In a search for the first, they count the blocks they have looked at.) The count
+/// It costs the workers nothing: who asks looks at their ranges, for which it locks them for a moment. (In a search for the first, workers count the blocks they claim.) The count
 /// never falls. It takes claimed items for done, so it can be ahead by a claim a worker; a loop that stops early counts as done.
 /// Items are what the closures are given: with [`chunks`](crate::On::chunks), chunks.
 ///
