@@ -64,6 +64,8 @@
 //! ```
 
 mod pool;
+#[cfg(doctest)]
+mod refused;
 mod sync;
 
 /// The examples of the README, as doctests.

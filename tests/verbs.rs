@@ -54,6 +54,18 @@ fn config() -> ProptestConfig {
     ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() }
 }
 
+/// Whether a search ends at an item.
+type Test<'a> = &'a (dyn Fn(usize) -> bool + Sync);
+
+/// Is counted as long as it lives.
+struct Counted<'a>(&'a AtomicIsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
 /// Joins lists: associative, and not commutative.
 fn join<T>(mut a: Vec<T>, b: Vec<T>) -> Vec<T> {
     a.extend(b);
@@ -149,7 +161,7 @@ proptest! {
         // All that lies shortly before the first stop is slow, so that later ones are found first.
         let cost = |i: usize| costs[i] + if slow && first.is_some_and(|first| (first.saturating_sub(20)..=first).contains(&i)) { 3_000 } else { 0 };
         for _ in 0..3 {
-            let looked_at = |search: &dyn Fn(&(dyn Fn(usize) -> bool + Sync))| {
+            let looked_at = |search: &dyn Fn(Test<'_>)| {
                 let visits: Vec<AtomicUsize> = (0..len).map(|_| AtomicUsize::new(0)).collect();
                 search(&|i| {
                     visits[i].fetch_add(1, Relaxed);
@@ -188,12 +200,6 @@ proptest! {
         let len = costs.len();
         let alive = AtomicIsize::new(0);
         let alive_now = || usize::try_from(alive.load(Relaxed)).unwrap();
-        struct Counted<'a>(&'a AtomicIsize);
-        impl Drop for Counted<'_> {
-            fn drop(&mut self) {
-                self.0.fetch_sub(1, Relaxed);
-            }
-        }
         let make = |i: usize| {
             work(costs[i]);
             alive.fetch_add(1, Relaxed);
