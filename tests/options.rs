@@ -9,7 +9,10 @@ use std::{
     rc::Rc,
     sync::{
         Mutex,
-        atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed},
+        atomic::{
+            AtomicBool, AtomicIsize, AtomicUsize,
+            Ordering::{Acquire, Relaxed, Release},
+        },
     },
     thread::{self, ThreadId},
     time::{Duration, Instant},
@@ -20,7 +23,9 @@ use proptest::prelude::*;
 use rangesteal::{CancelToken, Cancelled, Exclusive, PerWorker, Pool, Progress, RunReport, Stealing};
 
 /// Enough for all workers to come, and few under an interpreter.
-const ITEMS: usize = if cfg!(miri) { 40 } else { 400 };
+const ITEMS: usize = if cfg!(miri) { 24 } else { 400 };
+/// How often a test is repeated.
+const ROUNDS: usize = if cfg!(miri) { 2 } else { 5 };
 
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a small pool")
@@ -64,7 +69,7 @@ mod states {
     fn each_worker_makes_one_a_loop_and_keeps_it_to_itself() {
         for threads in [1, 2, 4] {
             let pool = pool(threads);
-            for _ in 0..5 {
+            for _ in 0..ROUNDS {
                 let makers = Mutex::new(Vec::new());
                 let make = |worker| {
                     makers.lock().unwrap().push((worker, thread::current().id()));
@@ -99,7 +104,7 @@ mod states {
             Alive::new(&alive)
         };
         for bad in [0, 1, ITEMS / 2, ITEMS - 1, ITEMS] {
-            for _ in 0..3 {
+            for _ in 1..ROUNDS {
                 pool.on(0..ITEMS).with(with).for_each(|_, _| item());
                 assert_eq!(alive.load(Relaxed), 0);
                 let ended = pool.on(0..ITEMS).with(with).try_for_each(|_, i| {
@@ -124,7 +129,7 @@ mod states {
                 assert_eq!((ended.is_err(), alive.load(Relaxed)), (bad < ITEMS, 0));
             }
         }
-        assert!(made.into_inner() >= 60);
+        assert!(made.into_inner() >= 20 * (ROUNDS - 1));
     }
 
     #[test]
@@ -132,7 +137,7 @@ mod states {
         let (small, big) = (pool(2), pool(4));
         let mut counts = small.per_worker(|worker| (worker, 0));
         let mut expected = 0;
-        for _ in 0..5 {
+        for _ in 0..ROUNDS {
             for pool in [&small, &big] {
                 let threads = Mutex::new(HashSet::new());
                 pool.on(0..ITEMS).with_kept(&mut counts).for_each(|(worker, count), _| {
@@ -169,7 +174,7 @@ mod shares {
     fn blocks_are_claimed_whole_and_folded_in_order() {
         for grain in [2, 3, 7, 64] {
             let pool = pool(4);
-            for _ in 0..5 {
+            for _ in 0..ROUNDS {
                 // Where in its thread's work an item came, and on which thread.
                 let clock = AtomicUsize::new(0);
                 let folded = pool.on(0..ITEMS).grain(grain).map_collect(|i| {
@@ -197,7 +202,7 @@ mod shares {
     fn no_more_threads_take_part_than_asked_for() {
         let pool = pool(6);
         for most in 1..=7 {
-            for _ in 0..5 {
+            for _ in 0..ROUNDS {
                 let threads = pool.on(0..ITEMS).threads(most).map_collect(|_| {
                     item();
                     thread::current().id()
@@ -212,14 +217,14 @@ mod reproducibility {
     use super::*;
 
     fn config() -> ProptestConfig {
-        let cases = if cfg!(miri) { 2 } else { 24 };
+        let cases = if cfg!(miri) { 1 } else { 24 };
         ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
     }
 
     /// Numbers of very different size, so that the order of additions shows.
     #[allow(clippy::cast_precision_loss)]
     fn number(i: usize) -> f64 {
-        (i as f64 + 0.1).sin() * 10f64.powi(i32::try_from(i % 17).unwrap())
+        (i * 7919 % 10_007) as f64 / 3.0 * [1.0, 1e6, 1e-4, 1e11, 1e-9][i % 5] // no sines: Miri adds noise to them
     }
 
     /// The bits of three results, and how the non-commutative one came about.
@@ -257,14 +262,14 @@ mod reproducibility {
         fn the_same_bits_on_any_threads_with_any_schedule(
             len in if cfg!(miri) { 0usize..50 } else { 0usize..6_000 },
             grain in prop_oneof![Just(None), (1usize..300).prop_map(Some)],
-            noise in prop::collection::vec(any::<u64>(), 3),
+            noise in prop::collection::vec(any::<u64>(), if cfg!(miri) { 1 } else { 3 }),
         ) {
             let alone = results(&pool(1), len, grain, 0);
             let plain: Vec<usize> = (0..len).collect();
             let order: Vec<usize> = alone.3.split([',', '(', ')']).filter_map(|i| i.parse().ok()).collect();
             prop_assert_eq!(order, plain, "in slice order");
             for stealing in [Stealing::Largest, Stealing::Neighbour, Stealing::Off] {
-                for threads in 1..=8 {
+                for threads in if cfg!(miri) { 2..=3 } else { 1..=8 } {
                     let pool = Pool::builder().num_threads(threads).stealing(stealing).build().unwrap();
                     for &noise in &noise {
                         prop_assert_eq!(&results(&pool, len, grain, noise), &alone, "{} threads, {:?}", threads, stealing);
@@ -327,12 +332,12 @@ mod cancelling {
                         thread::yield_now();
                     }
                     token.cancel();
-                    returned.store(true, Relaxed);
+                    returned.store(true, Release);
                 });
             }
             pool.on(0..100 * ITEMS).cancel(&token).for_each(|_| {
                 begun.fetch_add(1, Relaxed);
-                behind.fetch_add(returned.load(Relaxed).into(), Relaxed);
+                behind.fetch_add(returned.load(Acquire).into(), Relaxed);
                 work(20_000);
             })
         });
@@ -345,7 +350,7 @@ mod cancelling {
         for threads in [1, 2, 4] {
             let pool = pool(threads);
             for cancellers in [1, 4] {
-                for _ in 0..5 {
+                for _ in 0..ROUNDS {
                     // Items of 20 µs are claimed singly, and each worker may have claimed one that it has not begun yet.
                     let behind = begun_behind(&pool, cancellers);
                     assert!(behind <= threads, "{behind} items on {threads} threads");
@@ -359,7 +364,7 @@ mod cancelling {
     fn from_inside_a_closure_and_before_and_after() {
         for threads in [1, 3] {
             let pool = pool(threads);
-            for _ in 0..5 {
+            for _ in 0..ROUNDS {
                 let (token, clone) = {
                     let token = CancelToken::new();
                     (token.clone(), token)
@@ -437,7 +442,7 @@ mod cancelling {
     #[test]
     fn of_nested_loops_on_two_pools() {
         let (outer, inner) = (pool(2), pool(2));
-        for _ in 0..5 {
+        for _ in 0..ROUNDS {
             let token = CancelToken::new();
             let ended = outer.on(0..ITEMS).cancel(&token).try_for_each(|i| {
                 inner.on(0..ITEMS).cancel(&token).for_each(|j| {
@@ -514,7 +519,7 @@ mod progress {
     fn of_a_loop_that_stops_early_is_complete() {
         for threads in [1, 3] {
             let (pool, progress) = (pool(threads), Progress::new());
-            for round in 1..=5 {
+            for round in 1..=ROUNDS {
                 let found = pool.on(0..ITEMS).progress(&progress).position_first(|i| {
                     item();
                     i == ITEMS / 3
@@ -562,7 +567,7 @@ mod reports {
         for threads in [1, 2, 4] {
             let pool = pool(threads);
             let mut report = RunReport::default();
-            for round in 0..10 {
+            for round in 0..if cfg!(miri) { 1 } else { 10 } {
                 let before = pool.thefts();
                 let begin = Instant::now();
                 let visit = |i: usize| work(if i.is_multiple_of(round + 20) { 30_000 } else { 100 });
@@ -603,7 +608,7 @@ mod reports {
     #[test]
     fn of_a_cancelled_loop_tell_what_was_done() {
         let pool = pool(2);
-        for _ in 0..5 {
+        for _ in 0..ROUNDS {
             let (mut report, token, visits) = (RunReport::default(), CancelToken::new(), AtomicUsize::new(0));
             let ended = pool.on(0..ITEMS).report(&mut report).cancel(&token).for_each(|_| {
                 item();
