@@ -133,6 +133,26 @@ mod states {
     }
 
     #[test]
+    fn none_is_made_for_nothing() {
+        let (pool, made) = (pool(2), AtomicUsize::new(0));
+        pool.on(0..0).with(|_| made.fetch_add(1, Relaxed)).for_each(|_, _| ());
+        assert_eq!(made.into_inner(), 0);
+    }
+
+    #[test]
+    fn kept_ones_limit_the_workers_whatever_else_is_asked_for() {
+        let (small, big) = (pool(2), pool(4));
+        let mut counts = small.per_worker(|_| 0);
+        for _ in 0..ROUNDS {
+            big.on(0..ITEMS).with_kept(&mut counts).threads(4).for_each(|count, _| {
+                thread::sleep(Duration::from_micros(100)); // such items all workers share
+                *count += 1;
+            });
+        }
+        assert_eq!(counts.into_vec().into_iter().sum::<usize>(), ROUNDS * ITEMS);
+    }
+
+    #[test]
     fn kept_ones_live_from_loop_to_loop_and_survive_a_panic() {
         let (small, big) = (pool(2), pool(4));
         let mut counts = small.per_worker(|worker| (worker, 0));
@@ -390,6 +410,52 @@ mod cancelling {
     }
 
     #[test]
+    fn before_the_call_lets_no_item_begin() {
+        let (pool, visits) = (pool(2), AtomicUsize::new(0));
+        let run = |token: &CancelToken| {
+            pool.on(0..ITEMS).cancel(token).for_each(|_| {
+                item();
+                visits.fetch_add(1, Relaxed);
+            })
+        };
+        for _ in 0..ROUNDS {
+            run(&CancelToken::new()).unwrap(); // the pool gets to know that this loop is worth sharing
+        }
+        let (token, before) = (CancelToken::new(), visits.load(Relaxed));
+        token.cancel();
+        assert_eq!(run(&token), Err(Cancelled));
+        assert_eq!(visits.into_inner(), before);
+    }
+
+    #[test]
+    fn comes_before_an_error_on_any_threads() {
+        for threads in [1, 2] {
+            let (pool, token) = (pool(threads), CancelToken::new());
+            let ended = pool.on(0..ITEMS).cancel(&token).try_for_each(|i| {
+                item();
+                token.cancel();
+                Err(i)
+            });
+            assert_eq!(ended, Err(Cancelled), "{threads} threads");
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "about time")]
+    fn is_seen_on_the_calling_thread_where_items_become_dear() {
+        let (pool, token, behind) = (pool(1), CancelToken::new(), AtomicUsize::new(0));
+        let ended = pool.on(0..20_000).cancel(&token).for_each(|i| {
+            behind.fetch_add(token.is_cancelled().into(), Relaxed);
+            if i >= 4_000 {
+                work(100_000);
+                token.cancel();
+            }
+        });
+        assert_eq!(ended, Err(Cancelled));
+        assert!(behind.load(Relaxed) < 10, "{behind:?} items of 100 µs behind the end");
+    }
+
+    #[test]
     fn does_not_disturb_other_loops_of_the_pool() {
         let pool = pool(3);
         let over = AtomicBool::new(false);
@@ -516,6 +582,60 @@ mod progress {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "long")]
+    fn is_ahead_by_a_claim_a_worker_at_most() {
+        let pool = pool(4);
+        let begin = Instant::now();
+        let ahead = AtomicUsize::new(0);
+        for round in 0u64.. {
+            if begin.elapsed() > Duration::from_secs(5) {
+                break;
+            }
+            let (progress, begun, over) = (Progress::new(), AtomicUsize::new(0), AtomicBool::new(false));
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    while !over.load(Relaxed) {
+                        let done = progress.done();
+                        ahead.fetch_max(done.saturating_sub(begun.load(Relaxed)), Relaxed);
+                    }
+                });
+                pool.on(0..20_000).progress(&progress).for_each(|i| {
+                    begun.fetch_add(1, Relaxed);
+                    if i % 1000 == 0 {
+                        work((round * 7919 + i as u64 * 31) % 100_000); // so that much is stolen
+                    }
+                });
+                over.store(true, Relaxed);
+            });
+        }
+        assert!(ahead.load(Relaxed) <= 4 * 64, "ahead by {ahead:?} items");
+    }
+
+    #[test]
+    fn of_a_loop_that_is_cancelled_or_panics_is_complete() {
+        for threads in [1, 2] {
+            let pool = pool(threads);
+            for _ in 0..ROUNDS {
+                let (progress, token) = (Progress::new(), CancelToken::new());
+                let cancelled = pool.on(0..ITEMS).progress(&progress).cancel(&token).for_each(|i| {
+                    item();
+                    if i == ITEMS / 2 {
+                        token.cancel();
+                    }
+                });
+                assert_eq!((cancelled, progress.done()), (Err(Cancelled), ITEMS), "{threads} threads");
+                let panicked = catch_unwind(AssertUnwindSafe(|| {
+                    pool.on(0..ITEMS).progress(&progress).for_each(|i| {
+                        item();
+                        assert_ne!(i, ITEMS / 2, "bad item");
+                    });
+                }));
+                assert_eq!((panicked.is_err(), progress.done()), (true, 2 * ITEMS), "{threads} threads");
+            }
+        }
+    }
+
+    #[test]
     fn of_a_loop_that_stops_early_is_complete() {
         for threads in [1, 3] {
             let (pool, progress) = (pool(threads), Progress::new());
@@ -618,6 +738,23 @@ mod reports {
             });
             assert_eq!(ended, Err(Cancelled));
             check(&report, 2, visits.load(Relaxed)..=visits.load(Relaxed));
+        }
+    }
+
+    #[test]
+    fn are_not_written_by_a_loop_that_panics() {
+        for threads in [1, 2] {
+            let pool = pool(threads);
+            for _ in 0..ROUNDS {
+                let mut report = RunReport::default();
+                let panicked = catch_unwind(AssertUnwindSafe(|| {
+                    pool.on(0..ITEMS).report(&mut report).for_each(|i| {
+                        item();
+                        assert_ne!(i, ITEMS - 1, "bad item");
+                    });
+                }));
+                assert_eq!((panicked.is_err(), report), (true, RunReport::default()), "{threads} threads");
+            }
         }
     }
 }

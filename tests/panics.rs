@@ -390,3 +390,57 @@ fn while_a_handle_watches() {
     );
     assert_eq!(progress.done(), before);
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known to be dear")]
+fn on_the_caller_does_not_hide_what_a_helper_has_not_yet_begun() {
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    for _ in 0..200 {
+        let run = |last: bool| {
+            pool.on(0..100).try_for_each(|i| match i {
+                _ if !last => {
+                    busy::work(20_000);
+                    Ok(())
+                }
+                51 => Err(i),
+                52.. => panic_any(i), // the caller gets there by a theft from the helper, who is still waking up
+                _ => Ok(()),
+            })
+        };
+        assert_eq!(run(false), Ok(())); // the pool gets to know that such loops are worth sharing
+        let ended = catch_unwind(AssertUnwindSafe(|| run(true)));
+        assert_eq!(ended.map_err(|payload| payload.downcast_ref::<usize>().copied()), Ok(Err(51)));
+    }
+}
+
+#[test]
+#[ignore = "ends the process"]
+fn in_the_drop_of_partial_results_of_a_cancelled_loop() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic_any("drop");
+        }
+    }
+    let pool = pool();
+    for _ in 0..20 {
+        let token = CancelToken::new();
+        let _panics_or_not = catch_unwind(AssertUnwindSafe(|| {
+            let ended = pool.on(0..ITEMS).cancel(&token).fold_reduce(
+                || Some(Bomb),
+                |acc, i| {
+                    work();
+                    if i == ITEMS / 4 {
+                        token.cancel();
+                    }
+                    acc
+                },
+                |a, b| {
+                    mem::forget((a, b));
+                    None
+                },
+            );
+            mem::forget(ended);
+        }));
+    }
+}
