@@ -506,6 +506,21 @@ mod cancelling {
     }
 
     #[test]
+    fn after_the_loop_does_not_end_the_next_one() {
+        let pool = pool(3);
+        for _ in 0..ROUNDS {
+            let token = CancelToken::new();
+            assert_eq!(pool.on(0..ITEMS).cancel(&token).for_each(|_| item()), Ok(()));
+            let next = pool.on(0..ITEMS).map_collect(|i| {
+                item();
+                token.cancel();
+                i
+            });
+            assert_eq!(next.len(), ITEMS);
+        }
+    }
+
+    #[test]
     fn of_nested_loops_on_two_pools() {
         let (outer, inner) = (pool(2), pool(2));
         for _ in 0..ROUNDS {
@@ -594,8 +609,11 @@ mod progress {
             let (progress, begun, over) = (Progress::new(), AtomicUsize::new(0), AtomicBool::new(false));
             thread::scope(|scope| {
                 scope.spawn(|| {
+                    let mut last = 0;
                     while !over.load(Relaxed) {
                         let done = progress.done();
+                        assert!(last <= done, "falls from {last} to {done}");
+                        last = done;
                         ahead.fetch_max(done.saturating_sub(begun.load(Relaxed)), Relaxed);
                     }
                 });
