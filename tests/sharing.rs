@@ -36,7 +36,7 @@ fn count(pool: &Pool, items: &[usize]) -> usize {
 
 const ITEMS: [usize; 100] = [1; 100];
 /// How often loops are run whose moments are to differ.
-const OFTEN: usize = if cfg!(miri) { 3 } else { 100 };
+const OFTEN: usize = if cfg!(miri) { 2 } else { 100 };
 
 #[test]
 fn nested_loops() {
