@@ -69,6 +69,8 @@
 
 pub mod guide;
 mod pool;
+#[cfg(doctest)]
+mod refused;
 mod sync;
 
 /// The examples of the README, as doctests.

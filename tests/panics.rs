@@ -9,16 +9,16 @@ use std::{
     thread,
 };
 
-use rangesteal::Pool;
+use rangesteal::{CancelToken, Pool, Progress};
 
-const ITEMS: usize = 400;
+const ITEMS: usize = if cfg!(miri) { 40 } else { 400 };
 
 fn pool() -> Pool {
     Pool::builder().num_threads(3).build().expect("a pool of three")
 }
 
 fn work() {
-    busy::work(10_000);
+    busy::work(if cfg!(miri) { 0 } else { 10_000 });
 }
 
 /// Runs `body`, which must panic with `payload`, on the caller's thread and on another worker's, and checks that the pool
@@ -92,6 +92,7 @@ fn in_map_collect() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "the payloads of second panics are leaked on purpose")]
 fn in_the_drop_of_a_value() {
     struct Bomb<'a>(&'a (dyn Fn(usize) + Sync));
     impl Drop for Bomb<'_> {
@@ -115,6 +116,7 @@ fn in_the_drop_of_a_value() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "the payloads of second panics are leaked on purpose")]
 fn in_reduce_with_partial_results_that_panic_when_dropped() {
     struct Bomb;
     impl Drop for Bomb {
@@ -226,5 +228,220 @@ fn exactly_the_written_results_are_dropped() {
             }
             assert_eq!(ALIVE.load(Relaxed), 0, "bad item {bad}");
         }
+    }
+}
+
+/// A number that counts those alive.
+#[derive(Debug)]
+struct Numbered<'a>(usize, &'a AtomicIsize);
+
+impl<'a> Numbered<'a> {
+    fn new(number: usize, alive: &'a AtomicIsize) -> Self {
+        alive.fetch_add(1, Relaxed);
+        Self(number, alive)
+    }
+}
+
+impl Drop for Numbered<'_> {
+    fn drop(&mut self) {
+        self.1.fetch_sub(1, Relaxed);
+    }
+}
+
+/// What ends a loop at some of its items.
+const PLACES: [usize; 5] = [0, 3, ITEMS / 3 + 1, ITEMS / 2, ITEMS - 1];
+
+/// All items before the first of these are slow, so that workers behind it get there sooner.
+fn slowly_before(first: usize, i: usize) {
+    busy::work(if cfg!(miri) {
+        0
+    } else if i <= first {
+        4_000
+    } else {
+        500
+    });
+}
+
+#[test]
+fn of_several_panics_the_first_by_index_comes_out_and_the_others_are_dropped() {
+    static ALIVE: AtomicIsize = AtomicIsize::new(0);
+    let pool = pool();
+    for (at, &first) in PLACES.iter().enumerate() {
+        for _ in 0..5 {
+            let places = &PLACES[at..];
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                pool.on(0..ITEMS).for_each(|i| {
+                    slowly_before(first, i);
+                    if places.contains(&i) {
+                        panic_any(Numbered::new(i, &ALIVE));
+                    }
+                });
+            }));
+            let payload = panicked.unwrap_err();
+            assert_eq!(payload.downcast_ref::<Numbered<'static>>().map(|payload| payload.0), Some(first));
+            assert_eq!(ALIVE.load(Relaxed), 1);
+            drop(payload);
+            assert_eq!(ALIVE.load(Relaxed), 0);
+        }
+    }
+    assert_eq!(pool.on(0..ITEMS).map_reduce(|i| i, |a, b| a + b), Some(ITEMS * (ITEMS - 1) / 2));
+}
+
+#[test]
+fn of_an_error_and_a_panic_the_first_by_index_ends_the_loop() {
+    static ALIVE: AtomicIsize = AtomicIsize::new(0);
+    let pool = pool();
+    for error in PLACES {
+        for panic in PLACES.into_iter().filter(|&panic| panic != error) {
+            let first = error.min(panic);
+            let strike = |i| {
+                slowly_before(first, i);
+                if i == panic {
+                    panic_any(Numbered::new(i, &ALIVE));
+                }
+                if i == error { Err(Numbered::new(i, &ALIVE)) } else { Ok(Numbered::new(i, &ALIVE)) }
+            };
+            // A value of these loops is the number of the item that has ended it.
+            let loops: [&dyn Fn() -> usize; 3] = [
+                &|| pool.on(0..ITEMS).try_for_each(|i| strike(i).map(drop)).unwrap_err().0,
+                &|| pool.on(0..ITEMS).try_map_reduce(strike, |_, b| b).unwrap_err().0,
+                &|| pool.on(0..ITEMS).grain(5).reproducible().try_map_reduce(strike, |_, b| b).unwrap_err().0,
+            ];
+            for (number, run) in loops.into_iter().enumerate() {
+                let ended = catch_unwind(AssertUnwindSafe(run));
+                let context = format!("loop {number}: error at {error}, panic at {panic}");
+                match ended {
+                    Ok(at) => assert_eq!(at, error, "{context}"),
+                    Err(payload) => {
+                        assert_eq!(
+                            payload.downcast_ref::<Numbered<'static>>().map(|p| p.0),
+                            Some(panic),
+                            "{context}"
+                        );
+                        assert_eq!(first, panic, "{context}");
+                    }
+                }
+                assert_eq!(ALIVE.load(Relaxed), 0, "results, errors and payloads, {context}");
+            }
+        }
+    }
+}
+
+#[test]
+fn in_a_search() {
+    let pool = pool();
+    for found in PLACES {
+        for panic in PLACES.into_iter().filter(|&panic| panic != found) {
+            let first = found.min(panic);
+            let search = || {
+                pool.on(0..ITEMS).find_first(|i| {
+                    slowly_before(first, i);
+                    if i == panic {
+                        panic_any(i);
+                    }
+                    i == found
+                })
+            };
+            match catch_unwind(AssertUnwindSafe(search)) {
+                Ok(place) => assert_eq!((place, first), (Some(found), found)),
+                Err(payload) => assert_eq!((payload.downcast_ref(), first), (Some(&panic), panic)),
+            }
+        }
+    }
+}
+
+#[test]
+fn in_a_state() {
+    struct Bomb<'a>(&'a (dyn Fn(usize) + Sync));
+    impl Drop for Bomb<'_> {
+        fn drop(&mut self) {
+            if !thread::panicking() {
+                (self.0)(0);
+            }
+        }
+    }
+    panics_with("make", |pool, items, strike| pool.on(items).with(strike).for_each(|(), _| work()));
+    panics_with("closure", |pool, items, strike| {
+        pool.on(items).with(|_| ()).for_each(|(), item| strike(*item));
+    });
+    panics_with("drop", |pool, items, strike| pool.on(items).with(|_| Bomb(strike)).for_each(|_, _| work()));
+}
+
+#[test]
+fn while_a_handle_watches() {
+    let (pool, token, progress) = (pool(), CancelToken::new(), Progress::new());
+    for round in 0..5 {
+        let watched = pool.on(0..ITEMS).cancel(&token).progress(&progress);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            watched.for_each(|i| if i == ITEMS / 2 { panic_any(round) } else { work() })
+        }));
+        assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&round));
+    }
+    // Neither holds on to a round that is gone: it would end, or count, another one.
+    token.cancel();
+    let before = progress.done();
+    assert_eq!(
+        pool.on(0..ITEMS)
+            .map_collect(|i| {
+                work();
+                i
+            })
+            .len(),
+        ITEMS
+    );
+    assert_eq!(progress.done(), before);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known to be dear")]
+fn on_the_caller_does_not_hide_what_a_helper_has_not_yet_begun() {
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    for _ in 0..200 {
+        let run = |last: bool| {
+            pool.on(0..100).try_for_each(|i| match i {
+                _ if !last => {
+                    busy::work(20_000);
+                    Ok(())
+                }
+                51 => Err(i),
+                52.. => panic_any(i), // the caller gets there by a theft from the helper, who is still waking up
+                _ => Ok(()),
+            })
+        };
+        assert_eq!(run(false), Ok(())); // the pool gets to know that such loops are worth sharing
+        let ended = catch_unwind(AssertUnwindSafe(|| run(true)));
+        assert_eq!(ended.map_err(|payload| payload.downcast_ref::<usize>().copied()), Ok(Err(51)));
+    }
+}
+
+#[test]
+#[ignore = "ends the process"]
+fn in_the_drop_of_partial_results_of_a_cancelled_loop() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic_any("drop");
+        }
+    }
+    let pool = pool();
+    for _ in 0..20 {
+        let token = CancelToken::new();
+        let _panics_or_not = catch_unwind(AssertUnwindSafe(|| {
+            let ended = pool.on(0..ITEMS).cancel(&token).fold_reduce(
+                || Some(Bomb),
+                |acc, i| {
+                    work();
+                    if i == ITEMS / 4 {
+                        token.cancel();
+                    }
+                    acc
+                },
+                |a, b| {
+                    mem::forget((a, b));
+                    None
+                },
+            );
+            mem::forget(ended);
+        }));
     }
 }

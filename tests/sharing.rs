@@ -19,7 +19,7 @@ fn pool(threads: usize) -> Pool {
 }
 
 fn work() {
-    busy::work(5_000);
+    busy::work(if cfg!(miri) { 0 } else { 5_000 });
 }
 
 fn count(pool: &Pool, items: &[usize]) -> usize {
@@ -35,11 +35,13 @@ fn count(pool: &Pool, items: &[usize]) -> usize {
 }
 
 const ITEMS: [usize; 100] = [1; 100];
+/// How often loops are run whose moments are to differ.
+const OFTEN: usize = if cfg!(miri) { 2 } else { 100 };
 
 #[test]
 fn nested_loops() {
     let pool = pool(3);
-    for _ in 0..5 {
+    for _ in 0..OFTEN.min(5) {
         let total = pool.map_reduce(&[(); 20], |()| count(&pool, &ITEMS), |a, b| a + b);
         assert_eq!(total, Some(2000));
     }
@@ -48,7 +50,7 @@ fn nested_loops() {
 #[test]
 fn two_pools_inside_each_other() {
     let (a, b) = (pool(2), pool(2));
-    for _ in 0..5 {
+    for _ in 0..OFTEN.min(5) {
         let inner = || b.map_reduce(&[(); 4], |()| count(&a, &ITEMS), |x, y| x + y).unwrap_or(0);
         assert_eq!(a.map_reduce(&[(); 4], |()| inner(), |x, y| x + y), Some(1600));
     }
@@ -71,7 +73,7 @@ fn loops_from_eight_threads_at_once() {
     thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                for _ in 0..100 {
+                for _ in 0..OFTEN {
                     assert_eq!(count(&pool, &ITEMS), 100);
                 }
             });
@@ -80,6 +82,7 @@ fn loops_from_eight_threads_at_once() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "its threads never end")]
 fn a_leaked_pool_keeps_nothing_borrowed() {
     // Never dropped, as by `mem::forget`; but to be found by leak checkers.
     static LEAKED: Mutex<Vec<ManuallyDrop<Pool>>> = Mutex::new(Vec::new());
@@ -100,7 +103,7 @@ fn a_pool_moves_and_is_dropped_elsewhere() {
 #[test]
 fn closures_borrow_locals() {
     let pool = pool(3);
-    for round in 0..200 {
+    for round in 0..2 * OFTEN {
         let factor = round;
         let seen = AtomicUsize::new(0);
         let local = vec![round; 50];
@@ -112,7 +115,7 @@ fn closures_borrow_locals() {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(miri)))] // Miri knows neither fork nor /proc
 mod threads {
     use std::{fs, path::Path};
 

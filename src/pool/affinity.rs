@@ -17,7 +17,7 @@ impl Usage {
     }
 }
 
-#[cfg(any(target_os = "linux", target_os = "android"))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
     use std::{io, time::Duration};
 
@@ -83,7 +83,7 @@ mod mask {
     }
 }
 
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
 mod mask {
     use std::io;
 

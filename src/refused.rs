@@ -1,0 +1,242 @@
+//! What the compiler must refuse. Only doctests see this file. Each example is refused for the one reason that its error code
+//! tells (a nightly compiler checks that); the first shows that the frame around them compiles.
+//!
+//! ```
+//! let pool = rangesteal::Pool::new()?;
+//! let mut items = vec![1, 2, 3];
+//! let mut states = pool.per_worker(|_| 0);
+//! let mut report = rangesteal::RunReport::default();
+//! let first = pool.on(&items).report(&mut report).with_kept(&mut states).map_reduce(|_, x| x, |a, _| a);
+//! assert_eq!(first, Some(&1));
+//! pool.on(&mut items).for_each(|x| *x += 1);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A closure changes a captured variable.
+//! ```compile_fail,E0594
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut sum = 0;
+//! pool.on(0..9).for_each(|i| sum += i);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A reference to what a closure owns gets out of it.
+//! ```compile_fail,E0515
+//! # let pool = rangesteal::Pool::new()?;
+//! let strings: Vec<&str> = pool.on(0..9).map_collect(|i| i.to_string().as_str());
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A state gets out of its worker: by the result (which is an error without a code),
+//! ```compile_fail
+//! # let pool = rangesteal::Pool::new()?;
+//! let states = pool.on(0..9).with(|_| 0).map_collect(|state: &mut i32, _| state);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! or by what the closure has captured.
+//! ```compile_fail,E0521
+//! # let pool = rangesteal::Pool::new()?;
+//! let stolen = std::sync::Mutex::new(Vec::new());
+//! pool.on(0..9).with(|_| 0).for_each(|state, _| stolen.lock().unwrap().push(state));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A state that is not `Send` is sent to another thread: as a result,
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! use std::rc::Rc;
+//! pool.on(0..9).with(|_| Rc::new(0)).map_collect(|state, _| Rc::clone(state));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! or kept, to be used by another thread in the next loop.
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut states = pool.per_worker(|_| std::rc::Rc::new(0));
+//! pool.on(0..9).with_kept(&mut states);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! Kept states are used by two loops at once: side by side,
+//! ```compile_fail,E0499
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut states = pool.per_worker(|_| 0);
+//! let a = pool.on(0..9).with_kept(&mut states);
+//! let b = pool.on(0..9).with_kept(&mut states);
+//! a.for_each(|_, _| ());
+//! b.for_each(|_, _| ());
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! or one inside the other.
+//! ```compile_fail,E0502
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut states = pool.per_worker(|_| 0);
+//! pool.on(0..9).with_kept(&mut states).for_each(|_, _| println!("{states:?}"));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! An exclusive slice is used twice: by two loops,
+//! ```compile_fail,E0499
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut items = vec![1, 2, 3];
+//! let (a, b) = (pool.on(&mut items), pool.on(&mut items));
+//! a.for_each(|_| ());
+//! b.for_each(|_| ());
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! by one loop in step with itself,
+//! ```compile_fail,E0499
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut items = vec![1, 2, 3];
+//! pool.on(&mut items).zip(&mut items).for_each(|(a, b)| *a += *b);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! as its own output,
+//! ```compile_fail,E0502
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut items = vec![1, 2, 3];
+//! pool.on(&items).map_into(&mut items, |x| *x);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! or while it is borrowed elsewhere.
+//! ```compile_fail,E0502
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut items = vec![1, 2, 3];
+//! let first = &items[0];
+//! pool.on(&mut items).for_each(|x| *x += 1);
+//! println!("{first}");
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! One loop's options are used for two loops.
+//! ```compile_fail,E0382
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut items = vec![1, 2, 3];
+//! let on = pool.on(&mut items);
+//! on.for_each(|x| *x += 1);
+//! on.for_each(|x| *x += 1);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! An item is used when its slice is gone: what was found,
+//! ```compile_fail,E0505
+//! # let pool = rangesteal::Pool::new()?;
+//! let items = vec![1, 2, 3];
+//! let found = pool.on(&items).find_first(|x| *x == 2);
+//! drop(items);
+//! println!("{found:?}");
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! or was collected from an exclusive slice.
+//! ```compile_fail,E0505
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut items = vec![1, 2, 3];
+//! let all: Vec<&mut i32> = pool.on(&mut items).map_collect(|x| x);
+//! drop(items);
+//! println!("{all:?}");
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! An item of an exclusive slice is found, and so there would be two of it: one outside and one in the closure.
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! pool.on(&mut [1, 2, 3]).find_first(|x| *x == 2);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! What must stay on its thread is shared: captured,
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! let shared = std::rc::Rc::new(0);
+//! pool.on(0..9).for_each(|_| drop(shared.clone()));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! or as items,
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! let cells = vec![std::cell::Cell::new(0); 9];
+//! pool.on(&cells).for_each(|cell| cell.set(1));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! or sent: as items,
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut shared = vec![std::rc::Rc::new(0); 9];
+//! pool.on(&mut shared).for_each(|item| drop(item.clone()));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! as results,
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! pool.on(0..9).map_collect(std::rc::Rc::new);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! or as an error.
+//! ```compile_fail,E0277
+//! # let pool = rangesteal::Pool::new()?;
+//! pool.on(0..9).try_for_each(|i| Err(std::rc::Rc::new(i)));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A report is read while a loop is to write it.
+//! ```compile_fail,E0502
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut report = rangesteal::RunReport::default();
+//! let on = pool.on(0..9).report(&mut report);
+//! println!("{report}");
+//! on.for_each(|_| ());
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A token, or a handle, goes before the loop.
+//! ```compile_fail,E0597
+//! # let pool = rangesteal::Pool::new()?;
+//! let on;
+//! {
+//!     let token = rangesteal::CancelToken::new();
+//!     on = pool.on(0..9).cancel(&token);
+//! }
+//! on.for_each(|_| ()).ok();
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A source of one's own, which might lie about its length.
+//! ```compile_fail,E0277
+//! struct Liar;
+//! impl rangesteal::Source for Liar {
+//!     type Item = usize;
+//!     fn count(&self) -> usize { usize::MAX }
+//!     fn address(&self) -> usize { 0 }
+//!     unsafe fn items(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = usize> { range }
+//! }
+//! ```
+//!
+//! What is made of an exclusive slice goes to another thread, though its items must not.
+//! ```compile_fail,E0277
+//! fn sent<T: Send>() {}
+//! sent::<rangesteal::Exclusive<'_, std::rc::Rc<u8>>>();
+//! ```
+//!
+//! Kept states go to another thread, or are shared with it, which they must not.
+//! ```compile_fail,E0277
+//! fn shared(_: impl Sync) {}
+//! # let pool = rangesteal::Pool::new()?;
+//! shared(pool.per_worker(|_| std::rc::Rc::new(0)));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//! ```compile_fail,E0277
+//! fn sent(_: impl Send) {}
+//! # let pool = rangesteal::Pool::new()?;
+//! sent(pool.per_worker(|_| std::rc::Rc::new(0)));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```

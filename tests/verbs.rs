@@ -1,0 +1,300 @@
+//! Every loop over every source is its plain loop, and early exits are those of the plain loop, whatever the schedule.
+
+mod busy;
+
+use std::{
+    sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
+
+use busy::work;
+use proptest::prelude::*;
+use rangesteal::{CancelToken, Cancelled, IntoSource, On, Pool, Stealing};
+
+/// Fewer and shorter under an interpreter.
+const CASES: u32 = if cfg!(miri) { 1 } else { 48 };
+const LONGEST: usize = if cfg!(miri) { 40 } else { 3000 };
+
+/// A pool, and a grain or none for its loops.
+#[derive(Debug)]
+struct Team {
+    pool: Pool,
+    grain: Option<usize>,
+}
+
+impl Team {
+    fn on<S: IntoSource>(&self, source: S) -> On<'_, S::Source> {
+        let on = self.pool.on(source);
+        match self.grain {
+            Some(items) => on.grain(items),
+            None => on,
+        }
+    }
+}
+
+fn teams() -> impl Strategy<Value = Team> {
+    let stealing = prop_oneof![Just(Stealing::Largest), Just(Stealing::Neighbour), Just(Stealing::Off)];
+    let grain = prop_oneof![2 => Just(None), 1 => (1usize..100).prop_map(Some), 1 => Just(Some(usize::MAX))];
+    (1usize..9, stealing, prop_oneof![Just(0), Just(50)], grain).prop_map(
+        |(threads, stealing, spin, grain)| {
+            let builder = Pool::builder().num_threads(threads).stealing(stealing);
+            Team { pool: builder.spin_before_park(Duration::from_micros(spin)).build().unwrap(), grain }
+        },
+    )
+}
+
+/// What items cost, in nanoseconds: nothing, or up to 20 µs for one in so many.
+fn costs() -> impl Strategy<Value = Vec<u64>> {
+    let len = prop_oneof![1 => prop::sample::select(&[0usize, 1, 2, 3, 63, 64, 65][..]), if cfg!(miri) { 99 } else { 2 } => 0..LONGEST];
+    let cost = prop_oneof![30 => Just(0u64), 1 => 0u64..20_000];
+    len.prop_flat_map(move |len| prop::collection::vec(cost.clone(), len))
+}
+
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// Whether a search ends at an item.
+type Test<'a> = &'a (dyn Fn(usize) -> bool + Sync);
+
+/// Is counted as long as it lives.
+struct Counted<'a>(&'a AtomicIsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Joins lists: associative, and not commutative.
+fn join<T>(mut a: Vec<T>, b: Vec<T>) -> Vec<T> {
+    a.extend(b);
+    a
+}
+
+/// All loops that visit every item, over a source, are those over its plain items. Three times: from the second on with what the
+/// first has taught.
+macro_rules! as_plain {
+    ($on:expr, $plain:expr, $value:expr) => {
+        let (plain, value) = ($plain, $value);
+        for _ in 0..3 {
+            prop_assert_eq!(&$on.map_collect(value), &plain);
+            let reduced = $on.map_reduce(|item| vec![value(item)], join);
+            prop_assert_eq!(reduced, (!plain.is_empty()).then(|| plain.clone()));
+            let push = |list, item| join(list, vec![value(item)]);
+            prop_assert_eq!(&$on.fold_reduce(Vec::new, push, join), &plain);
+            let tried = $on.try_map_reduce(|item| Ok::<_, ()>(vec![value(item)]), join);
+            prop_assert_eq!(&tried.unwrap().unwrap_or_default(), &plain);
+            let mut out: Vec<_> = plain.iter().rev().cloned().collect();
+            $on.map_into(&mut out, value);
+            prop_assert_eq!(&out, &plain);
+
+            let visits = AtomicUsize::new(0);
+            let seen = |_| visits.fetch_add(1, Relaxed) < usize::MAX;
+            $on.for_each(|item| assert!(seen(value(item))));
+            prop_assert_eq!($on.try_for_each(|item| seen(value(item)).then_some(()).ok_or(())), Ok(()));
+            prop_assert!(!$on.any(|item| !seen(value(item))));
+            prop_assert!($on.all(|item| seen(value(item))));
+            prop_assert_eq!(visits.into_inner(), 4 * plain.len());
+            for sought in [plain.first(), plain.get(plain.len() / 2), plain.last()].into_iter().flatten() {
+                prop_assert!($on.any(|item| value(item) == *sought));
+                prop_assert!(!$on.all(|item| value(item) != *sought));
+            }
+
+            let states = $on.with(|_| 0).map_collect(|count, item| {
+                *count += 1;
+                value(item)
+            });
+            prop_assert_eq!(&states, &plain);
+        }
+    };
+}
+
+proptest! {
+    #![proptest_config(config())]
+    #[test]
+    fn every_loop_over_every_source_is_the_plain_loop(costs in costs(), team in teams(), size in 1usize..200) {
+        let len = costs.len();
+        let busy = |cost: &u64| { work(*cost); *cost };
+        as_plain!(team.on(&costs), costs.clone(), busy);
+        as_plain!(team.on(7..7 + len), (7..7 + len).collect::<Vec<_>>(), |i: usize| { busy(&costs[i - 7]); i });
+        let mut exclusive = costs.clone();
+        as_plain!(team.on(&mut exclusive), costs.clone(), |cost: &mut u64| busy(cost));
+        let pairs: Vec<(u64, usize)> = costs.iter().copied().zip(7..).collect();
+        as_plain!(team.on(&costs).zip(7..7 + len), pairs.clone(), |(cost, i): (&u64, usize)| (busy(cost), i));
+        as_plain!(team.on(&mut exclusive).zip(&costs), pairs.iter().map(|p| p.0).collect::<Vec<_>>(), |(own, cost): (&mut u64, &u64)| {
+            *own = busy(cost);
+            *own
+        });
+        let chunks: Vec<Vec<u64>> = costs.chunks(size).map(<[_]>::to_vec).collect();
+        as_plain!(team.on(&costs).chunks(size), chunks.clone(), |chunk: &[u64]| { chunk.iter().map(busy).collect::<Vec<_>>() });
+        as_plain!(team.on(&costs).zip(&mut exclusive).chunks(size), chunks.clone(), |(chunk, own): (&[u64], &mut [u64])| {
+            own.copy_from_slice(chunk);
+            chunk.iter().map(busy).collect::<Vec<_>>()
+        });
+        prop_assert_eq!(exclusive, costs);
+    }
+
+    #[test]
+    fn items_are_changed_once_each(costs in costs(), team in teams(), size in 1usize..200) {
+        let mut items = vec![0; costs.len()];
+        for _ in 0..3 {
+            team.on(&mut items).zip(&costs).for_each(|(item, cost)| { work(*cost); *item += 1; });
+            team.on(&mut items).chunks(size).for_each(|chunk| chunk.iter_mut().for_each(|item| *item += 1));
+            let places = team.on(&mut items).zip(0..costs.len()).map_collect(|(item, i)| { *item += 1; (i, item) });
+            for (at, (i, item)) in places.into_iter().enumerate() { // they stay borrowed, each once
+                prop_assert_eq!(at, i);
+                *item += 1;
+            }
+        }
+        prop_assert!(items.iter().all(|count| *count == 12));
+    }
+
+    #[test]
+    fn the_first_stop_ends_the_loop(
+        costs in costs(), team in teams(), stops in prop::collection::vec(0.0..1.0, 0..6), slow in any::<bool>(),
+    ) {
+        let len = costs.len();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // a place in the slice
+        let stops: Vec<usize> = stops.iter().map(|part: &f64| (part * len as f64) as usize).filter(|stop| *stop < len).collect();
+        let first = stops.iter().min().copied();
+        // All that lies shortly before the first stop is slow, so that later ones are found first.
+        let cost = |i: usize| costs[i] + if slow && first.is_some_and(|first| (first.saturating_sub(20)..=first).contains(&i)) { 3_000 } else { 0 };
+        for _ in 0..3 {
+            let looked_at = |search: &dyn Fn(Test<'_>)| {
+                let visits: Vec<AtomicUsize> = (0..len).map(|_| AtomicUsize::new(0)).collect();
+                search(&|i| {
+                    visits[i].fetch_add(1, Relaxed);
+                    work(cost(i));
+                    stops.contains(&i)
+                });
+                let before = first.map_or(len, |first| first + 1);
+                assert!(visits[..before].iter().all(|count| count.load(Relaxed) == 1), "all before the stop, once");
+                assert!(visits[before..].iter().all(|count| count.load(Relaxed) <= 1), "nothing twice");
+            };
+            looked_at(&|stop| assert_eq!(team.on(&costs).zip(0..len).position_first(|(_, i)| stop(i)), first));
+            looked_at(&|stop| assert_eq!(team.on(0..len).find_first(stop), first));
+            looked_at(&|stop| {
+                let ended = team.on(0..len).try_for_each(|i| if stop(i) { Err(i) } else { Ok(()) });
+                assert_eq!(ended, first.map_or(Ok(()), Err));
+            });
+            looked_at(&|stop| {
+                let ended = team.on(0..len).try_map_reduce(|i| if stop(i) { Err(i) } else { Ok(vec![i]) }, join);
+                let all: Option<Vec<usize>> = (len > 0).then(|| (0..len).collect());
+                assert_eq!(ended, first.map_or(Ok(all), Err));
+            });
+            looked_at(&|stop| {
+                let ended = team.on(0..len).reproducible().with(|_| ()).try_map_reduce(|(), i| if stop(i) { Err(i) } else { Ok(i) }, usize::max);
+                assert_eq!(ended, first.map_or(Ok(len.checked_sub(1)), Err));
+            });
+            let found = team.on(0..len).find_any(|i| { work(cost(i)); stops.contains(&i) });
+            prop_assert_eq!(found.is_some(), first.is_some());
+            prop_assert!(found.is_none_or(|i| stops.contains(&i)));
+            prop_assert_eq!(team.on(0..len).any(|i| stops.contains(&i)), first.is_some());
+            prop_assert_eq!(team.on(0..len).all(|i| !stops.contains(&i)), first.is_none());
+        }
+    }
+
+    #[test]
+    fn no_result_is_leaked_or_dropped_twice(costs in costs(), team in teams(), stop in 0..LONGEST) {
+        let len = costs.len();
+        let alive = AtomicIsize::new(0);
+        let alive_now = || usize::try_from(alive.load(Relaxed)).unwrap();
+        let make = |i: usize| {
+            work(costs[i]);
+            alive.fetch_add(1, Relaxed);
+            Counted(&alive)
+        };
+        for _ in 0..3 {
+            let results = team.on(0..len).map_collect(make);
+            prop_assert_eq!(alive_now(), len);
+            let mut out = results;
+            team.on(0..len).map_into(&mut out, make);
+            prop_assert_eq!(alive_now(), len, "former values are dropped");
+            drop(out);
+            prop_assert_eq!(alive_now(), 0);
+
+            let ended = team.on(0..len).try_map_reduce(|i| if i == stop { Err(make(i)) } else { Ok(make(i)) }, |_, b| b);
+            prop_assert_eq!(ended.is_err(), stop < len);
+            prop_assert_eq!(alive_now(), len.min(1), "the result, or the error");
+            drop(ended);
+            prop_assert_eq!(alive_now(), 0);
+
+            let token = CancelToken::new();
+            let make_or_cancel = |i| {
+                if i == stop {
+                    token.cancel();
+                }
+                make(i)
+            };
+            let ended = team.on(0..len).cancel(&token).map_collect(make_or_cancel);
+            prop_assert_eq!(ended.as_ref().err(), (stop < len).then_some(&Cancelled));
+            drop(ended);
+            prop_assert_eq!(alive_now(), 0, "cancelled");
+        }
+    }
+}
+
+#[test]
+fn sources_of_different_length_are_refused() {
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    for refused in [
+        std::panic::catch_unwind(|| pool.on(0..3).zip(0..4).for_each(|_| ())),
+        std::panic::catch_unwind(|| pool.on(0..3).map_into(&mut [0; 2], |i| i)),
+        std::panic::catch_unwind(|| pool.on(0..3).chunks(0).for_each(|_| ())),
+        std::panic::catch_unwind(|| pool.on(0..3).grain(0).for_each(|_| ())),
+        std::panic::catch_unwind(|| pool.on(0..3).threads(0).for_each(|_| ())),
+    ] {
+        refused.unwrap_err();
+    }
+    assert_eq!(pool.on(std::ops::Range { start: 5, end: 3 }).map_collect(|i| i), [], "an empty range");
+}
+
+#[test]
+fn no_length_is_too_long() {
+    let pool = Pool::builder().num_threads(3).build().unwrap();
+    let far = if cfg!(miri) { 1_000 } else { 100_000 };
+    for _ in 0..3 {
+        assert_eq!(pool.on(0..usize::MAX).find_first(|i| i == far), Some(far));
+        assert!(pool.on(0..usize::MAX).grain(7).any(|i| i % far == far - 1));
+        let ended = pool.on(3..usize::MAX).grain(64).try_for_each(|i| if i >= far { Err(i) } else { Ok(()) });
+        assert_eq!(ended, Err(far));
+        assert_eq!(pool.on(0..usize::MAX).chunks(usize::MAX).map_collect(|all| all.len()), [usize::MAX]);
+        assert_eq!(
+            pool.on(0..usize::MAX).chunks(usize::MAX / 2).map_collect(|part| part.start),
+            [0, usize::MAX / 2, usize::MAX - 1]
+        );
+        let zero_sized = vec![(); usize::MAX];
+        assert_eq!(pool.on(&zero_sized).zip(0..usize::MAX).position_first(|((), i)| i == far), Some(far));
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "long, and about time")]
+fn a_search_looks_at_little_behind_what_it_finds() {
+    const ITEMS: usize = 1 << 21;
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let caller = thread::current().id();
+    // Items looked at in vain; none if the other worker did not come in time to be of help.
+    let in_vain = |sought| {
+        let (visits, helped) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let found = pool.on(0..ITEMS).find_first(|i| {
+            visits.fetch_add(1, Relaxed);
+            if i < sought && thread::current().id() != caller {
+                helped.fetch_add(1, Relaxed);
+            }
+            i == sought
+        });
+        assert_eq!(found, Some(sought));
+        (helped.into_inner() > sought / 4).then(|| visits.into_inner() - sought)
+    };
+    // An eighth is the claim. A worker that loses its CPU for a while costs more: ask for one quiet round.
+    for sought in [ITEMS / 8, ITEMS / 2, ITEMS - 1] {
+        let rounds: Vec<_> = (0..100)
+            .map(|_| in_vain(sought))
+            .take_while(|vain| vain.is_none_or(|vain| vain > sought / 6))
+            .collect();
+        assert!(rounds.len() < 100, "behind {sought}: {rounds:?}");
+    }
+}
