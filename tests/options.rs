@@ -20,7 +20,7 @@ use std::{
 
 use busy::work;
 use proptest::prelude::*;
-use rangesteal::{CancelToken, Cancelled, Exclusive, PerWorker, Pool, Progress, RunReport, Stealing};
+use rangesteal::{CancelToken, Cancelled, PerWorker, Pool, Progress, RunReport, Stealing, source::Exclusive};
 
 /// Enough for all workers to come, and few under an interpreter.
 const ITEMS: usize = if cfg!(miri) { 24 } else { 400 };
@@ -315,9 +315,11 @@ mod reproducibility {
         for (len, grain, blocks) in [
             (0, None, 1),
             (1, None, 1),
-            (4095, None, 4095),
-            (4096, None, 2048),
-            (100_000, None, 2084),
+            (100, None, 100),
+            (4095, None, 273),
+            (4096, None, 256),
+            (100_000, None, 1563),
+            (1 << 20, None, 2048),
             (100, Some(7), 15),
         ] {
             if cfg!(miri) && len > 100 {
@@ -675,7 +677,7 @@ mod reports {
         let workers = &report.workers;
         assert!(items.contains(&report.items()), "{report}");
         assert!((1..=most_workers).contains(&workers.len()), "{report}");
-        assert_eq!(report.thefts(), workers.iter().map(|w| w.thefts).sum(), "{report}");
+        assert_eq!(report.thefts(), workers.iter().map(|w| w.thefts).sum::<usize>(), "{report}");
         assert_eq!(report.thefts(), workers.iter().map(|w| w.thefts_suffered).sum::<usize>(), "{report}");
         assert!((0.0..=1.0).contains(&report.balance()), "{report}");
         // Times are kept in single precision.

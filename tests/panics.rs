@@ -415,7 +415,6 @@ fn on_the_caller_does_not_hide_what_a_helper_has_not_yet_begun() {
 }
 
 #[test]
-#[ignore = "ends the process"]
 fn in_the_drop_of_partial_results_of_a_cancelled_loop() {
     struct Bomb;
     impl Drop for Bomb {

@@ -10,7 +10,7 @@ use std::{
 
 use busy::work;
 use proptest::prelude::*;
-use rangesteal::{CancelToken, Cancelled, IntoSource, On, Pool, Stealing};
+use rangesteal::{CancelToken, Cancelled, On, Pool, Stealing, source::IntoSource};
 
 /// Fewer and shorter under an interpreter.
 const CASES: u32 = if cfg!(miri) { 1 } else { 48 };

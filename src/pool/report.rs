@@ -93,8 +93,10 @@ impl RunReport {
 
     /// The call is over, after `wall`.
     pub(crate) fn end(&mut self, wall: Duration) {
+        let more = wall.saturating_sub(self.wall);
         for worker in &mut self.workers {
-            worker.waiting_at_end += wall.saturating_sub(self.wall);
+            let came = worker.runs > 0;
+            *(if came { &mut worker.waiting_at_end } else { &mut worker.waiting_to_start }) += more;
         }
         self.wall = wall;
     }

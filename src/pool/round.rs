@@ -171,6 +171,10 @@ impl<'a, L: Body> Round<'a, L> {
     /// Notes a run that has ended, over `range`, stolen from `victim`.
     fn note(&self, me: usize, begun: Instant, pieces: Pieces, range: Range<usize>, victim: Option<usize>) {
         let Plan { units, .. } = self.plan;
+        let items = units.items(range.clone());
+        if items == 0 {
+            return; // who comes to a search that is over has not come
+        }
         let begin = pieces.begin();
         let mut made = lock(&self.made);
         let Times { marks, tallies, .. } = &mut made.times;
@@ -178,8 +182,8 @@ impl<'a, L: Body> Round<'a, L> {
         let tally = &mut tallies[me];
         tally.span = nanos(begun - self.plan.begin)..nanos(end - self.plan.begin);
         tally.working += nanos(end - begin);
-        tally.indices += units.indices(range.clone());
-        tally.items += units.items(range);
+        tally.indices += units.indices(range);
+        tally.items += items;
         tally.runs += 1;
         if let Some(victim) = victim {
             tally.thefts += 1;
