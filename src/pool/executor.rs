@@ -233,15 +233,15 @@ impl Executor {
             options.watch.done((this.slice.len - done).saturating_sub(units.items(range)));
         }
 
+        let cancelled = options.watch.is_cancelled();
         let times = &mut made.times;
-        if made.stop.is_none() {
+        if made.stop.is_none() && !cancelled {
             let balanced = same && made.runs.len() == workers && times.are_balanced();
             if whole && !balanced {
                 splits.learn(this, awake, times);
             }
             splits.learn_busy(this, workers.min(self.placed + 1), made.runs.len(), times);
         }
-        let cancelled = options.watch.is_cancelled();
         if !cancelled {
             self.learn(call, times);
         }

@@ -327,7 +327,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// ```
     ///
     /// # Panics
-    /// If `test` does.
+    /// If `test` does; but if the loop can end elsewhere, it may do so instead.
     #[inline(always)]
     pub fn any(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<bool> {
         E::end(self.stops(move |(), item| test(item)))
@@ -342,7 +342,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// ```
     ///
     /// # Panics
-    /// If `test` does.
+    /// If `test` does; but if the loop can end elsewhere, it may do so instead.
     #[inline(always)]
     pub fn all(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<bool> {
         E::end(self.stops(move |(), item| !test(item)).map(|stops| !stops))
@@ -358,7 +358,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// ```
     ///
     /// # Panics
-    /// If `test` does.
+    /// If `test` does; but if the loop can end elsewhere, it may do so instead.
     #[inline(always)]
     pub fn find_any(self, test: impl Fn(S::Item) -> bool + Sync) -> E::Of<Option<S::Item>>
     where

@@ -360,7 +360,7 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does.
+    /// If `test` does; but if the loop can end elsewhere, it may do so instead.
     #[inline]
     pub fn any<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
         self.on(items).any(test)
@@ -375,7 +375,7 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does.
+    /// If `test` does; but if the loop can end elsewhere, it may do so instead.
     #[inline]
     pub fn all<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
         self.on(items).all(test)
@@ -390,7 +390,7 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does.
+    /// If `test` does; but if the loop can end elsewhere, it may do so instead.
     #[inline]
     pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
         self.on(items).find_any(test)

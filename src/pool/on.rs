@@ -171,8 +171,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// Claims `items` at once, neither more nor fewer: blocks that begin at multiples of that.
     ///
     /// Without this the pool chooses, as a rule better, since it measures what items cost. It is of use where workers that write
-    /// neighbouring items disturb each other (so many items as fill a cache line), or where no item may ever wait for the one
-    /// before it (1).
+    /// neighbouring items disturb each other (so many items as fill a cache line), or where no item may ever be trapped in the claim of a
+    /// heavy one (1). A search for the first has blocks of its own, whatever is asked for.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -238,7 +238,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     }
 
     /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`: see [`CancelToken`]. A loop that can fail returns
-    /// `Result<Result<_, E>, Cancelled>`.
+    /// `Result<Result<_, E>, Cancelled>`. If asked for twice, the last token counts.
     ///
     /// ```
     /// use rangesteal::{CancelToken, Cancelled, Pool};
