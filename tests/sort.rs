@@ -72,8 +72,8 @@ fn length() -> impl Strategy<Value = usize> {
     prop_oneof![
         0..100_usize,
         2000..9000_usize,
-        prop::sample::select(vec![8191, 8192, 8193, 16_383, 16_384, 16_385, 32_768, 65_537]),
-        9000..60_000_usize,
+        prop::sample::select(vec![8192, 32_767, 32_768, 32_769, 40_001, 65_536, 65_537]),
+        30_000..70_000_usize,
     ]
 }
 
@@ -162,7 +162,7 @@ impl Drop for Dropped<'_> {
 fn a_comparison_that_panics_loses_no_item() {
     let pool = pool(3);
     let mut seed = 1;
-    for len in [100, 8192, 20_000] {
+    for len in [100, 32_768, 50_000] {
         let comparisons = AtomicU64::new(0);
         let mut names: Vec<u64> = (0..len).map(|_| random(&mut seed) % 1000).collect();
         let given = names.clone();
@@ -215,7 +215,7 @@ fn panics_keep_their_payload() {
 fn an_order_that_is_none_loses_no_item() {
     let pool = pool(3);
     for round in 0..30 {
-        let mut items: Vec<Box<usize>> = (0..30_000).map(Box::new).collect();
+        let mut items: Vec<Box<usize>> = (0..40_000).map(Box::new).collect();
         let asked = AtomicUsize::new(round);
         let caught = catch_unwind(AssertUnwindSafe(|| {
             pool.sort_by(&mut items, |_, _| {
@@ -228,7 +228,7 @@ fn an_order_that_is_none_loses_no_item() {
         }));
         drop(caught);
         items.sort_unstable();
-        assert!(items.iter().map(|item| **item).eq(0..30_000));
+        assert!(items.iter().map(|item| **item).eq(0..40_000));
     }
 }
 
@@ -284,7 +284,7 @@ fn long_slices_are_compared_by_several_threads() {
 fn a_sort_inside_a_loop() {
     let pool = pool(2);
     let sorted = pool.map_collect(&[1, 2, 3, 4], |&seed| {
-        let mut items = items(Shape::Random { keys: 1000 }, 20_000, seed);
+        let mut items = items(Shape::Random { keys: 1000 }, 40_000, seed);
         pool.sort(&mut items);
         items.is_sorted()
     });
