@@ -24,6 +24,19 @@ pub(crate) trait Body: Sync {
     ) -> Result<Self::Acc, Stop<Self::Found>>;
 }
 
+/// [`Body::block`], out of line: one copy for all who fold whatever range they have, well optimised, since what `body` holds can be
+/// loaded before the loop. (In line, some copies were vectorised and others not. The plain loop stays in line: there the compiler may
+/// know what the closures have captured.)
+#[inline(never)]
+pub(crate) fn fold<L: Body>(
+    body: &L,
+    state: &mut L::State,
+    acc: Option<L::Acc>,
+    range: Range<usize>,
+) -> Result<L::Acc, Stop<L::Found>> {
+    body.block(state, acc, range)
+}
+
 /// The end of a loop before its last item.
 #[derive(Debug)]
 pub(crate) struct Stop<Z> {

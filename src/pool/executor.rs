@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     affinity::Seats,
-    body::{Body, End, Stop},
+    body::{Body, End, Stop, fold},
     estimate::nanos,
     job::share,
     launch::{Costs, Habit, Launch},
@@ -136,7 +136,7 @@ impl Executor {
             && !options.is_watched()
         {
             done = unlooked.min(len);
-            let folded = body.block(state.insert(body.state(0)), None, 0..done);
+            let folded = fold(body, state.insert(body.state(0)), None, 0..done);
             acc = Some(folded.map_err(|Stop { found, .. }| End::Stopped(found))?);
             if done == len {
                 return Ok(acc);
@@ -173,7 +173,7 @@ impl Executor {
                 solo.fold(body, &mut state, acc, Duration::MAX, 1)
             } else {
                 let state = state.get_or_insert_with(|| body.state(0));
-                let folded = body.block(state, acc, done..len);
+                let folded = fold(body, state, acc, done..len);
                 folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found))
             };
             let report = options.report(begin, (solo.done, begin.elapsed()), Err(Alone::Busy));
@@ -346,7 +346,7 @@ impl Solo<'_> {
                 self.done = range.end;
                 watch.done(units.items(range.clone()));
                 let state = state.get_or_insert_with(|| body.state(0));
-                match body.block(state, acc, range) {
+                match fold(body, state, acc, range) {
                     Ok(folded) => acc = Some(folded),
                     Err(_) if watch.is_cancelled() => return Err(End::Cancelled),
                     Err(Stop { found, .. }) => return Err(End::Stopped(found)),

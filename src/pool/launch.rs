@@ -19,6 +19,10 @@ use crate::sync::{AtomicU64, Ordering};
 const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
 /// How much more work than a worker's help costs there must be.
 const CLEARLY: f32 = 1.3;
+/// The same for loops of items cheaper than this, in nanoseconds, where it takes some more work: shared, they begin with small claims,
+/// and the plain loop is vectorised from end to end. (200,000 items of 0.17 ns: 33 µs alone, 44 shared.)
+const VERY_CHEAP_NS: f32 = 1.0;
+const VERY_CLEARLY: f32 = 2.0;
 /// One in so many loops that are too short to time is timed all the same, in case it has changed.
 const TIMED_ONE_IN: u64 = 16;
 /// One in so many loops that help seems too dear for is shared all the same, in case help has become cheaper: of loops that it would
@@ -116,7 +120,8 @@ impl Costs {
         };
         let expected = cost * this.slice.len as f32;
         let help = self.help(awake).get();
-        let worth_sharing = CLEARLY * help;
+        let clearly = if habit == Habit::Through { Self::clearly(cost, awake) } else { CLEARLY };
+        let worth_sharing = clearly * help;
         if expected >= worth_sharing {
             return Launch::Shared { helpers: ((expected / worth_sharing) as usize).min(helpers) };
         }
@@ -128,9 +133,10 @@ impl Costs {
             let is_known = self.at(this.number()).is_some() && !self.draws_one_in(TIMED_ONE_IN);
             return Launch::Alone { limit, unlooked: if is_known { stretch } else { 0 }, stretch };
         }
-        let soon =
-            || expected >= QUICKEST_AWAKE_NS && self.will_be_awake(expected) && self.pays(expected, true);
-        if self.pays(expected, awake) || !awake && soon() {
+        let soon = || {
+            expected >= QUICKEST_AWAKE_NS && self.will_be_awake(expected) && self.pays(cost, expected, true)
+        };
+        if self.pays(cost, expected, awake) || !awake && soon() {
             return Launch::Shared { helpers: 1 };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !self.draws_one_in(TIMED_ONE_IN) {
@@ -144,13 +150,18 @@ impl Costs {
         }
     }
 
+    /// How much more work than help costs there must be in a loop of items of that cost.
+    fn clearly(cost: f32, awake: bool) -> f32 {
+        if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY }
+    }
+
     /// Whether that much work pays for the help of a worker: clearly; or not, but it is time to look whether help has become
     /// cheaper.
-    fn pays(&self, expected: f32, awake: bool) -> bool {
+    fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
         let help = self.help(awake).get();
         let odds = if 2.0 * expected < help { FAR_ONE_IN } else { NEAR_ONE_IN };
         let imaginable = if awake { QUICKEST_AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
-        expected >= CLEARLY * help || expected >= imaginable && self.draws_one_in(odds)
+        expected >= Self::clearly(cost, awake) * help || expected >= imaginable && self.draws_one_in(odds)
     }
 
     /// Whether a helper who is woken now would, as things go, still be awake when the next such loop begins.

@@ -408,7 +408,21 @@ impl<S: Source, E: Ending> On<'_, S, E> {
 ///
 /// A search is written as [`try_for_each`](On::try_for_each): it returns the `Err` with the lowest index.
 impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
-    /// Calls `f` with every item.
+    /// Calls `f` with every item, as [`Pool::for_each`](crate::Pool::for_each) does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut drawn = pool.per_worker(|worker| (worker as u64, 0)); // a generator each
+    /// pool.on(0..100).with_kept(&mut drawn).for_each(|(state, count), _| {
+    ///     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    ///     *count += 1;
+    /// });
+    /// assert_eq!(drawn.iter_mut().map(|(_, count)| *count).sum::<u32>(), 100);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` or the maker of the state does.
     #[inline(always)]
     pub fn for_each(self, f: impl Fn(&mut M::Worker, S::Item) + Sync) -> E::Of<()> {
         let each = self.each(
@@ -422,7 +436,26 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         E::end(each.map(sure))
     }
 
-    /// Maps every item and reduces the results in order.
+    /// Maps every item and reduces the results in order, as [`Pool::map_reduce`](crate::Pool::map_reduce) does; `reduce` must be
+    /// associative.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let longest = pool.on(&[7_u32, 1024, 99]).with(|_| String::new()).map_reduce(
+    ///     |text, number| {
+    ///         use std::fmt::Write;
+    ///         text.clear();
+    ///         write!(text, "{number}").expect("a string takes everything");
+    ///         text.len()
+    ///     },
+    ///     usize::max,
+    /// );
+    /// assert_eq!(longest, Some(4));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map`, `reduce` or the maker of the state does.
     #[inline(always)]
     pub fn map_reduce<R: Send>(
         self,
@@ -432,7 +465,28 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         E::end(self.reduced(move |state, item| Ok(map(state, item)), reduce).map(sure))
     }
 
-    /// Folds the items into accumulators and reduces these in order.
+    /// Folds the items into accumulators and reduces these in order, as [`Pool::fold_reduce`](crate::Pool::fold_reduce) does: `init` must
+    /// be neutral, `reduce` associative.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let distinct = pool.on(&["abba", "cab"]).with(|_| Vec::new()).fold_reduce(
+    ///     || 0,
+    ///     |letters, sum, word| {
+    ///         letters.clear();
+    ///         letters.extend(word.bytes());
+    ///         letters.sort_unstable();
+    ///         letters.dedup();
+    ///         sum + letters.len()
+    ///     },
+    ///     |a, b| a + b,
+    /// );
+    /// assert_eq!(distinct, 5);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `init`, `fold`, `reduce` or the maker of the state does.
     #[inline(always)]
     pub fn fold_reduce<A: Send>(
         self,
@@ -443,13 +497,38 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         E::end(self.each(init, move |state, acc, item| Ok(fold(state, acc, item)), reduce).map(sure))
     }
 
-    /// Maps every item into a `Vec`, in order.
+    /// Maps every item into a `Vec`, in order, as [`Pool::map_collect`](crate::Pool::map_collect) does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let workers = pool.on(0..3).with(|worker| worker).map_collect(|worker, i| (i, *worker < 1000));
+    /// assert_eq!(workers, [(0, true), (1, true), (2, true)]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` or the maker of the state does; the results made until then are dropped.
     #[inline(always)]
     pub fn map_collect<R: Send>(self, map: impl Fn(&mut M::Worker, S::Item) -> R + Sync) -> E::Of<Vec<R>> {
         E::end(self.collected(map))
     }
 
-    /// Assigns the result for every item to its place in `out`.
+    /// Assigns the result for every item to its place in `out`, as [`Pool::map_into`](crate::Pool::map_into) does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut medians = [0; 2];
+    /// pool.on(&[[3, 1, 2], [9, 7, 8]]).with(|_| [0; 3]).map_into(&mut medians, |sorted, numbers| {
+    ///     *sorted = *numbers;
+    ///     sorted.sort_unstable();
+    ///     sorted[1]
+    /// });
+    /// assert_eq!(medians, [2, 8]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` or the maker of the state does, and if `out` is not as long as the source.
     #[inline(always)]
     pub fn map_into<R: Send>(
         self,
@@ -459,7 +538,22 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         self.zip(out).for_each(move |state, (item, place)| *place = map(state, item))
     }
 
-    /// Maps every item and reduces the results in order, or returns the `Err` with the lowest index.
+    /// Maps every item and reduces the results in order, or returns the `Err` with the lowest index, as
+    /// [`Pool::try_map_reduce`](crate::Pool::try_map_reduce) does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let sum = pool.on(0..10).with(|_| 0).try_map_reduce(
+    ///     |last, i| {
+    ///         *last = i;
+    ///         if i < 10 { Ok(i) } else { Err(i) }
+    ///     },
+    ///     |a, b| a + b,
+    /// );
+    /// assert_eq!(sum, Ok(Some(45)));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
     ///
     /// # Errors
     /// What `map` returned for the first item for which it returned an error.
@@ -472,7 +566,21 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         E::end(self.reduced(map, reduce))
     }
 
-    /// Calls `f` with every item until one returns `Err`; returns that with the lowest index.
+    /// Calls `f` with every item until one returns `Err`; returns that with the lowest index, as
+    /// [`Pool::try_for_each`](crate::Pool::try_for_each) does. Also the way to search with a state.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = ["level", "noon", "range", "radar"];
+    /// let first = pool.on(&words).with(|_| String::new()).try_for_each(|reversed, word| {
+    ///     reversed.clear();
+    ///     reversed.extend(word.chars().rev());
+    ///     if reversed == word { Ok(()) } else { Err(*word) }
+    /// });
+    /// assert_eq!(first, Err("range"));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
     ///
     /// # Errors
     /// What `f` returned for the first item for which it returned an error.

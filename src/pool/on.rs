@@ -295,7 +295,24 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self.state(Fresh(make))
     }
 
-    /// The same with states that are kept from loop to loop: see [`PerWorker`].
+    /// The same with states that are kept from loop to loop: see [`PerWorker`]. The loop has at most as many workers as there are states.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut buffers = pool.per_worker(|_| Vec::new());
+    /// for _round in 0..3 {
+    ///     let sum = pool.on(0..10).with_kept(&mut buffers).map_reduce(
+    ///         |buffer, i| {
+    ///             buffer.clear(); // its memory stays
+    ///             buffer.extend(0..i);
+    ///             buffer.len()
+    ///         },
+    ///         |a, b| a + b,
+    ///     );
+    ///     assert_eq!(sum, Some(45));
+    /// }
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     #[inline(always)]
     pub fn with_kept<W: Send>(self, states: &'p mut PerWorker<W>) -> On<'p, S, E, Kept<'p, W>> {
         self.state(Kept(states))

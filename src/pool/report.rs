@@ -13,7 +13,10 @@ use super::times::{Tally, Times};
 /// let mut report = RunReport::default();
 /// let sum = pool.on(0..100_000).report(&mut report).map_reduce(|i| i as f64, |a, b| a + b);
 /// assert_eq!(report.items(), 100_000);
-/// assert!(report.balance() > 0.0);
+/// assert!(report.balance() > 0.0 && report.thefts() < 100_000);
+/// for worker in &report.workers {
+///     assert!(worker.working + worker.waiting_to_start <= 2 * report.wall);
+/// }
 /// println!("{report}");
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
@@ -121,7 +124,7 @@ impl RunReport {
         self.workers.iter().map(|worker| worker.items).sum()
     }
 
-    /// Ranges stolen.
+    /// Ranges stolen. (For these three, the example is at [`RunReport`].)
     #[must_use]
     pub fn thefts(&self) -> usize {
         self.workers.iter().map(|worker| worker.thefts).sum()

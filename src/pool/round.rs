@@ -11,7 +11,7 @@ use std::{
 
 use super::{
     affinity::usage,
-    body::{Body, End, Stop},
+    body::{Body, End, Stop, fold},
     estimate::nanos,
     grain::{Grain, Stretch},
     range::{Loot, Owner, Ranges, half},
@@ -150,8 +150,8 @@ impl<'a, L: Body> Round<'a, L> {
         acc: Option<L::Acc>,
         pieces: &mut Pieces,
     ) -> Result<L::Acc, Stop<L::Found>> {
-        let body = self.body; // in a register: nothing in memory is known behind a fence
-        let mut part = body.block(state, acc, first..first + 1)?;
+        let body = self.body;
+        let mut part = fold(body, state, acc, first..first + 1)?;
         let mut grain = Grain::new(pieces.begin(), self.plan.pace, !matches!(self.plan.units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
@@ -159,7 +159,7 @@ impl<'a, L: Body> Round<'a, L> {
             let contested;
             (part, contested) = stretch(body, owner, state, part, (size, claims))?;
             if contested {
-                part = body.block(state, Some(part), owner.settle(size))?;
+                part = fold(body, state, Some(part), owner.settle(size))?;
             }
             let now = Instant::now();
             grain.look(owner.left(), now);

@@ -104,11 +104,27 @@ impl<W> PerWorker<W> {
     }
 
     /// The states, in worker order.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::builder().num_threads(2).build()?;
+    /// let mut sums = pool.per_worker(|_| 0);
+    /// sums.iter_mut().for_each(|sum| *sum += 1);
+    /// assert_eq!(sums.into_vec(), [1, 1]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut W> {
         self.0.iter_mut().map(|state| state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    /// The states, in worker order.
+    /// The states, in worker order: to reduce them when all loops are over.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut sums = pool.per_worker(|_| 0);
+    /// pool.on(0..5).with_kept(&mut sums).for_each(|sum, i| *sum += i);
+    /// assert_eq!(sums.into_vec().into_iter().sum::<usize>(), 10);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     #[must_use]
     pub fn into_vec(self) -> Vec<W> {
         let own = |state: CachePadded<Mutex<W>>| state.into_inner().into_inner();

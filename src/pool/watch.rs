@@ -55,6 +55,13 @@ impl CancelToken {
     }
 
     /// Ends all loops that have this token, now and from now on. Takes some microseconds a loop under way.
+    ///
+    /// ```
+    /// let token = rangesteal::CancelToken::new();
+    /// assert!(!token.is_cancelled());
+    /// token.cancel();
+    /// assert!(token.clone().is_cancelled());
+    /// ```
     pub fn cancel(&self) {
         let rounds = lock(&self.0.rounds);
         self.0.cancelled.store(true, Ordering::Release); // partner: `is_cancelled`
