@@ -40,9 +40,18 @@ pub(crate) fn fold<L: Body>(
 /// The end of a loop before its last item.
 #[derive(Debug)]
 pub(crate) struct Stop<Z> {
-    /// Items at or behind this index need not be folded any more.
+    /// The index.
     pub(crate) at: usize,
+    /// Whether what lies before it need not be folded any more either.
+    pub(crate) anywhere: bool,
     pub(crate) found: Z,
+}
+
+impl<Z> Stop<Z> {
+    /// At or behind that index nothing is needed any more.
+    pub(crate) fn place(&self) -> usize {
+        if self.anywhere { 0 } else { self.at }
+    }
 }
 
 /// How a loop ends without a result.

@@ -148,12 +148,13 @@ impl Executor {
             Launch::Shared { helpers: enough } => helpers = enough,
             Launch::Plain => {}
             Launch::Alone { limit, stretch, .. } => {
-                let mut solo = Solo { begin, watch: options.watch, units: options.units, done, len };
+                let mut solo =
+                    Solo { begin, watch: options.watch, units: options.units, done, len, looked: done };
                 let folded = solo.fold(body, &mut state, acc, limit, stretch);
                 done = solo.done;
                 if done == len || folded.is_err() {
                     if !matches!(folded, Err(End::Cancelled)) {
-                        self.costs.learn(this, done, nanos(begin.elapsed()));
+                        self.costs.learn(this, solo.looked, nanos(begin.elapsed()));
                     }
                     let why = if most == 0 { Alone::OneWorker } else { Alone::Short };
                     let report = options.report(begin, (done, begin.elapsed()), Err(why));
@@ -168,7 +169,8 @@ impl Executor {
         // In a forked child no lock is touched: who held it may be gone.
         let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
-            let mut solo = Solo { begin, watch: options.watch, units: options.units, done, len };
+            let mut solo =
+                Solo { begin, watch: options.watch, units: options.units, done, len, looked: done };
             let folded = if options.is_watched() {
                 solo.fold(body, &mut state, acc, Duration::MAX, 1)
             } else {
@@ -309,9 +311,11 @@ struct Solo<'a> {
     begin: Instant,
     watch: Watch<'a>,
     units: Units<'a>,
-    /// Indices that have been looked at, and all of them.
+    /// Indices that have been begun, and all of them.
     done: usize,
     len: usize,
+    /// Indices that have been looked at.
+    looked: usize,
 }
 
 impl Drop for Solo<'_> {
@@ -347,9 +351,12 @@ impl Solo<'_> {
                 watch.done(units.items(range.clone()));
                 let state = state.get_or_insert_with(|| body.state(0));
                 match fold(body, state, acc, range) {
-                    Ok(folded) => acc = Some(folded),
+                    Ok(folded) => (acc, self.looked) = (Some(folded), self.done),
                     Err(_) if watch.is_cancelled() => return Err(End::Cancelled),
-                    Err(Stop { found, .. }) => return Err(End::Stopped(found)),
+                    Err(Stop { at, found, .. }) => {
+                        self.looked = at + 1;
+                        return Err(End::Stopped(found));
+                    }
                 }
             }
             let now = self.begin.elapsed();

@@ -36,7 +36,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             // SAFETY: the executor claims every index once, and folds what it claims once.
             let mut items = unsafe { source.items(range.clone()) };
             let folded = items.try_fold(acc.unwrap_or_else(init), |acc, item| fold(state, acc, item));
-            folded.map_err(|found| Stop { at: range.end - 1 - items.len(), found })
+            folded.map_err(|found| Stop { at: range.end - 1 - items.len(), anywhere: false, found })
         };
         let folded = result(self.fold_and_reduce(block, reduce))?;
         Some(folded.map(|acc| acc.unwrap_or_else(init)))
@@ -59,7 +59,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
                 None => map(items.next().expect("a range that is not empty")),
             };
             let reduced = first.and_then(|acc| items.try_fold(acc, |acc, item| Ok(reduce(acc, map(item)?))));
-            reduced.map_err(|found| Stop { at: range.end - 1 - items.len(), found })
+            reduced.map_err(|found| Stop { at: range.end - 1 - items.len(), anywhere: false, found })
         };
         result(self.fold_and_reduce(block, reduce))
     }
@@ -96,8 +96,11 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     fn stops(self, stops: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> Option<bool> {
         let block = move |source: &S, state: &mut M::Worker, _, range: Range<usize>| {
             // SAFETY: as in `each`.
-            let mut items = unsafe { source.items(range) };
-            if items.any(|item| stops(state, item)) { Err(Stop { at: 0, found: () }) } else { Ok(()) }
+            let mut items = unsafe { source.items(range.clone()) };
+            if !items.any(|item| stops(state, item)) {
+                return Ok(());
+            }
+            Err(Stop { at: range.end - 1 - items.len(), anywhere: true, found: () })
         };
         Some(result(self.fold(Habit::Search, block, |(), ()| ()))?.is_err())
     }
@@ -114,9 +117,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             // SAFETY: as in `each`; or `Front` claims every index once.
             let mut items = unsafe { source.items(range.clone()) };
             let Some(found) = find(&mut items, |item| pick(state, item)) else { return Ok(()) };
-            let index = range.end - 1 - items.len();
-            let at = if let Where::First = which { index } else { 0 };
-            Err(Stop { at, found: (index, found) })
+            let at = range.end - 1 - items.len();
+            Err(Stop { at, anywhere: matches!(which, Where::Anywhere), found: (at, found) })
         };
         let ended = match which {
             Where::First => self.search(block),

@@ -132,7 +132,7 @@ impl<'a, L: Body> Round<'a, L> {
         loop {
             match self.run(owner, item, state, acc.take(), &mut pieces) {
                 Ok(part) => lock(&self.made).runs.push((item, part)),
-                Err(Stop { at, found }) => self.stop(at, Why::Found(found)),
+                Err(stop) => self.stop(stop.place(), Why::Found(stop.found)),
             }
             self.note(me, begun, pieces, item..owner.next(), victim);
             let Some(loot) = steal(owner) else { return };

@@ -72,7 +72,7 @@ impl<V: Body> Body for InBlocks<V> {
         blocks: Range<usize>,
     ) -> Result<V::Acc, Stop<V::Found>> {
         let folded = self.verb.block(state, acc, self.blocks.items(blocks));
-        folded.map_err(|Stop { at, found }| Stop { at: at / self.blocks.size, found })
+        folded.map_err(|stop| Stop { at: stop.at / self.blocks.size, ..stop })
     }
 }
 
