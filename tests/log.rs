@@ -1,6 +1,9 @@
 //! One line a loop at debug level, wherever it runs; none of it between publishing a loop and its end.
 
-use std::sync::Mutex;
+use std::sync::{
+    Mutex,
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use rangesteal::Pool;
@@ -9,7 +12,8 @@ struct Lines(Mutex<Vec<String>>);
 
 impl Log for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.level() <= Level::Debug
+        let turn = TURN.fetch_add(usize::from(MOODY.load(Relaxed)), Relaxed);
+        metadata.level() <= Level::Debug && turn.is_multiple_of(2)
     }
 
     fn log(&self, record: &Record<'_>) {
@@ -28,6 +32,9 @@ impl Log for Lines {
 }
 
 static LINES: Lines = Lines(Mutex::new(Vec::new()));
+/// A logger that says yes and no in turn.
+static MOODY: AtomicBool = AtomicBool::new(false);
+static TURN: AtomicUsize = AtomicUsize::new(0);
 static POOL: Mutex<Option<Pool>> = Mutex::new(None);
 
 #[test]
@@ -53,6 +60,17 @@ fn one_line_a_loop() {
     *POOL.lock().unwrap() = Some(Pool::builder().num_threads(2).build().unwrap());
     pool.for_each(&[1, 2], |_| ());
     assert_eq!(lines().len(), 2, "a loop, and that of the logger");
+
+    MOODY.store(true, Relaxed);
+    for len in [0, 1, 2] {
+        for _ in 0..10 {
+            let sum = pool.map_reduce(&vec![1; len], |x| *x, |a, b| a + b);
+            assert_eq!(sum.unwrap_or(0), len);
+        }
+    }
+    MOODY.store(false, Relaxed);
+    TURN.store(0, Relaxed);
+    lines();
 
     log::set_max_level(LevelFilter::Info);
     pool.for_each(&[1, 2], |_| ());

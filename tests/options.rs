@@ -762,6 +762,16 @@ mod reports {
     }
 
     #[test]
+    fn of_a_loop_cancelled_beforehand_say_so() {
+        let (pool, token, mut report) = (pool(2), CancelToken::new(), RunReport::default());
+        let mut run = || pool.on(0..ITEMS).cancel(&token).report(&mut report).for_each(|_| ());
+        run().unwrap();
+        token.cancel();
+        run().unwrap_err();
+        assert_eq!((report.items(), report.alone), (0, Some(rangesteal::Alone::Cancelled)));
+    }
+
+    #[test]
     fn are_not_written_by_a_loop_that_panics() {
         for threads in [1, 2] {
             let pool = pool(threads);

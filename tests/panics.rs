@@ -444,3 +444,40 @@ fn in_the_drop_of_partial_results_of_a_cancelled_loop() {
         }));
     }
 }
+
+#[test]
+fn in_a_reproducible_reduce_with_partial_results_that_panic_when_dropped() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic_any("drop");
+        }
+    }
+    let pool = pool();
+    let reduced = AtomicUsize::new(0);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let last = pool.on(0..16).grain(1).reproducible().fold_reduce(
+            || Some(Bomb),
+            |acc, _| acc,
+            |a, b| {
+                mem::forget((a, b));
+                assert!(reduced.fetch_add(1, Relaxed) != 9, "in reduce");
+                Some(Bomb)
+            },
+        );
+        mem::forget(last);
+    }));
+    assert!(result.unwrap_err().downcast_ref::<&str>().is_some_and(|text| text.contains("in reduce")));
+}
+
+#[test]
+fn in_the_only_block_of_more_items_than_half_of_all_indices() {
+    let (pool, progress) = (pool(), Progress::new());
+    for round in 0..20 {
+        let run = || {
+            let huge = pool.on(0..usize::MAX).grain(1 << (usize::BITS - 1)).progress(&progress);
+            huge.try_for_each(|i| if round % 2 == 0 { Err(i) } else { panic_any("user") })
+        };
+        assert_eq!(catch_unwind(AssertUnwindSafe(run)).is_ok(), round % 2 == 0);
+    }
+}

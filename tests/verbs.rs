@@ -3,7 +3,7 @@
 mod busy;
 
 use std::{
-    sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed},
     thread,
     time::Duration,
 };
@@ -296,5 +296,29 @@ fn a_search_looks_at_little_behind_what_it_finds() {
             .take_while(|vain| vain.is_none_or(|vain| vain > sought / 6))
             .collect();
         assert!(rounds.len() < 100, "behind {sought}: {rounds:?}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "about time")]
+fn a_loop_that_an_error_has_stopped_is_shared_when_it_goes_through() {
+    let (pool, items) = (Pool::builder().num_threads(2).build().unwrap(), vec![(); 2000]);
+    let caller = thread::current().id();
+    for _ in 0..3 {
+        let (fails, elsewhere) = (AtomicBool::new(true), AtomicUsize::new(0));
+        let run = || {
+            pool.try_for_each(&items, |()| {
+                if fails.load(Relaxed) {
+                    return Err(());
+                }
+                work(50_000);
+                elsewhere.fetch_add(usize::from(thread::current().id() != caller), Relaxed);
+                Ok(())
+            })
+        };
+        (0..5).for_each(|_| assert!(run().is_err()));
+        fails.store(false, Relaxed);
+        run().unwrap();
+        assert_ne!(elsewhere.into_inner(), 0, "100 ms on one thread");
     }
 }

@@ -11,7 +11,7 @@ pub(crate) trait Body: Sync {
     /// What is found where a loop stops.
     type Found: Send;
 
-    /// Makes the state of worker `me`; called at most once a worker and loop.
+    /// Makes the state of worker `me`: called once a worker and loop, and again after a panic.
     fn state(&self, me: usize) -> Self::State;
 
     /// Folds a range of indices, which is not empty, into the partial result of those before it in its run, if there are any; or

@@ -111,9 +111,13 @@ impl Executor {
         let len = slice.len;
         if options.watch.is_cancelled() {
             options.watch.done(options.units.items(0..len));
+            let begin = Instant::now();
+            let report = options.report(begin, (0, Duration::ZERO), Err(Alone::Cancelled));
+            options.tell(begin, report);
             return Err(End::Cancelled);
         }
-        if len == 0 && !options.is_watched() {
+        let is_watched = options.is_watched(); // once: a logger may change its mind
+        if len == 0 && !is_watched {
             return Ok(None);
         }
         // Helpers that find an index each.
@@ -124,7 +128,7 @@ impl Executor {
             launch = self.costs.launch(this, most, awake, options.habit);
         }
         if launch == Launch::Plain {
-            if !options.is_watched() {
+            if !is_watched {
                 let folded = body.block(&mut body.state(0), None, 0..len);
                 return folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found));
             }
@@ -133,7 +137,7 @@ impl Executor {
         let (mut state, mut acc, mut done) = (None, None, 0);
         if let Launch::Alone { unlooked, .. } = launch
             && unlooked > 0
-            && !options.is_watched()
+            && !is_watched
         {
             done = unlooked.min(len);
             let folded = fold(body, state.insert(body.state(0)), None, 0..done);
@@ -154,7 +158,7 @@ impl Executor {
                 done = solo.done;
                 if done == len || folded.is_err() {
                     if !matches!(folded, Err(End::Cancelled)) {
-                        self.costs.learn(this, solo.looked, nanos(begin.elapsed()));
+                        self.costs.learn(this, options.habit, solo.looked, nanos(begin.elapsed()));
                     }
                     let why = if most == 0 { Alone::OneWorker } else { Alone::Short };
                     let report = options.report(begin, (done, begin.elapsed()), Err(why));
@@ -171,7 +175,7 @@ impl Executor {
         let Some(mut turn) = turn else {
             let mut solo =
                 Solo { begin, watch: options.watch, units: options.units, done, len, looked: done };
-            let folded = if options.is_watched() {
+            let folded = if is_watched {
                 solo.fold(body, &mut state, acc, Duration::MAX, 1)
             } else {
                 let state = state.get_or_insert_with(|| body.state(0));
@@ -245,7 +249,7 @@ impl Executor {
             splits.learn_busy(this, workers.min(self.placed + 1), made.runs.len(), times);
         }
         if !cancelled {
-            self.learn(call, times);
+            self.learn(call, options.habit, times);
         }
         call.report = options.report(call.called, (call.done, call.alone), Ok(times));
         splits.give_back(std::mem::take(times));
@@ -277,8 +281,8 @@ impl Executor {
     }
 
     /// Learns what items cost and what help costs.
-    fn learn(&self, call: &Call, times: &Times) {
-        self.costs.learn(call.this, call.done + times.indices(), nanos(call.alone) + times.work());
+    fn learn(&self, call: &Call, habit: Habit, times: &Times) {
+        self.costs.learn(call.this, habit, call.done + times.indices(), nanos(call.alone) + times.work());
         let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
         let (own, helpers) = times.tallies.split_at(1);
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))

@@ -120,7 +120,7 @@ impl Grain {
         let each = took.as_secs_f32() * 1e9 / self.items as f32;
         self.dear = each > DEAR_NS;
         self.claims = if took < STRETCH {
-            self.claims * 2
+            self.claims.saturating_mul(2)
         } else if took > 2 * STRETCH {
             (self.claims / 4).max(1)
         } else {
@@ -144,7 +144,7 @@ impl Grain {
         // A stretch is to last as long as before.
         match (self.size, size) {
             (8, 64) => self.claims = (self.claims / 8).max(1),
-            (64, 8) => self.claims *= 8,
+            (64, 8) => self.claims = self.claims.saturating_mul(8),
             _ => {}
         }
         (self.size, self.large) = (size, large);

@@ -201,10 +201,15 @@ impl Costs {
 
     /// Remembers that a loop took `work` nanoseconds of one thread, and that it has looked at so many `indices` of its slice. A jump
     /// is believed by and by, since the loop may have been interrupted; but from the next call on the loop is timed.
-    pub(crate) fn learn(&self, this: Loop, indices: usize, work: f32) {
-        // Of the loop over this slice: what a call takes. Of the loop over any slice: what an index takes.
-        for (number, items) in [(this.number(), this.slice.len), (this.site.number(), indices)] {
-            let items = items.max(1) as f32;
+    pub(crate) fn learn(&self, this: Loop, habit: Habit, indices: usize, work: f32) {
+        if indices == 0 {
+            return;
+        }
+        // Of a search over this slice: what a call takes, wherever it stops. Else, what an index takes: a loop that was stopped by an
+        // error may go through next time.
+        let call = if habit == Habit::Search { this.slice.len } else { indices };
+        for (number, items) in [(this.number(), call), (this.site.number(), indices)] {
+            let items = items as f32;
             let before = self.at(number).unwrap_or(f32::INFINITY);
             let cost = (work / items).min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items));
             let word = tag(number) << 32 | u64::from(cost.to_bits());
@@ -253,7 +258,7 @@ mod tests {
             Launch::Alone { limit: Duration::from_micros(5), unlooked: 0, stretch: 1 },
             "unknown"
         );
-        costs.learn(over(1000), 1000, 100e3);
+        costs.learn(over(1000), Habit::Through, 1000, 100e3);
         assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
         assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });
         assert_eq!(launch(&costs, 270), Launch::Shared { helpers: 1 }, "27 µs");
@@ -284,8 +289,8 @@ mod tests {
         let costs = Costs::new(Duration::ZERO);
         let (long, short) = (over(1000), Loop { slice: Slice { address: 0x9000, len: 1000 }, ..over(1000) });
         for _ in 0..100 {
-            costs.learn(long, long.slice.len, 1e6);
-            costs.learn(short, short.slice.len, 100.0);
+            costs.learn(long, Habit::Through, long.slice.len, 1e6);
+            costs.learn(short, Habit::Through, short.slice.len, 100.0);
         }
         assert!(is_shared(costs.launch(long, 7, false, Habit::Through)));
         assert!((0..9).any(|_| costs.launch(short, 7, false, Habit::Through) == Launch::Plain));
@@ -299,15 +304,26 @@ mod tests {
     #[test]
     fn many_loops_are_known_at_a_time() {
         let costs = Costs::new(Duration::ZERO);
-        (1..100).for_each(|len| costs.learn(over(len), len, len as f32));
+        (1..100).for_each(|len| costs.learn(over(len), Habit::Through, len, len as f32));
         let known = (1..100).filter(|&len| costs.at(over(len).number()).is_some()).count();
         assert!(known > 80, "{known}");
     }
 
     #[test]
+    fn a_loop_that_was_stopped_early_may_go_through_next_time() {
+        let costs = Costs::new(Duration::ZERO);
+        (0..9).for_each(|_| costs.learn(over(1000), Habit::Through, 1, 50e3));
+        assert!(is_shared(launch(&costs, 1000)));
+        // A search is expected to stop early again.
+        let costs = Costs::new(Duration::ZERO);
+        (0..9).for_each(|_| costs.learn(over(1000), Habit::Search, 1, 5e3));
+        assert!(!is_shared(costs.launch(over(1000), 7, false, Habit::Search)));
+    }
+
+    #[test]
     fn help_is_asked_for_where_it_has_been_quick() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(over(1000), 1000, 10e3);
+        costs.learn(over(1000), Habit::Through, 1000, 10e3);
         assert!(is_shared(costs.launch(over(1000), 7, true, Habit::Through)), "awake");
         for _ in 0..100 {
             costs.learn_help(true, None, 100.0, || 50e3);
@@ -329,7 +345,7 @@ mod tests {
             let shared = |costs: &Costs| is_shared(costs.launch(over(1000), 7, awake, Habit::Through));
             let mut calls = 0;
             for _ in 0..200 {
-                costs.learn(over(1000), 1000, work);
+                costs.learn(over(1000), Habit::Through, 1000, work);
                 calls += (0..100_000).position(|_| shared(&costs)).unwrap();
                 costs.learn_help(awake, Some(quick), 0.0, || work);
             }
@@ -342,7 +358,7 @@ mod tests {
     fn helpers_are_woken_where_they_will_stay_awake() {
         for (patience, wakes) in [(Duration::ZERO, false), (Duration::from_secs(100), true)] {
             let costs = Costs::new(patience);
-            costs.learn(over(1000), 1000, 4.9e3);
+            costs.learn(over(1000), Habit::Through, 1000, 4.9e3);
             let woken = (0..10).filter(|_| is_shared(launch(&costs, 1000))).count();
             assert_eq!(woken > 0, wakes, "{patience:?}");
         }
@@ -351,11 +367,11 @@ mod tests {
     #[test]
     fn one_interruption_does_not_make_a_loop_long() {
         let costs = Costs::new(Duration::ZERO);
-        costs.learn(over(2), 2, 20.0);
-        costs.learn(over(2), 2, 4e6);
+        costs.learn(over(2), Habit::Through, 2, 20.0);
+        costs.learn(over(2), Habit::Through, 2, 4e6);
         assert!((0..9).any(|_| !is_shared(launch(&costs, 2))));
         for _ in 0..9 {
-            costs.learn(over(2), 2, 4e6);
+            costs.learn(over(2), Habit::Through, 2, 4e6);
         }
         assert!(is_shared(launch(&costs, 2)), "but ten in a row do");
     }
@@ -364,8 +380,8 @@ mod tests {
     fn a_loop_that_has_jumped_is_watched() {
         let costs = Costs::new(Duration::ZERO);
         for before in [0.0, 20.0] {
-            costs.learn(over(2), 2, before);
-            costs.learn(over(2), 2, 4e6);
+            costs.learn(over(2), Habit::Through, 2, before);
+            costs.learn(over(2), Habit::Through, 2, 4e6);
             assert!((0..100).all(|_| launch(&costs, 2) != Launch::Plain), "{before:?}");
         }
     }

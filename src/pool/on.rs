@@ -20,8 +20,8 @@ use super::{
 
 /// A source and the options of a loop over it; the loop itself is the last method. Made by [`Pool::on`].
 ///
-/// Options compose, and their order does not matter, but for [`zip`](Self::zip) and [`chunks`](Self::chunks), which make another
-/// source.
+/// Options compose, and their order does not matter, but for [`zip`](Self::zip), [`enumerate`](Self::enumerate) and
+/// [`chunks`](Self::chunks), which make another source.
 ///
 /// ```
 /// use rangesteal::{Pool, Progress, RunReport};
@@ -168,7 +168,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self.over(|source| Chunks::new(source, size))
     }
 
-    /// Claims `items` at once, neither more nor fewer: blocks that begin at multiples of that.
+    /// Workers claim `items` at once, neither more nor fewer: blocks that begin at multiples of that. (The last is shorter, if there are not as
+    /// many left. A loop that runs on the calling thread alone claims nothing.)
     ///
     /// Without this the pool chooses, as a rule better, since it measures what items cost. It is of use where workers that write
     /// neighbouring items disturb each other (so many items as fill a cache line), or where no item may ever be trapped in the claim of a
@@ -216,7 +217,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// [`grain`](Self::grain) says. So the result depends on the items, their number and the grain. It is in general not that of the plain loop
     /// (for sums it is, on average, more exact); it is the same on a pool of one thread.
     ///
-    /// Blocks are claimed and stolen whole, and `init` and `reduce` are called once a block: at most 4095 times, or `n / grain`. A large
+    /// Blocks are claimed and stolen whole, and `init` and `reduce` are called once a block: at most some 2100 times, or `n / grain`. A large
     /// accumulator wants large blocks; few items that take long each want a grain of 1. Of use to `map_reduce`, `fold_reduce` and
     /// `try_map_reduce`; the results of all other loops are reproducible without it, but for those of `find_any`.
     ///

@@ -39,8 +39,10 @@ pub enum Alone {
     Short,
     /// The pool was busy with another loop.
     Busy,
-    /// There is one worker, or there was one item.
+    /// There is one worker for it, or one item, or none.
     OneWorker,
+    /// Its token had been cancelled before it began.
+    Cancelled,
 }
 
 /// What one worker did in a loop.
@@ -181,6 +183,7 @@ impl fmt::Display for RunReport {
                 Some(Alone::Short) => "; on the calling thread alone: short",
                 Some(Alone::Busy) => "; on the calling thread alone: the pool was busy",
                 Some(Alone::OneWorker) => "; on the calling thread alone: one worker",
+                Some(Alone::Cancelled) => "; cancelled before it began",
             }
         )?;
         writeln!(

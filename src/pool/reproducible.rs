@@ -5,17 +5,26 @@
 //! every value comes about by the same operations in the same order. (Pairwise summation, which this amounts to, also has a smaller error than the plain loop:
 //! Higham, The accuracy of floating point summation, 1993.)
 
+use super::round::discard;
+
 /// Items a block of a slice of `len`. It depends on that alone: 256 blocks at least, since they are claimed whole; blocks of 64 where that
 /// makes more of them, since each has a partial result of its own; and fewer than 4096.
 pub(crate) fn block(len: usize) -> usize {
     (len / 256).clamp(1, 64).max(len / 2048)
 }
 
-/// The results of neighbouring blocks, reduced as far as possible.
+/// The results of neighbouring blocks, reduced as far as possible. Dropping it drops them one by one: should one panic, and the
+/// next as well, the process goes on, as that of the plain loop, which has no such results.
 #[derive(Debug)]
 pub(crate) struct Tree<A> {
     /// First block, level, and result of each node, from left to right.
     nodes: Vec<(usize, u32, A)>,
+}
+
+impl<A> Drop for Tree<A> {
+    fn drop(&mut self) {
+        self.nodes.drain(..).for_each(discard);
+    }
 }
 
 impl<A> Tree<A> {
@@ -30,8 +39,9 @@ impl<A> Tree<A> {
     }
 
     /// Adds the tree of the blocks behind those in this one.
-    pub(crate) fn join(mut self, next: Self, reduce: &impl Fn(A, A) -> A) -> Self {
-        for (first, level, result) in next.nodes {
+    pub(crate) fn join(mut self, mut next: Self, reduce: &impl Fn(A, A) -> A) -> Self {
+        next.nodes.reverse();
+        while let Some((first, level, result)) = next.nodes.pop() {
             self.add(first, level, result, reduce);
         }
         self
@@ -50,9 +60,12 @@ impl<A> Tree<A> {
     }
 
     /// The result of all blocks; none if there are none.
-    pub(crate) fn into_result(self, reduce: &impl Fn(A, A) -> A) -> Option<A> {
-        let results = self.nodes.into_iter().map(|(_, _, result)| result);
-        results.rev().reduce(|right, left| reduce(left, right))
+    pub(crate) fn into_result(mut self, reduce: &impl Fn(A, A) -> A) -> Option<A> {
+        let (_, _, mut result) = self.nodes.pop()?;
+        while let Some((_, _, left)) = self.nodes.pop() {
+            result = reduce(left, result);
+        }
+        Some(result)
     }
 }
 

@@ -54,6 +54,20 @@ pub trait Pieces: Source {
 }
 
 /// What can be made a [`Source`]: slices, vectors and arrays by reference, shared or exclusive, and index ranges.
+///
+/// ```
+/// use rangesteal::{Pool, source::{IntoSource, Source}};
+///
+/// /// Of a slice, an index range, or whatever else.
+/// fn count(pool: &Pool, items: impl IntoSource) -> usize {
+///     pool.on(items).fold_reduce(|| 0, |count, _| count + 1, |a, b| a + b)
+/// }
+///
+/// let pool = Pool::new()?;
+/// assert_eq!(count(&pool, 0..10) + count(&pool, &[1, 2]), 12);
+/// assert_eq!((&[1, 2, 3]).into_source().count(), 3);
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
     note = "pass `&slice`, `&mut slice`, or a range of `usize` such as `0..n`; for more, `zip` and `chunks`"
@@ -213,7 +227,7 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
     }
 
     fn address(&self) -> usize {
-        self.0.address()
+        self.0.address() ^ self.1.address().rotate_left(usize::BITS / 2)
     }
 
     #[inline(always)]

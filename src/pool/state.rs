@@ -16,7 +16,7 @@ pub trait State: sealed::Sealed + Sync {
     where
         Self: 's;
 
-    /// Called at most once a worker and loop.
+    /// Called once a worker and loop, and again after a panic, when what it returned before is gone.
     #[doc(hidden)]
     fn hold(&self, me: usize) -> Self::Held<'_>;
 
@@ -152,7 +152,7 @@ impl<W: Send> State for Kept<'_, W> {
     where
         Self: 's;
 
-    /// Never waits: the states are borrowed exclusively by one loop, which asks once a worker.
+    /// Never waits: the states are borrowed exclusively by one loop, which gives one back before it asks again.
     fn hold(&self, me: usize) -> MutexGuard<'_, W> {
         lock(&self.0.0[me])
     }

@@ -70,7 +70,8 @@ impl Blocks {
     /// The items of some of them.
     #[inline(always)]
     pub(crate) fn items(self, blocks: Range<usize>) -> Range<usize> {
-        blocks.start * self.size..self.len.min(blocks.end.saturating_mul(self.size))
+        let item = |block: usize| self.len.min(block.saturating_mul(self.size));
+        item(blocks.start)..item(blocks.end)
     }
 }
 
@@ -141,6 +142,7 @@ impl Front {
         self.next.fetch_max(self.end, Ordering::Relaxed);
     }
 
+    /// Of one that has claimed something.
     fn place(&self, searcher: usize) -> usize {
         self.searchers[searcher].place.load(Ordering::Relaxed)
     }
@@ -165,6 +167,7 @@ mod tests {
         }
         let all = Blocks { size: 2, len: usize::MAX };
         assert_eq!(all.items(all.count() - 1..all.count()), usize::MAX - 1..usize::MAX);
+        assert!(Blocks { size: 1 << (usize::BITS - 1), ..all }.items(2..2).is_empty());
     }
 
     #[test]

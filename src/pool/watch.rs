@@ -107,7 +107,8 @@ impl std::error::Error for Cancelled {}
 /// Tells any thread how many items are done, of all loops that have this option ([`On::progress`](crate::On::progress)).
 ///
 /// It costs the workers nothing: who asks looks at their ranges, for which it locks them for a moment. (In a search for the first, workers count the blocks they claim.) The count
-/// never falls. It takes claimed items for done, so it can be ahead by a claim a worker; a loop that stops early counts as done.
+/// never falls. It takes claimed items for done, so it can be ahead by a claim a worker, or, in a loop on the calling thread alone,
+/// by some microseconds of items; a loop that stops early counts as done.
 /// Items are what the closures are given: with [`chunks`](crate::On::chunks), chunks.
 ///
 /// Clones are the same handle.
