@@ -16,7 +16,7 @@
 //! This crate does one thing: it runs a loop over a slice inside an iterative algorithm, as fast as the machine allows and
 //! never slower than the plain loop (but for some tens of nanoseconds). For that it gives up what such a loop does not need:
 //!
-//! * Only slices, and one loop at a time on a pool. No `join`, no trees of tasks, no iterator adaptors. A loop called inside
+//! * Only slices and index ranges, and one loop at a time on a pool. No `join`, no trees of tasks, no iterator adaptors. A loop called inside
 //!   another loop runs as a plain loop. If your work is recursive, or your program is a mix of many kinds of parallelism, use
 //!   [rayon](https://docs.rs/rayon).
 //! * A pool of its own threads. A program with one pool per library would have too many; make one and pass it along.
@@ -53,6 +53,9 @@
 //! | `items.iter().fold(init(), fold)` | [`pool.fold_reduce(&items, init, fold, reduce)`](Pool::fold_reduce) |
 //! | `items.iter().for_each(f)` | [`pool.for_each(&items, f)`](Pool::for_each) |
 //! | `items.iter().map(map).collect()` | [`pool.map_collect(&items, map)`](Pool::map_collect) |
+//! | `items.iter_mut().for_each(f)` | [`pool.for_each_mut(&mut items, f)`](Pool::for_each_mut) |
+//! | `items.iter().position(test)` | [`pool.position_first(&items, test)`](Pool::position_first) |
+//! | `a.iter_mut().zip(&b).for_each(f)` | [`pool.on(&mut a).zip(&b).for_each(f)`](Pool::on) |
 //! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort`](Pool::sort), [`sort_by_key`](Pool::sort_by_key) |
 //!
 //! The [`guide`] has the others, and what to write for what you know from rayon or `OpenMP`.

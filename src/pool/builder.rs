@@ -19,7 +19,7 @@ const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 /// More threads than any machine has CPUs; a larger number is a mistake.
 const MOST_THREADS: usize = 65_536;
 
-/// Whether workers are kept on CPUs of their own.
+/// Whether workers are kept on CPUs of their own; an option of [`PoolBuilder::pinning`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pinning {
     /// Threads run where the system puts them.
@@ -85,6 +85,12 @@ impl PoolBuilder {
     /// [`std::thread::available_parallelism`] says: the CPUs this thread may run on, or the CPU quota of its control group if
     /// that is less. More workers than CPUs share the CPUs; of use are they only to loops whose items sleep or wait, and the pool finds
     /// out which do.
+    ///
+    /// ```
+    /// let pool = rangesteal::Pool::builder().num_threads(3).build()?;
+    /// assert_eq!(pool.num_threads(), 3);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = Some(num_threads);
         self
@@ -95,24 +101,48 @@ impl PoolBuilder {
     /// They are pinned to the CPUs that the building thread may run on, one of each physical core first. Worker 0 is the
     /// thread that calls a loop: it is pinned by [`scope`](Self::scope) alone, and its CPU is otherwise left free for it. (If it runs
     /// on another worker's CPU when it shares a loop, that worker moves to the free one.)
+    ///
+    /// ```
+    /// use rangesteal::{Pinning, Pool};
+    ///
+    /// let pool = Pool::builder().pinning(Pinning::Off).build()?;
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn pinning(mut self, pinning: Pinning) -> Self {
         self.pinning = pinning;
         self
     }
 
     /// From whom idle workers steal. Default: [`Stealing::Largest`]. The others are there for comparison.
+    ///
+    /// ```
+    /// use rangesteal::{Pool, Stealing};
+    ///
+    /// let pool = Pool::builder().stealing(Stealing::Neighbour).build()?;
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn stealing(mut self, stealing: Stealing) -> Self {
         self.stealing = stealing;
         self
     }
 
     /// Names the threads: `name` is called with the worker's number, from 1 on. Default: `rangesteal-1` and so on.
+    ///
+    /// ```
+    /// let pool = rangesteal::Pool::builder().thread_name(|worker| format!("count-{worker}")).build()?;
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + 'static) -> Self {
         self.thread_name = Some(Box::new(name));
         self
     }
 
     /// Size of each thread's stack in bytes. Default: that of [`std::thread::Builder::stack_size`].
+    ///
+    /// ```
+    /// let pool = rangesteal::Pool::builder().stack_size(16 << 20).build()?; // deep recursion in a closure
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.stack_size = Some(bytes);
         self
@@ -137,6 +167,12 @@ impl PoolBuilder {
     }
 
     /// Builds the pool. Its threads are started, and pinned where asked for, when this returns; it takes some 50 µs a thread.
+    ///
+    /// ```
+    /// let pool = rangesteal::Pool::builder().build()?;
+    /// assert_eq!(pool.map_reduce(&[1, 2], |x| *x, |a, b| a + b), Some(3));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     ///
     /// # Errors
     /// [`BuildError`]; threads that were already started have ended when it is returned.

@@ -94,11 +94,22 @@ impl Pool {
     }
 
     /// Options for a new pool.
+    ///
+    /// ```
+    /// let pool = rangesteal::Pool::builder().num_threads(2).build()?;
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn builder() -> PoolBuilder {
         PoolBuilder::default()
     }
 
     /// The number of workers that run a loop, the calling thread included.
+    ///
+    /// ```
+    /// let pool = rangesteal::Pool::builder().num_threads(2).build()?;
+    /// assert_eq!(pool.num_threads(), 2);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     #[must_use]
     pub fn num_threads(&self) -> usize {
         self.executor.workers()

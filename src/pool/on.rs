@@ -56,6 +56,20 @@ pub struct On<'p, S, E = Always, M = Stateless> {
 }
 
 /// What a loop returns: its result, unless it can be cancelled. Sealed.
+///
+/// ```
+/// use rangesteal::{On, options::Ending, source::Source};
+///
+/// /// Of any source, with whatever options.
+/// fn count<S: Source, E: Ending>(on: On<'_, S, E>) -> E::Of<usize> {
+///     on.fold_reduce(|| 0, |count, _| count + 1, |a, b| a + b)
+/// }
+///
+/// let (pool, token) = (rangesteal::Pool::new()?, rangesteal::CancelToken::new());
+/// assert_eq!(count(pool.on(0..7)), 7);
+/// assert_eq!(count(pool.on(0..7).cancel(&token)), Ok(7));
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
 pub trait Ending: sealed::Sealed {
     /// Its result, or that or [`Cancelled`].
     type Of<T>;

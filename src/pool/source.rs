@@ -204,7 +204,7 @@ impl<'a, T: Send> Pieces for Exclusive<'a, T> {
     }
 }
 
-/// Two sources of equal length in step.
+/// Two sources of equal length in step: made, with an example, by [`On::zip`](crate::On::zip).
 #[derive(Debug)]
 pub struct Zip<A, B>(A, B);
 
@@ -253,7 +253,7 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
     }
 }
 
-/// Pieces of a source, of so many items each; the last may be shorter.
+/// Pieces of a source, of so many items each; the last may be shorter: made, with an example, by [`On::chunks`](crate::On::chunks).
 #[derive(Debug)]
 pub struct Chunks<S> {
     source: S,

@@ -92,7 +92,7 @@ impl CancelToken {
     }
 }
 
-/// A loop has been ended by a [`CancelToken`].
+/// A loop has been ended by a [`CancelToken`], whose documentation has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
@@ -155,6 +155,10 @@ impl Underway {
 
 impl Progress {
     /// A handle of nothing done yet.
+    ///
+    /// ```
+    /// assert_eq!(rangesteal::Progress::new().done(), 0);
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::default()
