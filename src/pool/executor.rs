@@ -152,8 +152,7 @@ impl Executor {
             Launch::Shared { helpers: enough } => helpers = enough,
             Launch::Plain => {}
             Launch::Alone { limit, stretch, .. } => {
-                let mut solo =
-                    Solo { begin, watch: options.watch, units: options.units, done, len, looked: done };
+                let mut solo = Solo::new(begin, &options, done..len);
                 let folded = solo.fold(body, &mut state, acc, limit, stretch);
                 done = solo.done;
                 if done == len || folded.is_err() {
@@ -173,8 +172,7 @@ impl Executor {
         // In a forked child no lock is touched: who held it may be gone.
         let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
-            let mut solo =
-                Solo { begin, watch: options.watch, units: options.units, done, len, looked: done };
+            let mut solo = Solo::new(begin, &options, done..len);
             let folded = if is_watched {
                 solo.fold(body, &mut state, acc, Duration::MAX, 1)
             } else {
@@ -328,7 +326,13 @@ impl Drop for Solo<'_> {
     }
 }
 
-impl Solo<'_> {
+impl<'a> Solo<'a> {
+    /// Over what is left of a call that began at `begin`.
+    fn new(begin: Instant, options: &Options<'a>, left: Range<usize>) -> Self {
+        let Options { watch, units, .. } = *options;
+        Self { begin, watch, units, done: left.start, len: left.end, looked: left.start }
+    }
+
     /// Folds from there until the end is reached or `limit` is over, whichever comes first.
     fn fold<L: Body>(
         &mut self,

@@ -369,14 +369,14 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     ) -> Result<Option<A>, End<Z>> {
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(&source), Verb::new(source, state, block));
+        let (slice, verb) = (slice(&source), Verb::new(source, state, block));
         let options = Options::new(self.threads.min(state.most()), self.watch, self.report, habit);
         match grain {
             None => executor.fold(crew, slice, options, &verb, &reduce),
             Some(size) => {
                 let blocks = Blocks { size, len: slice.len };
                 let body = InBlocks { verb, blocks };
-                executor.fold(crew, slice.in_blocks(blocks), options.in_blocks(blocks), &body, &reduce)
+                executor.fold(crew, in_blocks(slice, blocks), options.in_blocks(blocks), &body, &reduce)
             }
         }
     }
@@ -393,12 +393,12 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         }
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(&source), Verb::new(source, state, block));
+        let (slice, verb) = (slice(&source), Verb::new(source, state, block));
         let options = Options::new(self.threads.min(state.most()), self.watch, self.report, Habit::Through);
         let blocks = Blocks { size: grain.unwrap_or(reproducible::block(slice.len)), len: slice.len };
         let body = InTree { leaves: InBlocks { verb, blocks }, reduce: &reduce };
         let join = |left: Tree<A>, right| left.join(right, &reduce);
-        let tree = executor.fold(crew, slice.in_blocks(blocks), options.in_blocks(blocks), &body, &join)?;
+        let tree = executor.fold(crew, in_blocks(slice, blocks), options.in_blocks(blocks), &body, &join)?;
         Ok(tree.and_then(|tree| tree.into_result(&reduce)))
     }
 
@@ -410,7 +410,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     ) -> Result<(), End<Z>> {
         let Self { pool, source, ref state, .. } = self;
         let Pool { executor, crew } = pool;
-        let (slice, verb) = (Slice::of(&source), Verb::new(source, state, block));
+        let (slice, verb) = (slice(&source), Verb::new(source, state, block));
         let options = Options::new(self.threads.min(state.most()), self.watch, self.report, Habit::Search);
         let (watch, searching) = (self.watch, OnceCell::new());
         let rest = |items, workers| {
@@ -421,6 +421,18 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         executor.fold_in_order(crew, slice, options, &verb, rest, &|(), ()| ())?;
         Ok(())
     }
+}
+
+/// How the pool knows a source.
+#[inline(always)]
+fn slice(source: &impl Source) -> Slice {
+    Slice { address: source.address(), len: source.count() }
+}
+
+/// And the same in blocks.
+#[inline(always)]
+fn in_blocks(slice: Slice, blocks: Blocks) -> Slice {
+    Slice { len: blocks.count(), ..slice }
 }
 
 mod sealed {

@@ -1,7 +1,5 @@
 //! Which loop it is: the names under which the pool remembers what loops have taught.
 
-use super::{source::Source, units::Blocks};
-
 /// A loop: the address of its monomorphised code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site(usize);
@@ -22,19 +20,6 @@ impl Site {
 pub(crate) struct Slice {
     pub(crate) address: usize,
     pub(crate) len: usize,
-}
-
-impl Slice {
-    #[inline(always)]
-    pub(crate) fn of(source: &impl Source) -> Self {
-        Self { address: source.address(), len: source.count() }
-    }
-
-    /// The same in blocks.
-    #[inline(always)]
-    pub(crate) fn in_blocks(self, blocks: Blocks) -> Self {
-        Self { len: blocks.count(), ..self }
-    }
 }
 
 /// A loop over a slice.

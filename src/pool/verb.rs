@@ -1,4 +1,4 @@
-//! The bodies of the public loops: over items, over blocks of them, and over stripes.
+//! The bodies of the public loops: over items, over blocks of them, and from the front, all workers together.
 
 use std::{marker::PhantomData, ops::Range};
 
