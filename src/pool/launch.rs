@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_loop_that_was_stopped_early_may_go_through_next_time() {
         let costs = Costs::new(Duration::ZERO);
-        (0..9).for_each(|_| costs.learn(over(1000), Habit::Through, 1, 50e3));
+        (0..9).for_each(|_| costs.learn(over(1000), Habit::Through, 1, 5e3));
         assert!(is_shared(launch(&costs, 1000)));
         // A search is expected to stop early again.
         let costs = Costs::new(Duration::ZERO);
