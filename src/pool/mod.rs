@@ -15,6 +15,7 @@ mod launch;
 mod loops;
 #[cfg(all(test, loom))]
 mod models;
+mod near;
 mod on;
 mod options;
 mod range;
