@@ -24,8 +24,8 @@
 //!
 //! # How it works
 //! Every worker owns a range of indices and takes items from its front. A worker that has run out looks at all ranges and
-//! steals the back half of the largest, down to a single item. So there is no job tree and no queue; and nothing that a loop
-//! needs is allocated or locked per item: to claim an item is one store, one load and one comparison (and a fence of a few
+//! steals the back half of the largest, or of a nearer one that is about as large, down to a single item. So there is no job tree
+//! and no queue; and nothing that a loop needs is allocated or locked per item: to claim an item is one store, one load and one comparison (and a fence of a few
 //! nanoseconds where items take 0.4 µs or more). Where items are so cheap that even this would show, they are claimed in blocks
 //! of 8, or, where that is measured to be faster still, of 64; the price is that up to 63 items can be trapped behind an unexpectedly heavy
 //! one in a claim (at most 7 where the items before it, or the average item of the last round, took 2 ns or more, none where they took
