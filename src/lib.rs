@@ -20,7 +20,7 @@
 //!   another loop runs as a plain loop. If your work is recursive, or your program is a mix of many kinds of parallelism, use
 //!   [rayon](https://docs.rs/rayon).
 //! * A pool of its own threads. A program with one pool per library would have too many; make one and pass it along.
-//! * Threads are pinned to CPUs where the system allows it ([`Pinning`]).
+//! * Threads are pinned to CPUs where the system allows it ([`Pinning`], [`Placement`]).
 //!
 //! # How it works
 //! Every worker owns a range of indices and takes items from its front. A worker that has run out looks at all ranges and
@@ -82,8 +82,8 @@ mod sync;
 struct Readme;
 
 pub use pool::{
-    Alone, BuildError, CancelToken, Cancelled, On, PerWorker, Pinning, Pool, PoolBuilder, Progress,
-    RunReport, Stealing, WorkerReport,
+    Alone, BuildError, CancelToken, Cancelled, CountedBy, Cpu, Hold, On, PerWorker, Pinning, Placement, Pool,
+    PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, WorkerReport,
 };
 
 /// What loops run over.

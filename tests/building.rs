@@ -7,9 +7,10 @@
 mod busy;
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     env,
     panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
     process::Command,
     sync::{
         Mutex,
@@ -25,31 +26,67 @@ use nix::{
     sys::resource::{Resource, setrlimit},
     unistd::Pid,
 };
-use rangesteal::{BuildError, Pinning, Pool};
+use rangesteal::{BuildError, CountedBy, Hold, Pinning, Placement, Pool};
 
 const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 
-/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes and returns false. The
-/// child's standard error must contain every line of `logged`.
-fn in_child(name: &str, variable: Option<&str>, logged: &[&str]) -> bool {
-    if env::var_os("RANGESTEAL_TEST_CHILD").is_some() {
-        env_logger::Builder::new().filter_level(log::LevelFilter::Warn).init();
-        return true;
+fn is_child() -> bool {
+    let is_child = env::var_os("RANGESTEAL_TEST_CHILD").is_some();
+    if is_child {
+        let _before = env_logger::Builder::new().filter_level(log::LevelFilter::Warn).try_init();
     }
-    let mut command = Command::new(env::current_exe().unwrap());
+    is_child
+}
+
+/// Runs the test `name` in a child, by the command `through` if there is one, checks that it passes, and returns its standard error.
+fn child(through: &[&str], name: &str, variable: Option<&str>) -> String {
+    let program = env::current_exe().unwrap();
+    let mut command = match through {
+        [] => Command::new(program),
+        [first, others @ ..] => {
+            let mut command = Command::new(first);
+            command.args(others).arg(program);
+            command
+        }
+    };
     command.args([name, "--exact", "--nocapture"]).env("RANGESTEAL_TEST_CHILD", "1");
     match variable {
         Some(value) => command.env(VARIABLE, value),
         None => command.env_remove(VARIABLE),
     };
     let output = command.output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
-    for line in logged {
-        assert!(stderr.contains(line), "no {line:?} in {stderr}");
+    stderr
+}
+
+/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes and returns false. The
+/// child warns as often as is said here, and with these words.
+fn in_child(name: &str, variable: Option<&str>, warnings: &[&str]) -> bool {
+    if is_child() {
+        return true;
     }
+    warns(&child(&[], name, variable), warnings);
     false
+}
+
+fn warns(stderr: &str, warnings: &[&str]) {
+    let warned: Vec<&str> = stderr.lines().filter(|line| line.starts_with("[WARN ")).collect();
+    assert_eq!(warned.len(), warnings.len(), "{stderr}");
+    for (warned, warning) in warned.iter().zip(warnings) {
+        assert!(warned.contains(warning), "no {warning:?} in {warned:?}");
+    }
+}
+
+/// Whether a command of that name is there and can be run like this.
+fn can(command: &[&str]) -> bool {
+    let can =
+        Command::new(command[0]).args(&command[1..]).output().is_ok_and(|output| output.status.success());
+    if !can {
+        eprintln!("SKIPPED: cannot run {command:?}");
+    }
+    can
 }
 
 fn mask() -> Vec<usize> {
@@ -90,19 +127,42 @@ fn counts(pool: &Pool) {
 
 /// From here on this thread, and those it starts, get `EPERM` from the system call `number`.
 fn refuse(number: libc::c_long) {
-    let statement =
-        |code: u32, jt, jf, k| libc::sock_filter { code: u16::try_from(code).unwrap(), jt, jf, k };
-    let eperm = libc::SECCOMP_RET_ERRNO | u32::try_from(libc::EPERM).unwrap();
-    let mut filter = [
+    filter(&mut [
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0), // the system call's number
         statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, u32::try_from(number).unwrap()),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, eperm),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, error(libc::EPERM)),
         statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ];
-    let program = libc::sock_fprog { len: 4, filter: filter.as_mut_ptr() };
+    ]);
+}
+
+/// From here on masks of less than 2048 CPUs are too small for `sched_getaffinity`, as they are on a machine that can have 2048.
+fn pretend_2048_cpus() {
+    let number = u32::try_from(libc::SYS_sched_getaffinity).unwrap();
+    let low_word = if cfg!(target_endian = "little") { 0 } else { 4 };
+    filter(&mut [
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 3, number),
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 16 + 8 + low_word), // the second argument: bytes
+        statement(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, 0, 2048 / 8),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, error(libc::EINVAL)),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ]);
+}
+
+fn statement(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code: u16::try_from(code).unwrap(), jt, jf, k }
+}
+
+fn error(number: libc::c_int) -> u32 {
+    libc::SECCOMP_RET_ERRNO | u32::try_from(number).unwrap()
+}
+
+fn filter(filter: &mut [libc::sock_filter]) {
+    let len = filter.len().try_into().unwrap();
+    let program = libc::sock_fprog { len, filter: filter.as_mut_ptr() };
     // SAFETY: plain integers.
     assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
-    // SAFETY: the kernel copies the four statements before it returns.
+    // SAFETY: the kernel copies the statements before it returns.
     let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
     assert_eq!(set, 0, "seccomp filters are not available");
 }
@@ -285,14 +345,16 @@ fn required_pinning_that_is_refused() {
 
 #[test]
 fn best_effort_pinning_that_is_refused() {
-    let warning = "WARN  rangesteal::pool::builder] cannot pin worker 1 to CPU";
-    if in_child("best_effort_pinning_that_is_refused", None, &[warning]) {
+    let warnings = ["worker 1 is not pinned to CPU"; 2];
+    if in_child("best_effort_pinning_that_is_refused", None, &warnings) {
         refuse(libc::SYS_sched_setaffinity);
         let before = mask();
         let pool = Pool::builder().num_threads(3).build().unwrap();
         assert_eq!(masks(&pool), HashSet::from([before]));
         counts(&pool);
-        Pool::builder().num_threads(2).scope(counts).unwrap();
+        let holds: Vec<Hold> = pool.placement().seats.iter().map(|seat| seat.hold).collect();
+        assert_eq!(holds, [Hold::Free, Hold::Refused, Hold::Refused]);
+        Pool::builder().num_threads(2).scope(counts).unwrap(); // the caller is refused, too: one warning for both
     }
 }
 
@@ -323,5 +385,244 @@ fn membarrier_that_is_refused_later() {
         while begin.elapsed() < Duration::from_secs(2) {
             assert_eq!(pool.map_collect(&items, |item| std::hint::black_box(*item)), items);
         }
+    }
+}
+
+/// The masks of this process's threads by name, as `/proc` has them.
+fn masks_in_proc() -> HashMap<String, String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
+    let mask = |task: PathBuf| {
+        let status = read(task.join("status"));
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        Some((read(task.join("comm")).trim().to_owned(), list.trim().to_owned()))
+    };
+    tasks.filter_map(mask).collect()
+}
+
+/// Checks every helper's mask against the seats the pool shows, and returns the CPUs of these seats.
+fn seats(pool: &Pool) -> Vec<usize> {
+    let (placement, masks) = (pool.placement(), masks_in_proc());
+    assert_eq!(placement.seats.len(), pool.num_threads());
+    for seat in &placement.seats[1..] {
+        assert_eq!(seat.hold, Hold::Pinned, "{placement}");
+        assert_eq!(
+            masks[&format!("rangesteal-{}", seat.worker)],
+            seat.cpu.unwrap().number.to_string(),
+            "{placement}"
+        );
+    }
+    placement.seats.iter().map(|seat| seat.cpu.unwrap().number).collect()
+}
+
+#[test]
+fn workers_sit_where_the_pool_says() {
+    const NAME: &str = "workers_sit_where_the_pool_says";
+    let before = mask();
+    if !is_child() {
+        if can(&["taskset", "--version"]) {
+            let all = before.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+            let singles = before.iter().map(ToString::to_string);
+            for list in singles.chain([all]) {
+                warns(&child(&["taskset", "-c", &list], NAME, None), &[]);
+            }
+        }
+        return;
+    }
+    let by_default = Pool::builder().pinning(Pinning::Required).build().unwrap();
+    let placement = by_default.placement();
+    assert!(
+        placement.counted_by == CountedBy::Cpus || before.len() > by_default.num_threads(),
+        "{placement}"
+    );
+    let mut taken = seats(&by_default);
+    drop(by_default);
+    taken.sort_unstable();
+    taken.dedup();
+    if placement.counted_by == CountedBy::Cpus {
+        assert_eq!(taken, before, "each CPU of the mask is taken once");
+    }
+
+    for placement in [Placement::LogicalCpus, Placement::Compact, Placement::Spread, Placement::PhysicalCores]
+    {
+        let required = || Pool::builder().pinning(Pinning::Required).placement(placement.clone());
+        let pool = required().num_threads(2 * before.len() + 1).build().unwrap();
+        let taken = seats(&pool);
+        assert!(taken.iter().all(|cpu| before.contains(cpu)), "{taken:?}");
+        let round = taken[1..].iter().position(|cpu| *cpu == taken[0]).unwrap() + 1;
+        assert!(taken.chunks(round).all(|chunk| chunk == &taken[..chunk.len()]), "no round robin: {taken:?}");
+        drop(pool);
+        assert_eq!(masks_in_proc().keys().filter(|name| name.starts_with("rangesteal-")).count(), 0);
+
+        required()
+            .scope(|pool| {
+                let caller = &pool.placement().seats[0];
+                assert_eq!(
+                    (caller.hold, caller.cpu.map(|cpu| vec![cpu.number])),
+                    (Hold::Pinned, Some(mask()))
+                );
+                counts(pool);
+                assert_eq!(&pool.placement().seats[0], caller, "nobody has moved");
+            })
+            .unwrap();
+        assert_eq!(mask(), before);
+    }
+    let last = *before.last().unwrap();
+    let pool = Pool::builder().placement(Placement::Cpus(vec![last, last, before[0]])).build().unwrap();
+    assert_eq!(seats(&pool), [last, last, before[0]]);
+    counts(&pool);
+}
+
+#[test]
+fn a_seat_that_is_not_where_it_was() {
+    let cpus = mask();
+    if cpus.len() < 2 {
+        eprintln!("SKIPPED: one CPU has no room");
+        return;
+    }
+    let pool = Pool::builder().placement(Placement::Cpus(vec![cpus[0], cpus[1]])).build().unwrap();
+    let mut only = CpuSet::new();
+    only.set(cpus[1]).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+    counts(&pool);
+    assert_eq!(seats(&pool), [cpus[1], cpus[0]], "the caller and the helper have changed seats");
+}
+
+#[test]
+fn a_list_that_is_not_allowed() {
+    let warning = "Placement::Cpus names CPUs 1048575, which are not allowed";
+    if in_child("a_list_that_is_not_allowed", None, &[warning, warning]) {
+        let cpus = mask();
+        let list = |list: Vec<usize>| Pool::builder().placement(Placement::Cpus(list));
+        let pool = list(vec![1_048_575, cpus[0]]).num_threads(2).build().unwrap();
+        assert_eq!(seats(&pool), [cpus[0], cpus[0]]);
+        assert_eq!(list(vec![1_048_575]).build().unwrap().placement().placement, Placement::LogicalCpus);
+        let error = list(vec![cpus[0], 1_048_575]).pinning(Pinning::Required).build().unwrap_err();
+        let BuildError::Pin { worker: 1, cpu: 1_048_575, ref allowed, .. } = error else { panic!("{error}") };
+        assert_eq!(*allowed, cpus);
+        assert!(matches!(list(Vec::new()).build(), Err(BuildError::NoCpus)));
+    }
+}
+
+#[test]
+fn a_kernel_for_more_cpus_than_a_mask_of_1024_holds() {
+    if in_child("a_kernel_for_more_cpus_than_a_mask_of_1024_holds", None, &[]) {
+        let cpus = mask();
+        pretend_2048_cpus();
+        assert!(sched_getaffinity(Pid::from_raw(0)).is_err(), "nobody pretends");
+        let pool = Pool::builder().num_threads(3).pinning(Pinning::Required).build().unwrap();
+        assert!(seats(&pool).iter().all(|cpu| cpus.contains(cpu)));
+        counts(&pool);
+        Pool::builder().num_threads(2).pinning(Pinning::Required).scope(counts).unwrap();
+        assert_eq!(masks_in_proc().len(), 4, "two of this test, and the helpers");
+    }
+}
+
+#[test]
+fn no_mask_is_told() {
+    if in_child("no_mask_is_told", None, &["builder] workers are not pinned: "]) {
+        refuse(libc::SYS_sched_getaffinity);
+        let pool = Pool::builder().num_threads(3).build().unwrap();
+        assert_eq!(pool.placement().seats[1].hold, Hold::Off);
+        counts(&pool);
+        drop(pool);
+        let error = Pool::builder().pinning(Pinning::Required).build().unwrap_err();
+        assert!(matches!(error, BuildError::Affinity { .. }), "{error}");
+        assert!(Pool::builder().pinning(Pinning::Off).build().unwrap().num_threads() >= 1);
+    }
+}
+
+#[test]
+fn no_sysfs() {
+    const NAME: &str = "no_sysfs";
+    const HIDE: &str = "mount -t tmpfs none /sys/devices/system && exec \"$@\"";
+    if is_child() {
+        let cpus = mask();
+        let pool = Pool::new().unwrap();
+        assert_eq!(seats(&pool), cpus[..pool.num_threads()], "by number");
+        counts(&pool);
+    } else if mask().len() > 1 && can(&["unshare", "-m", "sh", "-c", HIDE, "sh", "true"]) {
+        let stderr = child(&["unshare", "-m", "sh", "-c", HIDE, "sh"], NAME, None);
+        warns(&stderr, &["builder] sysfs tells nothing of cores"]);
+    }
+}
+
+/// A control group of version 1 for the time of a test: its directory, with these settings written.
+struct Group(PathBuf);
+
+impl Group {
+    fn new(controller: &str, settings: &[(&str, &str)]) -> Option<Self> {
+        let name = format!("rangesteal-{}", std::process::id());
+        let group = Self(Path::new("/sys/fs/cgroup").join(controller).join(name));
+        let made = std::fs::create_dir(&group.0).is_ok()
+            && settings.iter().all(|(file, value)| std::fs::write(group.0.join(file), value).is_ok());
+        if !made {
+            eprintln!("SKIPPED: cannot make a control group in {}", group.0.display());
+        }
+        made.then_some(group)
+    }
+
+    /// Runs the test `name` inside.
+    fn child(&self, name: &str) -> String {
+        let enter = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
+        child(&["sh", "-c", &enter, "sh"], name, None)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _cannot = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_quota_counts() {
+    const NAME: &str = "a_quota_counts";
+    if is_child() {
+        let pool = Pool::new().unwrap();
+        match pool.placement().counted_by {
+            CountedBy::Quota(quota) => assert_eq!((quota, pool.num_threads()), (0.8, 1)),
+            CountedBy::Cpus => {
+                assert_eq!(pool.num_threads(), mask().len().min(2), "1.5 CPUs keep two workers busy");
+            }
+            other => panic!("{other:?}"),
+        }
+        counts(&pool);
+        assert_eq!(Pool::builder().num_threads(3).build().unwrap().num_threads(), 3);
+        return;
+    }
+    let period = ("cpu.cfs_period_us", "10000");
+    for quota in ["8000", "15000"] {
+        if mask().len() == 2
+            && let Some(group) = Group::new("cpu", &[period, ("cpu.cfs_quota_us", quota)])
+        {
+            warns(&group.child(NAME), &[]);
+        }
+    }
+}
+
+#[test]
+fn a_cpu_that_is_forbidden_under_way() {
+    const NAME: &str = "a_cpu_that_is_forbidden_under_way";
+    let cpus = mask();
+    if is_child() {
+        let pool = Pool::builder().num_threads(2).pinning(Pinning::Required).build().unwrap();
+        counts(&pool);
+        let group = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+        let path = group.lines().find_map(|line| line.split_once(":cpuset:/")).unwrap().1;
+        std::fs::write(format!("/sys/fs/cgroup/cpuset/{path}/cpuset.cpus"), cpus[0].to_string()).unwrap();
+        assert_eq!(mask(), [cpus[0]]);
+        counts(&pool); // the kernel has moved the helper
+        assert!(masks_in_proc().values().all(|mask| *mask == cpus[0].to_string()), "{:?}", masks_in_proc());
+        let pool = Pool::builder().num_threads(2).pinning(Pinning::Required).build().unwrap();
+        assert_eq!(seats(&pool), [cpus[0], cpus[0]]);
+        counts(&pool);
+        return;
+    }
+    let all = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    if cpus.len() > 1
+        && let Some(group) = Group::new("cpuset", &[("cpuset.mems", "0"), ("cpuset.cpus", &all)])
+    {
+        warns(&group.child(NAME), &[]);
     }
 }

@@ -43,7 +43,12 @@
 //! | `single`, `master` | the code between two loops |
 //! | `sections`, `task`, `target` | none |
 //! | `OMP_NUM_THREADS` | `RANGESTEAL_NUM_THREADS`; a call of `num_threads` wins |
-//! | `OMP_PROC_BIND`, `OMP_PLACES` | [`Pinning`](crate::Pinning): one worker a CPU, one of each physical core first, of those CPUs the program may use (`taskset` narrows them) |
+//! | `OMP_PROC_BIND=close`, `OMP_PLACES=threads` | [`Placement::Compact`](crate::Placement::Compact) |
+//! | `OMP_PROC_BIND=spread` | [`Placement::Spread`](crate::Placement::Spread) |
+//! | `OMP_PLACES=cores` | [`Placement::PhysicalCores`](crate::Placement::PhysicalCores); the default takes one CPU of every core first, then the others |
+//! | `OMP_PLACES={3},{7}`, `GOMP_CPU_AFFINITY` | [`Placement::Cpus`](crate::Placement::Cpus) of those CPUs the program may use (`taskset` narrows them) |
+//! | `OMP_PROC_BIND=false` | [`Pinning::Off`](crate::Pinning::Off) |
+//! | `OMP_DISPLAY_AFFINITY` | `println!("{}", pool.placement())`: [`Pool::placement`](crate::Pool::placement) |
 //! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | [`spin_before_park`](crate::PoolBuilder::spin_before_park); threads sleep by default |
 //!
 //! # A table as an accumulator

@@ -1,5 +1,7 @@
 //! Threads and CPUs: affinity masks, read, set and restored, and what a thread uses. Nothing where the platform does not tell.
 
+#![allow(unsafe_code)] // masks of any size are not in std or nix
+
 use std::{io, time::Duration};
 
 /// What a thread uses: CPU time, and how often it has slept or waited.
@@ -23,7 +25,8 @@ mod mask {
 
     use super::Usage;
     use nix::{
-        sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity},
+        libc,
+        sched::sched_getcpu,
         sys::{
             resource::{UsageWho, getrusage},
             time::TimeValLike,
@@ -31,7 +34,7 @@ mod mask {
         unistd::{Pid, gettid},
     };
 
-    const CALLING_THREAD: Pid = Pid::from_raw(0);
+    const CALLER: libc::pid_t = 0;
 
     /// A thread, for others to pin.
     pub(crate) type Thread = Pid;
@@ -45,32 +48,57 @@ mod mask {
         sched_getcpu().ok()
     }
 
-    /// The CPUs on which a thread may run.
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Mask(CpuSet);
+    /// The CPUs on which a thread may run: a bit each. Not a `CpuSet`, which ends at 1024, and the system calls fail on larger machines.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Mask(Vec<libc::c_ulong>);
+
+    const BITS: usize = libc::c_ulong::BITS as usize;
+    /// As many CPUs as most kernels are configured for, and as any is.
+    const FEW: usize = 1 << 10;
+    const MOST: usize = 1 << 20;
 
     impl Mask {
         pub(crate) fn of_this_thread() -> io::Result<Self> {
-            Ok(Self(sched_getaffinity(CALLING_THREAD)?))
+            let mut cpus = FEW;
+            loop {
+                let mut mask = vec![0; cpus / BITS];
+                let size = size_of_val(mask.as_slice());
+                // SAFETY: 1. the kernel writes `size` bytes at most, all of them inside `mask`; 2. they may be any bits.
+                let refused = unsafe { libc::sched_getaffinity(CALLER, size, mask.as_mut_ptr().cast()) };
+                if refused == 0 {
+                    return Ok(Self(mask));
+                }
+                let error = io::Error::last_os_error();
+                if error.raw_os_error() != Some(libc::EINVAL) || cpus >= MOST {
+                    return Err(error);
+                }
+                cpus *= 2; // EINVAL: the kernel has more
+            }
         }
 
         pub(crate) fn only(cpu: usize) -> io::Result<Self> {
-            let mut set = CpuSet::new();
-            set.set(cpu)?;
-            Ok(Self(set))
+            if cpu >= MOST {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            let mut mask = vec![0; (FEW / BITS).max(cpu / BITS + 1)];
+            mask[cpu / BITS] |= 1 << (cpu % BITS);
+            Ok(Self(mask))
         }
 
         pub(crate) fn apply(&self) -> io::Result<()> {
-            self.apply_to(CALLING_THREAD)
+            self.apply_to(Pid::from_raw(CALLER))
         }
 
         pub(crate) fn apply_to(&self, thread: Thread) -> io::Result<()> {
-            Ok(sched_setaffinity(thread, &self.0)?)
+            let size = size_of_val(self.0.as_slice());
+            // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
+            let refused = unsafe { libc::sched_setaffinity(thread.as_raw(), size, self.0.as_ptr().cast()) };
+            if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
         }
 
         pub(crate) fn cpus(&self) -> Vec<usize> {
-            let contained = |&cpu: &usize| self.0.is_set(cpu).unwrap_or(false);
-            (0..CpuSet::count()).filter(contained).collect()
+            let is_set = |&cpu: &usize| self.0[cpu / BITS] >> (cpu % BITS) & 1 == 1;
+            (0..self.0.len() * BITS).filter(is_set).collect()
         }
     }
 
@@ -85,7 +113,7 @@ mod mask {
 
 #[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
 mod mask {
-    use std::io;
+    use std::{convert::Infallible, env, io};
 
     use super::Usage;
 
@@ -98,28 +126,29 @@ mod mask {
     }
 
     /// The CPUs on which a thread may run: not to be known here.
-    #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Mask;
+    #[derive(Clone, Debug)]
+    pub(crate) struct Mask(Infallible);
 
     impl Mask {
         pub(crate) fn of_this_thread() -> io::Result<Self> {
-            Err(io::ErrorKind::Unsupported.into())
+            let message = format!("threads cannot be pinned on {}", env::consts::OS);
+            Err(io::Error::new(io::ErrorKind::Unsupported, message))
         }
 
         pub(crate) fn only(_cpu: usize) -> io::Result<Self> {
-            Err(io::ErrorKind::Unsupported.into())
+            Self::of_this_thread()
         }
 
         pub(crate) fn apply(&self) -> io::Result<()> {
-            Err(io::ErrorKind::Unsupported.into())
+            match self.0 {}
         }
 
         pub(crate) fn apply_to(&self, _thread: Thread) -> io::Result<()> {
-            Err(io::ErrorKind::Unsupported.into())
+            match self.0 {}
         }
 
         pub(crate) fn cpus(&self) -> Vec<usize> {
-            Vec::new()
+            match self.0 {}
         }
     }
 
@@ -128,7 +157,7 @@ mod mask {
     }
 }
 
-pub(crate) use mask::{Mask, Thread, this_thread, usage};
+pub(crate) use mask::{Mask, Thread, here, this_thread, usage};
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
@@ -162,36 +191,18 @@ impl Drop for Pinned {
     }
 }
 
-/// Who sits where: threads pinned to CPUs, and the CPU that is left for the caller.
-#[derive(Debug)]
-pub(crate) struct Seats {
-    threads: Vec<(Thread, usize)>,
-    free: usize,
-}
+#[cfg(all(test, not(any(loom, miri)), target_os = "linux"))]
+mod tests {
+    use super::*;
 
-impl Seats {
-    /// `free` is the CPU that is best left to the caller.
-    pub(crate) fn new(threads: Vec<(Thread, usize)>, free: usize) -> Self {
-        Self { threads, free }
-    }
-
-    /// The caller is not pinned, and may have come to sit on the CPU of a helper, which then could not help. Whoever is pinned there
-    /// changes with the CPU that was free. One reading of the CPU's number, some nanoseconds, if all is well.
-    pub(crate) fn make_room(&mut self) {
-        let Some(here) = mask::here().filter(|&here| here != self.free) else { return };
-        if !self.threads.iter().any(|&(_, cpu)| cpu == here) {
-            return;
+    #[test]
+    fn masks_have_no_end() {
+        for cpu in [0, 63, 64, 1023, 1024, 1999, 100_000] {
+            assert_eq!(Mask::only(cpu).unwrap().cpus(), [cpu]);
         }
-        for (thread, cpu) in &mut self.threads {
-            let there = match *cpu {
-                cpu if cpu == here => self.free,
-                cpu if cpu == self.free => here,
-                _ => continue,
-            };
-            if Mask::only(there).and_then(|mask| mask.apply_to(*thread)).is_ok() {
-                *cpu = there;
-            }
-        }
-        self.free = here;
+        assert!(Mask::only(usize::MAX).is_err());
+        let before = allowed().unwrap();
+        assert!(Mask::only(100_000).unwrap().apply().is_err(), "there is no such CPU");
+        assert_eq!(allowed().unwrap(), before);
     }
 }

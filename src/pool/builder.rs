@@ -1,46 +1,18 @@
-//! Options of a pool, and what can go wrong when it is built.
+//! Options of a pool, and how it is put together.
 
-use std::{env, error::Error, fmt, io, thread, time::Duration};
+use std::{fmt, thread, time::Duration};
 
 use super::{
     Pool,
-    affinity::{self, Pinned, Seats},
+    affinity::{self, Pinned},
+    error::BuildError,
     executor::Executor,
     fence::Fence,
+    placement::{Pinning, Placement, Plan, System, Wish},
     range::{Ranges, Stealing},
-    topology,
+    seats::Seats,
     worker::Crew,
 };
-
-/// The environment variable that sets the number of workers of pools built without
-/// [`num_threads`](PoolBuilder::num_threads).
-const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
-
-/// More threads than any machine has CPUs; a larger number is a mistake.
-const MOST_THREADS: usize = 65_536;
-
-/// Whether workers are kept on CPUs of their own; an option of [`PoolBuilder::pinning`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Pinning {
-    /// Threads run where the system puts them.
-    Off,
-    /// Threads are pinned; where that is refused or impossible, a warning is logged and they run unpinned.
-    #[default]
-    BestEffort,
-    /// Threads are pinned, or the pool is not built.
-    Required,
-}
-
-impl Pinning {
-    /// What a refusal comes to: the error where pinning is required, a warning otherwise.
-    fn is_refused(self, error: BuildError) -> Result<(), BuildError> {
-        if self == Self::Required {
-            return Err(error);
-        }
-        log::warn!("{error}");
-        Ok(())
-    }
-}
 
 /// Options of a [`Pool`]; made by [`Pool::builder`].
 ///
@@ -58,8 +30,7 @@ impl Pinning {
 #[derive(Default)]
 #[must_use = "a builder does nothing until `build` or `scope`"]
 pub struct PoolBuilder {
-    num_threads: Option<usize>,
-    pinning: Pinning,
+    wish: Wish,
     stealing: Stealing,
     thread_name: Option<Box<dyn Fn(usize) -> String>>,
     stack_size: Option<usize>,
@@ -69,8 +40,9 @@ pub struct PoolBuilder {
 impl fmt::Debug for PoolBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolBuilder")
-            .field("num_threads", &self.num_threads)
-            .field("pinning", &self.pinning)
+            .field("num_threads", &self.wish.workers)
+            .field("pinning", &self.wish.pinning)
+            .field("placement", &self.wish.placement)
             .field("stealing", &self.stealing)
             .field("stack_size", &self.stack_size)
             .field("spin_before_park", &self.spin_before_park)
@@ -81,10 +53,16 @@ impl fmt::Debug for PoolBuilder {
 impl PoolBuilder {
     /// How many workers run a loop. The thread that calls the loop is one of them, so `num_threads - 1` threads are started.
     ///
-    /// Without this call it is the value of the environment variable `RANGESTEAL_NUM_THREADS`; without that, what
-    /// [`std::thread::available_parallelism`] says: the CPUs this thread may run on, or the CPU quota of its control group if
-    /// that is less. More workers than CPUs share the CPUs; of use are they only to loops whose items sleep or wait, and the pool finds
-    /// out which do.
+    /// | if | there are |
+    /// |---|---|
+    /// | this is called | so many workers, from 1 to 65,536 |
+    /// | else `RANGESTEAL_NUM_THREADS` is set | as many as it says; anything but a positive number is an error |
+    /// | else the control group's CPU quota is less than the CPUs | as many as it keeps busy: 3 of a quota of 2.5 |
+    /// | else | one for each CPU of the [`placement`](Self::placement) that the building thread may run on |
+    ///
+    /// More workers than CPUs share them round robin; of use are they only to loops whose items sleep or wait, and the pool finds
+    /// out which do. Control groups and masks are read on Linux (`cgroups(7)`, `sched_getaffinity(2)`); elsewhere
+    /// [`std::thread::available_parallelism`] counts the CPUs.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().num_threads(3).build()?;
@@ -92,13 +70,13 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = Some(num_threads);
+        self.wish.workers = Some(num_threads);
         self
     }
 
     /// Whether workers are pinned to CPUs. Default: [`Pinning::BestEffort`].
     ///
-    /// They are pinned to the CPUs that the building thread may run on, one of each physical core first. Worker 0 is the
+    /// They are pinned to CPUs that the building thread may run on, in the order of [`placement`](Self::placement). Worker 0 is the
     /// thread that calls a loop: it is pinned by [`scope`](Self::scope) alone, and its CPU is otherwise left free for it. (If it runs
     /// on another worker's CPU when it shares a loop, that worker moves to the free one.)
     ///
@@ -109,7 +87,23 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn pinning(mut self, pinning: Pinning) -> Self {
-        self.pinning = pinning;
+        self.wish.pinning = pinning;
+        self
+    }
+
+    /// To which CPUs workers are pinned, and how many workers there are by default. Default: [`Placement::LogicalCpus`].
+    ///
+    /// Of a list, CPUs that the building thread may not run on are left out with a warning, or with [`Pinning::Required`] are an error.
+    /// [`Pool::placement`] shows what has come of it.
+    ///
+    /// ```
+    /// use rangesteal::{Placement, Pool};
+    ///
+    /// let pool = Pool::builder().placement(Placement::Cpus(vec![0, 2, 4])).build()?;
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.wish.placement = placement;
         self
     }
 
@@ -166,7 +160,8 @@ impl PoolBuilder {
         self
     }
 
-    /// Builds the pool. Its threads are started, and pinned where asked for, when this returns; it takes some 50 µs a thread.
+    /// Builds the pool. Its threads are started, and pinned where asked for, when this returns. It takes some 30 µs a thread, and on Linux
+    /// some 40 µs to look for a quota and, unless pinning is off, 40 µs a CPU to read where that is.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().build()?;
@@ -177,7 +172,7 @@ impl PoolBuilder {
     /// # Errors
     /// [`BuildError`]; threads that were already started have ended when it is returned.
     pub fn build(self) -> Result<Pool, BuildError> {
-        self.build_with_placement().map(|(pool, _)| pool)
+        self.assemble(false).map(|(pool, _)| pool)
     }
 
     /// Builds the pool, runs `work` with it, and joins its threads.
@@ -202,34 +197,25 @@ impl PoolBuilder {
     /// # Panics
     /// If `work` does.
     pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
-        let pinning = self.pinning;
-        let (pool, placement) = self.build_with_placement()?;
-        let _pinned = match placement.cpu(0).map(|cpu| (cpu, Pinned::to(cpu))) {
-            Some((cpu, Err(source))) => {
-                pinning.is_refused(placement.refused(0, cpu, source))?;
-                None
-            }
-            Some((_, Ok(pinned))) => Some(pinned),
-            None => None,
-        };
+        let (pool, _pinned) = self.assemble(true)?;
         Ok(work(&pool))
     }
 
-    fn build_with_placement(self) -> Result<(Pool, Placement), BuildError> {
-        let workers = match self.num_threads {
-            Some(number) => number,
-            None => default_workers()?,
+    fn assemble(self, pins_caller: bool) -> Result<(Pool, Option<Pinned>), BuildError> {
+        let required = self.wish.pinning == Pinning::Required;
+        let mut plan = Plan::new(self.wish, System::now())?;
+        let mut refused = Vec::new();
+        let mut refuse = |plan: &Plan, worker, cpu, source| {
+            if required {
+                return Err(plan.refused(worker, cpu, source));
+            }
+            refused.push(format!("worker {worker} is not pinned to CPU {cpu}: {source}"));
+            Ok(())
         };
-        match workers {
-            0 => return Err(BuildError::ZeroThreads),
-            1..=MOST_THREADS => {}
-            _ => return Err(BuildError::TooManyThreads { asked: workers }),
-        }
-        let placement = Placement::choose(self.pinning)?;
         let fence = Fence::of_this_process(); // before the threads: registering is quick while there is only one
-        let mut crew = Crew::new(workers - 1, self.spin_before_park);
+        let mut crew = Crew::new(plan.workers - 1, self.spin_before_park);
         let mut seated = Vec::new();
-        for worker in 1..workers {
+        for worker in 1..plan.workers {
             let name = self.thread_name.as_ref();
             let name = name.map_or_else(|| format!("rangesteal-{worker}"), |name| name(worker));
             if name.contains('\0') {
@@ -239,204 +225,36 @@ impl PoolBuilder {
             if let Some(bytes) = self.stack_size {
                 thread = thread.stack_size(bytes);
             }
-            let cpu = placement.cpu(worker);
+            let cpu = plan.cpu(worker).map(|cpu| cpu.number);
             let (thread, pinned) = crew
                 .hire(thread, move || (affinity::this_thread(), cpu.map_or(Ok(()), affinity::pin)))
                 .map_err(|source| BuildError::Spawn { worker, source })?;
             match (pinned, cpu) {
-                (Ok(()), Some(cpu)) => seated.push((thread, cpu)),
-                (Err(source), Some(cpu)) => {
-                    self.pinning.is_refused(placement.refused(worker, cpu, source))?;
-                }
+                (Ok(()), Some(_)) => seated.push((worker, thread)),
+                (Err(source), Some(cpu)) => refuse(&plan, worker, cpu, source)?,
                 (_, None) => {}
             }
         }
-        let ranges = Ranges::new(workers, fence, self.stealing);
-        let seats = Seats::new(seated, placement.cpu(0).unwrap_or(0));
-        let executor = Executor::new(ranges, workers, placement.cpus(), seats, self.spin_before_park);
-        Ok((Pool { executor, crew }, placement))
-    }
-}
-
-/// The number of workers where the program does not say.
-fn default_workers() -> Result<usize, BuildError> {
-    match env::var_os(VARIABLE) {
-        Some(value) => match value.to_str().and_then(|value| value.trim().parse().ok()) {
-            None | Some(0) => Err(BuildError::Variable { value: value.to_string_lossy().into_owned() }),
-            Some(number) => Ok(number),
-        },
-        None => Ok(thread::available_parallelism().map_or(1, usize::from)),
-    }
-}
-
-/// Where the workers go.
-struct Placement {
-    /// Worker `i` goes to the CPU at `i`, round robin. Empty: nobody is pinned.
-    order: Vec<usize>,
-}
-
-impl Placement {
-    fn choose(pinning: Pinning) -> Result<Self, BuildError> {
-        if pinning == Pinning::Off {
-            return Ok(Self { order: Vec::new() });
-        }
-        match affinity::allowed() {
-            Ok(allowed) => Ok(Self { order: topology::cores_first(&allowed) }),
-            Err(source) if pinning == Pinning::Required => Err(BuildError::Affinity { source }),
-            Err(source) => {
-                let level = match source.kind() {
-                    io::ErrorKind::Unsupported => log::Level::Debug, // there is no such thing here
-                    _ => log::Level::Warn,
-                };
-                log::log!(level, "workers are not pinned: no affinity mask: {source}");
-                Ok(Self { order: Vec::new() })
+        let mut pinned = None;
+        if let Some(cpu) = plan.cpu(0).filter(|_| pins_caller) {
+            match Pinned::to(cpu.number) {
+                Ok(caller) => pinned = Some(caller),
+                Err(source) => refuse(&plan, 0, cpu.number, source)?,
             }
         }
-    }
-
-    fn cpu(&self, worker: usize) -> Option<usize> {
-        (!self.order.is_empty()).then(|| self.order[worker % self.order.len()])
-    }
-
-    /// How many CPUs there are for the workers.
-    fn cpus(&self) -> usize {
-        match self.order.len() {
-            0 => thread::available_parallelism().map_or(usize::MAX, usize::from),
-            cpus => cpus,
+        match &refused[..] {
+            [] => {}
+            [one] => plan.doubts.push(one.clone()),
+            [first, others @ ..] => plan.doubts.push(format!("{first}, nor are {} others", others.len())),
         }
-    }
-
-    fn refused(&self, worker: usize, cpu: usize, source: io::Error) -> BuildError {
-        let mut allowed = self.order.clone();
-        allowed.sort_unstable();
-        BuildError::Pin { worker, cpu, allowed, source }
-    }
-}
-
-/// Why a pool could not be built. The message says what to do.
-///
-/// ```
-/// use rangesteal::{BuildError, Pool};
-///
-/// let error = Pool::builder().num_threads(0).build().unwrap_err();
-/// assert!(matches!(error, BuildError::ZeroThreads));
-/// assert!(error.to_string().contains("ask for 1 or more"));
-/// ```
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// `num_threads(0)` was asked for.
-    ZeroThreads,
-    /// More than 65,536 threads were asked for, by `num_threads` or by `RANGESTEAL_NUM_THREADS`.
-    TooManyThreads {
-        /// How many.
-        asked: usize,
-    },
-    /// `RANGESTEAL_NUM_THREADS` is set to something that is no positive number.
-    Variable {
-        /// What it is set to.
-        value: String,
-    },
-    /// A thread name contains a NUL character.
-    ThreadName {
-        /// The name.
-        name: String,
-    },
-    /// The system did not start a thread.
-    Spawn {
-        /// The worker whose thread it was to be, from 1 on.
-        worker: usize,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Pinning is required, and the system did not tell on which CPUs this thread may run.
-    Affinity {
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Pinning is required, and the system refused it.
-    Pin {
-        /// The worker; 0 is the calling thread.
-        worker: usize,
-        /// The CPU it was to be pinned to.
-        cpu: usize,
-        /// The CPUs that the building thread was allowed to run on, in ascending order.
-        allowed: Vec<usize>,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ZeroThreads => f.write_str(
-                "num_threads(0): a loop needs at least one worker, the calling thread; ask for 1 or more, or leave it out to use all CPUs",
-            ),
-            Self::TooManyThreads { asked } => write!(
-                f,
-                "{asked} threads: ask for at most {MOST_THREADS} (num_threads, or {VARIABLE}), or leave it out to use all CPUs"
-            ),
-            Self::Variable { value } => write!(
-                f,
-                "{VARIABLE} is {value:?}: set it to a number of workers from 1 on, or unset it to use all CPUs"
-            ),
-            Self::ThreadName { name } => {
-                write!(f, "thread name {name:?} contains a NUL character: leave it out")
-            }
-            Self::Spawn { worker, source } => write!(
-                f,
-                "cannot start the thread of worker {worker}: {source}; ask for fewer threads (num_threads) or smaller stacks (stack_size), or raise the limits of this process (ulimit -u, ulimit -v)"
-            ),
-            Self::Affinity { source } => write!(
-                f,
-                "cannot read the affinity mask: {source}; build with Pinning::BestEffort or Pinning::Off to run unpinned"
-            ),
-            Self::Pin {
-                worker,
-                cpu,
-                allowed,
-                source,
-            } => write!(
-                f,
-                "cannot pin worker {worker} to CPU {cpu} (allowed CPUs: {}): {source}; build with Pinning::BestEffort or Pinning::Off to run unpinned",
-                ranges(allowed)
-            ),
+        if !plan.doubts.is_empty() {
+            log::warn!("{}", plan.doubts.join("; "));
         }
-    }
-}
-
-impl Error for BuildError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Spawn { source, .. } | Self::Affinity { source } | Self::Pin { source, .. } => Some(source),
-            Self::ZeroThreads
-            | Self::TooManyThreads { .. }
-            | Self::Variable { .. }
-            | Self::ThreadName { .. } => None,
+        let mut seats = Seats::new(plan, seated);
+        if pinned.is_some() {
+            seats.caller_is_pinned();
         }
-    }
-}
-
-/// `0-3,8` for 0, 1, 2, 3, 8.
-fn ranges(ascending: &[usize]) -> String {
-    ascending
-        .chunk_by(|a, b| a + 1 == *b)
-        .map(|run| match run {
-            [first, .., last] => format!("{first}-{last}"),
-            _ => run[0].to_string(),
-        })
-        .collect::<Vec<_>>()
-        .join(",")
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::ranges;
-
-    #[test]
-    fn masks_are_written_short() {
-        assert_eq!(ranges(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
-        assert_eq!(ranges(&[]), "");
+        let ranges = Ranges::new(crew.size() + 1, fence, self.stealing);
+        Ok((Pool { executor: Executor::new(ranges, seats, self.spin_before_park), crew }, pinned))
     }
 }

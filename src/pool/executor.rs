@@ -9,7 +9,6 @@ use std::{
 };
 
 use super::{
-    affinity::Seats,
     body::{Body, End, Stop, fold},
     estimate::nanos,
     job::share,
@@ -18,6 +17,7 @@ use super::{
     range::Ranges,
     report::{Alone, RunReport},
     round::{Made, Plan, Round, Run, discard},
+    seats::Seats,
     site::{Loop, Site, Slice},
     split::{Splits, equal_parts},
     times::{Tally, Times},
@@ -35,15 +35,9 @@ pub(crate) struct Executor {
     /// Helpers with a CPU of their own.
     placed: usize,
     costs: Costs,
-    /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so nothing waits for a turn.
-    turn: Mutex<Turn>,
-}
-
-/// What belongs to whoever has the turn.
-#[derive(Debug)]
-struct Turn {
-    splits: Splits,
     seats: Seats,
+    /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so nothing waits for a turn.
+    turn: Mutex<Splits>,
 }
 
 /// What is left to be shared.
@@ -54,12 +48,17 @@ pub(crate) struct Rest<'a, L> {
 }
 
 impl Executor {
-    /// For that many workers on that many CPUs, who are seated; helpers poll for `patience` before they sleep.
-    pub(crate) fn new(ranges: Ranges, workers: usize, cpus: usize, seats: Seats, patience: Duration) -> Self {
-        let placed = workers.min(cpus).max(2) - 1;
-        let turn = Turn { splits: Splits::new(workers), seats };
-        let ranges = Arc::new(ranges);
-        Self { ranges, workers, placed, costs: Costs::new(patience), turn: Mutex::new(turn) }
+    /// For the workers who are seated; helpers poll for `patience` before they sleep.
+    pub(crate) fn new(ranges: Ranges, seats: Seats, patience: Duration) -> Self {
+        let workers = ranges.workers();
+        let placed = workers.min(seats.at_a_time()).max(2) - 1;
+        seats.homes().for_each(|(worker, home)| ranges.seat(worker, home));
+        let (ranges, turn) = (Arc::new(ranges), Mutex::new(Splits::new(workers)));
+        Self { ranges, workers, placed, costs: Costs::new(patience), seats, turn }
+    }
+
+    pub(crate) fn seats(&self) -> &Seats {
+        &self.seats
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -188,8 +187,8 @@ impl Executor {
         let alone = if done == 0 { Duration::ZERO } else { begin.elapsed() };
         let begun = begin + alone;
         let mut call = Call { this, awake, helpers, called: begin, done, alone, begin: begun, report: None };
-        turn.seats.make_room();
-        let runs = self.share(crew, &mut turn.splits, &mut call, (state, acc), rest, &options);
+        self.seats.make_room(|worker, home| self.ranges.seat(worker, home));
+        let runs = self.share(crew, &mut turn, &mut call, (state, acc), rest, &options);
         drop(turn);
         let result = runs.map(|mut runs| {
             runs.sort_unstable_by_key(|&(first, _)| first);

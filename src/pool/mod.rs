@@ -5,6 +5,7 @@ mod barrier;
 mod body;
 mod builder;
 mod collect;
+mod error;
 mod estimate;
 mod executor;
 mod fence;
@@ -13,15 +14,20 @@ mod grain;
 mod job;
 mod launch;
 mod loops;
+#[cfg(all(test, not(loom)))]
+mod machines;
 #[cfg(all(test, loom))]
 mod models;
 mod near;
 mod on;
 mod options;
+mod placement;
+mod quota;
 mod range;
 mod report;
 mod reproducible;
 mod round;
+mod seats;
 mod site;
 mod sort;
 mod source;
@@ -34,12 +40,16 @@ mod verb;
 mod watch;
 mod worker;
 
-pub use builder::{BuildError, Pinning, PoolBuilder};
+pub use builder::PoolBuilder;
+pub use error::BuildError;
 pub use on::{Always, Ending, On, Unless};
+pub use placement::{CountedBy, Pinning, Placement};
 pub use range::Stealing;
 pub use report::{Alone, RunReport, WorkerReport};
+pub use seats::{Hold, Seat, Seating};
 pub use source::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
 pub use state::{Fresh, Kept, PerWorker, State, Stateful, Stateless};
+pub use topology::Cpu;
 pub use watch::{CancelToken, Cancelled, Progress};
 
 use std::cmp::Ordering;
@@ -114,6 +124,25 @@ impl Pool {
     #[must_use]
     pub fn num_threads(&self) -> usize {
         self.executor.workers()
+    }
+
+    /// Which worker sits on which CPU at the moment, and why.
+    ///
+    /// ```
+    /// use rangesteal::{Hold, Pool};
+    ///
+    /// let pool = Pool::builder().num_threads(2).build()?;
+    /// let placement = pool.placement();
+    /// println!("{placement}");
+    /// if let [caller, helper] = &placement.seats[..] {
+    ///     assert!(caller.hold != Hold::Pinned, "outside of a scope the calling thread is left alone");
+    ///     println!("the helper runs on {:?}", helper.cpu);
+    /// }
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn placement(&self) -> Seating {
+        self.executor.seats().seating()
     }
 
     /// How many ranges have been stolen since the pool was built. To be read between two loops, to see how a loop balanced.

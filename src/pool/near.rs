@@ -16,7 +16,6 @@ pub(crate) struct Home {
 
 impl Home {
     /// Caches are numbered through all nodes: whoever has the same number shares a cache.
-    #[allow(dead_code, reason = "for whoever pins the workers")]
     pub(crate) fn new(cache: usize, node: usize) -> Self {
         let from_1 = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1);
         Self { cache: from_1(cache), node: from_1(node) }

@@ -109,9 +109,12 @@ impl Ranges {
 
     /// Tells thieves where `worker` sits; until then nobody is near it. For whoever has the turn, between rounds: a thief that sees the
     /// old place, or the new one too early, makes a worse choice and no mistake.
-    #[allow(dead_code, reason = "for whoever pins the workers")]
     pub(crate) fn seat(&self, worker: usize, home: Home) {
         self.cells[worker].home.store(home);
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.cells.len()
     }
 
     /// Whether anything is stolen from workers that have begun.

@@ -33,6 +33,11 @@ impl Crew {
         }
     }
 
+    /// How many threads there are.
+    pub(crate) fn size(&self) -> usize {
+        self.threads.len()
+    }
+
     /// Starts the next thread. It runs `arrive` first, and what that returned is returned here.
     pub(crate) fn hire<R: Send + 'static>(
         &mut self,

@@ -1,0 +1,144 @@
+//! Why a pool could not be built.
+
+use std::{error::Error, fmt, io};
+
+/// The environment variable that sets the number of workers of pools built without
+/// [`num_threads`](crate::PoolBuilder::num_threads).
+pub(crate) const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
+
+/// More threads than any machine has CPUs; a larger number is a mistake.
+pub(crate) const MOST_THREADS: usize = 65_536;
+
+/// Why a pool could not be built. The message says what to do.
+///
+/// ```
+/// use rangesteal::{BuildError, Pool};
+///
+/// let error = Pool::builder().num_threads(0).build().unwrap_err();
+/// assert!(matches!(error, BuildError::ZeroThreads));
+/// assert!(error.to_string().contains("ask for 1 or more"));
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// `num_threads(0)` was asked for.
+    ZeroThreads,
+    /// More than 65,536 threads were asked for, by `num_threads` or by `RANGESTEAL_NUM_THREADS`.
+    TooManyThreads {
+        /// How many.
+        asked: usize,
+    },
+    /// `RANGESTEAL_NUM_THREADS` is set to something that is no positive number.
+    Variable {
+        /// What it is set to.
+        value: String,
+    },
+    /// The list of [`Placement::Cpus`](crate::Placement::Cpus) is empty.
+    NoCpus,
+    /// A thread name contains a NUL character.
+    ThreadName {
+        /// The name.
+        name: String,
+    },
+    /// The system did not start a thread.
+    Spawn {
+        /// The worker whose thread it was to be, from 1 on.
+        worker: usize,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Pinning is required, and the system does not tell on which CPUs this thread may run, or cannot pin threads.
+    Affinity {
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Pinning is required, and the system refused it.
+    Pin {
+        /// The worker; 0 is the calling thread.
+        worker: usize,
+        /// The CPU it was to be pinned to.
+        cpu: usize,
+        /// The CPUs that the building thread was allowed to run on, in ascending order.
+        allowed: Vec<usize>,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ZeroThreads => f.write_str(
+                "num_threads(0): a loop needs at least one worker, the calling thread; ask for 1 or more, or leave it out to use all CPUs",
+            ),
+            Self::TooManyThreads { asked } => write!(
+                f,
+                "{asked} threads: ask for at most {MOST_THREADS} (num_threads, or {VARIABLE}), or leave it out to use all CPUs"
+            ),
+            Self::Variable { value } => write!(
+                f,
+                "{VARIABLE} is {value:?}: set it to a number of workers from 1 on, or unset it to use all CPUs"
+            ),
+            Self::NoCpus => {
+                f.write_str("Placement::Cpus names no CPU: name one or more, or leave the placement out")
+            }
+            Self::ThreadName { name } => {
+                write!(f, "thread name {name:?} contains a NUL character: leave it out")
+            }
+            Self::Spawn { worker, source } => write!(
+                f,
+                "cannot start the thread of worker {worker}: {source}; ask for fewer threads (num_threads) or smaller stacks (stack_size), or raise the limits of this process (ulimit -u, ulimit -v)"
+            ),
+            Self::Affinity { source } => write!(
+                f,
+                "workers cannot be pinned: {source}; build with Pinning::BestEffort or Pinning::Off to run unpinned"
+            ),
+            Self::Pin {
+                worker,
+                cpu,
+                allowed,
+                source,
+            } => write!(
+                f,
+                "cannot pin worker {worker} to CPU {cpu} (allowed CPUs: {}): {source}; build with Pinning::BestEffort or Pinning::Off to run unpinned",
+                ranges(allowed)
+            ),
+        }
+    }
+}
+
+impl Error for BuildError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Spawn { source, .. } | Self::Affinity { source } | Self::Pin { source, .. } => Some(source),
+            Self::ZeroThreads
+            | Self::TooManyThreads { .. }
+            | Self::Variable { .. }
+            | Self::NoCpus
+            | Self::ThreadName { .. } => None,
+        }
+    }
+}
+
+/// `0-3,8` for 0, 1, 2, 3, 8.
+pub(crate) fn ranges(ascending: &[usize]) -> String {
+    ascending
+        .chunk_by(|a, b| a + 1 == *b)
+        .map(|run| match run {
+            [first, .., last] => format!("{first}-{last}"),
+            _ => run[0].to_string(),
+        })
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::ranges;
+
+    #[test]
+    fn masks_are_written_short() {
+        assert_eq!(ranges(&[0, 1, 2, 3, 8, 10, 11]), "0-3,8,10-11");
+        assert_eq!(ranges(&[]), "");
+    }
+}

@@ -1,0 +1,201 @@
+//! Who sits where at the moment: workers on CPUs, and the CPU that is left for the caller.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use super::{
+    affinity::{self, Mask, Thread},
+    near::Home,
+    placement::{CountedBy, Placement, Plan},
+    topology::Cpu,
+};
+
+/// The seats of a pool. Written by whoever has the turn, between rounds; and hints all, so `Relaxed` will do.
+#[derive(Debug)]
+pub(crate) struct Seats {
+    plan: Plan,
+    /// Who is pinned.
+    helpers: Vec<Helper>,
+    /// The CPU that is best left to the caller.
+    free: AtomicUsize,
+    /// Where the caller was last seen.
+    caller: AtomicUsize,
+    caller_is_pinned: bool,
+}
+
+#[derive(Debug)]
+struct Helper {
+    worker: usize,
+    thread: Thread,
+    cpu: AtomicUsize,
+}
+
+impl Seats {
+    /// Of a plan, with the helpers that could be pinned as it says.
+    pub(crate) fn new(plan: Plan, threads: Vec<(usize, Thread)>) -> Self {
+        let number = |worker| plan.cpu(worker).map_or(0, |cpu| cpu.number);
+        let helper = |(worker, thread)| Helper { worker, thread, cpu: AtomicUsize::new(number(worker)) };
+        let helpers = threads.into_iter().map(helper).collect();
+        let (free, caller) = (AtomicUsize::new(number(0)), AtomicUsize::new(number(0)));
+        Self { plan, helpers, free, caller, caller_is_pinned: false }
+    }
+
+    /// The calling thread is pinned to its seat, too.
+    pub(crate) fn caller_is_pinned(&mut self) {
+        self.caller_is_pinned = true;
+    }
+
+    /// How many workers can be running at a time.
+    pub(crate) fn at_a_time(&self) -> usize {
+        self.plan.at_a_time
+    }
+
+    /// Where the workers sit to begin with.
+    pub(crate) fn homes(&self) -> impl Iterator<Item = (usize, Home)> {
+        let pinned = self.helpers.iter().map(|helper| helper.worker);
+        pinned.chain([0]).filter_map(|worker| Some((worker, home(self.plan.cpu(worker)?))))
+    }
+
+    /// The caller is not pinned, and may have come to sit on the CPU of a helper, which then could not help. Whoever is pinned there
+    /// changes with the CPU that was free. `moved` is told who sits where now. One reading of the CPU's number, some nanoseconds, if
+    /// the caller is where it was.
+    pub(crate) fn make_room(&self, moved: impl Fn(usize, Home)) {
+        if self.helpers.is_empty() {
+            return;
+        }
+        let Some(here) = affinity::here().filter(|&here| here != self.caller.load(Relaxed)) else { return };
+        self.caller.store(here, Relaxed);
+        let tell = |worker, cpu| {
+            if let Some(cpu) = self.plan.machine.cpu(cpu) {
+                moved(worker, home(cpu));
+            }
+        };
+        tell(0, here);
+        let free = self.free.load(Relaxed);
+        if here == free || !self.helpers.iter().any(|helper| helper.cpu.load(Relaxed) == here) {
+            return;
+        }
+        for Helper { worker, thread, cpu } in &self.helpers {
+            let there = match cpu.load(Relaxed) {
+                before if before == here => free,
+                before if before == free => here,
+                _ => continue,
+            };
+            if Mask::only(there).and_then(|mask| mask.apply_to(*thread)).is_ok() {
+                cpu.store(there, Relaxed);
+                tell(*worker, there);
+            }
+        }
+        self.free.store(here, Relaxed);
+    }
+
+    /// A copy for the user.
+    pub(crate) fn seating(&self) -> Seating {
+        let Plan { workers, counted_by, ref placement, ref machine, .. } = self.plan;
+        let is_pinned = self.plan.cpu(0).is_some();
+        let mut seats: Vec<Seat> = (0..workers)
+            .map(|worker| Seat { worker, cpu: None, hold: if is_pinned { Hold::Refused } else { Hold::Off } })
+            .collect();
+        if is_pinned {
+            seats[0].hold = if self.caller_is_pinned { Hold::Pinned } else { Hold::Free };
+            seats[0].cpu = machine.cpu(self.free.load(Relaxed));
+        }
+        for Helper { worker, cpu, .. } in &self.helpers {
+            let cpu = machine.cpu(cpu.load(Relaxed));
+            seats[*worker] = Seat { worker: *worker, cpu, hold: Hold::Pinned };
+        }
+        Seating { counted_by, placement: placement.clone(), seats }
+    }
+}
+
+fn home(cpu: Cpu) -> Home {
+    Home::new(cpu.cache, cpu.node)
+}
+
+/// Which worker of a pool sits where, and why: from [`Pool::placement`](crate::Pool::placement). Shows itself as a table.
+///
+/// ```
+/// use rangesteal::{CountedBy, Pool};
+///
+/// let pool = Pool::builder().num_threads(2).build()?;
+/// let placement = pool.placement();
+/// assert_eq!(placement.seats.len(), 2);
+/// assert_eq!(placement.counted_by, CountedBy::NumThreads);
+/// println!("{placement}");
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Seating {
+    /// Why there are so many workers.
+    pub counted_by: CountedBy,
+    /// The order in which they were put on CPUs.
+    pub placement: Placement,
+    /// One for each worker, in the order of their numbers.
+    pub seats: Vec<Seat>,
+}
+
+/// Where one worker sits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Seat {
+    /// The worker; 0 is the thread that calls a loop.
+    pub worker: usize,
+    /// Its CPU. None: it runs where the system puts it.
+    pub cpu: Option<Cpu>,
+    /// What keeps it there.
+    pub hold: Hold,
+}
+
+/// What keeps a worker on its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hold {
+    /// It is pinned.
+    Pinned,
+    /// Nothing: it is the calling thread's, which runs where the system puts it, and no other worker is put there before all CPUs are taken.
+    Free,
+    /// Nothing: workers are not pinned, by [`Pinning::Off`](crate::Pinning::Off) or because this system has no such thing.
+    Off,
+    /// Nothing: the system has refused to pin it.
+    Refused,
+}
+
+/// A table: a line a worker.
+impl fmt::Display for Seating {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} workers, ", self.seats.len())?;
+        match self.counted_by {
+            CountedBy::NumThreads => f.write_str("by num_threads"),
+            CountedBy::Variable => f.write_str("by RANGESTEAL_NUM_THREADS"),
+            CountedBy::Quota(cpus) => write!(f, "by the quota of {cpus:.2} CPUs"),
+            CountedBy::Cpus => f.write_str("by the CPUs there are"),
+        }?;
+        writeln!(f, "; {:?}", self.placement)?;
+        let heads = ["worker", "CPU", "core", "thread", "cache", "node", "class"];
+        heads.iter().try_for_each(|head| write!(f, "{head:>6} "))?;
+        for Seat { worker, cpu, hold } in &self.seats {
+            write!(f, "\n{worker:>6} ")?;
+            let values = cpu.map(|cpu| [cpu.number, cpu.core, cpu.thread, cpu.cache, cpu.node, cpu.class]);
+            for column in 0..heads.len() - 1 {
+                match values {
+                    Some(values) => write!(f, "{:>6} ", values[column])?,
+                    None => write!(f, "{:>6} ", '-')?,
+                }
+            }
+            f.write_str(match hold {
+                Hold::Pinned => " pinned",
+                Hold::Free => " left free for the calling thread",
+                Hold::Off => " not pinned",
+                Hold::Refused => " not pinned: refused",
+            })?;
+            let before = self.seats[..*worker].iter().find(|seat| seat.cpu.is_some() && seat.cpu == *cpu);
+            if let Some(Seat { worker, .. }) = before {
+                write!(f, ", shared with worker {worker}")?;
+            }
+        }
+        Ok(())
+    }
+}
