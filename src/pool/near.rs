@@ -66,7 +66,7 @@ pub(crate) enum Distance {
 ///
 /// Three quarters and not a half: a range that has just been halved must not pass for as large as one that nobody has robbed yet. Else
 /// the near ones are ground down before anybody turns to the far ones, and then all do so at once: in the model below, rounds whose cost
-/// grows with the index or lies on one node took up to 5 % longer than by size alone. With nine tenths there are up to twice as many
+/// grows with the index or lies on one node took up to 6 % longer than by size alone. With nine tenths there are up to twice as many
 /// thefts between nodes where costs are noisy.
 pub(crate) fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>) -> Option<usize> {
     let mut richest = [(0, 0); 3]; // at each distance, the nearest first
