@@ -400,3 +400,23 @@ fn combine<A>(mut parts: impl Iterator<Item = A>, reduce: &impl Fn(A, A) -> A) -
     }
     Some(acc)
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::pool::{
+        affinity::this_thread, fence::Fence, machines, near::Home, placement::Wish, range::Stealing,
+    };
+
+    #[test]
+    fn thieves_are_told_who_sits_where() {
+        let plan = machines::two_sockets(Wish { workers: Some(20), ..Wish::default() });
+        let ranges = Ranges::new(20, Fence::of_this_process(), Stealing::Largest);
+        let seated = (1..20).filter(|worker| *worker != 7).map(|worker| (worker, this_thread())).collect();
+        let executor = Executor::new(ranges, Seats::new(plan, seated), Duration::ZERO);
+        let home = |worker| executor.ranges.home(worker);
+        assert_eq!([0, 1, 17].map(home), [Home::new(0, 0); 3]);
+        assert_eq!([18, 19].map(home), [Home::new(1, 1); 2]);
+        assert_eq!(home(7), Home::default(), "who is not pinned may be anywhere");
+    }
+}

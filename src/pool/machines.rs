@@ -104,6 +104,11 @@ impl Machine {
     }
 }
 
+/// The plan for two sockets.
+pub(crate) fn two_sockets(wish: Wish) -> Plan {
+    Machine::new(SOCKETS).plan_of(wish, None).unwrap()
+}
+
 fn order(plan: &Plan) -> Vec<usize> {
     (0..plan.workers).map(|worker| plan.cpu(worker).unwrap().number).collect()
 }
@@ -132,7 +137,7 @@ fn a_laptop() {
 }
 
 #[test]
-fn two_sockets() {
+fn a_server_of_two_sockets() {
     let server = Machine::new(SOCKETS);
     assert_eq!(server.order(LogicalCpus), list("0-34:2,1-35:2,36-70:2,37-71:2"));
     assert_eq!(server.order(PhysicalCores), list("0-34:2,1-35:2"));
@@ -158,8 +163,10 @@ fn chiplets() {
     assert_eq!(
         server.order(Spread),
         list(
-            "0-56:8,1-57:8,2-58:8,3-59:8,4-60:8,5-61:8,6-62:8,7-63:8,\
-             64-120:8,65-121:8,66-122:8,67-123:8,68-124:8,69-125:8,70-126:8,71-127:8"
+            "0,32,8,40,16,48,24,56,1,33,9,41,17,49,25,57,2,34,10,42,18,50,26,58,3,35,11,43,19,51,27,59,\
+             4,36,12,44,20,52,28,60,5,37,13,45,21,53,29,61,6,38,14,46,22,54,30,62,7,39,15,47,23,55,31,63,\
+             64,96,72,104,80,112,88,120,65,97,73,105,81,113,89,121,66,98,74,106,82,114,90,122,67,99,75,107,83,115,91,123,\
+             68,100,76,108,84,116,92,124,69,101,77,109,85,117,93,125,70,102,78,110,86,118,94,126,71,103,79,111,87,119,95,127"
         )
     );
 }
@@ -270,6 +277,19 @@ fn what_cannot_be_true_is_not_used() {
     // 3 is said to be 11's sibling, but not the reverse.
     let plan = Machine::new(CONTAINER).lie("cpu3/topology/core_cpus_list", "3").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
+    // 7 is said to be 3's sibling, and 3 is said to be 2's, which is not ours.
+    let lie = |machine: Machine| {
+        machine.lie("cpu3/topology/core_cpus_list", "2-3").lie("cpu11/topology/core_cpus_list", "11")
+    };
+    let plan = lie(Machine::new(CONTAINER)).lie("cpu7/topology/core_cpus_list", "3,7").plan(LogicalCpus);
+    assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
+    let plan = Machine::new(HYBRID).lie(cores, "0-31").plan(PhysicalCores);
+    assert_eq!(
+        (order(&plan), plan.doubts.len()),
+        (list("0-31"), 1),
+        "one core, and one worker? {:?}",
+        plan.doubts
+    );
     // One of many is missing.
     let plan = Machine::new(CONTAINER).without("cpu7/topology").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
@@ -363,7 +383,8 @@ fn quotas() {
     // A container that sees its own group as the top of the hierarchy, as it is mounted there; or from outside.
     let container = |group: &str, root: &str| {
         told(&format!(
-            "/proc/self/cgroup 0::{group}\n/proc/self/mountinfo 1 2 0:27 {root} /cg rw - cgroup2 none rw\n/cg/cpu.max 150000 100000\n"
+            "/proc/self/cgroup 0::{group}\n/proc/self/mountinfo 1 2 0:27 {root} /cg rw - cgroup2 none rw\n\
+             /cg/cpu.max 150000 100000\n/cg/../other/cpu.max 10 100000\n"
         ))
     };
     assert_eq!(container("/", "/"), Some(1.5));

@@ -113,6 +113,11 @@ impl Ranges {
         self.cells[worker].home.store(home);
     }
 
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn home(&self, worker: usize) -> Home {
+        self.cells[worker].home.load()
+    }
+
     pub(crate) fn workers(&self) -> usize {
         self.cells.len()
     }

@@ -1,7 +1,7 @@
 //! Who sits where at the moment: workers on CPUs, and the CPU that is left for the caller.
 
 use std::{
-    fmt,
+    fmt, io,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
@@ -62,10 +62,22 @@ impl Seats {
     /// changes with the CPU that was free. `moved` is told who sits where now. One reading of the CPU's number, some nanoseconds, if
     /// the caller is where it was.
     pub(crate) fn make_room(&self, moved: impl Fn(usize, Home)) {
-        if self.helpers.is_empty() {
-            return;
+        if !self.helpers.is_empty()
+            && let Some(here) = affinity::here()
+            && here != self.caller.load(Relaxed)
+        {
+            self.make_room_at(here, &moved, |thread, cpu| {
+                Mask::only(cpu).and_then(|mask| mask.apply_to(thread))
+            });
         }
-        let Some(here) = affinity::here().filter(|&here| here != self.caller.load(Relaxed)) else { return };
+    }
+
+    fn make_room_at(
+        &self,
+        here: usize,
+        moved: &impl Fn(usize, Home),
+        pin: impl Fn(Thread, usize) -> io::Result<()>,
+    ) {
         self.caller.store(here, Relaxed);
         let tell = |worker, cpu| {
             if let Some(cpu) = self.plan.machine.cpu(cpu) {
@@ -83,12 +95,14 @@ impl Seats {
                 before if before == free => here,
                 _ => continue,
             };
-            if Mask::only(there).and_then(|mask| mask.apply_to(*thread)).is_ok() {
+            if pin(*thread, there).is_ok() {
                 cpu.store(there, Relaxed);
                 tell(*worker, there);
+                if there == free {
+                    self.free.store(here, Relaxed);
+                }
             }
         }
-        self.free.store(here, Relaxed);
     }
 
     /// A copy for the user.
@@ -197,5 +211,60 @@ impl fmt::Display for Seating {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::pool::{machines, placement::Wish};
+
+    /// Six workers on two sockets, whose CPUs are numbered in turn: 0, 2 and 4 belong to the first.
+    fn seats() -> Seats {
+        let wish =
+            Wish { workers: Some(6), placement: Placement::Cpus(vec![0, 1, 2, 3, 4]), ..Wish::default() };
+        let plan = machines::two_sockets(wish);
+        Seats::new(plan, (1..6).map(|worker| (worker, affinity::this_thread())).collect())
+    }
+
+    fn cpus(seats: &Seats) -> Vec<usize> {
+        seats.seating().seats.iter().map(|seat| seat.cpu.unwrap().number).collect()
+    }
+
+    const FIRST: (usize, usize) = (0, 0);
+    const SECOND: (usize, usize) = (1, 1);
+
+    #[test]
+    fn homes_are_those_of_the_cpus() {
+        let homes = [(1, SECOND), (2, FIRST), (3, SECOND), (4, FIRST), (5, FIRST), (0, FIRST)];
+        let homes = homes.map(|(worker, (cache, node))| (worker, Home::new(cache, node)));
+        assert_eq!(seats().homes().collect::<Vec<_>>(), homes);
+    }
+
+    #[test]
+    fn whoever_sits_where_the_caller_is_changes_with_the_free_cpu() {
+        let seats = seats();
+        let told = RefCell::new(Vec::new());
+        let moves = |here: usize, pinned: bool| {
+            let tell = |worker, home| told.borrow_mut().push((worker, home));
+            let pin = |_, _| if pinned { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) };
+            seats.make_room_at(here, &tell, pin);
+            told.take()
+        };
+        let home = |(cache, node)| Home::new(cache, node);
+        assert_eq!(cpus(&seats), [0, 1, 2, 3, 4, 0], "round robin");
+        assert_eq!(moves(7, true), [(0, home(SECOND))], "nobody's");
+        assert_eq!(cpus(&seats), [0, 1, 2, 3, 4, 0]);
+        // Worker 5, which has shared the free CPU, goes where the caller is, and worker 3 has the free one to itself.
+        assert_eq!(moves(3, true), [(0, home(SECOND)), (3, home(FIRST)), (5, home(SECOND))]);
+        assert_eq!(cpus(&seats), [3, 1, 2, 0, 4, 3]);
+        assert_eq!(moves(3, true), [(0, home(SECOND))], "it stays");
+        assert_eq!(moves(4, true), [(0, home(FIRST)), (4, home(SECOND)), (5, home(FIRST))]);
+        assert_eq!(cpus(&seats), [4, 1, 2, 0, 3, 4]);
+        assert_eq!(moves(1, false), [(0, home(SECOND))], "it may not go away");
+        assert_eq!(cpus(&seats), [4, 1, 2, 0, 3, 4]);
+        assert_eq!(moves(9999, true), [], "a CPU that came later");
     }
 }
