@@ -290,6 +290,12 @@ fn what_cannot_be_true_is_not_used() {
         "one core, and one worker? {:?}",
         plan.doubts
     );
+    // 3 and 7 are said to be siblings that do not share a cache.
+    let plan = Machine::new(CONTAINER)
+        .lie(cores, "3,7")
+        .lie("cpu11/topology/core_cpus_list", "11")
+        .plan(LogicalCpus);
+    assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
     // One of many is missing.
     let plan = Machine::new(CONTAINER).without("cpu7/topology").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
