@@ -17,7 +17,7 @@ impl Usage {
     }
 }
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))] // Miri knows neither sched_getcpu nor getrusage
+#[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
     use std::{io, time::Duration};
 
@@ -83,23 +83,26 @@ mod mask {
     }
 }
 
-#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
+#[cfg(not(all(target_os = "linux", not(any(miri, portable)))))]
 mod mask {
     use std::io;
 
     use super::Usage;
 
-    pub(crate) type Thread = ();
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Thread;
 
-    pub(crate) fn this_thread() -> Thread {}
+    pub(crate) fn this_thread() -> Thread {
+        Thread
+    }
 
     pub(crate) fn here() -> Option<usize> {
         None
     }
 
-    /// The CPUs on which a thread may run: not to be known here.
+    /// The CPUs on which a thread may run: not to be known here, so there is none of these.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) struct Mask;
+    pub(crate) enum Mask {}
 
     impl Mask {
         pub(crate) fn of_this_thread() -> io::Result<Self> {
@@ -110,16 +113,16 @@ mod mask {
             Err(io::ErrorKind::Unsupported.into())
         }
 
-        pub(crate) fn apply(&self) -> io::Result<()> {
-            Err(io::ErrorKind::Unsupported.into())
+        pub(crate) fn apply(self) -> io::Result<()> {
+            match self {}
         }
 
-        pub(crate) fn apply_to(&self, _thread: Thread) -> io::Result<()> {
-            Err(io::ErrorKind::Unsupported.into())
+        pub(crate) fn apply_to(self, _thread: Thread) -> io::Result<()> {
+            match self {}
         }
 
-        pub(crate) fn cpus(&self) -> Vec<usize> {
-            Vec::new()
+        pub(crate) fn cpus(self) -> Vec<usize> {
+            match self {}
         }
     }
 
