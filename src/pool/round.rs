@@ -67,8 +67,8 @@ pub(crate) enum Why<Z> {
 }
 
 impl<'a, L: Body> Round<'a, L> {
-    pub(crate) fn new(ranges: &'a Ranges, body: &'a L, plan: Plan<'a>, times: Times) -> Self {
-        let measures_usage = times.usage.is_some();
+    pub(crate) fn new(ranges: &'a Ranges, body: &'a L, plan: Plan<'a>, mut times: Times) -> Self {
+        let measures_usage = times.usage.take().is_some(); // and it stays none where the system does not tell
         let made = Made { runs: Vec::with_capacity(2 * times.tallies.len()), times, stop: None };
         Self { ranges, body, plan, measures_usage, made: Mutex::new(made) }
     }
