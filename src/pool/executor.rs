@@ -151,7 +151,10 @@ impl Executor {
         match launch {
             Launch::Shared { helpers: enough } => helpers = enough,
             Launch::Plain => {}
-            Launch::Alone { limit, stretch, .. } => {
+            Launch::Alone { limit, mut stretch, .. } => {
+                if options.watch.progress.is_some() {
+                    stretch = 1; // it counts as done when it begins, so none may be long
+                }
                 let mut solo = Solo::new(begin, &options, done..len);
                 let folded = solo.fold(body, &mut state, acc, limit, stretch);
                 done = solo.done;
