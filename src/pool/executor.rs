@@ -5,7 +5,7 @@ use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::{
@@ -25,7 +25,10 @@ use super::{
     watch::Watch,
     worker::Crew,
 };
-use crate::sync::{Mutex, try_lock};
+use crate::{
+    clock::Instant,
+    sync::{Mutex, try_lock},
+};
 
 /// What a pool's loops share.
 #[derive(Debug)]

@@ -6,7 +6,6 @@ use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::PoisonError,
-    time::Instant,
 };
 
 use super::{
@@ -19,7 +18,10 @@ use super::{
     times::{Pieces, Times},
     units::Units,
 };
-use crate::sync::{Mutex, lock};
+use crate::{
+    clock::Instant,
+    sync::{Mutex, lock},
+};
 
 /// So many thefts of a worker go by what the last round has taught. Who needs more has been taught wrong.
 const TRUSTED: usize = 3;
