@@ -16,6 +16,9 @@ use super::{
 /// [`num_threads`](PoolBuilder::num_threads).
 const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 
+/// The name of the system; on bare wasm, which has none, that of the processor.
+const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
+
 /// More threads than any machine has CPUs; a larger number is a mistake.
 const MOST_THREADS: usize = 65_536;
 
@@ -24,10 +27,11 @@ const MOST_THREADS: usize = 65_536;
 pub enum Pinning {
     /// Threads run where the system puts them.
     Off,
-    /// Threads are pinned; where that is refused or impossible, a warning is logged and they run unpinned.
+    /// Threads are pinned; where that is refused, a warning is logged and they run unpinned. On systems other than Linux it is
+    /// `Off`, and a line at debug level says so.
     #[default]
     BestEffort,
-    /// Threads are pinned, or the pool is not built.
+    /// Threads are pinned, or the pool is not built: never on systems other than Linux.
     Required,
 }
 
@@ -284,11 +288,11 @@ impl Placement {
             Ok(allowed) => Ok(Self { order: topology::cores_first(&allowed) }),
             Err(source) if pinning == Pinning::Required => Err(BuildError::Affinity { source }),
             Err(source) => {
-                let level = match source.kind() {
-                    io::ErrorKind::Unsupported => log::Level::Debug, // there is no such thing here
-                    _ => log::Level::Warn,
-                };
-                log::log!(level, "workers are not pinned: no affinity mask: {source}");
+                if source.kind() == io::ErrorKind::Unsupported {
+                    log::debug!("workers are not pinned: not supported on this system ({SYSTEM})");
+                } else {
+                    log::warn!("workers are not pinned: no affinity mask: {source}");
+                }
                 Ok(Self { order: Vec::new() })
             }
         }
@@ -349,7 +353,7 @@ pub enum BuildError {
         /// What the system said.
         source: io::Error,
     },
-    /// Pinning is required, and the system did not tell on which CPUs this thread may run.
+    /// Pinning is required, and the system did not tell on which CPUs this thread may run; those other than Linux are not even asked.
     Affinity {
         /// What the system said.
         source: io::Error,
@@ -387,6 +391,10 @@ impl fmt::Display for BuildError {
             Self::Spawn { worker, source } => write!(
                 f,
                 "cannot start the thread of worker {worker}: {source}; ask for fewer threads (num_threads) or smaller stacks (stack_size), or raise the limits of this process (ulimit -u, ulimit -v)"
+            ),
+            Self::Affinity { source } if source.kind() == io::ErrorKind::Unsupported => write!(
+                f,
+                "pinning is not supported on this system ({SYSTEM}); build with Pinning::BestEffort or Pinning::Off to run unpinned"
             ),
             Self::Affinity { source } => write!(
                 f,
