@@ -70,6 +70,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 
+mod clock;
 pub mod guide;
 mod pool;
 #[cfg(doctest)]

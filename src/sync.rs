@@ -53,7 +53,7 @@ pub(crate) const BRIEFLY: Duration = Duration::from_micros(5);
 /// Polls `ready` for at most `limit`. A hint: what it saw orders nothing.
 #[cfg(not(any(loom, miri)))]
 pub(crate) fn spin(limit: Duration, mut ready: impl FnMut() -> bool) {
-    let begin = std::time::Instant::now();
+    let begin = crate::clock::Instant::now();
     while begin.elapsed() < limit {
         for _ in 0..16 {
             if ready() {

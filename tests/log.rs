@@ -42,6 +42,7 @@ fn one_line_a_loop() {
     log::set_logger(&LINES).unwrap();
     log::set_max_level(LevelFilter::Debug);
     let pool = Pool::builder().num_threads(2).build().unwrap();
+    let another = Pool::builder().num_threads(2).build().unwrap();
     let lines = || std::mem::take(&mut *LINES.0.lock().unwrap());
     lines();
     for len in [0, 1, 2, 100, 300_000] {
@@ -57,7 +58,7 @@ fn one_line_a_loop() {
     pool.for_each(&[1, 2], |_| pool.for_each(&[1, 2, 3], |_| ()));
     assert_eq!(lines().len(), 3, "two loops inside one");
 
-    *POOL.lock().unwrap() = Some(Pool::builder().num_threads(2).build().unwrap());
+    *POOL.lock().unwrap() = Some(another);
     pool.for_each(&[1, 2], |_| ());
     assert_eq!(lines().len(), 2, "a loop, and that of the logger");
 

@@ -117,7 +117,6 @@ fn fewer_items_than_workers_all_run_at_once() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn more_workers_than_cpus_are_for_items_that_sleep() {
     let cpus = thread::available_parallelism().map_or(1, usize::from);
     let pool = pool(cpus + 4);
@@ -133,16 +132,19 @@ fn more_workers_than_cpus_are_for_items_that_sleep() {
         let counts: Vec<usize> = (0..10).map(|_| threads(item)).collect();
         assert!(counts.iter().copied().any(enough), "{counts:?} of {} threads on {cpus} CPUs", cpus + 4);
     };
-    within_ten(&|| work(20_000), &|threads| threads <= cpus.max(2));
+    // Elsewhere the system is not asked which items sleep: all workers are used by all loops.
+    let told = cfg!(all(target_os = "linux", not(portable)));
+    within_ten(&|| work(20_000), &|threads| !told || threads <= cpus.max(2));
     within_ten(&|| thread::sleep(Duration::from_millis(1)), &|threads| threads == cpus + 4);
-    within_ten(&|| work(20_000), &|threads| threads <= cpus.max(2));
+    within_ten(&|| work(20_000), &|threads| !told || threads <= cpus.max(2));
 }
 
 #[test]
 fn zero_sized_items_of_any_number() {
     let pool = pool(2);
-    // All of 2^33 items; a loop in which nothing is left to compute costs a claim every 64.
-    let many = vec![(); if cfg!(debug_assertions) { 1 << 21 } else { 1 << 33 }];
+    // All of 2^33 - 1 items; a loop in which nothing is left to compute costs a claim every 64.
+    let many =
+        vec![(); if cfg!(debug_assertions) { 1 << 21 } else { usize::MAX >> usize::BITS.saturating_sub(33) }];
     for _ in 0..2 {
         let count = pool.fold_reduce(&many, || 0usize, |count, ()| count + 1, |a, b| a + b);
         assert_eq!(count, many.len());

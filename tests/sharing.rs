@@ -9,7 +9,6 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
-    time::Duration,
 };
 
 use rangesteal::Pool;
@@ -117,7 +116,7 @@ fn closures_borrow_locals() {
 
 #[cfg(all(target_os = "linux", not(miri)))] // Miri knows neither fork nor /proc
 mod threads {
-    use std::{fs, path::Path};
+    use std::{fs, path::Path, time::Duration};
 
     use super::*;
 
@@ -177,6 +176,7 @@ mod threads {
     }
 
     #[test]
+    #[cfg_attr(portable, ignore = "forks are not noticed")]
     #[expect(unsafe_code, reason = "fork is what is tested")]
     fn a_forked_child_runs_its_loops_alone() {
         use nix::{
@@ -213,6 +213,7 @@ mod threads {
     }
 
     #[test]
+    #[cfg_attr(portable, ignore = "forks are not noticed")]
     #[expect(unsafe_code, reason = "fork is what is tested")]
     fn a_forked_child_drops_the_pool() {
         use nix::{

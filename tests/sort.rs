@@ -216,7 +216,7 @@ fn an_order_that_is_none_loses_no_item() {
     let pool = pool(3);
     for round in 0..30 {
         let mut items: Vec<Box<usize>> = (0..40_000).map(Box::new).collect();
-        let asked = AtomicUsize::new(round);
+        let asked = AtomicU64::new(round);
         let caught = catch_unwind(AssertUnwindSafe(|| {
             pool.sort_by(&mut items, |_, _| {
                 match asked.fetch_add(1, Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60 & 3 {

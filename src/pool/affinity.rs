@@ -19,7 +19,7 @@ impl Usage {
     }
 }
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))] // Miri knows neither sched_getcpu nor getrusage
+#[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
     use std::{io, time::Duration};
 
@@ -111,28 +111,36 @@ mod mask {
     }
 }
 
-#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
+#[cfg(not(all(target_os = "linux", not(any(miri, portable)))))]
 mod mask {
-    use std::{convert::Infallible, env, io};
+    use std::{env, io};
 
     use super::Usage;
 
-    pub(crate) type Thread = ();
+    /// Its name; on bare wasm, which has none, that of the processor.
+    const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
 
-    pub(crate) fn this_thread() -> Thread {}
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Thread;
+
+    pub(crate) fn this_thread() -> Thread {
+        Thread
+    }
 
     pub(crate) fn here() -> Option<usize> {
         None
     }
 
-    /// The CPUs on which a thread may run: not to be known here.
+    /// The CPUs on which a thread may run: not to be known here, so there is none of these.
     #[derive(Clone, Debug)]
-    pub(crate) struct Mask(Infallible);
+    pub(crate) enum Mask {}
 
     impl Mask {
         pub(crate) fn of_this_thread() -> io::Result<Self> {
-            let message = format!("threads cannot be pinned on {}", env::consts::OS);
-            Err(io::Error::new(io::ErrorKind::Unsupported, message))
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("not supported on this system ({SYSTEM})"),
+            ))
         }
 
         pub(crate) fn only(_cpu: usize) -> io::Result<Self> {
@@ -140,15 +148,15 @@ mod mask {
         }
 
         pub(crate) fn apply(&self) -> io::Result<()> {
-            match self.0 {}
+            match *self {}
         }
 
         pub(crate) fn apply_to(&self, _thread: Thread) -> io::Result<()> {
-            match self.0 {}
+            match *self {}
         }
 
         pub(crate) fn cpus(&self) -> Vec<usize> {
-            match self.0 {}
+            match *self {}
         }
     }
 
@@ -191,7 +199,7 @@ impl Drop for Pinned {
     }
 }
 
-#[cfg(all(test, not(any(loom, miri)), target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(any(loom, miri, portable))))]
 mod tests {
     use super::*;
 

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use super::{
@@ -25,7 +25,10 @@ use super::{
     watch::Watch,
     worker::Crew,
 };
-use crate::sync::{Mutex, try_lock};
+use crate::{
+    clock::Instant,
+    sync::{Mutex, try_lock},
+};
 
 /// What a pool's loops share.
 #[derive(Debug)]
@@ -150,7 +153,10 @@ impl Executor {
         match launch {
             Launch::Shared { helpers: enough } => helpers = enough,
             Launch::Plain => {}
-            Launch::Alone { limit, stretch, .. } => {
+            Launch::Alone { limit, mut stretch, .. } => {
+                if options.watch.progress.is_some() {
+                    stretch = 1; // it counts as done when it begins, so none may be long
+                }
                 let mut solo = Solo::new(begin, &options, done..len);
                 let folded = solo.fold(body, &mut state, acc, limit, stretch);
                 done = solo.done;

@@ -18,7 +18,7 @@
 
 use crate::sync::{Ordering, fence};
 
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(any(loom, miri))))]
+#[cfg(all(target_os = "linux", not(any(loom, miri, portable))))] // Android kills a process for a system call it does not allow
 mod membarrier {
     use nix::libc;
 
@@ -41,7 +41,7 @@ mod membarrier {
     }
 }
 
-#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(any(loom, miri)))))]
+#[cfg(not(all(target_os = "linux", not(any(loom, miri, portable)))))]
 #[cfg_attr(loom, allow(dead_code))]
 mod membarrier {
     pub(super) fn register() -> bool {

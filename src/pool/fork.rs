@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // pthread_atfork is not in std or nix
 
-#[cfg(all(unix, not(miri)))]
+#[cfg(all(unix, not(any(miri, portable))))]
 mod count {
     use std::sync::{
         Once,
@@ -42,7 +42,7 @@ mod count {
     }
 }
 
-#[cfg(not(all(unix, not(miri))))]
+#[cfg(not(all(unix, not(any(miri, portable)))))]
 mod count {
     pub(super) fn start() {}
 

@@ -7,13 +7,16 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{
     estimate::{Estimate, nanos},
     site::{Loop, scatter},
 };
-use crate::sync::{AtomicU64, Ordering};
+use crate::{
+    clock::Instant,
+    sync::{AtomicU64, Ordering},
+};
 
 /// Work too short for a reading of the clock before and after: below, the readings would show.
 const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;

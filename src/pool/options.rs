@@ -1,6 +1,6 @@
 //! How a loop is to be run, as the executor sees it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{
     launch::Habit,
@@ -9,6 +9,7 @@ use super::{
     units::{Blocks, Units},
     watch::Watch,
 };
+use crate::clock::Instant;
 
 /// How a loop is to be run.
 #[derive(Debug)]

@@ -19,10 +19,11 @@ use super::{
 pub enum Pinning {
     /// Threads run where the system puts them.
     Off,
-    /// Threads are pinned; where that is refused or impossible, a warning is logged and they run unpinned.
+    /// Threads are pinned; where that is refused, a warning is logged and they run unpinned. On systems other than Linux it is
+    /// `Off`, and a line at debug level says so.
     #[default]
     BestEffort,
-    /// Threads are pinned, or the pool is not built.
+    /// Threads are pinned, or the pool is not built: never on systems other than Linux.
     Required,
 }
 

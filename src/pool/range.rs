@@ -11,11 +11,7 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{
-    iter,
-    ops::Range,
-    time::{Duration, Instant},
-};
+use std::{iter, ops::Range, time::Duration};
 
 use crossbeam_utils::CachePadded;
 
@@ -24,8 +20,9 @@ use super::{
     fence::Fence,
     near::{self, AtomicHome, Home},
 };
-use crate::sync::{
-    AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon, spin, try_lock,
+use crate::{
+    clock::Instant,
+    sync::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon, spin, try_lock},
 };
 
 /// From whom an idle worker steals; an option of [`PoolBuilder::stealing`](crate::PoolBuilder::stealing).

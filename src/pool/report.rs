@@ -23,7 +23,7 @@ use super::times::{Tally, Times};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// From the call to its return.
+    /// From the call to its return. On wasm32-unknown-unknown, which has no clock, this and all other times are zero.
     pub wall: Duration,
     /// Why the loop ran on the calling thread alone; none if it was shared.
     pub alone: Option<Alone>,

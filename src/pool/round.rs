@@ -6,7 +6,6 @@ use std::{
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::PoisonError,
-    time::Instant,
 };
 
 use super::{
@@ -19,7 +18,10 @@ use super::{
     times::{Pieces, Times},
     units::Units,
 };
-use crate::sync::{Mutex, lock};
+use crate::{
+    clock::Instant,
+    sync::{Mutex, lock},
+};
 
 /// So many thefts of a worker go by what the last round has taught. Who needs more has been taught wrong.
 const TRUSTED: usize = 3;
@@ -67,8 +69,8 @@ pub(crate) enum Why<Z> {
 }
 
 impl<'a, L: Body> Round<'a, L> {
-    pub(crate) fn new(ranges: &'a Ranges, body: &'a L, plan: Plan<'a>, times: Times) -> Self {
-        let measures_usage = times.usage.is_some();
+    pub(crate) fn new(ranges: &'a Ranges, body: &'a L, plan: Plan<'a>, mut times: Times) -> Self {
+        let measures_usage = times.usage.take().is_some(); // and it stays none where the system does not tell
         let made = Made { runs: Vec::with_capacity(2 * times.tallies.len()), times, stop: None };
         Self { ranges, body, plan, measures_usage, made: Mutex::new(made) }
     }

@@ -549,7 +549,7 @@ mod tests {
             let _ = catch_unwind(AssertUnwindSafe(|| {
                 by_pieces(&pool, &mut items, pieces, |_, _| {
                     let asked = asked.fetch_add(1, Ordering::Relaxed);
-                    asked.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60 & 1 == 0
+                    (asked as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60 & 1 == 0
                 });
             }));
             items.sort_by_key(|item| item.1);

@@ -1,11 +1,9 @@
 //! What took how long in a round: noted by its workers, read when it is over.
 
-use std::{
-    ops::Range,
-    time::{Duration, Instant},
-};
+use std::{ops::Range, time::Duration};
 
 use super::{affinity::Usage, estimate::nanos};
+use crate::clock::Instant;
 
 /// Neighbouring items and what they took: the index of the first, and nanoseconds for all up to the next mark.
 pub(crate) type Mark = (usize, f32);
