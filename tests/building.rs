@@ -509,9 +509,9 @@ fn a_list_that_is_not_allowed() {
         let list = |list: Vec<usize>| Pool::builder().placement(Placement::Cpus(list));
         let pool = list(vec![1_048_575, cpus[0]]).num_threads(2).build().unwrap();
         assert_eq!(seats(&pool), [cpus[0], cpus[0]]);
-        assert_eq!(list(vec![1_048_575]).build().unwrap().placement().placement, Placement::LogicalCpus);
+        assert_eq!(list(vec![1_048_575]).build().unwrap().placement().order, Placement::LogicalCpus);
         let error = list(vec![cpus[0], 1_048_575]).pinning(Pinning::Required).build().unwrap_err();
-        let BuildError::Pin { worker: 1, cpu: 1_048_575, ref allowed, .. } = error else { panic!("{error}") };
+        let BuildError::Cpu { cpu: 1_048_575, ref allowed } = error else { panic!("{error}") };
         assert_eq!(*allowed, cpus);
         assert!(matches!(list(Vec::new()).build(), Err(BuildError::NoCpus)));
     }
@@ -538,7 +538,7 @@ fn no_mask_is_told() {
     if in_child("no_mask_is_told", None, &["builder] workers are not pinned: "]) {
         refuse(libc::SYS_sched_getaffinity);
         let pool = Pool::builder().num_threads(3).build().unwrap();
-        assert_eq!(pool.placement().seats[1].hold, Hold::Off);
+        assert_eq!(pool.placement().seats[1].hold, Hold::Refused);
         counts(&pool);
         drop(pool);
         let error = Pool::builder().pinning(Pinning::Required).build().unwrap_err();
@@ -591,30 +591,76 @@ impl Drop for Group {
     }
 }
 
+/// The test `name` in a group of that quota, in microseconds of 10,000. True in the child.
+fn in_quota(name: &str, quota: &str) -> bool {
+    if is_child() {
+        return true;
+    }
+    if let Some(group) = Group::new("cpu", &[("cpu.cfs_period_us", "10000"), ("cpu.cfs_quota_us", quota)]) {
+        warns(&group.child(name), &[]);
+    }
+    false
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "std counts")]
+fn a_quota_below_the_cpus() {
+    if in_quota("a_quota_below_the_cpus", "8000") {
+        let pool = Pool::new().unwrap();
+        assert_eq!((pool.placement().counted_by, pool.num_threads()), (CountedBy::Quota(0.8), 1));
+        let pool = Pool::builder().num_threads(3).build().unwrap();
+        assert_eq!(pool.num_threads(), 3);
+        counts(&pool);
+        let hold = if mask().len() > 1 { Hold::Quota } else { Hold::Pinned };
+        assert_eq!(pool.placement().seats[1].hold, hold);
+        drop(pool);
+        seats(&Pool::builder().num_threads(3).pinning(Pinning::Required).build().unwrap());
+    }
+}
+
 #[test]
 #[cfg_attr(portable, ignore = "std counts, and rounds down")]
-fn a_quota_counts() {
-    const NAME: &str = "a_quota_counts";
-    if is_child() {
+fn a_quota_is_rounded_up() {
+    if mask().len() != 2 {
+        eprintln!("SKIPPED: not 2 CPUs");
+    } else if in_quota("a_quota_is_rounded_up", "15000") {
+        let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+        assert!(groups.contains("rangesteal-"), "{groups}");
         let pool = Pool::new().unwrap();
-        match pool.placement().counted_by {
-            CountedBy::Quota(quota) => assert_eq!((quota, pool.num_threads()), (0.8, 1)),
-            CountedBy::Cpus => {
-                assert_eq!(pool.num_threads(), mask().len().min(2), "1.5 CPUs keep two workers busy");
-            }
-            other => panic!("{other:?}"),
-        }
+        assert_eq!(
+            (pool.placement().counted_by, pool.num_threads()),
+            (CountedBy::Cpus, 2),
+            "1.5 CPUs keep two busy"
+        );
+        seats(&pool);
         counts(&pool);
-        assert_eq!(Pool::builder().num_threads(3).build().unwrap().num_threads(), 3);
-        return;
     }
-    let period = ("cpu.cfs_period_us", "10000");
-    for quota in ["8000", "15000"] {
-        if mask().len() == 2
-            && let Some(group) = Group::new("cpu", &[period, ("cpu.cfs_quota_us", quota)])
-        {
-            warns(&group.child(NAME), &[]);
-        }
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "nobody is pinned")]
+fn a_scope_keeps_its_seat_when_others_call() {
+    if mask().len() < 2 {
+        eprintln!("SKIPPED: one CPU has no room");
+    } else if in_child("a_scope_keeps_its_seat_when_others_call", None, &[]) {
+        let cpus = mask();
+        let pin = |cpu| {
+            let mut only = CpuSet::new();
+            only.set(cpu).unwrap();
+            sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+        };
+        let pool = Pool::builder().placement(Placement::Cpus(vec![cpus[0], cpus[1]]));
+        pool.scope(|pool| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    pin(cpus[1]);
+                    counts(pool);
+                });
+            });
+            assert_eq!(seats(pool), [cpus[0], cpus[1]]);
+            assert_eq!(mask(), [cpus[0]]);
+        })
+        .unwrap();
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     error::BuildError,
     executor::Executor,
     fence::Fence,
-    placement::{Pinning, Placement, Plan, System, Wish},
+    placement::{Hold, Pinning, Placement, Plan, System, Wish},
     range::{Ranges, Stealing},
     seats::Seats,
     worker::Crew,
@@ -61,7 +61,7 @@ impl PoolBuilder {
     /// | else | one for each CPU of the [`placement`](Self::placement) that the building thread may run on |
     ///
     /// More workers than CPUs share them round robin; of use are they only to loops whose items sleep or wait, and the pool finds
-    /// out which do. Control groups and masks are read on Linux (`cgroups(7)`, `sched_getaffinity(2)`); elsewhere
+    /// out which do: others use no more workers than there are CPUs, or than the quota keeps busy (but two if there are two). Control groups and masks are read on Linux (`cgroups(7)`, `sched_getaffinity(2)`); elsewhere
     /// [`std::thread::available_parallelism`] counts the CPUs.
     ///
     /// ```
@@ -93,7 +93,8 @@ impl PoolBuilder {
 
     /// To which CPUs workers are pinned, and how many workers there are by default. Default: [`Placement::LogicalCpus`].
     ///
-    /// Of a list, CPUs that the building thread may not run on are left out with a warning, or with [`Pinning::Required`] are an error.
+    /// Of a list, CPUs that the building thread may not run on are left out with a warning (of a list of nothing else, all CPUs take the
+    /// place), or with [`Pinning::Required`] are an error. Where nobody is pinned, a placement says no more than how many workers there are.
     /// [`Pool::placement`] shows what has come of it.
     ///
     /// ```
@@ -161,7 +162,7 @@ impl PoolBuilder {
     }
 
     /// Builds the pool. Its threads are started, and pinned where asked for, when this returns. It takes some 30 µs a thread, and on Linux
-    /// some 40 µs to look for a quota and, unless pinning is off, 40 µs a CPU to read where that is.
+    /// some 40 µs to look for a quota and, where workers are pinned, 40 µs a CPU to read where that is.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().build()?;
@@ -178,7 +179,7 @@ impl PoolBuilder {
     /// Builds the pool, runs `work` with it, and joins its threads.
     ///
     /// The calling thread is pinned as worker 0 while `work` runs, and gets its old affinity mask back afterwards, also if
-    /// `work` panics.
+    /// `work` panics. Meanwhile this thread may run on that one CPU alone: build another pool before, not inside.
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -235,11 +236,14 @@ impl PoolBuilder {
                 (_, None) => {}
             }
         }
-        let mut pinned = None;
+        let (mut pinned, mut caller_is) = (None, Hold::Free);
         if let Some(cpu) = plan.cpu(0).filter(|_| pins_caller) {
             match Pinned::to(cpu.number) {
-                Ok(caller) => pinned = Some(caller),
-                Err(source) => refuse(&plan, 0, cpu.number, source)?,
+                Ok(caller) => (pinned, caller_is) = (Some(caller), Hold::Pinned),
+                Err(source) => {
+                    refuse(&plan, 0, cpu.number, source)?;
+                    caller_is = Hold::Refused;
+                }
             }
         }
         match &refused[..] {
@@ -251,9 +255,7 @@ impl PoolBuilder {
             log::warn!("{}", plan.doubts.join("; "));
         }
         let mut seats = Seats::new(plan, seated);
-        if pinned.is_some() {
-            seats.caller_is_pinned();
-        }
+        seats.caller_is(caller_is);
         let ranges = Ranges::new(crew.size() + 1, fence, self.stealing);
         Ok((Pool { executor: Executor::new(ranges, seats, self.spin_before_park), crew }, pinned))
     }

@@ -35,6 +35,13 @@ pub enum BuildError {
     },
     /// The list of [`Placement::Cpus`](crate::Placement::Cpus) is empty.
     NoCpus,
+    /// Pinning is required, and the building thread may not run on a CPU of [`Placement::Cpus`](crate::Placement::Cpus).
+    Cpu {
+        /// The first such CPU.
+        cpu: usize,
+        /// The CPUs that the building thread was allowed to run on, in ascending order.
+        allowed: Vec<usize>,
+    },
     /// A thread name contains a NUL character.
     ThreadName {
         /// The name.
@@ -82,6 +89,11 @@ impl fmt::Display for BuildError {
             Self::NoCpus => {
                 f.write_str("Placement::Cpus names no CPU: name one or more, or leave the placement out")
             }
+            Self::Cpu { cpu, allowed } => write!(
+                f,
+                "Placement::Cpus names CPU {cpu}, which is not allowed (allowed CPUs: {}): leave it out, or have it left out by Pinning::BestEffort",
+                ranges(allowed)
+            ),
             Self::ThreadName { name } => {
                 write!(f, "thread name {name:?} contains a NUL character: leave it out")
             }
@@ -115,6 +127,7 @@ impl Error for BuildError {
             | Self::TooManyThreads { .. }
             | Self::Variable { .. }
             | Self::NoCpus
+            | Self::Cpu { .. }
             | Self::ThreadName { .. } => None,
         }
     }

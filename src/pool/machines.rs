@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{
     error::BuildError,
-    placement::{CountedBy, Pinning, Placement, Plan, System, Wish},
+    placement::{CountedBy, Hold, Pinning, Placement, Plan, System, Wish},
     quota::quota,
     seats::Seats,
 };
@@ -134,6 +134,8 @@ fn a_laptop() {
     assert_eq!(laptop.order(Compact), [0, 4, 1, 5, 2, 6, 3, 7]);
     assert_eq!(laptop.order(Spread), [0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(laptop.order(Cpus(vec![6, 1, 6])), [6, 1, 6]);
+    assert_eq!(laptop.plan(Cpus(vec![6, 1, 6])).at_a_time, 2);
+    assert_eq!(laptop.plan_of(Wish { workers: Some(20), ..Wish::default() }, None).unwrap().at_a_time, 8);
 }
 
 #[test]
@@ -183,6 +185,17 @@ fn strong_cores_and_weak_ones() {
     assert_eq!(desktop.order(Compact), list("0-31"));
     assert_eq!(desktop.order(Spread), list("0-14:2,16-31,1-15:2"));
 
+    // Linux has equal capacities for cores that are not, where there are SMT siblings; a third kind; and a kind that is all offline.
+    let mut equal = Machine::new(HYBRID).lie("cpu_atom/cpus", "0-15");
+    for cpu in 0..32 {
+        equal.add(&format!("cpu/cpu{cpu}/cpu_capacity"), "1024");
+    }
+    assert_eq!(equal.order(PhysicalCores), list("16-31,0-14:2"));
+    let mut three = Machine::new(HYBRID).lie("cpu_atom/cpus", "16-23\n");
+    three.add("/sys/devices/cpu_lowpower/cpus", "0-1");
+    assert_eq!(three.order(PhysicalCores), list("2-14:2,24-31,16-23,0"));
+    assert_eq!(Machine::new(HYBRID).lie("cpu_atom/cpus", "\n").order(Compact), list("0-31"));
+
     let phone = Machine::new(PHONE);
     assert_eq!(phone.order(LogicalCpus), [7, 4, 5, 6, 0, 1, 2, 3]);
     let plan = phone.plan(LogicalCpus);
@@ -215,16 +228,19 @@ fn a_container() {
 
     let group = "/sys/fs/cgroup/pod/cpu.max";
     let narrow = Machine::new(CONTAINER).lie(group, "120000 100000\n");
-    let plan = narrow.plan(LogicalCpus);
+    let required = Wish { pinning: Pinning::Required, ..Wish::default() };
+    let plan = narrow.plan_of(required.clone(), None).unwrap();
     assert_eq!((order(&plan), plan.counted_by), (vec![3, 7], CountedBy::Quota(1.2)));
-    let asked = Wish { workers: Some(5), ..Wish::default() };
-    let plan = narrow.plan_of(asked.clone(), Some("4")).unwrap();
+    let plan = narrow.plan_of(Wish { workers: Some(5), ..required.clone() }, Some("4")).unwrap();
     assert_eq!((order(&plan), plan.counted_by), (vec![3, 7, 11, 3, 7], CountedBy::NumThreads), "round robin");
     assert_eq!(plan.at_a_time, 2, "more would wait for the quota");
-    let plan = narrow.plan_of(Wish::default(), Some(" 4 ")).unwrap();
+    let plan = narrow.plan_of(required, Some(" 4 ")).unwrap();
     assert_eq!((order(&plan), plan.counted_by), (vec![3, 7, 11, 3], CountedBy::Variable));
+    // Others have the rest of these CPUs, and a pool of theirs would be pinned to the same ones.
+    let plan = narrow.plan(LogicalCpus);
+    assert_eq!((plan.workers, plan.cpu(0), plan.nobody, plan.doubts.len()), (2, None, Some(Hold::Quota), 0));
     let tiny = Machine::new(CONTAINER).lie(group, "1000 100000\n").plan(LogicalCpus);
-    assert_eq!(order(&tiny), [3]);
+    assert_eq!((tiny.workers, tiny.at_a_time), (1, 1));
 }
 
 #[test]
@@ -241,9 +257,13 @@ fn without_pinning_cores_still_count() {
     let laptop = Machine::new(LAPTOP);
     let wish = |placement| Wish { pinning: Pinning::Off, placement, ..Wish::default() };
     let plan = laptop.plan_of(wish(PhysicalCores), None).unwrap();
-    assert_eq!((plan.workers, plan.cpu(0)), (4, None));
-    let plan = laptop.plan_of(wish(Cpus(vec![1, 5, 6])), None).unwrap();
-    assert_eq!((plan.workers, plan.cpu(0)), (3, None));
+    assert_eq!((plan.workers, plan.cpu(0), plan.at_a_time), (4, None, 8), "they may run anywhere");
+    let plan = laptop.plan_of(wish(Cpus(vec![1, 5, 99])), None).unwrap();
+    assert_eq!(
+        (plan.workers, plan.cpu(0), plan.at_a_time, plan.doubts.len()),
+        (3, None, 8, 0),
+        "a number, no more"
+    );
     let plan = laptop.without("/").plan_of(wish(LogicalCpus), None).unwrap();
     assert_eq!((plan.workers, plan.doubts.len()), (8, 0), "nothing is asked of sysfs");
 }
@@ -259,7 +279,7 @@ fn a_list_that_is_not_all_allowed() {
 
     let wish = |list| Wish { pinning: Pinning::Required, placement: Cpus(list), ..Wish::default() };
     let error = container.plan_of(wish(vec![11, 4]), None).unwrap_err();
-    assert!(matches!(error, BuildError::Pin { worker: 1, cpu: 4, .. }), "{error}");
+    assert!(matches!(error, BuildError::Cpu { cpu: 4, .. }), "{error}");
     assert!(container.plan_of(wish(vec![11, 3]), None).is_ok());
     let error = container.plan_of(wish(Vec::new()), None).unwrap_err();
     assert!(error.to_string().contains("names no CPU"), "{error}");
@@ -290,15 +310,14 @@ fn what_cannot_be_true_is_not_used() {
         "one core, and one worker? {:?}",
         plan.doubts
     );
-    // 3 and 7 are said to be siblings that do not share a cache.
-    let plan = Machine::new(CONTAINER)
-        .lie(cores, "3,7")
-        .lie("cpu11/topology/core_cpus_list", "11")
-        .plan(LogicalCpus);
-    assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
-    // One of many is missing.
-    let plan = Machine::new(CONTAINER).without("cpu7/topology").plan(LogicalCpus);
-    assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
+    // 0 and 1 are said to be siblings in two nodes.
+    let siblings = |machine: Machine, cpu: usize, lie: &str| {
+        machine.lie(&format!("cpu{cpu}/topology/thread_siblings_list"), lie)
+    };
+    let twins = |machine| siblings(siblings(machine, 0, "0-1"), 1, "0-1");
+    let plan = siblings(siblings(twins(Machine::new(SOCKETS)), 36, "36"), 37, "37").plan(LogicalCpus);
+    assert_eq!(plan.doubts.len(), 1, "{:?}", plan.doubts);
+    assert!(plan.doubts[0].contains("two nodes"), "{:?}", plan.doubts);
 
     let plan = Machine::new(SOCKETS).lie("node1/cpulist", "0-71").plan(LogicalCpus);
     assert_eq!(plan.doubts.len(), 1, "{:?}", plan.doubts);
@@ -313,6 +332,33 @@ fn what_cannot_be_true_is_not_used() {
     assert_eq!((order(&plan), plan.doubts.len()), (list("0-7"), 1), "{:?}", plan.doubts);
 }
 
+/// Machines that look like liars.
+#[test]
+fn what_is_true_though_strange() {
+    // Emulated nodes have all CPUs each.
+    let mut fake = Machine::new(LAPTOP).lie("node/online", "0-3\n");
+    for node in 1..4 {
+        fake.add(&format!("node/node{node}/cpulist"), "0-7");
+    }
+    assert_eq!(fake.order(PhysicalCores), [0, 1, 2, 3]);
+    // A node without CPUs, and half of the machine offline.
+    let mut half = Machine::new(LAPTOP).lie("node/online", "0,2\n");
+    half.add("node/node2/cpulist", "");
+    half.allowed = vec![0, 3, 4, 5, 7];
+    assert_eq!(half.order(LogicalCpus), [0, 5, 3, 4, 7], "5 has core 1 to itself");
+    // A large core of two small ones with a cache each.
+    let mut large = Machine { allowed: list("0-15"), files: HashMap::new() };
+    for cpu in 0..16 {
+        let core = cpu / 8 * 8;
+        large.add(&format!("cpu/cpu{cpu}/topology/core_cpus_list"), &format!("{core}-{}", core + 7));
+        large.add(&format!("cpu/cpu{cpu}/cache/index3/level"), "3");
+        let small: Vec<String> = (0..4).map(|i| (core + cpu % 2 + 2 * i).to_string()).collect();
+        large.add(&format!("cpu/cpu{cpu}/cache/index3/shared_cpu_list"), &small.join(","));
+    }
+    assert_eq!(large.order(PhysicalCores), [0, 8]);
+    assert_eq!(large.order(LogicalCpus), list("0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15"));
+}
+
 #[test]
 fn what_is_not_told() {
     let plan = Machine::new(SOCKETS).without("/").plan(LogicalCpus);
@@ -321,6 +367,9 @@ fn what_is_not_told() {
     assert_eq!(Machine::new(SOCKETS).without("/node/").order(PhysicalCores), list("0-34:2,1-35:2"));
     assert_eq!(Machine::new(SOCKETS).without("/cache/").order(PhysicalCores), list("0-34:2,1-35:2"));
     assert_eq!(Machine::new(VM).without("topology/physical").without("/node/").order(LogicalCpus), [0, 1]);
+    // Nothing of one of many: it is taken for a core of its own.
+    assert_eq!(Machine::new(LAPTOP).without("cpu4/topology").order(PhysicalCores), [0, 1, 2, 3, 4]);
+    assert_eq!(Machine::new(LAPTOP).without("cpu4/cache").order(PhysicalCores), [0, 1, 2, 3]);
     // One CPU has no order.
     let mut vm = Machine::new(VM).without("/");
     vm.allowed = vec![1];
@@ -396,7 +445,7 @@ fn quotas() {
     assert_eq!(container("/", "/"), Some(1.5));
     assert_eq!(container("/docker/7", "/docker/7"), Some(1.5));
     assert_eq!(container("/../other", "/"), Some(1.5));
-    assert_eq!(container("", ""), Some(1.5));
+    assert_eq!(container("/user", "/machine/x"), None, "what is mounted there is another group");
     for nonsense in ["", "0", "::", "0::/", "0::\n/\n"] {
         let file = |path: &str| path.starts_with("/proc").then(|| nonsense.to_owned());
         assert_eq!(quota(&file), None);
@@ -413,7 +462,7 @@ fn a_placement_is_readable() {
     );
     let expected = "\
 9 workers, by num_threads; LogicalCpus
-worker    CPU   core thread  cache   node  class 
+worker    CPU   core thread  cache   node  class
      0      0      0      0      0      0      0  left free for the calling thread
      1      1      1      0      0      0      0  pinned
      2      -      -      -      -      -      -  not pinned: refused
@@ -423,7 +472,10 @@ worker    CPU   core thread  cache   node  class
      6      6      2      1      0      0      0  pinned
      7      7      3      1      0      0      0  pinned
      8      0      0      0      0      0      0  pinned, shared with worker 0";
-    assert_eq!(shown.seating().to_string(), expected);
+    let mut seating = shown.seating();
+    assert_eq!(seating.to_string(), expected);
+    seating.seats.retain(|seat| seat.worker == 8);
+    assert!(seating.to_string().ends_with("  pinned"), "{seating}");
 }
 
 proptest! {

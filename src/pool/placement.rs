@@ -20,7 +20,7 @@ pub enum Pinning {
     /// Threads run where the system puts them.
     Off,
     /// Threads are pinned; where that is refused, a warning is logged and they run unpinned. On systems other than Linux it is
-    /// `Off`, and a line at debug level says so.
+    /// `Off`, and a line at debug level says so; likewise under a CPU quota of less than there are CPUs, which are then shared with others.
     #[default]
     BestEffort,
     /// Threads are pinned, or the pool is not built: never on systems other than Linux.
@@ -103,6 +103,23 @@ pub enum CountedBy {
     Cpus,
 }
 
+/// What keeps a worker on its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Hold {
+    /// It is pinned.
+    Pinned,
+    /// Nothing: it is the seat of the calling thread, which runs where the system puts it.
+    Free,
+    /// Nothing: workers are not pinned, by [`Pinning::Off`] or because this system has no such thing.
+    Off,
+    /// Nothing: a CPU quota below the number of CPUs says that these are shared with others, and whoever is pinned cannot give way. With
+    /// [`Pinning::Required`] workers are pinned all the same.
+    Quota,
+    /// Nothing: the system has refused to pin it.
+    Refused,
+}
+
 /// What a program asks for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
@@ -138,6 +155,8 @@ pub(crate) struct Plan {
     pub(crate) machine: Machine,
     /// How many workers can be running at a time.
     pub(crate) at_a_time: usize,
+    /// Why nobody is pinned, if so.
+    pub(crate) nobody: Option<Hold>,
     /// What could not be believed, or done.
     pub(crate) doubts: Vec<String>,
 }
@@ -149,43 +168,52 @@ impl Plan {
             return Err(BuildError::NoCpus);
         }
         let mut doubts = Vec::new();
-        let allowed = match system.allowed {
-            Ok(allowed) => allowed,
-            Err(source) if pinning == Pinning::Required => return Err(BuildError::Affinity { source }),
-            Err(source) => {
-                if pinning == Pinning::BestEffort {
-                    let message = format!("workers are not pinned: {source}");
-                    match source.kind() {
-                        io::ErrorKind::Unsupported => log::debug!("{message}"), // there is no such thing here
-                        _ => doubts.push(message),
-                    }
-                }
-                Vec::new()
+        let mut nobody = (pinning == Pinning::Off).then_some(Hold::Off);
+        let allowed = system.allowed.or_else(|source| match (pinning, source.kind()) {
+            (Pinning::Required, _) => Err(BuildError::Affinity { source }),
+            (Pinning::Off, _) => Ok(Vec::new()),
+            (Pinning::BestEffort, io::ErrorKind::Unsupported) => {
+                log::debug!("workers are not pinned: {source}"); // there is no such thing here
+                nobody = Some(Hold::Off);
+                Ok(Vec::new())
             }
-        };
-        if !allowed.is_empty()
-            && let Placement::Cpus(list) = &mut placement
+            (Pinning::BestEffort, _) => {
+                doubts.push(format!("workers are not pinned: {source}"));
+                nobody = Some(Hold::Refused);
+                Ok(Vec::new())
+            }
+        })?;
+        let quota = quota(system.file);
+        let whole = quota.map_or(usize::MAX, round_up);
+        if whole < allowed.len() && pinning == Pinning::BestEffort {
+            // Every container of a machine would pin its workers to the same CPUs.
+            log::debug!("workers are not pinned: the quota of {whole} CPUs says that others share them");
+            nobody = Some(Hold::Quota);
+        }
+        if let Placement::Cpus(list) = &mut placement
+            && nobody.is_none()
         {
             restrict(list, &allowed, pinning, &mut doubts)?;
             if list.is_empty() {
                 placement = Placement::LogicalCpus;
             }
         }
-        // To count the CPUs, all orders are alike but that of the cores.
-        let machine = if pinning != Pinning::Off || placement == Placement::PhysicalCores {
+        let machine = if nobody.is_none() || placement == Placement::PhysicalCores {
             Machine::read(&allowed, system.file)
         } else {
-            Machine::unknown(&allowed)
+            Machine::unknown(&allowed) // enough to count
         };
         doubts.extend(machine.doubts.iter().cloned());
         let mut order = placement.order(&machine);
-        let places = match (order.len(), &placement) {
-            (0, Placement::Cpus(list)) => list.len(),
-            (0, _) => thread::available_parallelism().map_or(1, usize::from),
-            (places, _) => places,
+        let cpus = match allowed.len() {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            allowed => allowed,
         };
-        let quota = quota(system.file);
-        let whole = quota.map_or(usize::MAX, round_up);
+        let places = match &placement {
+            Placement::Cpus(list) => list.len(),
+            _ if order.is_empty() => cpus,
+            _ => order.len(),
+        };
         let (workers, counted_by) = match (asked, system.variable) {
             (Some(asked), _) => (asked, CountedBy::NumThreads),
             (None, Some(value)) => match value.to_str().and_then(|value| value.trim().parse().ok()) {
@@ -204,12 +232,14 @@ impl Plan {
             1..=MOST_THREADS => {}
             _ => return Err(BuildError::TooManyThreads { asked: workers }),
         }
-        if pinning == Pinning::Off {
+        let cpus = if nobody.is_none() {
+            order.iter().map(|cpu| cpu.number).collect::<BTreeSet<_>>().len()
+        } else {
             order.clear();
-        }
-        let distinct = order.iter().map(|cpu| cpu.number).collect::<BTreeSet<_>>().len();
-        let at_a_time = if order.is_empty() { places } else { distinct }.min(whole);
-        Ok(Self { workers, counted_by, placement, order, machine, at_a_time, doubts })
+            cpus
+        };
+        let at_a_time = cpus.min(whole);
+        Ok(Self { workers, counted_by, placement, order, machine, at_a_time, nobody, doubts })
     }
 
     /// Where that worker goes, if anybody is pinned.
@@ -236,10 +266,9 @@ fn restrict(
     doubts: &mut Vec<String>,
 ) -> Result<(), BuildError> {
     let forbidden = |cpu: &usize| allowed.binary_search(cpu).is_err();
-    let Some(worker) = list.iter().position(forbidden) else { return Ok(()) };
+    let Some(&cpu) = list.iter().find(|cpu| forbidden(cpu)) else { return Ok(()) };
     if pinning == Pinning::Required {
-        let source = io::Error::new(io::ErrorKind::InvalidInput, "not one of them");
-        return Err(BuildError::Pin { worker, cpu: list[worker], allowed: allowed.to_vec(), source });
+        return Err(BuildError::Cpu { cpu, allowed: allowed.to_vec() });
     }
     let mut left_out: Vec<usize> = list.extract_if(.., |cpu| forbidden(cpu)).collect();
     left_out.sort_unstable();

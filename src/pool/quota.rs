@@ -50,9 +50,8 @@ impl Mount {
         let ours =
             if self.unified { controllers.is_empty() } else { controllers.split(',').any(|c| c == "cpu") };
         let path = Path::new(parts.next().filter(|_| ours)?);
-        // A container may see its own group as the top; and a path that leads out of what is mounted tells nothing.
-        let inside =
-            path.strip_prefix(&self.root).or_else(|_| path.strip_prefix("/")).unwrap_or(Path::new(""));
+        let inside = path.strip_prefix(&self.root).ok()?; // else it is another part of the hierarchy that is mounted here
+        // The group may be outside of what a container sees as the top, which limits it all the same.
         let leads_out = inside.components().any(|part| part == Component::ParentDir);
         Some(self.point.join(if leads_out { Path::new("") } else { inside }))
     }

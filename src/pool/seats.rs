@@ -8,7 +8,7 @@ use std::{
 use super::{
     affinity::{self, Mask, Thread},
     near::Home,
-    placement::{CountedBy, Placement, Plan},
+    placement::{CountedBy, Hold, Placement, Plan},
     topology::Cpu,
 };
 
@@ -22,7 +22,8 @@ pub(crate) struct Seats {
     free: AtomicUsize,
     /// Where the caller was last seen.
     caller: AtomicUsize,
-    caller_is_pinned: bool,
+    /// What keeps the caller on its seat.
+    caller_is: Hold,
 }
 
 #[derive(Debug)]
@@ -39,12 +40,12 @@ impl Seats {
         let helper = |(worker, thread)| Helper { worker, thread, cpu: AtomicUsize::new(number(worker)) };
         let helpers = threads.into_iter().map(helper).collect();
         let (free, caller) = (AtomicUsize::new(number(0)), AtomicUsize::new(number(0)));
-        Self { plan, helpers, free, caller, caller_is_pinned: false }
+        Self { plan, helpers, free, caller, caller_is: Hold::Free }
     }
 
-    /// The calling thread is pinned to its seat, too.
-    pub(crate) fn caller_is_pinned(&mut self) {
-        self.caller_is_pinned = true;
+    /// The calling thread was to be pinned, too.
+    pub(crate) fn caller_is(&mut self, hold: Hold) {
+        self.caller_is = hold;
     }
 
     /// How many workers can be running at a time.
@@ -60,9 +61,10 @@ impl Seats {
 
     /// The caller is not pinned, and may have come to sit on the CPU of a helper, which then could not help. Whoever is pinned there
     /// changes with the CPU that was free. `moved` is told who sits where now. One reading of the CPU's number, some nanoseconds, if
-    /// the caller is where it was.
+    /// the caller is where it was. Within a scope its seat is taken, whoever else calls a loop.
     pub(crate) fn make_room(&self, moved: impl Fn(usize, Home)) {
-        if !self.helpers.is_empty()
+        if self.caller_is == Hold::Free
+            && !self.helpers.is_empty()
             && let Some(here) = affinity::here()
             && here != self.caller.load(Relaxed)
         {
@@ -107,20 +109,17 @@ impl Seats {
 
     /// A copy for the user.
     pub(crate) fn seating(&self) -> Seating {
-        let Plan { workers, counted_by, ref placement, ref machine, .. } = self.plan;
-        let is_pinned = self.plan.cpu(0).is_some();
-        let mut seats: Vec<Seat> = (0..workers)
-            .map(|worker| Seat { worker, cpu: None, hold: if is_pinned { Hold::Refused } else { Hold::Off } })
-            .collect();
-        if is_pinned {
-            seats[0].hold = if self.caller_is_pinned { Hold::Pinned } else { Hold::Free };
-            seats[0].cpu = machine.cpu(self.free.load(Relaxed));
+        let Plan { workers, counted_by, nobody, ref placement, ref machine, ref doubts, .. } = self.plan;
+        let hold = nobody.unwrap_or(Hold::Refused);
+        let mut seats: Vec<Seat> = (0..workers).map(|worker| Seat { worker, cpu: None, hold }).collect();
+        if nobody.is_none() {
+            seats[0] = Seat { worker: 0, cpu: machine.cpu(self.free.load(Relaxed)), hold: self.caller_is };
         }
         for Helper { worker, cpu, .. } in &self.helpers {
             let cpu = machine.cpu(cpu.load(Relaxed));
             seats[*worker] = Seat { worker: *worker, cpu, hold: Hold::Pinned };
         }
-        Seating { counted_by, placement: placement.clone(), seats }
+        Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone() }
     }
 }
 
@@ -146,9 +145,11 @@ pub struct Seating {
     /// Why there are so many workers.
     pub counted_by: CountedBy,
     /// The order in which they were put on CPUs.
-    pub placement: Placement,
+    pub order: Placement,
     /// One for each worker, in the order of their numbers.
     pub seats: Vec<Seat>,
+    /// What the system did not tell, or refused, as it was logged.
+    pub doubts: Vec<String>,
 }
 
 /// Where one worker sits.
@@ -163,49 +164,42 @@ pub struct Seat {
     pub hold: Hold,
 }
 
-/// What keeps a worker on its CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Hold {
-    /// It is pinned.
-    Pinned,
-    /// Nothing: it is the calling thread's, which runs where the system puts it, and no other worker is put there before all CPUs are taken.
-    Free,
-    /// Nothing: workers are not pinned, by [`Pinning::Off`](crate::Pinning::Off) or because this system has no such thing.
-    Off,
-    /// Nothing: the system has refused to pin it.
-    Refused,
-}
-
 /// A table: a line a worker.
 impl fmt::Display for Seating {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} workers, ", self.seats.len())?;
+        const HEADS: [&str; 6] = ["CPU", "core", "thread", "cache", "node", "class"];
+        let number = self.seats.len();
+        write!(f, "{number} worker{}, by ", if number == 1 { "" } else { "s" })?;
         match self.counted_by {
-            CountedBy::NumThreads => f.write_str("by num_threads"),
-            CountedBy::Variable => f.write_str("by RANGESTEAL_NUM_THREADS"),
-            CountedBy::Quota(cpus) => write!(f, "by the quota of {cpus:.2} CPUs"),
-            CountedBy::Cpus => f.write_str("by the CPUs there are"),
+            CountedBy::NumThreads => f.write_str("num_threads"),
+            CountedBy::Variable => f.write_str("RANGESTEAL_NUM_THREADS"),
+            CountedBy::Quota(cpus) => write!(f, "the quota of {cpus:.2} CPUs"),
+            CountedBy::Cpus => f.write_str("the CPUs there are"),
         }?;
-        writeln!(f, "; {:?}", self.placement)?;
-        let heads = ["worker", "CPU", "core", "thread", "cache", "node", "class"];
-        heads.iter().try_for_each(|head| write!(f, "{head:>6} "))?;
-        for Seat { worker, cpu, hold } in &self.seats {
-            write!(f, "\n{worker:>6} ")?;
-            let values = cpu.map(|cpu| [cpu.number, cpu.core, cpu.thread, cpu.cache, cpu.node, cpu.class]);
-            for column in 0..heads.len() - 1 {
-                match values {
-                    Some(values) => write!(f, "{:>6} ", values[column])?,
-                    None => write!(f, "{:>6} ", '-')?,
-                }
+        f.write_str(match self.order {
+            Placement::LogicalCpus => "; LogicalCpus",
+            Placement::PhysicalCores => "; PhysicalCores",
+            Placement::Compact => "; Compact",
+            Placement::Spread => "; Spread",
+            Placement::Cpus(_) => "; Cpus",
+        })?;
+        self.doubts.iter().try_for_each(|doubt| write!(f, "\n{doubt}"))?;
+        f.write_str("\nworker")?;
+        HEADS.iter().try_for_each(|head| write!(f, " {head:>6}"))?;
+        for (at, Seat { worker, cpu, hold }) in self.seats.iter().enumerate() {
+            write!(f, "\n{worker:>6}")?;
+            match cpu.map(|cpu| [cpu.number, cpu.core, cpu.thread, cpu.cache, cpu.node, cpu.class]) {
+                Some(values) => values.iter().try_for_each(|value| write!(f, " {value:>6}"))?,
+                None => HEADS.iter().try_for_each(|_| write!(f, " {:>6}", '-'))?,
             }
             f.write_str(match hold {
-                Hold::Pinned => " pinned",
-                Hold::Free => " left free for the calling thread",
-                Hold::Off => " not pinned",
-                Hold::Refused => " not pinned: refused",
+                Hold::Pinned => "  pinned",
+                Hold::Free => "  left free for the calling thread",
+                Hold::Off => "  not pinned",
+                Hold::Quota => "  not pinned: the quota says that the CPUs are shared",
+                Hold::Refused => "  not pinned: refused",
             })?;
-            let before = self.seats[..*worker].iter().find(|seat| seat.cpu.is_some() && seat.cpu == *cpu);
+            let before = self.seats[..at].iter().find(|seat| seat.cpu.is_some() && seat.cpu == *cpu);
             if let Some(Seat { worker, .. }) = before {
                 write!(f, ", shared with worker {worker}")?;
             }

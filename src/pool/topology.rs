@@ -3,7 +3,12 @@
 //! Read from sysfs: `Documentation/admin-guide/cputopology.rst` and `Documentation/ABI/{testing,stable}/sysfs-devices-*` of the kernel. A
 //! relation that is not there, or that contradicts itself, is not used for any CPU: half an order is worse than none.
 
-use std::{cmp::Reverse, collections::BTreeMap, fs, ops::RangeInclusive};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    ops::RangeInclusive,
+};
 
 const CPU: &str = "/sys/devices/system/cpu/cpu";
 const NODE: &str = "/sys/devices/system/node/";
@@ -18,12 +23,13 @@ const MOST_CPUS: usize = 1 << 20;
 /// The text of a file, by its path; none where there is no such file.
 pub(crate) type File<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The files of this system.
+/// The files of this system. A mount point may have any name: what is no text is replaced.
 pub(crate) fn this_system(path: &str) -> Option<String> {
-    fs::read_to_string(path).ok()
+    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A CPU as the system numbers them, that is a hardware thread, and what it shares with others.
+/// A CPU as the system numbers them, that is a hardware thread, and what it shares with others, as far as the system tells (otherwise: a core
+/// of its own, one cache a node, node 0, class 0).
 ///
 /// ```
 /// let pool = rangesteal::Pool::new()?;
@@ -69,11 +75,8 @@ enum Unknown {
 type Known<T> = Result<Vec<T>, Unknown>;
 
 impl Machine {
-    /// Reads what the system tells about `allowed` CPUs, which ascend. Some five files for each, at some 5 µs.
+    /// Reads what the system tells about `allowed` CPUs, which ascend. Some four files for each, at some 5 to 10 µs.
     pub(crate) fn read(allowed: &[usize], file: File<'_>) -> Self {
-        if allowed.len() < 2 {
-            return Self::unknown(allowed); // no order to find
-        }
         let mut doubts = Vec::new();
         let mut believe = |what: &str, known: Known<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known {
             Ok(known) => known,
@@ -91,8 +94,7 @@ impl Machine {
         let nodes = believe("nodes", nodes(allowed, file), &|| packages(allowed, file));
         let lowest = lowest_of(&nodes, allowed);
         let caches = believe("caches", caches(allowed, file), &|| lowest.clone());
-        let within = (nodes.as_slice(), caches.as_slice());
-        let cores = believe("cores", cores(allowed, within, file), &|| allowed.to_vec());
+        let cores = believe("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
         let classes = believe("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
         let mut threads = BTreeMap::new();
         let cpus = (0..allowed.len()).map(|i| {
@@ -102,7 +104,11 @@ impl Machine {
             let (cache, node, class) = (caches[i], nodes[i], classes[i]);
             Cpu { number: allowed[i], core: cores[i], thread, cache, node, class }
         });
-        Self { cpus: cpus.collect(), doubts }
+        let cpus: Vec<Cpu> = cpus.collect();
+        if cpus.len() < 2 {
+            doubts.clear(); // there is no order to doubt
+        }
+        Self { cpus, doubts }
     }
 
     /// CPUs of which nothing is known: by number.
@@ -125,7 +131,7 @@ fn lowest_of(groups: &[usize], allowed: &[usize]) -> Vec<usize> {
     groups.iter().zip(allowed).map(|(group, &cpu)| *lowest.entry(group).or_insert(cpu)).collect()
 }
 
-/// Groups of CPUs, named by their lowest, where `list` tells the group of a CPU.
+/// Groups of CPUs, named by their lowest, and their sizes, where `list` tells the group of a CPU. A CPU of which nothing is told is alone.
 fn groups(allowed: &[usize], list: impl Fn(usize) -> Option<String>) -> Known<(usize, usize)> {
     let lists: Vec<Option<String>> = allowed.iter().map(|&cpu| list(cpu)).collect();
     if lists.iter().all(Option::is_none) {
@@ -133,12 +139,15 @@ fn groups(allowed: &[usize], list: impl Fn(usize) -> Option<String>) -> Known<(u
     }
     let mut groups = Vec::with_capacity(allowed.len());
     for (&cpu, list) in allowed.iter().zip(&lists) {
-        let list = list.as_deref().unwrap_or("");
+        let Some(list) = list else {
+            groups.push((cpu, 1));
+            continue;
+        };
         let Some(parts) = parse_list(list).filter(|parts| contain(parts, cpu)) else {
             return Err(Unknown::Doubtful(format!("CPU {cpu} is said to share one with {:?}", list.trim())));
         };
         let lowest = parts.iter().map(|part| *part.start()).min().unwrap_or(cpu);
-        groups.push((lowest, parts.iter().map(|part| part.clone().count()).sum()));
+        groups.push((lowest, count(&parts)));
     }
     let mut sizes = BTreeMap::new();
     for (&cpu, &(lowest, size)) in allowed.iter().zip(&groups) {
@@ -153,7 +162,9 @@ fn groups(allowed: &[usize], list: impl Fn(usize) -> Option<String>) -> Known<(u
 }
 
 /// `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
-fn cores(allowed: &[usize], (nodes, caches): (&[usize], &[usize]), file: File<'_>) -> Known<usize> {
+///
+/// A core may have more than one cache: a large core of POWER10 is two small ones.
+fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Known<usize> {
     let cores = groups(allowed, |cpu| {
         file(&format!("{CPU}{cpu}/topology/core_cpus_list"))
             .or_else(|| file(&format!("{CPU}{cpu}/topology/thread_siblings_list")))
@@ -163,9 +174,8 @@ fn cores(allowed: &[usize], (nodes, caches): (&[usize], &[usize]), file: File<'_
         if threads > MOST_THREADS_OF_A_CORE {
             return Err(Unknown::Doubtful(format!("that of CPU {core} is said to have {threads} CPUs")));
         }
-        let here = (nodes[i], caches[i]);
-        if *inside.entry(core).or_insert(here) != here {
-            return Err(Unknown::Doubtful(format!("that of CPU {core} is said to be in two places")));
+        if *inside.entry(core).or_insert(nodes[i]) != nodes[i] {
+            return Err(Unknown::Doubtful(format!("that of CPU {core} is said to be in two nodes")));
         }
     }
     Ok(cores.into_iter().map(|(core, _)| core).collect())
@@ -191,13 +201,18 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Known<usize> {
     let online = file(&format!("{NODE}online")).ok_or(Unknown::Missing)?;
     let doubtful = |why: String| Unknown::Doubtful(why);
     let numbers = parse_list(&online)
-        .filter(|parts| parts.iter().map(|part| part.clone().count()).sum::<usize>() <= MOST_NODES)
+        .filter(|parts| count(parts) <= MOST_NODES)
         .ok_or_else(|| doubtful(format!("those online are said to be {:?}", online.trim())))?;
+    let mut lists = BTreeSet::new();
     let mut node_of = vec![None; allowed.len()];
     for node in numbers.into_iter().flatten() {
         let list = file(&format!("{NODE}node{node}/cpulist")).unwrap_or_default();
         if list.trim().is_empty() {
             continue; // memory alone
+        }
+        // Emulated nodes (`numa=fake`) are parts of the memory, and each has all CPUs of the real node: one is as good as the other.
+        if !lists.insert(list.clone()) {
+            continue;
         }
         let parts = parse_list(&list)
             .ok_or_else(|| doubtful(format!("node {node} is said to have CPUs {:?}", list.trim())))?;
@@ -217,25 +232,24 @@ fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
     allowed.iter().map(|cpu| package(cpu).unwrap_or(0)).collect()
 }
 
-/// By `cpu_capacity`, which Linux gives where cores differ by design (Arm, RISC-V, and hybrid x86 without SMT since 6.12); by the list of
-/// efficiency cores on other hybrid x86. Not by clock rates: a favoured core of its kind is no kind of its own.
+/// By `cpu_capacity`, where Linux knows that cores differ (Arm, RISC-V, hybrid x86 without SMT); otherwise by the lists of the weaker
+/// kinds of hybrid x86. Not by clock rates: a favoured core of its kind is no kind of its own.
 fn classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
-    let capacity = |cpu| file(&format!("{CPU}{cpu}/cpu_capacity"));
-    let capacities: Vec<Option<String>> = allowed.iter().map(capacity).collect();
-    if capacities.iter().all(Option::is_none) {
-        let Some(list) = file("/sys/devices/cpu_atom/cpus") else { return Err(Unknown::Missing) };
-        let parts = parse_list(&list).ok_or_else(|| {
-            Unknown::Doubtful(format!("the efficiency cores are said to be {:?}", list.trim()))
-        })?;
-        return Ok(allowed.iter().map(|&cpu| usize::from(contain(&parts, cpu))).collect());
-    }
-    let mut known = Vec::with_capacity(allowed.len());
-    for (cpu, text) in allowed.iter().zip(&capacities) {
-        let text = text.as_deref().unwrap_or("").trim();
-        match text.parse::<u32>() {
+    let mut known = Vec::new();
+    for cpu in allowed {
+        let Some(text) = file(&format!("{CPU}{cpu}/cpu_capacity")) else { break };
+        match text.trim().parse::<u32>() {
             Ok(capacity @ 1..) => known.push(capacity),
-            _ => return Err(Unknown::Doubtful(format!("the capacity of CPU {cpu} is said to be {text:?}"))),
+            _ => {
+                return Err(Unknown::Doubtful(format!(
+                    "the capacity of CPU {cpu} is said to be {:?}",
+                    text.trim()
+                )));
+            }
         }
+    }
+    if known.len() < allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
+        return listed_classes(allowed, file);
     }
     let mut falling = known.clone();
     falling.sort_unstable_by_key(|capacity| Reverse(*capacity));
@@ -247,6 +261,24 @@ fn classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
     }
     let class = |capacity| tops.iter().filter(|top| **top >= capacity).count() - 1;
     Ok(known.into_iter().map(class).collect())
+}
+
+/// The performance counters of each kind of core have a list of its CPUs. It is empty while they are all offline.
+fn listed_classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
+    let mut classes = vec![0; allowed.len()];
+    for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
+        let Some(list) = file(&format!("/sys/devices/{kind}/cpus")).filter(|list| !list.trim().is_empty())
+        else {
+            continue;
+        };
+        let parts = parse_list(&list).ok_or_else(|| {
+            Unknown::Doubtful(format!("the CPUs of {kind} are said to be {:?}", list.trim()))
+        })?;
+        for (&cpu, class) in allowed.iter().zip(&mut classes) {
+            *class = if contain(&parts, cpu) { weakness } else { *class };
+        }
+    }
+    Ok(classes)
 }
 
 /// Parses a list of numbers such as `0-3,8,10-11`.
@@ -261,4 +293,8 @@ fn parse_list(list: &str) -> Option<Vec<RangeInclusive<usize>>> {
 
 fn contain(parts: &[RangeInclusive<usize>], cpu: usize) -> bool {
     parts.iter().any(|part| part.contains(&cpu))
+}
+
+fn count(parts: &[RangeInclusive<usize>]) -> usize {
+    parts.iter().fold(0, |sum, part| sum.saturating_add(part.clone().count()))
 }
