@@ -152,6 +152,16 @@ fn without_stealing_the_pool_counts_the_same() {
 }
 
 #[test]
+fn pinned_or_not_the_pool_counts_the_same() {
+    for pinning in ["off", "best-effort"] {
+        let arguments = ["meek", "--num-threads", "2", "--pinning", pinning];
+        assert_eq!(transcript(&arguments, BALLOTS), transcript(&["meek"], BALLOTS));
+    }
+    let help = transcript(&["meek", "--help"], "");
+    assert!(help.contains("--pinning") && help.contains("required"), "{help}");
+}
+
+#[test]
 fn synthetic_elections_are_counted_alike_by_all() {
     for kind in ["uniform", "geometric", "sorted"] {
         let generate = [
@@ -307,12 +317,13 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
 #[test]
 fn a_wrong_command_line_is_exit_code_2() {
-    let wrong: [&[&str]; 9] = [
+    let wrong: [&[&str]; 10] = [
         &[],
         &["count"],
         &["--arithmetic", "roman", "meek"],
         &["meek", "--parallel", "perhaps"],
         &["meek", "--num-threads", "0"],
+        &["meek", "--pinning", "perhaps"],
         &["meek", "--omega-exponent", "19"],
         &["meek", "--no-such-option"],
         &["generate"],

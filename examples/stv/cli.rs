@@ -6,6 +6,7 @@ use crate::{
     election::Election,
     generate::{self, Synthetic},
     meek::Rule,
+    pinning::Pinning,
     tally::{self, Effort, Parallel, Threads},
     transcript::Transcript,
 };
@@ -65,6 +66,9 @@ struct MeekArguments {
     /// How many threads distribute the ballots, with rayon and pool [default: all that the machine has]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
+    /// Whether the pool keeps its threads on CPUs of their own
+    #[arg(long, value_enum, default_value_t)]
+    pinning: Pinning,
     /// Leave every thread of the pool alone with its share of the ballots
     #[arg(long)]
     disable_work_stealing: bool,
@@ -119,8 +123,12 @@ fn count_with<A: Arithmetic>(
 ) -> Result<Effort, Box<dyn Error>> {
     let rule =
         Rule { omega_exponent: meek.omega_exponent, force_positive_surplus: meek.force_positive_surplus };
-    let threads =
-        Threads { parallel: meek.parallel, number: meek.num_threads, stealing: !meek.disable_work_stealing };
+    let threads = Threads {
+        parallel: meek.parallel,
+        number: meek.num_threads,
+        pinning: meek.pinning.into(),
+        stealing: !meek.disable_work_stealing,
+    };
     let package = arguments.package_name.clone().unwrap_or_else(|| "Implementation: rangesteal".to_owned());
     let mut transcript = Transcript::new(BufWriter::new(io::stdout()), package);
     Ok(tally::count::<A, _>(election, rule, threads, &mut transcript)?)
@@ -142,6 +150,7 @@ mod tests {
         assert!(matches!(arguments.arithmetic, ArithmeticKind::Bigfixed9));
         let Command::Meek(meek) = arguments.command else { panic!("meek was said") };
         assert_eq!((meek.omega_exponent, meek.parallel, meek.num_threads), (6, Parallel::Pool, None));
+        assert_eq!(meek.pinning, Pinning::BestEffort);
         assert!(!meek.force_positive_surplus && !meek.disable_work_stealing);
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     tally::{self, Parallel, Threads},
     transcript::Transcript,
 };
+use rangesteal::Pinning;
 use serde_json::Value;
 use std::{
     env, fs,
@@ -45,7 +46,12 @@ fn transcripts_are_reproduced() {
     };
     let cases: Vec<Value> = serde_json::from_str(&cases).expect("cases.json lists the cases");
     let all_threads = [(Parallel::No, 1), (Parallel::Rayon, 3), (Parallel::Pool, 2), (Parallel::Pool, 3)]
-        .map(|(parallel, number)| Threads { parallel, number: NonZeroUsize::new(number), stealing: true });
+        .map(|(parallel, number)| Threads {
+            parallel,
+            number: NonZeroUsize::new(number),
+            pinning: Pinning::default(),
+            stealing: true,
+        });
     let mut compared = 0;
     for case in
         cases.iter().filter(|case| case["ballot_lines"].as_u64().is_some_and(|lines| lines <= MOST_LINES))

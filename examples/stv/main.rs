@@ -10,6 +10,7 @@
 //! | `cli` | the command line |
 //! | `generate`, `random` | synthetic elections, their random numbers |
 //! | `tally` | distributions as parallel loops, on the pool or on rayon |
+//! | `pinning` | the option of that name, shared with another example |
 //! | `meek` | the rounds of the count |
 //! | `transcript` | what is printed |
 //! | `standing` | where a count stands |
@@ -29,6 +30,8 @@ mod election;
 mod error;
 mod generate;
 mod meek;
+#[path = "../pinning/mod.rs"]
+mod pinning;
 mod random;
 mod spread;
 mod standing;

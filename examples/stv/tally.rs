@@ -8,7 +8,7 @@ use crate::{
     spread::{KeepFactor, Votes},
     transcript::Transcript,
 };
-use rangesteal::{Pool, Stealing};
+use rangesteal::{Pinning, Pool, Stealing};
 use rayon::prelude::*;
 use std::{
     fmt,
@@ -34,6 +34,8 @@ pub(crate) struct Threads {
     pub(crate) parallel: Parallel,
     /// As many as the machine has if not given.
     pub(crate) number: Option<NonZeroUsize>,
+    /// Whether the threads of the pool, this one included, stay on CPUs of their own.
+    pub(crate) pinning: Pinning,
     /// Whether an idle thread of the pool takes work from a busy one.
     pub(crate) stealing: bool,
 }
@@ -69,15 +71,16 @@ pub(crate) fn count<A: Arithmetic, W: Write + Send>(
             (rayon.current_num_threads(), distributions, None)
         }
         Parallel::Pool => {
-            let mut builder = Pool::builder();
+            let mut builder = Pool::builder().pinning(threads.pinning);
             if let Some(number) = threads.number {
                 builder = builder.num_threads(number.get());
             }
             if !threads.stealing {
                 builder = builder.stealing(Stealing::Off);
             }
-            // This thread is a worker too, with a processor of its own as long as the count lasts.
+            // This thread is a worker too, pinned as they are as long as the count lasts.
             let counted = builder.scope(|pool| {
+                log::debug!("{}", pool.placement());
                 let distributions = count(&mut |keep| on_pool(pool, election, keep))?;
                 Ok::<_, CountError>((pool.num_threads(), distributions, Some(pool.thefts())))
             });
@@ -151,7 +154,7 @@ mod tests {
     }
 
     fn threads(parallel: Parallel, number: usize) -> Threads {
-        Threads { parallel, number: NonZeroUsize::new(number), stealing: true }
+        Threads { parallel, number: NonZeroUsize::new(number), pinning: Pinning::default(), stealing: true }
     }
 
     #[test]

@@ -1,0 +1,124 @@
+//! Rounds over data of the size of the L2 caches, to see what it costs a worker to lose its CPU, and its cache with it.
+//!
+//! ```text
+//! cargo run --release --example cache_loop -- --pinning off
+//! ```
+//! The program that `profiling/placement` watches. Its loop is no model for others: those next to it stream through memory, or, on
+//! data that a cache holds, hardly last until a second thread has woken. Here every step waits for the cache that has the next cell.
+
+#[path = "pinning/mod.rs"]
+mod pinning;
+
+use std::{
+    error::Error,
+    num::NonZeroUsize,
+    time::{Duration, Instant},
+};
+
+use clap::Parser;
+use pinning::Pinning;
+use rangesteal::Pool;
+
+/// Runs rounds over data of the size of the L2 caches, and prints how long they took
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Whether the pool keeps its threads on CPUs of their own
+    #[arg(long, value_enum, default_value_t)]
+    pinning: Pinning,
+    /// How many threads [default: all that the machine has]
+    #[arg(long, value_name = "N")]
+    num_threads: Option<NonZeroUsize>,
+    /// KiB of data for each thread: more than its L1 cache holds, less than its L2 cache
+    #[arg(long, value_name = "N", default_value = "512")]
+    kib: NonZeroUsize,
+    /// How many rounds
+    #[arg(long, value_name = "N", default_value = "5000")]
+    rounds: NonZeroUsize,
+}
+
+/// More than the L1 cache holds, or its laps would be over with the first.
+const CELLS_A_CHAIN: usize = 1024;
+const KIB_A_CHAIN: usize = CELLS_A_CHAIN * size_of::<Cell>() / 1024;
+
+/// Makes a round long enough to be shared, and no longer: what a cold cache costs is to be seen.
+const LAPS: usize = 6;
+
+/// A cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Cell {
+    next: usize,
+    visits: usize,
+}
+
+/// An item: a ring of cells, each of which says where the next one is: nobody can fetch it ahead.
+struct Chain(Vec<Cell>);
+
+impl Chain {
+    fn new() -> Self {
+        let cell = |at| Cell { next: (77 * at + 31) % CELLS_A_CHAIN, visits: 0 }; // of full period: reaches them all
+        Self((0..CELLS_A_CHAIN).map(cell).collect())
+    }
+
+    fn follow(&mut self) {
+        let mut at = 0;
+        for _ in 0..LAPS * CELLS_A_CHAIN {
+            let cell = &mut self.0[at];
+            cell.visits += 1;
+            at = cell.next;
+        }
+    }
+}
+
+/// How long each round took, in ascending order.
+fn rounds(pool: &Pool, chains: &mut [Chain], rounds: usize) -> Vec<Duration> {
+    let round = |_| {
+        let begin = Instant::now();
+        pool.for_each_mut(chains, Chain::follow);
+        begin.elapsed()
+    };
+    let mut times: Vec<_> = (0..rounds).map(round).collect();
+    times.sort();
+    times
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let Arguments { pinning, num_threads, kib, rounds: number } = Arguments::parse();
+    let mut builder = Pool::builder().pinning(pinning.into());
+    if let Some(threads) = num_threads {
+        builder = builder.num_threads(threads.get());
+    }
+    // This thread is a worker too, with a CPU of its own as long as the rounds last.
+    builder.scope(|pool| {
+        let number_of_chains = pool.num_threads() * kib.get().div_ceil(KIB_A_CHAIN);
+        let mut chains: Vec<_> = (0..number_of_chains).map(|_| Chain::new()).collect();
+        let times = rounds(pool, &mut chains, number.get());
+        let millis = |time: Duration| time.as_secs_f64() * 1e3;
+        let at = |percent| millis(times[(times.len() - 1) * percent / 100]);
+        eprint!("cache_loop: {} threads, {number} rounds: median {:.3} ms, ", pool.num_threads(), at(50));
+        eprintln!(
+            "99 % within {:.3} ms, slowest {:.3} ms, all {:.0} ms",
+            at(99),
+            at(100),
+            millis(times.iter().sum())
+        );
+    })?;
+    Ok(())
+}
+
+#[test]
+fn every_round_visits_every_cell() -> Result<(), Box<dyn Error>> {
+    for threads in 1..4 {
+        let pool = Pool::builder().num_threads(threads).pinning(Pinning::Off.into()).build()?;
+        let mut chains = [Chain::new(), Chain::new(), Chain::new()];
+        assert_eq!(rounds(&pool, &mut chains, 5).len(), 5);
+        assert!(chains.iter().flat_map(|chain| &chain.0).all(|cell| cell.visits == 5 * LAPS));
+    }
+    Ok(())
+}
+
+#[test]
+fn the_command_line_is_well_formed() {
+    use clap::CommandFactory;
+    Arguments::command().debug_assert();
+}
