@@ -29,8 +29,10 @@ use std::{
 /// An unoptimised build counts ballot files of at most this many bytes.
 const MOST_BYTES: usize = if cfg!(debug_assertions) { 10_000 } else { usize::MAX };
 
-/// Larger ones are counted by one kind of threads only, unless all are asked for.
-const LARGE: usize = 1_000_000;
+/// Larger ones are counted by one kind of threads only, unless all are asked for. Fractions take twenty times longer.
+fn large(arithmetic: &str) -> usize {
+    if matches!(arithmetic, "exact" | "approx") { 100_000 } else { 1_000_000 }
+}
 
 /// Where the recorded counts are, if they are.
 fn directory() -> Option<PathBuf> {
@@ -44,11 +46,11 @@ fn directory() -> Option<PathBuf> {
 }
 
 /// The kinds of threads that count this file; none if it is too large.
-fn threads(ballots: &[u8]) -> Vec<Threads> {
+fn threads(ballots: &[u8], arithmetic: &str) -> Vec<Threads> {
     let kinds = [(Parallel::Pool, 2), (Parallel::Pool, 3), (Parallel::Rayon, 3), (Parallel::No, 1)];
     let number = match ballots.len() {
         bytes if bytes > MOST_BYTES => 0,
-        bytes if bytes > LARGE && env::var_os("STV_CORPUS_SWEEP").is_none() => 1,
+        bytes if bytes > large(arithmetic) && env::var_os("STV_CORPUS_SWEEP").is_none() => 1,
         _ => kinds.len(),
     };
     let threads = |&(parallel, number): &(Parallel, usize)| Threads {
@@ -125,7 +127,7 @@ fn transcripts_are_reproduced() {
             let wanted = run["expected"].as_str().filter(|_| run["expect"] != "error");
             let wanted = wanted.map(|path| text(&corpus.join(path)));
             let name = format!("{} {}", case["id"], run["variant"]);
-            for threads in threads(&ballots) {
+            for threads in threads(&ballots, options.arithmetic) {
                 let (printed, result) = count(&ballots, options, threads);
                 if let Some(wanted) = &wanted {
                     assert!(result.is_ok(), "{name} {threads:?}: {result:?}");
@@ -171,7 +173,7 @@ fn the_test_data_of_another_counter_is_reproduced() {
         };
         let ballots = unpacked(&data.join("ballots").join(format!("{stem}.blt")));
         let wanted = text(log);
-        for threads in threads(&ballots) {
+        for threads in threads(&ballots, options.arithmetic) {
             let (printed, result) = count(&ballots, options, threads);
             if wanted.is_empty() {
                 // It ended in an overflow. So must this, or count what bigfixed9 counts.
@@ -222,7 +224,7 @@ fn doubles_and_fractions_do_not_depend_on_the_threads() {
             for equalize in [false, true] {
                 let options =
                     Options { arithmetic, equalize, force_positive_surplus: false, plurality: false };
-                let counts = threads(&ballots).into_iter().flat_map(|threads| [threads; 2]);
+                let counts = threads(&ballots, arithmetic).into_iter().flat_map(|threads| [threads; 2]);
                 let mut counts = counts.map(|threads| count(&ballots, options, threads));
                 if let Some(first) = counts.next() {
                     assert!(counts.all(|other| other == first), "{case} {options:?}");

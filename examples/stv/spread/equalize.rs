@@ -14,9 +14,13 @@ impl<A: Arithmetic> Spread<'_, A> {
     /// What each rank passes on goes to the next as a whole.
     pub(super) fn equalized(&mut self, mut preferences: &[Preference]) -> Result<(), Fault> {
         let mut power = A::one();
+        let mut polynomials = Vec::new();
         while !preferences.is_empty() && !power.is_zero() {
             let (rank, below) = first_rank(preferences);
-            power = if let &[only] = rank { self.single(&power, only)? } else { self.equals(&power, rank)? };
+            power = match rank {
+                &[only] => self.single(&power, only)?,
+                equals => self.equals(&power, equals, &mut polynomials)?,
+            };
             preferences = below;
         }
         Ok(())
@@ -30,62 +34,88 @@ impl<A: Arithmetic> Spread<'_, A> {
     }
 
     /// A shared rank; the power that is passed on.
-    fn equals(&mut self, power: &A, rank: &[Preference]) -> Result<A, Fault> {
+    fn equals(&mut self, power: &A, rank: &[Preference], polynomials: &mut Vec<A>) -> Result<A, Fault> {
         let factors = self.keep;
-        let passing = || rank.iter().filter(|preference| !factors[preference.candidate()].pass.is_zero());
-        // A hopeful passes nothing on, and so for all hopefuls the others that do are the same.
-        let mut hopefuls_share = None;
-        for &preference in rank {
+        let pass = |preference: &Preference| &factors[preference.candidate()].pass;
+        let parts = Integer::from(rank.len() as u64);
+        let mut passed_on = A::one();
+        // A hopeful passes nothing on, so that the others who do are the same for all hopefuls: they have one share.
+        let mut hopefuls = None;
+        for (place, &preference) in rank.iter().enumerate() {
             let factor = &factors[preference.candidate()];
+            passed_on = passed_on.times(&factor.pass)?;
             if factor.keep.is_zero() {
                 continue;
             }
-            let reaching = |others: &mut dyn Iterator<Item = &Preference>| {
-                reaching(others.map(|other| &factors[other.candidate()].pass), rank.len())
+            let hopeful = factor.pass.is_zero();
+            let share = match &hopefuls {
+                Some(share) if hopeful => A::clone(share),
+                _ => {
+                    let (before, after) = (&rank[..place], &rank[place + 1..]);
+                    let others = before.iter().chain(after).map(pass);
+                    let share =
+                        reaching(others, rank.len(), polynomials)?.times(&factor.keep)?.over_whole(&parts)?;
+                    if hopeful {
+                        hopefuls = Some(share.clone());
+                    }
+                    share
+                }
             };
-            let share =
-                |reaching: A| reaching.times(&factor.keep)?.over_whole(&Integer::from(rank.len() as u64));
-            if factor.pass.is_zero() {
-                let share = match &mut hopefuls_share {
-                    Some(share) => share,
-                    none => none.insert(share(reaching(&mut passing())?)?),
-                };
-                let used = power.times(share)?;
-                self.give(preference, &used)?;
-            } else {
-                let others = reaching(&mut passing().filter(|&&other| other != preference))?;
-                let used = power.times(&share(others)?)?;
-                self.give(preference, &used)?;
-            }
-        }
-        let mut passed_on = A::one();
-        for preference in rank {
-            passed_on = passed_on.times(&factors[preference.candidate()].pass)?;
+            self.give(preference, &power.times(&share)?)?;
         }
         power.times(&passed_on)
     }
 }
 
-/// n times the part of the power that reaches one of n equals, when the others pass on these shares; the others that pass nothing on may be left out.
-fn reaching<'a, A: Arithmetic + 'a>(others: impl Iterator<Item = &'a A>, equals: usize) -> Result<A, Fault> {
-    let mut polynomials = vec![A::one()];
-    for pass in others {
+/// How much reaches one of so many equals, times their number, when the others pass on these shares. `polynomials` is room to calculate in.
+fn reaching<'a, A: Arithmetic + 'a>(
+    others: impl Iterator<Item = &'a A>,
+    equals: usize,
+    polynomials: &mut Vec<A>,
+) -> Result<A, Fault> {
+    polynomials.clear();
+    polynomials.push(A::one());
+    for pass in others.filter(|pass| !pass.is_zero()) {
         polynomials.push(A::zero());
         for degree in (1..polynomials.len()).rev() {
             let more = polynomials[degree - 1].times(pass)?;
             polynomials[degree] = polynomials[degree].plus(&more)?;
         }
     }
-    let mut sum = A::zero();
-    // The number of terms of each polynomial in equals - 1 variables: a row of Pascal's triangle, each number from the one before.
-    let mut terms = Integer::Word(1);
-    for (degree, polynomial) in polynomials.iter().enumerate() {
-        sum = sum.plus(&polynomial.over_whole(&terms)?)?;
-        terms =
-            terms.times(&Integer::from((equals - 1 - degree) as u64)).over(&Integer::from(degree as u64 + 1));
+    let mut sum = A::one();
+    for (degree, polynomial) in polynomials.iter().enumerate().skip(1) {
+        sum = sum.plus(&polynomial.over_whole(&binomial(equals - 1, degree))?)?;
     }
     Ok(sum)
 }
+
+/// How many ways there are to choose so many of n: the number of terms of a polynomial.
+fn binomial(n: usize, chosen: usize) -> Integer {
+    match PASCAL.get(n) {
+        Some(row) => Integer::Word(row[chosen]),
+        // So many equals that the number may not fit in a word.
+        None => (1..=chosen).fold(Integer::Word(1), |ways, place| {
+            let more = Integer::from((n + 1 - place) as u64);
+            ways.times(&more).over(&Integer::from(place as u64))
+        }),
+    }
+}
+
+/// Pascal's triangle.
+static PASCAL: [[i64; 32]; 32] = {
+    let mut rows = [[0; 32]; 32];
+    let mut row = 0;
+    while row < rows.len() {
+        rows[row][0] = 1;
+        let mut place = 1;
+        while place <= row {
+            rows[row][place] = rows[row - 1][place - 1] + rows[row - 1][place];
+            place += 1;
+        }
+        row += 1;
+    }
+    rows
+};
 
 #[cfg(test)]
 mod tests {
@@ -141,16 +171,19 @@ mod tests {
         );
     }
 
-    /// The middle product is formed in the order written, so the last decimal may depend on that order.
+    /// Truncated products depend on their order, so it must be the one written; fractions do not.
     #[test]
-    fn the_order_written_can_matter_to_fixed_decimals() {
+    fn only_to_fixed_decimals_the_order_written_can_matter() {
         let scale = 1_000_000_000;
-        let keep = [scale - 7, scale - 500_000_000, scale - 3];
-        let orders = [[0, 1, 2], [1, 2, 0], [2, 0, 1]].map(|order| {
-            let ranked: Vec<_> = order.iter().map(|&candidate| (candidate, 0)).collect();
-            (spread::<Fixed9>(1, &ranked, &keep, scale), spread::<Exact>(1, &ranked, &keep, scale))
-        });
-        assert!(orders.iter().all(|order| order.1 == orders[0].1), "never to fractions");
+        let keep = [scale / 7, scale / 3, scale / 11, scale];
+        let below = |order: [usize; 3]| {
+            let ranked: Vec<_> = order.iter().map(|&candidate| (candidate, 0)).chain([(3, 1)]).collect();
+            let fraction = spread::<Exact>(1, &ranked, &keep, scale);
+            (spread::<Fixed9>(1, &ranked, &keep, scale)[3].clone(), fraction)
+        };
+        let (written, other) = (below([0, 1, 2]), below([1, 2, 0]));
+        assert_eq!((written.0.as_str(), other.0.as_str()), ("0.519480520", "0.519480519"));
+        assert_eq!(written.1, other.1);
     }
 
     /// A group so large that Pascal's triangle leaves the machine word.
@@ -168,6 +201,16 @@ mod tests {
         let all = Exact::one();
         let passed = (0..100).fold(all.clone(), |part, _| part.over_whole(&Integer::Word(2)).unwrap());
         all.minus(&passed).unwrap().to_string()
+    }
+
+    #[test]
+    fn pascals_triangle_goes_on_beyond_the_table() {
+        let row = |n| (0..=n).map(|chosen| binomial(n, chosen)).collect::<Vec<_>>();
+        assert_eq!(row(4), [1, 4, 6, 4, 1].map(Integer::Word));
+        for n in [1, 31, 32, 33, 67, 100] {
+            let (above, below) = (row(n - 1), row(n));
+            assert!((1..n).all(|chosen| above[chosen - 1].plus(&above[chosen]) == below[chosen]), "{n}");
+        }
     }
 
     /// What the method means: the mean over all orders of the equals, each counted as a strict ballot.
