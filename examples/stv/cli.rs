@@ -1,12 +1,13 @@
 //! The command line: what the user asked for, and what is read and written for it.
 
 use crate::{
-    arithmetic::{Arithmetic, BigFixed9, Fixed9},
+    arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     blt,
     election::Election,
     generate::{self, Synthetic},
     meek::Rule,
     pinning::Pinning,
+    plurality,
     tally::{self, Effort, Parallel, Threads},
     transcript::Transcript,
 };
@@ -42,12 +43,20 @@ enum ArithmeticKind {
     Fixed9,
     /// Nine decimals without limit
     Bigfixed9,
+    /// Fractions, never rounded: for few seats and rounds, since the digits multiply with every iteration
+    Exact,
+    /// Fractions; only keep factors are rounded, up to six decimals
+    Approx,
+    /// Floating point: fast, without limit in practice, and not exact
+    Float64,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Count by Meek's method
     Meek(MeekArguments),
+    /// Give one vote to each of the first candidates of every ballot, for comparison
+    Plurality(PluralityArguments),
     /// Write a synthetic election to standard output; the same options give the same bytes everywhere
     Generate(Synthetic),
 }
@@ -60,6 +69,9 @@ struct MeekArguments {
     /// Do not let elected candidates below the quota lower the surplus
     #[arg(long)]
     force_positive_surplus: bool,
+    /// Count a ballot with equal ranks as all orders of the equals, each for an equal part
+    #[arg(long)]
+    equalize: bool,
     /// Who distributes the ballots
     #[arg(long, value_enum, default_value_t = Parallel::Pool)]
     parallel: Parallel,
@@ -74,12 +86,20 @@ struct MeekArguments {
     disable_work_stealing: bool,
 }
 
+#[derive(Debug, Args)]
+struct PluralityArguments {
+    /// How many candidates of a ballot get a vote [default: as many as there are seats]
+    #[arg(long, value_name = "N")]
+    votes_per_ballot: Option<NonZeroUsize>,
+}
+
 /// Does what the command line says.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     log_to_standard_error();
     match &arguments.command {
         Command::Meek(meek) => count(&arguments, meek),
+        Command::Plurality(plurality) => count_plurality(&arguments, plurality),
         Command::Generate(synthetic) => Ok(generate::write(synthetic, &mut BufWriter::new(io::stdout()))?),
     }
 }
@@ -95,13 +115,37 @@ fn log_to_standard_error() {
 }
 
 fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Error>> {
-    let election = read(arguments.input.as_ref())?;
-    let effort = match arguments.arithmetic {
-        ArithmeticKind::Fixed9 => count_with::<Fixed9>(&election, arguments, meek)?,
-        ArithmeticKind::Bigfixed9 => count_with::<BigFixed9>(&election, arguments, meek)?,
+    let mut election = read(arguments.input.as_ref())?;
+    election.ballots.equalize = meek.equalize;
+    let count = match arguments.arithmetic {
+        ArithmeticKind::Fixed9 => count_with::<Fixed9>,
+        ArithmeticKind::Bigfixed9 => count_with::<BigFixed9>,
+        ArithmeticKind::Exact => count_with::<Exact>,
+        ArithmeticKind::Approx => count_with::<Approx>,
+        ArithmeticKind::Float64 => count_with::<Float64>,
     };
+    let effort = count(&election, arguments, meek)?;
     eprintln!("stv: {effort}");
     Ok(())
+}
+
+fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Result<(), Box<dyn Error>> {
+    let election = read(arguments.input.as_ref())?;
+    let count = match arguments.arithmetic {
+        ArithmeticKind::Fixed9 => plurality::count::<Fixed9>,
+        ArithmeticKind::Bigfixed9 => plurality::count::<BigFixed9>,
+        ArithmeticKind::Exact => plurality::count::<Exact>,
+        ArithmeticKind::Approx => plurality::count::<Approx>,
+        ArithmeticKind::Float64 => plurality::count::<Float64>,
+    };
+    let votes = plurality.votes_per_ballot.map_or(election.seats, NonZeroUsize::get);
+    Ok(count(&election, votes, &package(arguments, false), &mut BufWriter::new(io::stdout()))?)
+}
+
+/// The transcript's line about the program.
+fn package(arguments: &Arguments, equalize: bool) -> String {
+    let counting = if equalize { " (equalized counting)" } else { "" };
+    arguments.package_name.clone().unwrap_or_else(|| format!("Implementation: rangesteal{counting}"))
 }
 
 fn read(input: Option<&PathBuf>) -> Result<Election, Box<dyn Error>> {
@@ -129,7 +173,7 @@ fn count_with<A: Arithmetic>(
         pinning: meek.pinning.into(),
         stealing: !meek.disable_work_stealing,
     };
-    let package = arguments.package_name.clone().unwrap_or_else(|| "Implementation: rangesteal".to_owned());
+    let package = package(arguments, meek.equalize);
     let mut transcript = Transcript::new(BufWriter::new(io::stdout()), package);
     Ok(tally::count::<A, _>(election, rule, threads, &mut transcript)?)
 }

@@ -9,12 +9,13 @@
 //! |---|---|
 //! | `cli` | the command line |
 //! | `generate`, `random` | synthetic elections, their random numbers |
-//! | `tally` | distributions as parallel loops, on the pool or on rayon |
+//! | `tally` | distributions as parallel loops, on the pool or on rayon; `in_order` where sums depend on their order |
 //! | `pinning` | the option of that name, shared with another example |
 //! | `meek` | the rounds of the count |
+//! | `plurality` | block voting, to compare with |
 //! | `transcript` | what is printed |
 //! | `standing` | where a count stands |
-//! | `spread` | how one ballot spreads over its candidates |
+//! | `spread` | how one ballot spreads over its candidates; `equalize` another way for equal ranks |
 //! | `blt` | the ballot file |
 //! | `election` | candidates, seats and ballots in memory |
 //! | `arithmetic` | the numbers that are counted with |
@@ -32,6 +33,7 @@ mod generate;
 mod meek;
 #[path = "../pinning/mod.rs"]
 mod pinning;
+mod plurality;
 mod random;
 mod spread;
 mod standing;

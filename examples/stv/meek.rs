@@ -2,7 +2,7 @@
 //! It knows the ballots only through `distribute`, and no threads.
 
 use crate::{
-    arithmetic::{Arithmetic, Fault},
+    arithmetic::{Arithmetic, Fault, Integer},
     election::{CandidateIndex, Election},
     error::CountError,
     spread::{KeepFactor, Votes},
@@ -39,7 +39,7 @@ pub(crate) fn count<A: Arithmetic, W: Write>(
         standing: Standing::new(candidates),
         keep: vec![KeepFactor::all(); candidates.len()],
         total: A::one().times_whole(election.ballots.total())?,
-        omega: A::one().over_whole(10_u64.pow(rule.omega_exponent))?,
+        omega: A::one().over_whole(&Integer::from(10_u64.pow(rule.omega_exponent)))?,
         round: 0,
         distributions: 0,
     };
@@ -145,7 +145,7 @@ impl<A: Arithmetic, W: Write> Count<'_, '_, A, W> {
 
     fn quota(&self) -> Result<A, Fault> {
         let active = self.total.minus(&self.standing.exhausted)?;
-        active.over_whole(self.election.seats as u64 + 1)?.plus(&A::epsilon())
+        active.over_whole(&Integer::from(self.election.seats as u64 + 1))?.plus(&A::epsilon())
     }
 
     /// Elects every hopeful who has reached the quota; whether there was one.

@@ -17,6 +17,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+mod in_order;
+
 /// Who distributes the ballots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Parallel {
@@ -93,6 +95,9 @@ pub(crate) fn count<A: Arithmetic, W: Write + Send>(
 
 fn serially<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
     let ballots = &election.ballots;
+    if !A::SUMS_IN_ANY_ORDER {
+        return in_order::serially(ballots, keep);
+    }
     ballots
         .records()
         .iter()
@@ -101,6 +106,9 @@ fn serially<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Resul
 
 fn on_rayon<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
     let ballots = &election.ballots;
+    if !A::SUMS_IN_ANY_ORDER {
+        return in_order::on_rayon(ballots, keep);
+    }
     let none = || Votes::none(keep.len());
     let parts = ballots
         .records()
@@ -115,6 +123,9 @@ fn on_pool<A: Arithmetic>(
     keep: &[KeepFactor<A>],
 ) -> Result<Votes<A>, Fault> {
     let ballots = &election.ballots;
+    if !A::SUMS_IN_ANY_ORDER {
+        return in_order::on_pool(pool, ballots, keep);
+    }
     pool.fold_reduce(
         ballots.records(),
         || Ok(Votes::none(keep.len())),

@@ -5,11 +5,15 @@
 
 mod bigfixed9;
 mod fixed9;
+mod float64;
 mod integer;
+mod rational;
 
 pub(crate) use bigfixed9::BigFixed9;
 pub(crate) use fixed9::Fixed9;
+pub(crate) use float64::Float64;
 pub(crate) use integer::Integer;
+pub(crate) use rational::{Approx, Exact};
 
 use std::fmt;
 
@@ -17,6 +21,8 @@ use std::fmt;
 pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Send + Sync {
     /// What the transcript calls this arithmetic.
     const DESCRIPTION: &'static str;
+    /// Whether a sum is the same in whatever order it is added up.
+    const SUMS_IN_ANY_ORDER: bool = true;
 
     fn zero() -> Self;
     fn one() -> Self;
@@ -35,8 +41,8 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     fn over_up(&self, divisor: &Self) -> Result<Self, Fault>;
     /// A whole multiple, such as the weight of a ballot; exact.
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault>;
-    /// A share among `parts`, which is never zero.
-    fn over_whole(&self, parts: u64) -> Result<Self, Fault>;
+    /// A share among `parts`, which is positive.
+    fn over_whole(&self, parts: &Integer) -> Result<Self, Fault>;
 }
 
 /// Why an operation has no result.
@@ -44,6 +50,8 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
 pub(crate) enum Fault {
     /// The result does not fit in the arithmetic's numbers.
     Overflow,
+    /// The result is beyond the largest floating-point number.
+    Infinite,
     /// A quotient by zero votes.
     DivisionByZero,
 }
@@ -53,6 +61,9 @@ impl fmt::Display for Fault {
         f.write_str(match self {
             Self::Overflow => {
                 "overflow: fixed9 ends at 9223372036.854775807 votes and this election needs more; count it with --arithmetic bigfixed9"
+            }
+            Self::Infinite => {
+                "overflow: float64 ends at 1.8e308 votes and this election needs more; count it with --arithmetic bigfixed9"
             }
             Self::DivisionByZero => {
                 "an elected candidate was left without any vote, so that no keep factor exists; stop iterating earlier with a smaller --omega-exponent"
