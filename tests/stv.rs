@@ -240,6 +240,54 @@ fn input_errors_name_file_and_line() {
     assert!(error(&["meek"], "2 1\n").starts_with("stv: standard input:1: "));
 }
 
+/// A gzip stream of these bytes as they are, in one stored block.
+fn gzip(contents: &[u8]) -> Vec<u8> {
+    let mut crc = u32::MAX;
+    for &byte in contents {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
+        }
+    }
+    let length = u16::try_from(contents.len()).expect("one block is enough");
+    let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1];
+    file.extend(length.to_le_bytes());
+    file.extend((!length).to_le_bytes());
+    file.extend(contents);
+    file.extend((!crc).to_le_bytes());
+    file.extend(u32::from(length).to_le_bytes());
+    file
+}
+
+#[test]
+fn compressed_files_are_known_by_their_ending() {
+    let wanted = transcript(&["meek"], BALLOTS);
+    let (first, second) = BALLOTS.split_at(20);
+    let parts = [gzip(first.as_bytes()), gzip(second.as_bytes())].concat();
+    for (name, contents) in [("one.blt.gz", gzip(BALLOTS.as_bytes())), ("parts.BLT.GZ", parts)] {
+        let file = BallotFile::new(name, &contents);
+        assert_eq!(transcript(&["--input", file.path(), "meek"], ""), wanted);
+    }
+    let mut damaged = gzip(BALLOTS.as_bytes());
+    let checksum = damaged.len() - 8;
+    damaged[checksum] ^= 1;
+    let whole = gzip(BALLOTS.as_bytes());
+    for (name, contents) in
+        [("damaged.gz", &damaged[..]), ("cut.gz", &whole[..40]), ("no.gz", b"2 1\n1 1 0\n")]
+    {
+        let file = BallotFile::new(name, contents);
+        let complaint = error(&["--input", file.path(), "meek"], "");
+        assert!(complaint.starts_with(&format!("stv: cannot read {}", file.path())), "{complaint}");
+        assert!(complaint.ends_with("is the file complete?\n"), "{complaint}");
+    }
+    let misnamed = BallotFile::new("misnamed.blt", &whole);
+    let complaint = error(&["--input", misnamed.path(), "meek"], "");
+    assert!(
+        complaint.contains(":1: ") && complaint.contains("give it a name that ends in .gz"),
+        "{complaint}"
+    );
+}
+
 #[test]
 fn a_file_that_is_not_there() {
     let complaint = error(&["--input", "/no/such/file.blt", "meek"], "");

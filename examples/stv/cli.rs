@@ -5,6 +5,7 @@ use crate::{
     blt,
     election::Election,
     generate::{self, Synthetic},
+    input,
     meek::Rule,
     pinning::Pinning,
     tally::{self, Effort, Parallel, Threads},
@@ -13,8 +14,7 @@ use crate::{
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{
     error::Error,
-    fs,
-    io::{self, BufWriter, Read, Write},
+    io::{self, BufWriter, Write},
     num::NonZeroUsize,
     path::PathBuf,
 };
@@ -105,15 +105,7 @@ fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Erro
 }
 
 fn read(input: Option<&PathBuf>) -> Result<Election, Box<dyn Error>> {
-    let (source, bytes) = if let Some(path) = input {
-        (path.display().to_string(), fs::read(path))
-    } else {
-        let mut bytes = Vec::new();
-        let read = io::stdin().read_to_end(&mut bytes);
-        ("standard input".to_owned(), read.map(|_| bytes))
-    };
-    let bytes = bytes.map_err(|error| format!("cannot read {source}: {error}"))?;
-    Ok(blt::read(&source, &bytes)?)
+    Ok(input::open(input.map(PathBuf::as_path), blt::read_from)??)
 }
 
 fn count_with<A: Arithmetic>(

@@ -15,6 +15,7 @@
 //! | `transcript` | what is printed |
 //! | `standing` | where a count stands |
 //! | `spread` | how one ballot spreads over its candidates |
+//! | `input` | where a ballot file comes from |
 //! | `blt` | the ballot file |
 //! | `election` | candidates, seats and ballots in memory |
 //! | `arithmetic` | the numbers that are counted with |
@@ -29,6 +30,7 @@ mod corpus;
 mod election;
 mod error;
 mod generate;
+mod input;
 mod meek;
 #[path = "../pinning/mod.rs"]
 mod pinning;
