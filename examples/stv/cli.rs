@@ -3,6 +3,8 @@
 use crate::{
     arithmetic::{Arithmetic, BigFixed9, Fixed9},
     blt,
+    check::{self, Check},
+    convert::{self, Convert},
     election::Election,
     generate::{self, Synthetic},
     input,
@@ -26,7 +28,7 @@ struct Arguments {
     /// The numbers to count with
     #[arg(long, value_enum, default_value_t = ArithmeticKind::Bigfixed9)]
     arithmetic: ArithmeticKind,
-    /// The ballot file, in BLT format [default: standard input]
+    /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// The transcript's line about the program, instead of "Implementation: rangesteal"
@@ -48,6 +50,10 @@ enum ArithmeticKind {
 enum Command {
     /// Count by Meek's method
     Meek(MeekArguments),
+    /// Check ballot files and summarise them
+    Check(Check),
+    /// Write a ballot file in plain BLT to standard output
+    Convert(Convert),
     /// Write a synthetic election to standard output; the same options give the same bytes everywhere
     Generate(Synthetic),
 }
@@ -80,6 +86,8 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     log_to_standard_error();
     match &arguments.command {
         Command::Meek(meek) => count(&arguments, meek),
+        Command::Check(check) => check::check(check),
+        Command::Convert(convert) => convert::convert(convert, arguments.input.as_deref()),
         Command::Generate(synthetic) => Ok(generate::write(synthetic, &mut BufWriter::new(io::stdout()))?),
     }
 }

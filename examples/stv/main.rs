@@ -8,6 +8,8 @@
 //! | file | owns |
 //! |---|---|
 //! | `cli` | the command line |
+//! | `check` | what is in a ballot file, and what is wrong with it |
+//! | `convert` | a ballot file in plain form |
 //! | `generate`, `random` | synthetic elections, their random numbers |
 //! | `tally` | distributions as parallel loops, on the pool or on rayon |
 //! | `pinning` | the option of that name, shared with another example |
@@ -24,7 +26,9 @@
 
 mod arithmetic;
 mod blt;
+mod check;
 mod cli;
+mod convert;
 #[cfg(test)]
 mod corpus;
 mod election;

@@ -98,8 +98,13 @@ impl Reader<'_> {
                 let (mut number, mut packed, mut digits) = (0, 0, true);
                 let after = loop {
                     let byte = *window.get(at)?;
-                    if byte <= b'=' && (byte == b'=' || is_white(byte)) {
-                        break byte;
+                    if byte <= b'=' {
+                        if byte == b'=' || is_white(byte) {
+                            break byte;
+                        }
+                        if byte < b' ' {
+                            return None; // zero bytes before a name would not show in the packed word
+                        }
                     }
                     let digit = byte.wrapping_sub(b'0');
                     digits &= digit < 10;

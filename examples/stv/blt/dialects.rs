@@ -122,9 +122,9 @@ fn other_encodings_are_named() {
 }
 
 /// Gives a few bytes at a time, as a pipe may.
-struct Trickle<'a> {
-    bytes: &'a [u8],
-    most: usize,
+pub(super) struct Trickle<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) most: usize,
 }
 
 impl Read for Trickle<'_> {

@@ -15,9 +15,12 @@ mod ballots;
 #[cfg(test)]
 mod dialects;
 mod encoding;
+#[cfg(test)]
+mod hostile;
 mod names;
 mod nicknames;
 mod options;
+mod print;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -27,6 +30,7 @@ use crate::{
     election::{Ballots, Candidate, CandidateIndex, Election, Preference},
 };
 use nicknames::Nicknames;
+pub(crate) use print::{Naming, each_ballot, print};
 use std::{fmt, io::Read};
 use text::Text;
 

@@ -48,7 +48,7 @@ impl Nicknames {
         self.all.get(name).copied()
     }
 
-    /// The candidate of a name whose bytes are packed into a word, the first one highest. Not every name is found here.
+    /// The candidate of a name whose bytes are packed into a word, the first one highest; none of them is zero. Not every name is found here.
     #[inline]
     pub(super) fn get_short(&self, name: u64) -> Option<CandidateIndex> {
         if self.short.is_empty() {
@@ -67,10 +67,10 @@ impl Nicknames {
     }
 }
 
-/// The bytes of a name that fits in a word; never 0 unless it is made of zero bytes, which the table does not tell from free places.
+/// The bytes of a name that fits in a word; never 0, which stands for a free place in the table.
 fn pack(name: &str) -> Option<u64> {
     let packed = name.bytes().fold(0, |packed, byte| packed << 8 | u64::from(byte));
-    (name.len() <= 8 && name.as_bytes().first() != Some(&0)).then_some(packed)
+    (name.len() <= 8 && !name.contains('\0')).then_some(packed)
 }
 
 #[cfg(test)]

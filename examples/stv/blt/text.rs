@@ -354,6 +354,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn long_comments_take_no_memory() {
+        let line = std::io::repeat(b'#').take(10 << 20);
+        let words = b"# /* \n".repeat(1 << 18);
+        let block = b"/* ".chain(&words[..]).chain(&b" */"[..]);
+        let blanks = std::io::repeat(b' ').take(10 << 20);
+        let mut reader = line.chain(&b"\n"[..]).chain(blanks).chain(block).chain(&b" */ word"[..]);
+        let mut reader = b"/* ".chain(&mut reader as &mut dyn Read);
+        let mut text = Text::new("test", &mut reader);
+        assert!(text.next().is_err_and(|error| error.line == 1), "the blocks are not balanced");
+        assert!(text.buffer.len() <= 2 * LONGEST + BLOCK, "{} bytes", text.buffer.len());
+    }
+
+    #[test]
     fn white_space_is_what_unicode_says() {
         for character in '\0'..=char::MAX {
             let mut bytes = [0; 4];
