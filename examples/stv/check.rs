@@ -165,7 +165,7 @@ impl fmt::Display for Shown<'_> {
         let withdrawn = election.candidates.iter().filter(|candidate| candidate.withdrawn).count();
         let withdrawn = if withdrawn > 0 { format!(", {withdrawn} withdrawn") } else { String::new() };
         let seen = &summary.seen;
-        writeln!(f, "  title               {}", election.title)?;
+        writeln!(f, "  title               {}", printable(&election.title))?;
         writeln!(f, "  seats               {}", election.seats)?;
         writeln!(f, "  candidates          {}{withdrawn}", election.candidates.len())?;
         writeln!(f, "  ballots             {total}")?;
@@ -185,7 +185,7 @@ impl fmt::Display for Shown<'_> {
         for (number, candidate) in election.candidates.iter().enumerate() {
             let [first, anywhere] = [&summary.first[number], &summary.anywhere[number]];
             let [first_share, anywhere_share] = [first, anywhere].map(|votes| 100.0 * ratio(votes, total));
-            let name = &candidate.name;
+            let name = printable(&candidate.name);
             let number = number + 1;
             if candidate.withdrawn {
                 writeln!(
@@ -224,7 +224,7 @@ impl Shown<'_> {
         let nobody = Integer::Word(0);
         let mut names = HashSet::new();
         for (number, candidate) in election.candidates.iter().enumerate() {
-            let name = format!("candidate {} ({})", number + 1, candidate.name);
+            let name = format!("candidate {} ({})", number + 1, printable(&candidate.name));
             if !candidate.withdrawn && summary.anywhere[number] == nobody {
                 warnings.push(format!("no ballot ranks {name}"));
             }
@@ -239,6 +239,11 @@ impl Shown<'_> {
         }
         warnings
     }
+}
+
+/// A name without characters that a terminal would obey.
+fn printable(name: &str) -> String {
+    name.replace(char::is_control, "\u{fffd}")
 }
 
 /// For people to read: what a count needs is never divided like this.
@@ -278,6 +283,7 @@ mod tests {
   warning: candidate 4 (Ada) has the name of another candidate
 ";
         assert_eq!(summary(text), wanted);
+        assert!(!summary(&text.replace("Bert", "\u{1b}[2J")).contains('\u{1b}'));
     }
 
     #[test]

@@ -2,14 +2,28 @@
 
 use super::{InputError, Quoted, Reader, text::Word};
 use crate::arithmetic::Integer;
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, RandomState},
+};
 
 /// The ballots that have an id instead of a weight.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    given: HashSet<Box<str>>,
+    /// Two hashes of each id with keys of this run, as ids may take more memory than ballots. That two ids of an election have the
+    /// same pair is less likely than that the memory fails.
+    given: HashSet<[u64; 2]>,
+    keys: [RandomState; 2],
     /// Where the first ballot without one stands.
     without: Option<usize>,
+}
+
+impl Ids {
+    /// Adds one; false if it is there already.
+    fn insert(&mut self, id: &str) -> bool {
+        let [first, second] = &self.keys;
+        self.given.insert([first.hash_one(id), second.hash_one(id)])
+    }
 }
 
 impl Reader<'_> {
@@ -112,10 +126,10 @@ impl Reader<'_> {
                     packed = packed << 8 | u64::from(byte);
                     at += 1;
                 };
-                if !(1..=8).contains(&(at - first)) {
+                let length = at - first;
+                let candidate = if length == 0 || digits && length > 18 {
                     return None;
-                }
-                let candidate = if digits {
+                } else if digits {
                     if number == 0 && at - start == 1 && after != b'=' {
                         self.text.pass(at, lines);
                         return Some(());
@@ -123,8 +137,10 @@ impl Reader<'_> {
                     usize::try_from(number).ok()?.wrapping_sub(1)
                 } else if packed == u64::from(b'-') && at - start == 1 && after != b'=' {
                     break;
-                } else {
+                } else if length <= 8 {
                     self.nicknames.get_short(packed)?
+                } else {
+                    self.nicknames.get(str::from_utf8(&window[first..at]).ok()?)?
                 };
                 let last_seen = self.last_seen.get_mut(candidate)?;
                 if std::mem::replace(last_seen, self.ballot) == self.ballot {
@@ -152,12 +168,11 @@ impl Reader<'_> {
             Some(weight) if weight > Integer::Word(0) => Ok(Weight::Ballots(weight)),
             _ if word.text.starts_with('(') => {
                 let id = self.id(word)?;
-                if ids.given.contains(&*id.text) {
+                if !ids.insert(&id.text) {
                     let message =
                         format!("the ballot id {} is given twice; change one", Quoted(&id.text).bare());
                     return Err(self.text.error(id.line, message));
                 }
-                ids.given.insert(id.text.into());
                 Ok(Weight::Id)
             }
             _ => {
