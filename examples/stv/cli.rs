@@ -3,8 +3,11 @@
 use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     blt,
+    check::{self, Check},
+    convert::{self, Convert},
     election::Election,
     generate::{self, Synthetic},
+    input,
     meek::Rule,
     pinning::Pinning,
     plurality,
@@ -14,8 +17,7 @@ use crate::{
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{
     error::Error,
-    fs,
-    io::{self, BufWriter, Read, Write},
+    io::{self, BufWriter, Write},
     num::NonZeroUsize,
     path::PathBuf,
 };
@@ -27,7 +29,7 @@ struct Arguments {
     /// The numbers to count with
     #[arg(long, value_enum, default_value_t = ArithmeticKind::Bigfixed9)]
     arithmetic: ArithmeticKind,
-    /// The ballot file, in BLT format [default: standard input]
+    /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// The transcript's line about the program, instead of "Implementation: rangesteal"
@@ -57,6 +59,10 @@ enum Command {
     Meek(MeekArguments),
     /// Give one vote to each of the first candidates of every ballot, for comparison
     Plurality(PluralityArguments),
+    /// Check ballot files and summarise them
+    Check(Check),
+    /// Write a ballot file in plain BLT to standard output
+    Convert(Convert),
     /// Write a synthetic election to standard output; the same options give the same bytes everywhere
     Generate(Synthetic),
 }
@@ -100,6 +106,8 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     match &arguments.command {
         Command::Meek(meek) => count(&arguments, meek),
         Command::Plurality(plurality) => count_plurality(&arguments, plurality),
+        Command::Check(check) => check::check(check),
+        Command::Convert(convert) => convert::convert(convert, arguments.input.as_deref()),
         Command::Generate(synthetic) => Ok(generate::write(synthetic, &mut BufWriter::new(io::stdout()))?),
     }
 }
@@ -149,15 +157,7 @@ fn package(arguments: &Arguments, equalize: bool) -> String {
 }
 
 fn read(input: Option<&PathBuf>) -> Result<Election, Box<dyn Error>> {
-    let (source, bytes) = if let Some(path) = input {
-        (path.display().to_string(), fs::read(path))
-    } else {
-        let mut bytes = Vec::new();
-        let read = io::stdin().read_to_end(&mut bytes);
-        ("standard input".to_owned(), read.map(|_| bytes))
-    };
-    let bytes = bytes.map_err(|error| format!("cannot read {source}: {error}"))?;
-    Ok(blt::read(&source, &bytes)?)
+    Ok(input::open(input.map(PathBuf::as_path), blt::read_from)??)
 }
 
 fn count_with<A: Arithmetic>(

@@ -8,6 +8,8 @@
 //! | file | owns |
 //! |---|---|
 //! | `cli` | the command line |
+//! | `check` | what is in a ballot file, and what is wrong with it |
+//! | `convert` | a ballot file in plain form |
 //! | `generate`, `random` | synthetic elections, their random numbers |
 //! | `tally` | distributions as parallel loops, on the pool or on rayon; `in_order` where sums depend on their order |
 //! | `pinning` | the option of that name, shared with another example |
@@ -16,6 +18,7 @@
 //! | `transcript` | what is printed |
 //! | `standing` | where a count stands |
 //! | `spread` | how one ballot spreads over its candidates; `equalize` another way for equal ranks |
+//! | `input` | where a ballot file comes from |
 //! | `blt` | the ballot file |
 //! | `election` | candidates, seats and ballots in memory |
 //! | `arithmetic` | the numbers that are counted with |
@@ -24,12 +27,15 @@
 
 mod arithmetic;
 mod blt;
+mod check;
 mod cli;
+mod convert;
 #[cfg(test)]
 mod corpus;
 mod election;
 mod error;
 mod generate;
+mod input;
 mod meek;
 #[path = "../pinning/mod.rs"]
 mod pinning;
