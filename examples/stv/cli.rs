@@ -6,9 +6,9 @@ use crate::{
     election::Election,
     generate::{self, Synthetic},
     meek::Rule,
+    output::Output,
     pinning::Pinning,
     tally::{self, Effort, Parallel, Threads},
-    transcript::Transcript,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{
@@ -72,6 +72,8 @@ struct MeekArguments {
     /// Leave every thread of the pool alone with its share of the ballots
     #[arg(long)]
     disable_work_stealing: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 /// Does what the command line says.
@@ -130,8 +132,7 @@ fn count_with<A: Arithmetic>(
         stealing: !meek.disable_work_stealing,
     };
     let package = arguments.package_name.clone().unwrap_or_else(|| "Implementation: rangesteal".to_owned());
-    let mut transcript = Transcript::new(BufWriter::new(io::stdout()), package);
-    Ok(tally::count::<A, _>(election, rule, threads, &mut transcript)?)
+    meek.output.of(package, &mut |listeners| tally::count::<A, _>(election, rule, threads, listeners))
 }
 
 #[cfg(test)]

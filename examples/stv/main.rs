@@ -8,11 +8,13 @@
 //! | file | owns |
 //! |---|---|
 //! | `cli` | the command line |
+//! | `output` | what is written: the formats, the page, the trace, the progress bar |
 //! | `generate`, `random` | synthetic elections, their random numbers |
 //! | `tally` | distributions as parallel loops, on the pool or on rayon |
 //! | `pinning` | the option of that name, shared with another example |
 //! | `meek` | the rounds of the count |
 //! | `transcript` | what is printed |
+//! | `events` | what happens in a count, told to those who listen |
 //! | `standing` | where a count stands |
 //! | `spread` | how one ballot spreads over its candidates |
 //! | `blt` | the ballot file |
@@ -28,8 +30,10 @@ mod cli;
 mod corpus;
 mod election;
 mod error;
+mod events;
 mod generate;
 mod meek;
+mod output;
 #[path = "../pinning/mod.rs"]
 mod pinning;
 mod random;

@@ -1,0 +1,66 @@
+//! What a count leaves behind: which outputs are asked for, and who writes them.
+
+mod csv;
+mod json;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use crate::{arithmetic::Arithmetic, error::CountError, events::Listener, transcript::Transcript};
+use record::{Record, Recorder};
+use std::{
+    error::Error,
+    io::{self, BufWriter, Write},
+};
+
+/// The options about output.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Output {
+    /// What to write to standard output
+    #[arg(long, value_enum, default_value_t = Format::Transcript)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Every action with the votes that led to it, written as the count goes on
+    Transcript,
+    /// The whole count as one JSON object, when it is complete
+    Json,
+    /// A row for each action and candidate, when the count is complete
+    Csv,
+}
+
+/// A count that tells this listener what happens.
+pub(crate) type Count<'a, A, R> =
+    dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
+
+impl Output {
+    /// Counts with all the outputs listening, and writes those that wait for the end. `package` is the line that names the program.
+    pub(crate) fn of<A: Arithmetic, R>(
+        &self,
+        package: String,
+        count: &mut Count<'_, A, R>,
+    ) -> Result<R, Box<dyn Error>> {
+        let mut transcript = Transcript::new(BufWriter::new(io::stdout()), package.clone());
+        let mut recorder = Recorder::new(package);
+        let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = Vec::new();
+        match self.format {
+            Format::Transcript => listeners.push(&mut transcript),
+            Format::Json | Format::Csv => listeners.push(&mut recorder),
+        }
+        let result = count(&mut listeners)?;
+        self.at_the_end(&recorder.record)?;
+        Ok(result)
+    }
+
+    fn at_the_end(&self, record: &Record) -> Result<(), Box<dyn Error>> {
+        let mut out = BufWriter::new(io::stdout());
+        match self.format {
+            Format::Transcript => {}
+            Format::Json => json::write(record, &mut out)?,
+            Format::Csv => csv::write(record, &mut out)?,
+        }
+        Ok(out.flush()?)
+    }
+}
