@@ -95,7 +95,11 @@ fn transfer(transfer: &Transfer) -> Value {
     let change = |(candidate, votes): &(usize, String)| json!({"number": candidate + 1, "votes": votes});
     json!({
         "round": transfer.round,
-        "cause": match transfer.cause { Cause::Surplus => "surplus", Cause::Defeat => "defeat" },
+        "cause": match transfer.cause {
+            Cause::Surplus => "surplus",
+            Cause::Defeat => "defeat",
+            Cause::NoSeatLeft => "no seat left",
+        },
         "from": transfer.from.iter().map(|candidate| candidate + 1).collect::<Vec<_>>(),
         "changes": transfer.changes.iter().map(change).collect::<Vec<_>>(),
         "exhausted": transfer.exhausted,

@@ -2,6 +2,7 @@
 
 mod csv;
 mod json;
+mod page;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -10,7 +11,9 @@ use crate::{arithmetic::Arithmetic, error::CountError, events::Listener, transcr
 use record::{Record, Recorder};
 use std::{
     error::Error,
+    fs,
     io::{self, BufWriter, Write},
+    path::PathBuf,
 };
 
 /// The options about output.
@@ -19,6 +22,9 @@ pub(crate) struct Output {
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = Format::Transcript)]
     format: Format,
+    /// Also write the result, the rounds and two pictures of them to a page for browsers and printers
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -47,7 +53,10 @@ impl Output {
         let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = Vec::new();
         match self.format {
             Format::Transcript => listeners.push(&mut transcript),
-            Format::Json | Format::Csv => listeners.push(&mut recorder),
+            Format::Json | Format::Csv => {}
+        }
+        if self.format != Format::Transcript || self.html.is_some() {
+            listeners.push(&mut recorder);
         }
         let result = count(&mut listeners)?;
         self.at_the_end(&recorder.record)?;
@@ -61,6 +70,11 @@ impl Output {
             Format::Json => json::write(record, &mut out)?,
             Format::Csv => csv::write(record, &mut out)?,
         }
-        Ok(out.flush()?)
+        out.flush()?;
+        if let Some(path) = &self.html {
+            let written = fs::write(path, page::page(record));
+            written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+        Ok(())
     }
 }

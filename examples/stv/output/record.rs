@@ -72,6 +72,8 @@ pub(super) enum Cause {
     /// The elected passed on what they had above the quota.
     Surplus,
     Defeat,
+    /// Those who were hopeful when the last seat was filled leave the count.
+    NoSeatLeft,
 }
 
 /// Writes the record as the count goes on.
@@ -170,7 +172,11 @@ impl<A: Arithmetic> Listener<A> for Recorder<A> {
                 self.before.get_or_insert_with(|| Placement::of(scene));
             }
             Event::Round | Event::Stable => {}
-            Event::Transferred => self.transfer(Cause::Defeat, scene)?,
+            Event::Transferred => {
+                let last = self.record.steps.last().map(|step| &step.action);
+                let filled = matches!(last, Some(Action::DefeatRemaining(_)));
+                self.transfer(if filled { Cause::NoSeatLeft } else { Cause::Defeat }, scene)?;
+            }
             Event::Act(action) => {
                 match action {
                     Action::Begin => self.header(scene),

@@ -1,7 +1,7 @@
 //! The outputs of small counts: what they say, and that they agree with each other.
 
 use super::{
-    csv, json,
+    csv, json, page,
     record::{Cause, Record, Recorder},
 };
 use crate::{
@@ -89,6 +89,69 @@ fn one_elected_candidate_gives_exactly_and_several_give_net() {
     assert!(surplus.changes.iter().any(|(candidate, change)| *candidate == 2 && !change.starts_with('-')));
 }
 
+/// Reads as XML does, as far as it takes to know that every element is closed in its order, every attribute quoted, every name harmless.
+fn assert_well_formed(page: &str) {
+    let body = page.strip_prefix("<!DOCTYPE html>").expect("a page of HTML 5");
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = body;
+    while let Some((text, tag)) = rest.split_once('<') {
+        let allowed =
+            |entity: &str| ["amp;", "lt;", "gt;", "quot;", "#39;"].iter().any(|end| entity.starts_with(end));
+        assert!(text.split('&').skip(1).all(allowed), "a bare & in {text:?}");
+        assert!(open.last() == Some(&"style") || !text.contains('>'), "a bare > in {text:?}");
+        let (tag, after) = tag.split_once('>').expect("a tag ends");
+        rest = after;
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "closed in another order");
+            continue;
+        }
+        let (tag, is_empty) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
+        let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
+        for (place, part) in attributes.split('"').enumerate() {
+            let between = part
+                .trim()
+                .strip_suffix('=')
+                .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
+            assert!(place % 2 == 1 || part.is_empty() || between, "an attribute without quotes in {tag:?}");
+        }
+        if !is_empty {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new(), "left open");
+}
+
+#[test]
+fn the_page_is_well_formed_and_names_are_text() {
+    let page = page::page(&record(STRANGE));
+    assert_well_formed(&page);
+    assert!(page.contains("<title>May&lt;or&gt;</title>"));
+    assert!(page.contains("&lt;A&gt; &amp; &#39;a&#39;") && page.contains("🍌") && !page.contains("<A>"));
+    for outside in ["<script", "http:", "https:", "src=", "@import", "javascript"] {
+        assert!(!page.contains(outside), "{outside}: the page needs nothing else");
+    }
+}
+
+#[test]
+fn the_page_begins_with_the_winners_in_their_order() {
+    let page = page::page(&record(
+        "4 2\n10 1 2 0\n4 2 0\n5 3 0\n2 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"",
+    ));
+    assert_well_formed(&page);
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    assert!(place("<strong>Ada</strong><span>round 1, with 10 votes") < place("<strong>Cleo</strong>"));
+    assert!(place("<strong>Cleo</strong>") < place("<h2>Rounds</h2>"));
+    assert!(place(">quota 7<") < place("<h2>Flow of votes</h2>"));
+    assert!(page.contains(": 2 from Dora to Cleo"), "{page}");
+}
+
+#[test]
+fn a_count_without_a_round_has_a_page() {
+    let page = page::page(&record("2 1\n-1\n1 2 0\n0\n\"Ada\" \"Bert\" \"\""));
+    assert_well_formed(&page);
+    assert!(page.contains("No votes moved") && page.contains("Withdrawn: Ada."), "{page}");
+}
+
 /// What an output prints, read again, in billionths.
 fn billionths(text: &str) -> i64 {
     text.replace('.', "").parse().unwrap()
@@ -131,6 +194,7 @@ proptest! {
         let last: Vec<i64> = steps.last().unwrap().states.iter().map(|state| billionths(&state.votes)).collect();
         prop_assert_eq!(votes, last);
         let total = Fixed9::one().times_whole(&Integer::from_digits(&record.ballots).unwrap()).unwrap().to_string();
+        assert_well_formed(&page::page(&record));
         prop_assert!(steps[1..].iter().all(|step| step.total == total));
     }
 }
