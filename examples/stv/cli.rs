@@ -132,7 +132,8 @@ fn count_with<A: Arithmetic>(
         stealing: !meek.disable_work_stealing,
     };
     let package = arguments.package_name.clone().unwrap_or_else(|| "Implementation: rangesteal".to_owned());
-    meek.output.of(package, &mut |listeners| tally::count::<A, _>(election, rule, threads, listeners))
+    meek.output
+        .of(election, package, &mut |listeners| tally::count::<A, _>(election, rule, threads, listeners))
 }
 
 #[cfg(test)]

@@ -6,8 +6,11 @@ mod page;
 mod record;
 #[cfg(test)]
 mod tests;
+mod trace;
 
-use crate::{arithmetic::Arithmetic, error::CountError, events::Listener, transcript::Transcript};
+use crate::{
+    arithmetic::Arithmetic, election::Election, error::CountError, events::Listener, transcript::Transcript,
+};
 use record::{Record, Recorder};
 use std::{
     error::Error,
@@ -15,6 +18,7 @@ use std::{
     io::{self, BufWriter, Write},
     path::PathBuf,
 };
+use trace::Trace;
 
 /// The options about output.
 #[derive(Debug, clap::Args)]
@@ -25,6 +29,9 @@ pub(crate) struct Output {
     /// Also write the result, the rounds and two pictures of them to a page for browsers and printers
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Show instead where the weight of this ballot lies after every round: "3 1=2", or "Cleo > Ada = Bert"
+    #[arg(long, value_name = "BALLOT", conflicts_with = "format")]
+    trace: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -45,15 +52,20 @@ impl Output {
     /// Counts with all the outputs listening, and writes those that wait for the end. `package` is the line that names the program.
     pub(crate) fn of<A: Arithmetic, R>(
         &self,
+        election: &Election,
         package: String,
         count: &mut Count<'_, A, R>,
     ) -> Result<R, Box<dyn Error>> {
         let mut transcript = Transcript::new(BufWriter::new(io::stdout()), package.clone());
         let mut recorder = Recorder::new(package);
         let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = Vec::new();
-        match self.format {
-            Format::Transcript => listeners.push(&mut transcript),
-            Format::Json | Format::Csv => {}
+        let trace = self.trace.as_ref();
+        let trace = trace.map(|ballot| Trace::new(BufWriter::new(io::stdout()), ballot, election));
+        let mut trace = trace.transpose()?;
+        match (&mut trace, self.format) {
+            (Some(trace), _) => listeners.push(trace),
+            (None, Format::Transcript) => listeners.push(&mut transcript),
+            (None, Format::Json | Format::Csv) => {}
         }
         if self.format != Format::Transcript || self.html.is_some() {
             listeners.push(&mut recorder);

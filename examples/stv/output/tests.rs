@@ -3,11 +3,14 @@
 use super::{
     csv, json, page,
     record::{Cause, Record, Recorder},
+    trace::Trace,
 };
 use crate::{
     arithmetic::{Arithmetic, Fixed9, Integer},
     blt,
+    election::Election,
     error::CountError,
+    events::Listener,
     meek::{self, Rule},
     spread::{KeepFactor, Votes},
 };
@@ -22,15 +25,19 @@ fn record(ballots: &str) -> Record {
 
 fn counted(ballots: &str) -> Result<Record, CountError> {
     let election = blt::read("test", ballots.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let mut recorder = Recorder::new("Package".to_owned());
+    count(&election, &mut recorder)?;
+    Ok(recorder.record)
+}
+
+fn count<L: Listener<Fixed9>>(election: &Election, listener: &mut L) -> Result<usize, CountError> {
     let mut distribute = |keep: &[KeepFactor<Fixed9>]| {
         let none = Votes::none(keep.len());
         let mut records = election.ballots.records().iter();
         records.try_fold(none, |votes, ballot| votes.with(ballot, &election.ballots, keep))
     };
-    let mut recorder = Recorder::new("Package".to_owned());
     let rule = Rule { omega_exponent: 6, force_positive_surplus: true };
-    meek::count(&election, rule, &mut distribute, &mut recorder)?;
-    Ok(recorder.record)
+    meek::count(election, rule, &mut distribute, listener)
 }
 
 fn written(write: fn(&Record, &mut dyn std::io::Write) -> std::io::Result<()>, record: &Record) -> String {
@@ -150,6 +157,43 @@ fn a_count_without_a_round_has_a_page() {
     let page = page::page(&record("2 1\n-1\n1 2 0\n0\n\"Ada\" \"Bert\" \"\""));
     assert_well_formed(&page);
     assert!(page.contains("No votes moved") && page.contains("Withdrawn: Ada."), "{page}");
+}
+
+#[test]
+fn a_trace_follows_one_ballot_to_the_end() {
+    let ballots = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
+    let election = blt::read("test", ballots.as_bytes()).unwrap();
+    let mut out = Vec::new();
+    let mut trace = Trace::new(&mut out, "Cleo > Bert > Ada", &election).unwrap();
+    count(&election, &mut trace).unwrap();
+    let wanted = "Ballot: Cleo > Bert > Ada
+Ballots like it: 0 of 9
+
+Begin
+\tHopeful:  Cleo (1.000000000)
+\tHopeful:  Bert (0.000000000)
+\tHopeful:  Ada (0.000000000)
+\tExhausted: 0.000000000
+
+Round 1: Cleo defeated
+\tDefeated: Cleo (0.000000000)
+\tHopeful:  Bert (1.000000000)
+\tHopeful:  Ada (0.000000000)
+\tExhausted: 0.000000000
+
+Round 2: Bert elected
+\tDefeated: Cleo (0.000000000)
+\tElected:  Bert (1.000000000)
+\tHopeful:  Ada (0.000000000)
+\tExhausted: 0.000000000
+
+End: Ada defeated
+\tDefeated: Cleo (0.000000000)
+\tElected:  Bert (1.000000000)
+\tDefeated: Ada (0.000000000)
+\tExhausted: 0.000000000
+";
+    assert_eq!(String::from_utf8(out).unwrap(), wanted);
 }
 
 /// What an output prints, read again, in billionths.

@@ -126,7 +126,7 @@ impl Frame {
                 escaped(name),
                 shown(to - from)
             );
-            if *round > 0 && width > 15.0 {
+            if *round > 0 && width > 15.0 && kept.is_none_or(|kept| f64::midpoint(*from, *to) < kept) {
                 let _ = write!(
                     out,
                     "<text class=\"on\" x=\"{:.1}\" y=\"{:.1}\">{round}</text>",
