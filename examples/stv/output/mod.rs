@@ -3,6 +3,8 @@
 mod csv;
 mod json;
 mod page;
+#[cfg(not(target_family = "wasm"))] // indicatif does not build there
+mod progress;
 mod record;
 #[cfg(test)]
 mod tests;
@@ -70,6 +72,10 @@ impl Output {
         if self.format != Format::Transcript || self.html.is_some() {
             listeners.push(&mut recorder);
         }
+        #[cfg(not(target_family = "wasm"))]
+        let mut progress = progress::Progress::new(self.format == Format::Transcript || self.trace.is_some());
+        #[cfg(not(target_family = "wasm"))]
+        listeners.extend(progress.iter_mut().map(|progress| progress as &mut (dyn Listener<A> + Send)));
         let result = count(&mut listeners)?;
         self.at_the_end(&recorder.record)?;
         Ok(result)
