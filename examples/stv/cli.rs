@@ -9,10 +9,10 @@ use crate::{
     generate::{self, Synthetic},
     input,
     meek::Rule,
+    output::Output,
     pinning::Pinning,
     plurality,
     tally::{self, Effort, Parallel, Threads},
-    transcript::Transcript,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{
@@ -90,6 +90,8 @@ struct MeekArguments {
     /// Leave every thread of the pool alone with its share of the ballots
     #[arg(long)]
     disable_work_stealing: bool,
+    #[command(flatten)]
+    output: Output,
 }
 
 #[derive(Debug, Args)]
@@ -174,8 +176,8 @@ fn count_with<A: Arithmetic>(
         stealing: !meek.disable_work_stealing,
     };
     let package = package(arguments, meek.equalize);
-    let mut transcript = Transcript::new(BufWriter::new(io::stdout()), package);
-    Ok(tally::count::<A, _>(election, rule, threads, &mut transcript)?)
+    meek.output
+        .of(election, package, &mut |listeners| tally::count::<A, _>(election, rule, threads, listeners))
 }
 
 #[cfg(test)]

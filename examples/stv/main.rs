@@ -10,12 +10,14 @@
 //! | `cli` | the command line |
 //! | `check` | what is in a ballot file, and what is wrong with it |
 //! | `convert` | a ballot file in plain form |
+//! | `output` | what is written: the formats, the page, the trace, the progress bar |
 //! | `generate`, `random` | synthetic elections, their random numbers |
 //! | `tally` | distributions as parallel loops, on the pool or on rayon; `in_order` where sums depend on their order |
 //! | `pinning` | the option of that name, shared with another example |
 //! | `meek` | the rounds of the count |
 //! | `plurality` | block voting, to compare with |
 //! | `transcript` | what is printed |
+//! | `events` | what happens in a count, told to those who listen |
 //! | `standing` | where a count stands |
 //! | `spread` | how one ballot spreads over its candidates; `equalize` another way for equal ranks |
 //! | `input` | where a ballot file comes from |
@@ -34,9 +36,11 @@ mod convert;
 mod corpus;
 mod election;
 mod error;
+mod events;
 mod generate;
 mod input;
 mod meek;
+mod output;
 #[path = "../pinning/mod.rs"]
 mod pinning;
 mod plurality;

@@ -4,15 +4,14 @@ use crate::{
     arithmetic::{Arithmetic, Fault},
     election::{Ballot, Election},
     error::CountError,
+    events::Listener,
     meek::{self, Distribute, Rule},
     spread::{KeepFactor, Votes},
-    transcript::Transcript,
 };
 use rangesteal::{Pinning, Pool, Stealing};
 use rayon::prelude::*;
 use std::{
     fmt,
-    io::Write,
     num::NonZeroUsize,
     time::{Duration, Instant},
 };
@@ -53,15 +52,15 @@ pub(crate) struct Effort {
 }
 
 /// Counts the election by Meek's method on these threads.
-pub(crate) fn count<A: Arithmetic, W: Write + Send>(
+pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     election: &Election,
     rule: Rule,
     threads: Threads,
-    transcript: &mut Transcript<W>,
+    listener: &mut L,
 ) -> Result<Effort, CountError> {
     let start = Instant::now();
     let parallel = threads.parallel;
-    let mut count = |distribute: &mut Distribute<'_, A>| meek::count(election, rule, distribute, transcript);
+    let mut count = |distribute: &mut Distribute<'_, A>| meek::count(election, rule, distribute, listener);
     let (threads, distributions, thefts) = match parallel {
         Parallel::No => (1, count(&mut |keep| serially(election, keep))?, None),
         Parallel::Rayon => {
@@ -157,6 +156,7 @@ mod tests {
     use crate::{
         arithmetic::{BigFixed9, Fixed9, Integer},
         blt,
+        transcript::Transcript,
     };
 
     fn election(lines: &str) -> Election {

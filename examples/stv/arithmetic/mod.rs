@@ -32,6 +32,11 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     /// Whether a candidate with these votes is elected at this quota.
     fn reaches(&self, quota: &Self) -> bool;
 
+    /// Whether votes and residual, this sum, are all the ballots. Arithmetics that round their sums override this with the error they can make.
+    fn balances(&self, ballots: &Self) -> bool {
+        self == ballots
+    }
+
     fn plus(&self, other: &Self) -> Result<Self, Fault>;
     fn minus(&self, other: &Self) -> Result<Self, Fault>;
     fn times(&self, other: &Self) -> Result<Self, Fault>;
