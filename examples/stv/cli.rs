@@ -5,6 +5,7 @@ use crate::{
     blt,
     election::Election,
     generate::{self, Synthetic},
+    help,
     meek::Rule,
     output::Output,
     pinning::Pinning,
@@ -21,7 +22,7 @@ use std::{
 
 /// Counts elections by the Single Transferable Vote, on all cores
 #[derive(Debug, Parser)]
-#[command(name = "stv", version)]
+#[command(name = "stv", version, after_long_help = help::STV)]
 struct Arguments {
     /// The numbers to count with
     #[arg(long, value_enum, default_value_t = ArithmeticKind::Bigfixed9)]
@@ -47,6 +48,7 @@ enum ArithmeticKind {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Count by Meek's method
+    #[command(after_long_help = help::MEEK)]
     Meek(MeekArguments),
     /// Write a synthetic election to standard output; the same options give the same bytes everywhere
     Generate(Synthetic),

@@ -7,7 +7,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `cli` | the command line |
+//! | `cli`, `help` | the command line, and what its help says |
 //! | `output` | what is written: the formats, the page, the trace, the progress bar |
 //! | `generate`, `random` | synthetic elections, their random numbers |
 //! | `tally` | distributions as parallel loops, on the pool or on rayon |
@@ -32,6 +32,7 @@ mod election;
 mod error;
 mod events;
 mod generate;
+mod help;
 mod meek;
 mod output;
 #[path = "../pinning/mod.rs"]
