@@ -119,6 +119,69 @@ fn package_name_replaces_the_line() {
 }
 
 #[test]
+fn json_csv_and_page_tell_the_same_count() {
+    let json: serde_json::Value =
+        serde_json::from_str(&transcript(&["meek", "--format", "json"], BALLOTS)).expect("JSON");
+    assert_eq!((&json["title"], &json["elected"][0]), (&"Mayor".into(), &2.into()));
+    let page = BallotFile::new("page.html", b"");
+    let csv = transcript(&["meek", "--format", "csv", "--html", page.path()], BALLOTS);
+    let steps = json["steps"].as_array().expect("steps");
+    assert_eq!(csv.lines().count(), 1 + 3 * steps.len());
+    let html = fs::read_to_string(page.path()).expect("the page");
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<strong>Bert</strong>"), "{html}");
+    let with_page = transcript(&["meek", "--html", page.path()], BALLOTS);
+    assert_eq!(with_page, transcript(&["meek"], BALLOTS), "the page is no matter of the transcript");
+}
+
+#[test]
+fn outputs_do_not_depend_on_the_threads() {
+    let outputs = |threads: &[&str]| {
+        let page = BallotFile::new("threads.html", b"");
+        let arguments = [&["meek", "--format", "json", "--html", page.path()], threads].concat();
+        (transcript(&arguments, BALLOTS), fs::read(page.path()).expect("the page"))
+    };
+    let serial = outputs(&["--parallel", "no"]);
+    assert_eq!(outputs(&["--parallel", "pool", "--num-threads", "3"]), serial);
+    assert_eq!(outputs(&["--parallel", "rayon", "--num-threads", "2"]), serial);
+}
+
+#[test]
+fn a_failed_count_leaves_no_json_and_no_page() {
+    let ballots = "3 2\n2 1=3 2 0\n2 1=2 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
+    let page = env::temp_dir().join(format!("rangesteal-stv-{}-failed.html", std::process::id()));
+    error(&["meek", "--format", "json", "--html", page.to_str().expect("a path in UTF-8")], ballots);
+    assert!(!page.exists());
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_an_error() {
+    let output = stv(&["meek", "--html", "/no/such/folder/page.html"], BALLOTS);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("cannot write /no/such/folder/page.html: "));
+}
+
+#[test]
+fn a_trace_shows_the_way_of_a_ballot() {
+    let trace = transcript(&["meek", "--trace", "Cleo > Bert"], BALLOTS);
+    assert!(trace.starts_with("Ballot: Cleo > Bert\nBallots like it: 2 of 9\n"), "{trace}");
+    assert!(
+        trace.contains(
+            "Round 2: Bert elected\n\tDefeated: Cleo (0.000000000)\n\tElected:  Bert (1.000000000)\n"
+        )
+    );
+    assert_eq!(trace, transcript(&["meek", "--trace", "3 2"], BALLOTS));
+    assert!(error(&["meek", "--trace", "Emil"], BALLOTS).contains("`Emil` is neither"));
+}
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    for arguments in [&["--help"][..], &["meek", "--help"]] {
+        let help = transcript(arguments, "");
+        assert!(help.contains("Examples:") && help.contains("Exit codes:"), "{help}");
+    }
+}
+
+#[test]
 fn omega_exponent_is_in_the_header() {
     let transcript = transcript(&["meek", "--omega-exponent", "3"], BALLOTS);
     assert!(
@@ -447,9 +510,11 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
 #[test]
 fn a_wrong_command_line_is_exit_code_2() {
-    let wrong: [&[&str]; 12] = [
+    let wrong: [&[&str]; 14] = [
         &["check"],
         &["convert", "--nick", "--numeric"],
+        &["meek", "--format", "roman"],
+        &["meek", "--format", "json", "--trace", "1"],
         &[],
         &["count"],
         &["--arithmetic", "roman", "meek"],

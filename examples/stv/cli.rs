@@ -7,7 +7,7 @@ use crate::{
     convert::{self, Convert},
     election::Election,
     generate::{self, Synthetic},
-    input,
+    help, input,
     meek::Rule,
     output::Output,
     pinning::Pinning,
@@ -24,7 +24,7 @@ use std::{
 
 /// Counts elections by the Single Transferable Vote, on all cores
 #[derive(Debug, Parser)]
-#[command(name = "stv", version)]
+#[command(name = "stv", version, after_long_help = help::STV)]
 struct Arguments {
     /// The numbers to count with
     #[arg(long, value_enum, default_value_t = ArithmeticKind::Bigfixed9)]
@@ -56,6 +56,7 @@ enum ArithmeticKind {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Count by Meek's method
+    #[command(after_long_help = help::MEEK)]
     Meek(MeekArguments),
     /// Give one vote to each of the first candidates of every ballot, for comparison
     Plurality(PluralityArguments),

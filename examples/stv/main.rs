@@ -7,7 +7,7 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `cli` | the command line |
+//! | `cli`, `help` | the command line, and what its help says |
 //! | `check` | what is in a ballot file, and what is wrong with it |
 //! | `convert` | a ballot file in plain form |
 //! | `output` | what is written: the formats, the page, the trace, the progress bar |
@@ -38,6 +38,7 @@ mod election;
 mod error;
 mod events;
 mod generate;
+mod help;
 mod input;
 mod meek;
 mod output;

@@ -25,7 +25,7 @@ impl<A: Arithmetic> KeepFactor<A> {
         Self { keep: A::zero(), pass: A::one() }
     }
 
-    /// The share that stays.
+    /// The share that is kept.
     pub(crate) fn kept(&self) -> &A {
         &self.keep
     }

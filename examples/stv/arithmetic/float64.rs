@@ -44,6 +44,11 @@ impl Arithmetic for Float64 {
         self > quota
     }
 
+    /// Each addition is wrong by 1.1e-16 of its sum at most, so 1e-9 is room for some millions of them.
+    fn balances(&self, ballots: &Self) -> bool {
+        (self.0 - ballots.0).abs() <= ballots.0 * 1e-9
+    }
+
     fn plus(&self, other: &Self) -> Result<Self, Fault> {
         finite(self.0 + other.0)
     }

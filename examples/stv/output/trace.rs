@@ -26,6 +26,7 @@ impl<W: Write> Trace<W> {
     pub(crate) fn new(out: W, text: &str, election: &Election) -> Result<Self, String> {
         let mut ballot = Ballots::new();
         let ranked = ranked(text, election).map_err(|wrong| format!("--trace: {wrong}"))?;
+        ballot.equalize = election.ballots.equalize;
         ballot.push(Integer::Word(1), &ranked);
         Ok(Self { out, ballot, decided: Vec::new() })
     }

@@ -1,0 +1,59 @@
+//! What `--help` says beyond the options.
+
+/// After the options of `stv`.
+pub(crate) const STV: &str = "\
+Examples:
+  stv --input ward.blt meek
+          Count a ballot file and write the transcript
+  stv --arithmetic fixed9 meek < ward.blt > ward.log
+          The same from standard input, in 64-bit numbers
+  stv --input ward.blt meek --html ward.html
+          A page with pictures beside the transcript
+  stv generate --kind uniform --ballots 100000 | stv meek --format json
+          Count a synthetic election
+  stv meek --help
+          Everything about counting and its outputs
+
+Exit codes:
+  0  Counted, or whoever read the output had seen enough
+  1  The input cannot be read, the election cannot be counted, or an output
+     cannot be written; a line on standard error says why, and what helps
+  2  The command line is wrong
+
+Environment:
+  RUST_LOG  Which messages appear on standard error: error, warn (the default),
+            info, debug";
+
+/// After the options of `stv meek`.
+pub(crate) const MEEK: &str = "\
+Outputs:
+  The transcript appears as the count goes on. JSON, CSV and the page are
+  written when the count is complete; a count that fails leaves none of them.
+  All numbers but the page's are exact: as many decimals as the arithmetic
+  has. The same input and options give the same bytes on every machine, with
+  any number of threads. examples/stv/README.md describes every field.
+
+  A count of more than a second shows a progress bar if standard error is a
+  terminal.
+
+Audit:
+  After every distribution, votes and residual are compared with the number of
+  ballots; a count where they differ ends with exit code 1.
+
+  --trace follows one ballot. It is given by what it says, in numbers as in a
+  ballot file (\"3 1=2\": the third candidate, then the first two as equals) or
+  in names (\"Cleo > Ada = Bert\"). After every round it shows which part of the
+  ballot is with whom, and which is exhausted.
+
+Examples:
+  stv --input ward.blt meek --format json > ward.json
+          Every action of the count, for other programs
+  stv --input ward.blt meek --format csv --html ward.html > ward.csv
+          For a spreadsheet, and a page beside it
+  stv --input ward.blt meek --trace \"Cleo > Ada\"
+          Where a ballot for Cleo, then Ada, ends up
+  stv --input ward.blt meek --parallel no
+          On one thread; the transcript is the same
+
+Exit codes:
+  0 counted, 1 cannot be read, counted or written, 2 wrong command line: see `stv --help`";
