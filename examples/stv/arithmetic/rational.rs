@@ -227,6 +227,7 @@ mod tests {
         assert_eq!(ratio::<true>(1, 7).times_up(&ratio(1, 7)).unwrap().to_string(), "1/49");
         assert_eq!(ratio::<true>(1, 1).over_whole(&Integer::Word(7)).unwrap().to_string(), "1/7");
         assert_eq!(ratio::<false>(1, 3).over_up(&ratio(1, 1)).unwrap().to_string(), "1/3");
+        assert_eq!(ratio::<false>(1, 3).over_up(&ratio(-1, 1)).unwrap().to_string(), "-1/3");
     }
 
     #[test]
