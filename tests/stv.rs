@@ -264,6 +264,101 @@ fn synthetic_elections_are_counted_alike_by_all() {
     }
 }
 
+const EQUALS: &str = "4 2\n7 1=2 3 0\n3 2=3=4 1 0\n5 4 1=3 0\n2 3 0\n4 1 2=4 3 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Dora\"\n\"Two\"\n";
+
+#[test]
+fn every_arithmetic_names_itself_and_counts_alike_on_all_threads() {
+    let line = |name| match name {
+        "fixed9" | "bigfixed9" => "fixed-point decimal arithmetic (9 places)",
+        "exact" => "exact rational arithmetic",
+        "approx" => "exact rational arithmetic with rounding of keep factors (6 decimal places)",
+        _ => "64-bit floating-point arithmetic",
+    };
+    for arithmetic in ["fixed9", "bigfixed9", "exact", "approx", "float64"] {
+        for counting in [&[][..], &["--equalize"]] {
+            let count = |parallel, threads| {
+                let arguments =
+                    ["--arithmetic", arithmetic, "meek", "--parallel", parallel, "--num-threads", threads];
+                transcript(&[&arguments, counting].concat(), EQUALS)
+            };
+            let serial = count("no", "1");
+            assert!(serial.contains(&format!("\tArithmetic: {}\n", line(arithmetic))), "{serial}");
+            assert_eq!(winners(&serial).len(), 2, "{serial}");
+            for (parallel, threads) in [("rayon", "2"), ("pool", "1"), ("pool", "3"), ("pool", "3")] {
+                assert_eq!(count(parallel, threads), serial, "{arithmetic} {parallel} {threads}");
+            }
+        }
+    }
+}
+
+/// Ballots of thirds in many blocks: a sum in another order would have other last digits.
+#[test]
+fn doubles_have_the_same_digits_on_all_threads() {
+    let generate =
+        ["generate", "--kind", "sorted", "--ballots", "1000", "--candidates", "12", "--seats", "5"];
+    let ballots = transcript(&[&generate[..], &["--seed", "3"]].concat(), "");
+    let count = |parallel, threads| {
+        let meek = ["meek", "--equalize", "--parallel", parallel, "--num-threads", threads];
+        transcript(&[&["--arithmetic", "float64"], &meek[..]].concat(), &ballots)
+    };
+    let serial = count("no", "1");
+    for (parallel, threads) in [("rayon", "3"), ("pool", "1"), ("pool", "2"), ("pool", "8"), ("pool", "8")] {
+        assert_eq!(count(parallel, threads), serial, "{parallel} {threads}");
+    }
+}
+
+#[test]
+fn equalized_counting_is_in_the_package_line() {
+    let equalized = transcript(&["meek", "--equalize"], BALLOTS);
+    assert_eq!(equalized.lines().nth(3), Some("\tImplementation: rangesteal (equalized counting)"));
+    assert_eq!(
+        equalized.replace(" (equalized counting)", ""),
+        transcript(&["meek"], BALLOTS),
+        "without equal ranks nothing else differs"
+    );
+    assert_ne!(
+        transcript(&["--package-name", "P", "meek", "--equalize"], EQUALS),
+        transcript(&["--package-name", "P", "meek"], EQUALS)
+    );
+}
+
+#[test]
+fn plurality_counts_the_first_of_every_ballot() {
+    let one = transcript(&["plurality"], BALLOTS);
+    assert!(
+        one.contains("\tRule: Simulated Plurality Block Voting\n") && one.contains("\tVotes per ballot: 1\n")
+    );
+    assert_eq!(winners(&one), ["Ada"], "{one}");
+    let two = transcript(&["--package-name", "P", "plurality", "--votes-per-ballot", "2"], BALLOTS);
+    assert_eq!((winners(&two), two.lines().nth(3)), (vec!["Bert"], Some("\tP")), "{two}");
+    let huge = BALLOTS.replace("4 1", "18446744073709551616 1");
+    assert!(transcript(&["plurality"], &huge).contains("\tElected:  Ada (18446744073709551616.000000000)\n"));
+    let complaint = error(&["--arithmetic", "fixed9", "plurality"], &huge);
+    assert!(complaint.contains("--arithmetic bigfixed9"), "{complaint}");
+}
+
+#[test]
+fn totals_beyond_64_bits_are_counted_by_all_that_can() {
+    let ballots = BALLOTS.replace("4 1", "18446744073709551616 1");
+    for (arithmetic, quota) in [
+        ("bigfixed9", "9223372036854775810.500000001"),
+        ("exact", "18446744073709551621/2"),
+        ("approx", "18446744073709551621/2"),
+        ("float64", "9223372036854776000"),
+    ] {
+        let counted = transcript(&["--arithmetic", arithmetic, "meek"], &ballots);
+        assert!(
+            counted.contains(&format!("\tBallots: 18446744073709551621\n\tQuota: {quota}\n")),
+            "{arithmetic}: {counted}"
+        );
+    }
+    let complaint = error(
+        &["--arithmetic", "float64", "meek"],
+        &BALLOTS.replace("4 1", &format!("{} 1", "9".repeat(310))),
+    );
+    assert!(complaint.contains("--arithmetic bigfixed9"), "{complaint}");
+}
+
 #[test]
 fn the_sample_is_what_its_last_line_says() {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/stv/sample.blt");
@@ -510,7 +605,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
 #[test]
 fn a_wrong_command_line_is_exit_code_2() {
-    let wrong: [&[&str]; 14] = [
+    let wrong: &[&[&str]] = &[
         &["check"],
         &["convert", "--nick", "--numeric"],
         &["meek", "--format", "roman"],
@@ -523,6 +618,7 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["meek", "--pinning", "perhaps"],
         &["meek", "--omega-exponent", "19"],
         &["meek", "--no-such-option"],
+        &["plurality", "--votes-per-ballot", "0"],
         &["generate"],
         &["generate", "--kind", "uniform", "--ballots", "0"],
     ];

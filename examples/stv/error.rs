@@ -37,7 +37,7 @@ impl fmt::Display for CountError {
             Self::TooManyElectable { round, electable, seats } => write!(
                 f,
                 "round {round}: {electable} candidates reach the quota, but only {seats} seat(s) are left; \
-                 this comes from ballots with equal ranks, and a smaller --omega-exponent may avoid it"
+                 this comes from rounding, mostly of ballots with equal ranks; count with --arithmetic approx"
             ),
             Self::Unbalanced { round, found, ballots } => write!(
                 f,

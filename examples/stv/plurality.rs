@@ -132,6 +132,8 @@ Action: Count Complete
         );
         let exact = counted::<Exact>("4 1\n2 1 2=3=4 0", 3);
         assert!(exact.contains("\tDefeated: Bert (4/3)\n"), "{exact}");
+        let pair = counted::<Fixed9>("4 1\n2 1=2 3 4 0", 3);
+        assert!(pair.contains("Cleo (2.000000000)\n\tDefeated: Dora (0.000000000)\n"), "{pair}");
         let enough = counted::<Fixed9>("4 1\n2 1 2=3=4 0", 4);
         assert!(enough.contains("\tDefeated: Dora (2.000000000)\n"), "{enough}");
     }

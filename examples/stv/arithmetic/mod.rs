@@ -57,6 +57,8 @@ pub(crate) enum Fault {
     Overflow,
     /// The result is beyond the largest floating-point number.
     Infinite,
+    /// A keep factor has so many digits that the count would not come to its end.
+    Unwieldy,
     /// A quotient by zero votes.
     DivisionByZero,
 }
@@ -69,6 +71,9 @@ impl fmt::Display for Fault {
             }
             Self::Infinite => {
                 "overflow: float64 ends at 1.8e308 votes and this election needs more; count it with --arithmetic bigfixed9"
+            }
+            Self::Unwieldy => {
+                "a keep factor has come to more than 78,000 digits, and every iteration multiplies them; count with --arithmetic approx"
             }
             Self::DivisionByZero => {
                 "an elected candidate was left without any vote, so that no keep factor exists; stop iterating earlier with a smaller --omega-exponent"

@@ -18,6 +18,9 @@ pub(crate) type Approx = Rational<true>;
 /// The denominator of the keep factors of `approx`.
 const MILLION: u32 = 1_000_000;
 
+/// Of the denominator, the larger part. One distribution with keep factors of this size takes seconds, the next many times longer.
+const MOST_BITS: u64 = 1 << 18;
+
 /// Equal numbers need not have equal parts: a fraction is seldom reduced.
 #[derive(Debug, Clone)]
 pub(crate) struct Rational<const ROUNDED: bool> {
@@ -126,14 +129,12 @@ impl<const ROUNDED: bool> Arithmetic for Rational<ROUNDED> {
         if denominator.sign() == Sign::Minus {
             (numerator, denominator) = (-numerator, -denominator);
         }
-        Ok(if ROUNDED {
-            Self {
-                numerator: (numerator * MILLION).div_ceil(&denominator),
-                denominator: BigInt::from(MILLION),
-            }
-        } else {
-            Self { numerator, denominator }.reduced()
-        })
+        if ROUNDED {
+            let millionths = (numerator * MILLION).div_ceil(&denominator);
+            return Ok(Self { numerator: millionths, denominator: BigInt::from(MILLION) });
+        }
+        let quotient = Self { numerator, denominator }.reduced();
+        if quotient.denominator.bits() > MOST_BITS { Err(Fault::Unwieldy) } else { Ok(quotient) }
     }
 
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault> {
@@ -226,6 +227,7 @@ mod tests {
         assert_eq!(ratio::<true>(1, 7).times_up(&ratio(1, 7)).unwrap().to_string(), "1/49");
         assert_eq!(ratio::<true>(1, 1).over_whole(&Integer::Word(7)).unwrap().to_string(), "1/7");
         assert_eq!(ratio::<false>(1, 3).over_up(&ratio(1, 1)).unwrap().to_string(), "1/3");
+        assert_eq!(ratio::<false>(1, 3).over_up(&ratio(-1, 1)).unwrap().to_string(), "-1/3");
     }
 
     #[test]
@@ -235,6 +237,15 @@ mod tests {
         {
             assert_eq!(ratio::<false>(numerator, denominator).to_string(), text);
         }
+    }
+
+    #[test]
+    fn keep_factors_that_would_never_end_are_a_fault() {
+        let small = |bits| Exact { numerator: BigInt::from(1), denominator: BigInt::from(1) << bits };
+        assert!(small(MOST_BITS - 1).over_up(&Exact::one()).is_ok());
+        assert_eq!(small(MOST_BITS).over_up(&Exact::one()), Err(Fault::Unwieldy));
+        let reducible = Exact { numerator: BigInt::from(3) << MOST_BITS, ..small(MOST_BITS) };
+        assert_eq!(reducible.over_up(&Exact::one()), Ok(ratio(3, 1)), "what counts is the reduced fraction");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    arithmetic::{BigFixed9, Fixed9},
+    arithmetic::{Approx, BigFixed9, Exact, Fixed9, Float64},
     blt,
     transcript::Transcript,
 };
@@ -187,6 +187,41 @@ fn more_electable_than_seats_is_an_error() {
     let ballots = "4 2\n2 3=4 2 1 0\n3 4=1=2 3 0\n3 3=1=2 4 0\n0\n\"A\" \"B\" \"C\" \"D\" \"T\"";
     let (error, _) = counted(ballots, RULE).unwrap_err();
     assert!(error.contains("round 3: 2 candidates reach the quota, but only 1 seat(s)"), "{error}");
+    assert!(error.contains("--arithmetic approx"), "{error}");
+    assert_eq!(winners(&count_as::<Approx>(ballots, RULE).unwrap()), 2, "as the error says");
+}
+
+fn winners(transcript: &str) -> usize {
+    actions(transcript).iter().filter(|action| action.starts_with("Elect")).count()
+}
+
+#[test]
+fn who_has_just_the_quota_is_elected_by_decimals_only() {
+    // Two seats and six ballots: the quota is 2, or the smallest step more.
+    let ballots = "3 2\n2 1 0\n2 2 0\n2 3 0\n0\n\"A\" \"B\" \"C\" \"T\"";
+    let exact = count_as::<Exact>(ballots, RULE).unwrap();
+    assert!(exact.contains("\tQuota: 2\n\tOmega: 1/1000000\n"), "{exact}");
+    assert_eq!(
+        actions(&exact)[1..4],
+        ["Iterate (omega)", "Break tie (defeat): [A, B, C] -> A", "Defeat (surplus 0 < omega): A"]
+    );
+    let double = count_as::<Float64>(ballots, RULE).unwrap();
+    assert!(double.contains("\tQuota: 2\n\tOmega: 0.000001\n"), "{double}");
+    assert_eq!(actions(&double), actions(&exact));
+    assert!(counted(ballots, RULE).unwrap().contains("\tQuota: 2.000000001\n"));
+}
+
+/// One iteration by hand: Ada has 7 of 10 votes and a quota of 10/3, so she keeps 10/21, rounded up to 0.476191 by approx.
+#[test]
+fn keep_factors_of_fractions() {
+    let ballots = "3 2\n7 1 2 0\n3 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
+    let exact = count_as::<Exact>(ballots, RULE).unwrap();
+    assert!(exact.contains("\tElected:  Ada (10/3)\n\tElected:  Bert (11/3)\n"), "{exact}");
+    let approx = count_as::<Approx>(ballots, RULE).unwrap();
+    assert!(
+        approx.contains("\tElected:  Ada (3333337/1000000)\n\tElected:  Bert (3666663/1000000)\n"),
+        "{approx}"
+    );
 }
 
 #[test]

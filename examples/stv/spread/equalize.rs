@@ -171,6 +171,17 @@ mod tests {
         );
     }
 
+    /// Calculated apart from this program; the others in another order, or a part taken before the keep factor, change last decimals.
+    #[test]
+    fn four_equals() {
+        let keep = [500_000_001, 500_000_001, 500_000_001, 666_666_666, 1_000_000_000];
+        let ranked = [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1)];
+        let votes = spread::<Fixed9>(1, &ranked, &keep, 1_000_000_000);
+        let equals = ["0.215277778", "0.215277778", "0.215277778", "0.312499999"];
+        assert_eq!(votes[..4], equals);
+        assert_eq!(votes[4..], ["0.041666666", "0.000000001"]);
+    }
+
     /// Truncated products depend on their order, so it must be the one written; fractions do not.
     #[test]
     fn only_to_fixed_decimals_the_order_written_can_matter() {
