@@ -18,7 +18,7 @@ use std::{
 /// More errors than this in one file have a common cause.
 const MOST_ERRORS: usize = 20;
 
-const EXAMPLES: &str = "\
+const DETAILS: &str = "\
 For every file a summary: title, seats, candidates; how many ballots count (the sum of the weights), on how many lines, how many of them \
 differ; empty ballots, which do not count: those that rank nobody or withdrawn candidates only; ballots with equal ranks; how many \
 candidates a ballot ranks; for every candidate how many ballots rank it first (alone or with equals) and how many rank it at all. Then \
@@ -26,6 +26,25 @@ warnings: what can be counted but may be a mistake.
 
 Errors go to standard error, up to 20 a file, each with file, line, what is wrong and what to do. After an error in a ballot the check \
 goes on with the next line. A file with an error has no summary.
+
+BALLOT FILES
+    4 2                # candidates, seats
+    [nick a b c d]     # short names, if ballots use them
+    [withdrawn b] -4   # have withdrawn: by name, or as negative numbers
+    [tie 3 1 2 4]      # of tied candidates the first is defeated; default: as listed
+    25 1 3 2 0         # 25 ballots with candidate 1 first, then 3, then 2
+    3 a=c - 2 0        # two first candidates of equal rank, nobody second
+    0                  # the end of the ballots
+    \"Ada\"              # the names
+    \"Bert\"
+    \"Cleo\"
+    \"Dan\"
+    \"Council\"          # the title; \"source\" and \"comment\" may follow
+
+    White space of any kind separates words, so that a ballot may span lines. If all ballots have an id it stands in the place of the \
+weight: (b7) 1 3 0. Comments run from # to the end of the line or from /* to */. Names and title may stand without quotes if each is on a \
+line of its own and nothing follows; a second quoted string on the line of each name, the party, is left out. The text is UTF-8, with \
+or without a byte order mark, with line ends of any system.
 
 EXAMPLES
     One file, compressed or not:
@@ -40,7 +59,7 @@ EXIT STATUS
     0 if all files can be counted, with or without warnings; 1 if one of them cannot; 2 if the command line is wrong";
 
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = DETAILS)]
 pub(crate) struct Check {
     /// The ballot files, in BLT format, compressed with gzip if they end in .gz; - for standard input
     #[arg(value_name = "FILE", required = true)]
@@ -284,6 +303,18 @@ mod tests {
 ";
         assert_eq!(summary(text), wanted);
         assert!(!summary(&text.replace("Bert", "\u{1b}[2J")).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn the_help_shows_a_ballot_file() {
+        let (_, file) = DETAILS.split_once("BALLOT FILES\n").unwrap();
+        let (file, _) = file.split_once("\n\n").unwrap();
+        let summary = summary(file);
+        assert!(
+            summary.contains("candidates          4, 2 withdrawn\n  ballots             28\n"),
+            "{summary}"
+        );
+        assert!(summary.contains("title               Council\n"), "{summary}");
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! [nick a b c]             options: short names, [withdrawn …], [tie …]
 //! -2                       candidate 2 has withdrawn
 //! 5 a c=2 0                5 ballots: a first, then c and candidate 2 as equals
+//! 1 3 - b 0                nobody in the second rank, which is then left out
 //! 0                        end of the ballots
 //! "Ada" "Bert" "Cleo"      names, in candidate order
 //! "Title"                  then, if any, source and comment
 //! ```
-//! White space of any kind separates words; a ballot may span lines and a line may hold several ballots.
+//! White space of any kind separates words; a ballot may span lines and a line may hold several ballots. All of them may have an id in
+//! parentheses instead of a weight. Comments run from `#` to the end of the line or from `/*` to `*/`.
 
 mod ballots;
 #[cfg(test)]

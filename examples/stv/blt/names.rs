@@ -54,10 +54,20 @@ pub(super) fn read(
     Ok(Names { candidates: names, title })
 }
 
-/// One line for each name and one for the title, and nothing else: no room for a misreading.
+/// One line for each name and one for the title, and nothing else: no room for a misreading. Where some have quotes, the others must
+/// not hold what could be meant as a quote or a comment.
 fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
+    let bare = |phrase: &&Phrase| matches!(phrase, Phrase::Bare(_));
+    let plain = |phrase: &Phrase| match phrase {
+        Phrase::Quoted(_) => true,
+        Phrase::Bare(word) => !word.text.contains(['"', '#']),
+        Phrase::Unclosed(_) => false,
+    };
     phrases.len() == candidates + 1
-        && phrases[..candidates].iter().all(|phrase| matches!(phrase, Phrase::Bare(_)))
+        && phrases.is_sorted_by(|left, right| left.word().line < right.word().line)
+        && (phrases[..candidates].iter().all(|phrase| bare(&phrase)) || phrases.iter().all(plain))
+        && !matches!(phrases[candidates], Phrase::Unclosed(_))
+        && phrases.iter().any(|phrase| bare(&phrase))
 }
 
 /// Name and party of a candidate on each line, and the title alone on the line after them.
@@ -100,6 +110,15 @@ fn check_quotes(text: &Text<'_>, phrases: &[Phrase], candidates: usize) -> Resul
                 return Err(text.error(text.last_line(), message));
             }
         }
+    }
+    if let Some(Phrase::Bare(rest)) = phrases.get(candidates + 1)
+        && rest.line == phrases[candidates].word().line
+    {
+        let message = format!(
+            "{} follows the title on its line; if it belongs to the title, leave out the quote before it, else put it on the next line",
+            Quoted(&rest.text)
+        );
+        return Err(text.error(rest.line, message));
     }
     if let Some(extra) = phrases.get(candidates + 3) {
         text.warn(extra.word().line, "what follows the title, source and comment is ignored");

@@ -134,21 +134,27 @@ impl<'a> Text<'a> {
         }
         let text = self.str(line_end);
         let line = self.line;
-        let Some(quoted) = text.strip_prefix('"') else {
+        // Text processors make quotes typographic, English or German, without being asked.
+        let opening = text.chars().next().filter(|first| ['"', '“', '”', '„'].contains(first));
+        let Some(opening) = opening else {
             let text = text.trim_end().to_owned();
             self.pass(line_end, 0);
             return Ok(Some(Phrase::Bare(Word { text, line })));
         };
+        let closing = if opening == '"' { &['"'][..] } else { &['“', '”'][..] };
+        let quoted = &text[opening.len_utf8()..];
         // A quote inside a name closes nothing: after a closing quote there is white space.
-        let closes =
-            |&(at, _): &(usize, &str)| quoted[at + 1..].chars().next().is_none_or(char::is_whitespace);
-        let Some((length, _)) = quoted.match_indices('"').find(closes) else {
+        let closes = |&(at, quote): &(usize, &str)| {
+            quoted[at + quote.len()..].chars().next().is_none_or(char::is_whitespace)
+        };
+        let Some((length, quote)) = quoted.match_indices(closing).find(closes) else {
             let text = text.trim_end().to_owned();
             self.pass(line_end, 0);
             return Ok(Some(Phrase::Unclosed(Word { text, line })));
         };
+        let whole = opening.len_utf8() + length + quote.len();
         let text = quoted[..length].to_owned();
-        self.pass(length + 2, 0);
+        self.pass(whole, 0);
         Ok(Some(Phrase::Quoted(Word { text, line })))
     }
 
