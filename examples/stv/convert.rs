@@ -13,8 +13,8 @@ use std::{
 const DETAILS: &str = "\
 What is written is read by OpenSTV, OpaVote, Droop and others: one ballot (or several identical ones) a line, candidates as numbers, \
 withdrawn candidates as negative numbers after the header and on no ballot, names and title in double quotes. Comments, ballot ids, \
-empty ballots, ranks left out, parties and what follows the title are dropped. The count of both files is the same. A double quote \
-before white space within a name becomes ” because the format cannot say it.
+empty ballots, ranks left out, parties and what follows the title are dropped. The count of both files is the same. Double quotes within a \
+name are doubled where they could be taken for its end.
 
 Nothing is written if the input has an error.
 

@@ -84,11 +84,19 @@ fn scotland_2022() {
     assert_eq!(names(&read_text(text).unwrap()), (vec!["Ann LI", "Ben MACKAY", "Cy"], "Ward 3 - Wick"));
 }
 
-/// The collection of Scottish elections by the MGGG lab: names and title without quotes, one a line.
+/// The collection of Scottish elections by the MGGG lab: some names have gone through a spreadsheet, with their parties; or names and
+/// title have no quotes at all.
 #[test]
 fn scottish_collection() {
-    let text = "3 2\n10 1 2 0\n7 3 0\n0\nAnn Li (SNP)\nBen O'Neill (Con)\nCy \"Sunny\" Day (Ind)\nAberdeen Ward 12\n";
-    let election = read_text(text).unwrap();
+    let ballots = "3 2\n10 1 2 0\n7 3 0\n0\n";
+    let text = "\"Ann LI \"\"Scottish Greens\"\"\"\n\"Ben O'Neill \"\"Independent\"\"\"\n\"Cy DAY \"\"Labour\"\"\"\nWard 6 - Elgin";
+    let election = read_text(&format!("{ballots}{text}")).unwrap();
+    assert_eq!(names(&election), (vec!["Ann LI", "Ben O'Neill", "Cy DAY"], "Ward 6 - Elgin"));
+    let text = text.replace(" \"\"Labour\"\"\"", "\"");
+    let election = read_text(&format!("{ballots}{text}")).unwrap();
+    assert_eq!(names(&election).0, ["Ann LI \"Scottish Greens\"", "Ben O'Neill \"Independent\"", "Cy DAY"]);
+    let text = "Ann Li (SNP)\nBen O'Neill (Con)\nCy \"Sunny\" Day (Ind)\nAberdeen Ward 12\n";
+    let election = read_text(&format!("{ballots}{text}")).unwrap();
     assert_eq!(
         names(&election),
         (vec!["Ann Li (SNP)", "Ben O'Neill (Con)", "Cy \"Sunny\" Day (Ind)"], "Aberdeen Ward 12")

@@ -45,6 +45,8 @@ pub(super) struct Word {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phrase {
     Quoted(Word),
+    /// With quotes inside that are written twice, as in CSV, and are single in the word.
+    Doubled(Word),
     /// All of a line that does not start with a quote.
     Bare(Word),
     /// A quote that is not closed on its line.
@@ -54,7 +56,7 @@ pub(super) enum Phrase {
 impl Phrase {
     pub(super) fn word(&self) -> &Word {
         match self {
-            Self::Quoted(word) | Self::Bare(word) | Self::Unclosed(word) => word,
+            Self::Quoted(word) | Self::Doubled(word) | Self::Bare(word) | Self::Unclosed(word) => word,
         }
     }
 }
@@ -134,28 +136,17 @@ impl<'a> Text<'a> {
         }
         let text = self.str(line_end);
         let line = self.line;
-        // Text processors make quotes typographic, English or German, without being asked.
-        let opening = text.chars().next().filter(|first| ['"', '“', '”', '„'].contains(first));
-        let Some(opening) = opening else {
-            let text = text.trim_end().to_owned();
-            self.pass(line_end, 0);
-            return Ok(Some(Phrase::Bare(Word { text, line })));
+        let (phrase, length) = if let Some((string, length)) = doubled(text) {
+            let phrase = if string.contains('"') { Phrase::Doubled } else { Phrase::Quoted };
+            (phrase(Word { text: string, line }), length)
+        } else if let Some((string, length)) = quoted(text) {
+            (Phrase::Quoted(Word { text: string.to_owned(), line }), length)
+        } else {
+            let phrase = if text.starts_with(OPENING) { Phrase::Unclosed } else { Phrase::Bare };
+            (phrase(Word { text: text.trim_end().to_owned(), line }), line_end)
         };
-        let closing = if opening == '"' { &['"'][..] } else { &['“', '”'][..] };
-        let quoted = &text[opening.len_utf8()..];
-        // A quote inside a name closes nothing: after a closing quote there is white space.
-        let closes = |&(at, quote): &(usize, &str)| {
-            quoted[at + quote.len()..].chars().next().is_none_or(char::is_whitespace)
-        };
-        let Some((length, quote)) = quoted.match_indices(closing).find(closes) else {
-            let text = text.trim_end().to_owned();
-            self.pass(line_end, 0);
-            return Ok(Some(Phrase::Unclosed(Word { text, line })));
-        };
-        let whole = opening.len_utf8() + length + quote.len();
-        let text = quoted[..length].to_owned();
-        self.pass(whole, 0);
-        Ok(Some(Phrase::Quoted(Word { text, line })))
+        self.pass(length, 0);
+        Ok(Some(phrase))
     }
 
     /// Leaves out the rest of the line; false at the end of the file.
@@ -321,6 +312,51 @@ impl<'a> Text<'a> {
             _ => "",
         };
         self.error(0, format!("cannot read {}{so_far}: {error}{hint}", self.source))
+    }
+}
+
+/// Text processors make quotes typographic, English or German, without being asked.
+const OPENING: [char; 4] = ['"', '“', '”', '„'];
+
+/// The string in quotes that the line begins with, and its length with them. A quote inside closes nothing: after a closing one there
+/// is white space.
+fn quoted(line: &str) -> Option<(&str, usize)> {
+    let opening = line.chars().next().filter(|first| OPENING.contains(first))?;
+    let closing = if opening == '"' { &['"'][..] } else { &['“', '”'][..] };
+    let inside = &line[opening.len_utf8()..];
+    let closes = |&(at, quote): &(usize, &str)| {
+        inside[at + quote.len()..].chars().next().is_none_or(char::is_whitespace)
+    };
+    let (length, quote) = inside.match_indices(closing).find(closes)?;
+    Some((&inside[..length], opening.len_utf8() + length + quote.len()))
+}
+
+/// The same if all quotes inside are doubled, which the string has single.
+fn doubled(line: &str) -> Option<(String, usize)> {
+    let mut rest = line.strip_prefix('"')?;
+    let mut string = String::new();
+    loop {
+        let (text, after) = rest.split_once('"')?;
+        string += text;
+        if let Some(after) = after.strip_prefix('"') {
+            string.push('"');
+            rest = after;
+        } else if after.chars().next().is_none_or(char::is_whitespace) {
+            return Some((string, line.len() - after.len()));
+        } else {
+            return None;
+        }
+    }
+}
+
+/// The name in quotes, to be read as it is. Quotes inside are doubled only where they must be: not all programs know that.
+pub(super) fn in_quotes(name: &str) -> String {
+    let plain = format!("\"{name}\"");
+    let read = doubled(&plain).or_else(|| quoted(&plain).map(|(string, length)| (string.to_owned(), length)));
+    if read.is_some_and(|read| read == (name.to_owned(), plain.len())) {
+        plain
+    } else {
+        format!("\"{}\"", name.replace('"', "\"\""))
     }
 }
 
