@@ -103,8 +103,17 @@ fn check_quotes(text: &Text<'_>, phrases: &[Phrase], candidates: usize) -> Resul
         match phrases.get(place) {
             Some(Phrase::Quoted(_) | Phrase::Doubled(_)) => {}
             Some(Phrase::Bare(word)) => {
+                let lines = phrases.len();
+                let all = if phrases.iter().all(|phrase| matches!(phrase, Phrase::Bare(_))) {
+                    format!(
+                        ", or write {} lines after the ballots, {candidates} names and a title: there are {lines}",
+                        candidates + 1
+                    )
+                } else {
+                    String::new()
+                };
                 let message = format!(
-                    "{} stands where {what} is expected; put it in double quotes",
+                    "{} stands where {what} is expected; put it in double quotes{all}",
                     Quoted(&word.text)
                 );
                 return Err(text.error(word.line, message));

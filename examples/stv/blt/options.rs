@@ -31,7 +31,7 @@ impl Reader<'_> {
                         self.text.warn(option.line, &message);
                     }
                 }
-            } else if ahead.starts_with('-') {
+            } else if ahead.len() > 1 && ahead.starts_with('-') {
                 let word = self.text.expect(String::new)?;
                 let candidate = self.number(&word.text[1..], word.line)?;
                 self.withdrawn[candidate] = true;

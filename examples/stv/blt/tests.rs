@@ -147,6 +147,11 @@ fn names_without_quotes() {
     assert_eq!((election.candidates[1].name.as_str(), election.title.as_str()), ("Bert", "One seat"));
     assert_eq!(read_text("2 1\n1 1 0\n0\nAda\nBert\n\"T\"\n").unwrap().title, "T");
     fails("2 1\n1 1 0\n0\nAda\nBert\nTitle\nSource\n", 4, "put it in double quotes");
+    fails(
+        "3 1\n1 1 0\n0\nAda\nBert\n",
+        4,
+        "or write 4 lines after the ballots, 3 names and a title: there are 2",
+    );
     assert_eq!(read_text("2 1\n1 1 0\n0\nAda\n\"Bert\"\nTitle\n").unwrap().candidates[0].name, "Ada");
     fails("2 1\n1 1 0\n0\nAda # 1\n\"Bert\" # 2\n\"T\"\n", 4, "the name of candidate 1");
     fails("2 1\n1 1 0\n0\n\"Ada\"\nBert \"\n\"T\"\n", 5, "the name of candidate 2");
@@ -213,6 +218,7 @@ fn errors_in_ballots() {
     fails(&three("1 1=0 0"), 2, "there is no candidate `0`");
     fails(&three("[nick a b c]\n-2 a b 0"), 3, "weight must be at least 1");
     fails(&three("1 1 0\n-2 1 0"), 3, "`-2` is not the weight");
+    fails(&three("- 1 0"), 2, "`-` is not the weight");
     fails(&three("1.5 1 0"), 2, "`1.5` is not the weight");
     fails(&three("00 1 0"), 2, "`00` is not the weight");
     fails(&three("[nick a b c]\n1 b 0\n0 a 0\n1 b 0"), 4, "weight of at least 1");
