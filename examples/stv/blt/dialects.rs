@@ -182,7 +182,7 @@ fn the_size_of_the_blocks_does_not_matter() {
 fn what_has_no_end_is_no_ballot_file() {
     for beginning in ["", "2 1\n", "2 1\n1 1 0\n0\n", "2 1\n[nick ", "2 1\n("] {
         let error = read_from("endless", &mut beginning.as_bytes().chain(std::io::repeat(b'x'))).unwrap_err();
-        assert!(error.message.contains("longer than 1 MiB"), "{error}");
+        assert!(error.message.contains("longer than 64 KiB"), "{error}");
     }
     let mut opened = "2 1\n[nick a b\n".as_bytes().chain(std::io::repeat(b'1'));
     assert!(read_from("endless", &mut opened).is_err());

@@ -1,6 +1,6 @@
 //! An election as a BLT file again, in the one form that all programs read.
 
-use super::text::in_quotes;
+use super::quotes::in_quotes;
 use crate::{
     arithmetic::Integer,
     election::{Ballots, CandidateIndex, Election},
