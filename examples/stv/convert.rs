@@ -10,11 +10,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const EXAMPLES: &str = "\
+const DETAILS: &str = "\
 What is written is read by OpenSTV, OpaVote, Droop and others: one ballot (or several identical ones) a line, candidates as numbers, \
 withdrawn candidates as negative numbers after the header and on no ballot, names and title in double quotes. Comments, ballot ids, \
-empty ballots, ranks left out, parties and what follows the title are dropped. The count of both files is the same. A double quote \
-before white space within a name becomes ” because the format cannot say it.
+empty ballots, ranks left out, parties and what follows the title are dropped. The count of both files is the same. Double quotes within a \
+name are doubled where they could be taken for its end.
 
 Nothing is written if the input has an error.
 
@@ -30,7 +30,7 @@ EXIT STATUS
     0 if all was written, 1 if the input cannot be read, 2 if the command line is wrong";
 
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = DETAILS)]
 pub(crate) struct Convert {
     /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard input]
     #[arg(long, value_name = "FILE")]

@@ -7,6 +7,8 @@ use std::{
     hash::{BuildHasher, RandomState},
 };
 
+const MOST_DIGITS: usize = 1000;
+
 /// The ballots that have an id instead of a weight.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
@@ -163,7 +165,9 @@ impl Reader<'_> {
         let missing =
             || "but the ballots have not ended; add a line with a single 0 after the last one".to_owned();
         let word = self.text.expect(missing)?;
-        match Integer::from_digits(&word.text) {
+        // What is longer is no number of ballots, and takes long to read.
+        let digits = Some(&word.text).filter(|text| text.len() <= MOST_DIGITS);
+        match digits.and_then(|text| Integer::from_digits(text)) {
             Some(_) if word.text == "0" => Ok(Weight::End(word.line)),
             Some(weight) if weight > Integer::Word(0) => Ok(Weight::Ballots(weight)),
             _ if word.text.starts_with('(') => {

@@ -1,6 +1,6 @@
 //! One small file of each dialect in use, and what comes in other clothes: line ends, encodings, blocks of any size.
 
-use super::tests::{ballots, read_text};
+use super::tests::{ballots, fails, read_text};
 use super::*;
 
 /// Names and title, for short.
@@ -29,13 +29,30 @@ fn open_stv() {
     assert_eq!((seen.lines, seen.empty_lines, seen.empty_ballots), (4, 2, Integer::Word(2)));
 }
 
-/// `OpaVote`: one line for each voter, weights of 1, names that may hold a party, CRLF in what its users download.
+/// `OpaVote`, after its help page: a ballot of weight 1 for each voter, or identical ones with their number if there are very many;
+/// withdrawn candidates as negative numbers, ranks left out, equal ranks, empty ballots, comments, blank lines, CRLF.
 #[test]
 fn opavote() {
-    let text = "3 1\r\n1 1 2 0\r\n1 3 0\r\n1 0\r\n1 2=3 1 0\r\n0\r\n\"Ann (Red)\"\r\n\"Ben \"Buddy\"-Li\"\r\n\"Write-in\"\r\n\"Chair, 2026\"\r\n";
-    assert_eq!(ballots(text), ["1: 1 2", "1: 3", "1: 2=3 1"]);
+    let text = "4 2   # candidates, seats\r\n-1 -3\r\n\r\n1 2 - 4 0\r\n6 1 0  # none is left\r\n1 0\r\n12 2=4 3 0\r\n   1 4 0   \r\n0\r\n\"Ann (Red)\"\r\n\"Ben \"Buddy\"-Li\"\r\n\r\n\"Cy\" # 3\r\n\"Write-in\"\r\n\"Chair, 2026\" # the end\r\n";
+    assert_eq!(ballots(text), ["1: 2 4", "12: 2=4", "1: 4"]);
     let election = read_text(text).unwrap();
-    assert_eq!(names(&election).1, "Chair, 2026");
+    assert_eq!(names(&election), (vec!["Ann (Red)", "Ben \"Buddy\"-Li", "Cy", "Write-in"], "Chair, 2026"));
+}
+
+/// `OpenTally`: a name or title of one word may stand without quotes.
+#[test]
+fn open_tally() {
+    let text = "3 2\n1 3 2 0\n0\nAdam\n\"Basil the Great\"\nCharlotte\n\"The title\"\n";
+    assert_eq!(names(&read_text(text).unwrap()), (vec!["Adam", "Basil the Great", "Charlotte"], "The title"));
+}
+
+/// Quotes as text processors make them; `OpaVote` warns of them.
+#[test]
+fn typographic_quotes() {
+    let text = "3 2\n1 3 2 0\n0\n“Adam”\n„Bärbel“  # 2\n\"Ch“ar”\"\n“The “first” title”\n";
+    fails(text, 7, "`title”` follows the title");
+    let text = text.replace("“first” ", "“first”-");
+    assert_eq!(names(&read_text(&text).unwrap()), (vec!["Adam", "Bärbel", "Ch“ar”"], "The “first”-title"));
 }
 
 /// Droop: options in brackets, nicknames and numbers, nested comments, words wherever there is room, source and comment.
@@ -67,11 +84,19 @@ fn scotland_2022() {
     assert_eq!(names(&read_text(text).unwrap()), (vec!["Ann LI", "Ben MACKAY", "Cy"], "Ward 3 - Wick"));
 }
 
-/// The collection of Scottish elections by the MGGG lab: names and title without quotes, one a line.
+/// The collection of Scottish elections by the MGGG lab: some names have gone through a spreadsheet, with their parties; or names and
+/// title have no quotes at all.
 #[test]
 fn scottish_collection() {
-    let text = "3 2\n10 1 2 0\n7 3 0\n0\nAnn Li (SNP)\nBen O'Neill (Con)\nCy \"Sunny\" Day (Ind)\nAberdeen Ward 12\n";
-    let election = read_text(text).unwrap();
+    let ballots = "3 2\n10 1 2 0\n7 3 0\n0\n";
+    let text = "\"Ann LI \"\"Scottish Greens\"\"\"\n\"Ben O'Neill \"\"Independent\"\"\"\n\"Cy DAY \"\"Labour\"\"\"\nWard 6 - Elgin";
+    let election = read_text(&format!("{ballots}{text}")).unwrap();
+    assert_eq!(names(&election), (vec!["Ann LI", "Ben O'Neill", "Cy DAY"], "Ward 6 - Elgin"));
+    let text = text.replace(" \"\"Labour\"\"\"", "\"");
+    let election = read_text(&format!("{ballots}{text}")).unwrap();
+    assert_eq!(names(&election).0, ["Ann LI \"Scottish Greens\"", "Ben O'Neill \"Independent\"", "Cy DAY"]);
+    let text = "Ann Li (SNP)\nBen O'Neill (Con)\nCy \"Sunny\" Day (Ind)\nAberdeen Ward 12\n";
+    let election = read_text(&format!("{ballots}{text}")).unwrap();
     assert_eq!(
         names(&election),
         (vec!["Ann Li (SNP)", "Ben O'Neill (Con)", "Cy \"Sunny\" Day (Ind)"], "Aberdeen Ward 12")
@@ -157,7 +182,7 @@ fn the_size_of_the_blocks_does_not_matter() {
 fn what_has_no_end_is_no_ballot_file() {
     for beginning in ["", "2 1\n", "2 1\n1 1 0\n0\n", "2 1\n[nick ", "2 1\n("] {
         let error = read_from("endless", &mut beginning.as_bytes().chain(std::io::repeat(b'x'))).unwrap_err();
-        assert!(error.message.contains("longer than 1 MiB"), "{error}");
+        assert!(error.message.contains("longer than 64 KiB"), "{error}");
     }
     let mut opened = "2 1\n[nick a b\n".as_bytes().chain(std::io::repeat(b'1'));
     assert!(read_from("endless", &mut opened).is_err());

@@ -149,7 +149,7 @@ impl Written {
         }
         lines.push("0".to_owned());
         let names = self.names[..=self.candidates].iter();
-        lines.extend(names.map(|name| format!("\"{}\"", print::quotable(name))));
+        lines.extend(names.map(|name| quotes::in_quotes(name)));
         lines.join("\n")
     }
 }

@@ -5,11 +5,13 @@
 //! [nick a b c]             options: short names, [withdrawn …], [tie …]
 //! -2                       candidate 2 has withdrawn
 //! 5 a c=2 0                5 ballots: a first, then c and candidate 2 as equals
+//! 1 3 - b 0                nobody in the second rank, which is then left out
 //! 0                        end of the ballots
 //! "Ada" "Bert" "Cleo"      names, in candidate order
 //! "Title"                  then, if any, source and comment
 //! ```
-//! White space of any kind separates words; a ballot may span lines and a line may hold several ballots.
+//! White space of any kind separates words; a ballot may span lines and a line may hold several ballots. All of them may have an id in
+//! parentheses instead of a weight. Comments run from `#` to the end of the line or from `/*` to `*/`.
 
 mod ballots;
 #[cfg(test)]
@@ -21,9 +23,11 @@ mod names;
 mod nicknames;
 mod options;
 mod print;
+mod quotes;
 #[cfg(test)]
 mod tests;
 mod text;
+mod window;
 
 use crate::{
     arithmetic::Integer,
@@ -141,10 +145,12 @@ fn header(text: &mut Text<'_>) -> Result<Header, InputError> {
 fn header_number(text: &mut Text<'_>, what: &str) -> Result<(usize, usize), InputError> {
     let word = text.expect(|| format!("before {what}; the first line is `candidates seats`"))?;
     let quoted = Quoted(&word.text);
-    let message = match Integer::from_digits(&word.text).map(|number| number.word().map(usize::try_from)) {
-        Some(Some(Ok(number))) if number > 0 => return Ok((word.line, number)),
-        Some(_) => format!("{what} cannot be {}; correct it", quoted.bare()),
-        None => format!("{quoted} is not {what}; the first line is `candidates seats`"),
+    let message = match word.text.parse() {
+        _ if !is_number(&word.text) => {
+            format!("{quoted} is not {what}; the first line is `candidates seats`")
+        }
+        Ok(number) if number > 0 => return Ok((word.line, number)),
+        _ => format!("{what} cannot be {}; correct it", quoted.bare()),
     };
     Err(text.error(word.line, message))
 }
@@ -204,7 +210,7 @@ impl Reader<'_> {
             let message = "= joins two candidates of equal rank, but one of them is missing; add it";
             return Err(self.text.error(line, message));
         }
-        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        if is_number(text) {
             return self.number(text, line);
         }
         self.nicknames.get(text).ok_or_else(|| {
@@ -219,15 +225,18 @@ impl Reader<'_> {
 
     fn number(&self, text: &str, line: usize) -> Result<CandidateIndex, InputError> {
         let candidates = self.withdrawn.len();
-        let number = Integer::from_digits(text).and_then(|number| number.word());
-        let number = number.and_then(|number| usize::try_from(number).ok());
-        let number = number.filter(|number| (1..=candidates).contains(number));
+        let number = text.parse().ok().filter(|number| is_number(text) && (1..=candidates).contains(number));
         number.map(|number| number - 1).ok_or_else(|| {
             let message =
                 format!("there is no candidate {}; the numbers go from 1 to {candidates}", Quoted(text));
             self.text.error(line, message)
         })
     }
+}
+
+/// Whether a word is made of digits, though perhaps of more than a list can be long.
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A piece of the file in a message: in backticks, not too long, and without characters that a terminal would obey.

@@ -48,22 +48,41 @@ pub(super) fn read(
         check_quotes(text, &phrases, candidates)?;
         phrases
     };
-    let mut names: Vec<String> =
-        chosen.iter().take(candidates + 1).map(|phrase| phrase.word().text.clone()).collect();
-    let title = names.pop().unwrap_or_default();
-    Ok(Names { candidates: names, title })
+    let title = chosen[candidates].word().text.clone();
+    let parties: Option<Vec<_>> = chosen[..candidates].iter().map(party_in_name).collect();
+    let name = |phrase: &Phrase| phrase.word().text.clone();
+    let candidates = parties.unwrap_or_else(|| chosen[..candidates].iter().map(name).collect());
+    Ok(Names { candidates, title })
 }
 
-/// One line for each name and one for the title, and nothing else: no room for a misreading.
+/// One line for each name and one for the title, and nothing else: no room for a misreading. Where some have quotes, the others must
+/// not hold what could be meant as a quote or a comment.
 fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
+    let bare = |phrase: &&Phrase| matches!(phrase, Phrase::Bare(_));
+    let plain = |phrase: &Phrase| match phrase {
+        Phrase::Quoted(_) | Phrase::Doubled(_) => true,
+        Phrase::Bare(word) => !word.text.contains(['"', '#']),
+        Phrase::Unclosed(_) => false,
+    };
     phrases.len() == candidates + 1
-        && phrases[..candidates].iter().all(|phrase| matches!(phrase, Phrase::Bare(_)))
+        && phrases.is_sorted_by(|left, right| left.word().line < right.word().line)
+        && (phrases[..candidates].iter().all(|phrase| bare(&phrase)) || phrases.iter().all(plain))
+        && !matches!(phrases[candidates], Phrase::Unclosed(_))
+        && phrases.iter().any(|phrase| bare(&phrase))
+}
+
+/// The name in `"Name ""Party"""`, which name and party become when they pass through a spreadsheet.
+fn party_in_name(phrase: &Phrase) -> Option<String> {
+    let Phrase::Doubled(word) = phrase else { return None };
+    let (name, party) = word.text.strip_suffix('"')?.split_once(" \"")?;
+    let plain = |text: &str| !text.is_empty() && text.trim() == text && !text.contains('"');
+    (plain(name) && plain(party)).then(|| name.to_owned())
 }
 
 /// Name and party of a candidate on each line, and the title alone on the line after them.
 fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
     let line = |place: usize| phrases.get(place).map(|phrase| phrase.word().line);
-    let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_));
+    let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_) | Phrase::Doubled(_));
     phrases.len() > 2 * candidates
         && phrases[..=2 * candidates].iter().all(quoted)
         && (0..candidates).all(|candidate| {
@@ -82,10 +101,19 @@ fn check_quotes(text: &Text<'_>, phrases: &[Phrase], candidates: usize) -> Resul
             "the title".to_owned()
         };
         match phrases.get(place) {
-            Some(Phrase::Quoted(_)) => {}
+            Some(Phrase::Quoted(_) | Phrase::Doubled(_)) => {}
             Some(Phrase::Bare(word)) => {
+                let lines = phrases.len();
+                let all = if phrases.iter().all(|phrase| matches!(phrase, Phrase::Bare(_))) {
+                    format!(
+                        ", or write {} lines after the ballots, {candidates} names and a title: there are {lines}",
+                        candidates + 1
+                    )
+                } else {
+                    String::new()
+                };
                 let message = format!(
-                    "{} stands where {what} is expected; put it in double quotes",
+                    "{} stands where {what} is expected; put it in double quotes{all}",
                     Quoted(&word.text)
                 );
                 return Err(text.error(word.line, message));
@@ -100,6 +128,15 @@ fn check_quotes(text: &Text<'_>, phrases: &[Phrase], candidates: usize) -> Resul
                 return Err(text.error(text.last_line(), message));
             }
         }
+    }
+    if let Some(Phrase::Bare(rest)) = phrases.get(candidates + 1)
+        && rest.line == phrases[candidates].word().line
+    {
+        let message = format!(
+            "{} follows the title on its line; if it belongs to the title, leave out the quote before it, else put it on the next line",
+            Quoted(&rest.text)
+        );
+        return Err(text.error(rest.line, message));
     }
     if let Some(extra) = phrases.get(candidates + 3) {
         text.warn(extra.word().line, "what follows the title, source and comment is ignored");

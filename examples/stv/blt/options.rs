@@ -1,7 +1,6 @@
 //! The options of a BLT file: short names, withdrawals, tie-break order.
 
-use super::{InputError, Quoted, Reader, text::Word};
-use crate::arithmetic::Integer;
+use super::{InputError, Quoted, Reader, is_number, text::Word};
 
 /// `[name argument …]`
 struct BracketOption {
@@ -31,13 +30,13 @@ impl Reader<'_> {
                         self.text.warn(option.line, &message);
                     }
                 }
-            } else if ahead.starts_with('-') {
+            } else if ahead.len() > 1 && ahead.starts_with('-') {
                 let word = self.text.expect(String::new)?;
                 let candidate = self.number(&word.text[1..], word.line)?;
                 self.withdrawn[candidate] = true;
                 negative = Some(word);
             } else {
-                let weighs = Integer::from_digits(ahead).is_some() || ahead.starts_with('(');
+                let weighs = is_number(ahead) || ahead.starts_with('(');
                 if let Some(negative) = negative.filter(|_| !weighs) {
                     let message = format!(
                         "{} before the ballots withdraws a candidate, but {} follows; a ballot's weight must be at least 1",
@@ -112,9 +111,7 @@ impl Reader<'_> {
                 let message = format!("the nickname {quoted} contains =, which joins equal ranks; change it");
                 return Err(self.text.error(name.line, message));
             }
-            if Integer::from_digits(&name.text)
-                .is_some_and(|number| number != Integer::from(candidate as u64 + 1))
-            {
+            if is_number(&name.text) && name.text.parse() != Ok(candidate + 1) {
                 let message = format!(
                     "the nickname {quoted} of candidate {} is never used: {} always means the number",
                     candidate + 1,

@@ -1,5 +1,6 @@
 //! An election as a BLT file again, in the one form that all programs read.
 
+use super::quotes::in_quotes;
 use crate::{
     arithmetic::Integer,
     election::{Ballots, CandidateIndex, Election},
@@ -72,26 +73,15 @@ pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) ->
     })?;
     writeln!(out, "0")?;
     for candidate in &election.candidates {
-        writeln!(out, "\"{}\"", quotable(&candidate.name))?;
+        writeln!(out, "{}", in_quotes(&candidate.name))?;
     }
-    writeln!(out, "\"{}\"", quotable(&election.title))
+    writeln!(out, "{}", in_quotes(&election.title))
 }
 
 fn option(out: &mut dyn Write, option: &str, mut names: impl Iterator<Item = Name>) -> io::Result<()> {
     write!(out, "[{option}")?;
     names.try_for_each(|name| write!(out, " {name}"))?;
     writeln!(out, "]")
-}
-
-/// A quote before white space would end the name, and there is no way to say that it does not: it becomes a typographic one.
-pub(super) fn quotable(name: &str) -> String {
-    let mut quotable = String::with_capacity(name.len());
-    let mut characters = name.chars().peekable();
-    while let Some(character) = characters.next() {
-        let would_end = character == '"' && characters.peek().is_some_and(|next| next.is_whitespace());
-        quotable.push(if would_end { '”' } else { character });
-    }
-    quotable
 }
 
 struct Name {

@@ -30,7 +30,7 @@ fn three(lines: &str) -> String {
     format!("3 1\n{lines}\n{NAMES}")
 }
 
-fn fails(text: &str, line: usize, wanted: &str) {
+pub(super) fn fails(text: &str, line: usize, wanted: &str) {
     let error = read_text(text).map(|_| "read without error").unwrap_err();
     assert!(
         error.line == line && error.message.contains(wanted),
@@ -147,8 +147,16 @@ fn names_without_quotes() {
     assert_eq!((election.candidates[1].name.as_str(), election.title.as_str()), ("Bert", "One seat"));
     assert_eq!(read_text("2 1\n1 1 0\n0\nAda\nBert\n\"T\"\n").unwrap().title, "T");
     fails("2 1\n1 1 0\n0\nAda\nBert\nTitle\nSource\n", 4, "put it in double quotes");
-    fails("2 1\n1 1 0\n0\nAda\n\"Bert\"\n\"T\"\n", 4, "the name of candidate 1");
-    fails("2 1\n1 1 0\n0\n\"Ada\"\n\"Bert\"\nTitle\n", 6, "the title");
+    fails(
+        "3 1\n1 1 0\n0\nAda\nBert\n",
+        4,
+        "or write 4 lines after the ballots, 3 names and a title: there are 2",
+    );
+    assert_eq!(read_text("2 1\n1 1 0\n0\nAda\n\"Bert\"\nTitle\n").unwrap().candidates[0].name, "Ada");
+    fails("2 1\n1 1 0\n0\nAda # 1\n\"Bert\" # 2\n\"T\"\n", 4, "the name of candidate 1");
+    fails("2 1\n1 1 0\n0\n\"Ada\"\nBert \"\n\"T\"\n", 5, "the name of candidate 2");
+    fails("2 1\n1 1 0\n0\n\"Ada\" \"Bert\"\nTitle\n", 5, "the title");
+    fails("2 1\n1 1 0\n0\nAda\nBert\n\"Title\n", 4, "the name of candidate 1");
 }
 
 #[test]
@@ -166,6 +174,7 @@ fn quotes_within_names() {
     let election = read_text("1 1\n1 1 0\n0\n\"Ada \"the\"-first Li\"\n\"\"\n").unwrap();
     assert_eq!((election.candidates[0].name.as_str(), election.title.as_str()), ("Ada \"the\"-first Li", ""));
     fails("1 1\n1 1 0\n0\n\"Ada\n\"T\"\n", 4, "no closing quote");
+    fails("1 1\n1 1 0\n0\n\"Ada\"\n\"The \"first\" election\"\n", 5, "`election\"` follows the title");
 }
 
 #[test]
@@ -209,6 +218,7 @@ fn errors_in_ballots() {
     fails(&three("1 1=0 0"), 2, "there is no candidate `0`");
     fails(&three("[nick a b c]\n-2 a b 0"), 3, "weight must be at least 1");
     fails(&three("1 1 0\n-2 1 0"), 3, "`-2` is not the weight");
+    fails(&three("- 1 0"), 2, "`-` is not the weight");
     fails(&three("1.5 1 0"), 2, "`1.5` is not the weight");
     fails(&three("00 1 0"), 2, "`00` is not the weight");
     fails(&three("[nick a b c]\n1 b 0\n0 a 0\n1 b 0"), 4, "weight of at least 1");

@@ -1,37 +1,22 @@
 //! The text of a BLT file as it streams in: words, and the lines they stand on. Comments are not words.
-//!
-//! Only a window of the text is in memory, however long the file is.
 
-use super::{InputError, encoding};
-use std::{
-    io::{ErrorKind, Read},
-    ops::Range,
+use super::{
+    InputError,
+    quotes::{OPENING, doubled, quoted},
+    window::Window,
 };
+use std::io::Read;
 
-/// How much is read at once.
-const BLOCK: usize = 1 << 16;
-/// Longer than any word or name of an honest file; what is no ballot file at all ends here and not with the memory.
-const LONGEST: usize = 1 << 20;
+/// Longer than any word of an honest file, or line of names; what is no ballot file at all ends here and not with the memory.
+const LONGEST: usize = 1 << 16;
 
 /// Reads word by word.
 pub(super) struct Text<'a> {
-    source: &'a str,
-    reader: &'a mut dyn Read,
-    buffer: Vec<u8>,
-    /// `buffer[start..end]` is the window: text in UTF-8 whose lines all end in LF, not yet taken.
-    start: usize,
-    end: usize,
-    /// What has been read beyond the window and may become text: part of a character, or a CR.
-    held: usize,
-    ended: bool,
-    /// Why there is no text beyond the window.
-    broken: Option<InputError>,
-    /// Where the window begins.
+    window: Window<'a>,
+    /// So many bytes of the window are known to hold no line end: a line of many names is searched for it once.
+    without_line_end: usize,
     line: usize,
     last_line: usize,
-    /// Where it ends.
-    end_line: usize,
-    end_column: usize,
 }
 
 /// A run of characters between white space.
@@ -45,6 +30,8 @@ pub(super) struct Word {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phrase {
     Quoted(Word),
+    /// With quotes inside that are written twice, as in CSV, and are single in the word.
+    Doubled(Word),
     /// All of a line that does not start with a quote.
     Bare(Word),
     /// A quote that is not closed on its line.
@@ -54,37 +41,24 @@ pub(super) enum Phrase {
 impl Phrase {
     pub(super) fn word(&self) -> &Word {
         match self {
-            Self::Quoted(word) | Self::Bare(word) | Self::Unclosed(word) => word,
+            Self::Quoted(word) | Self::Doubled(word) | Self::Bare(word) | Self::Unclosed(word) => word,
         }
     }
 }
 
 impl<'a> Text<'a> {
     pub(super) fn new(source: &'a str, reader: &'a mut dyn Read) -> Self {
-        Self {
-            source,
-            reader,
-            buffer: vec![0; BLOCK],
-            start: 0,
-            end: 0,
-            held: 0,
-            ended: false,
-            broken: None,
-            line: 1,
-            last_line: 1,
-            end_line: 1,
-            end_column: 1,
-        }
+        Self { window: Window::new(source, reader), without_line_end: 0, line: 1, last_line: 1 }
     }
 
     /// An error in this file.
     pub(super) fn error(&self, line: usize, message: impl Into<String>) -> InputError {
-        InputError { source: self.source.to_owned(), line, message: message.into() }
+        self.window.error(line, message)
     }
 
     /// Something to tell the user that does not stop the count.
     pub(super) fn warn(&self, line: usize, message: &str) {
-        log::warn!("{}:{line}: {message}", self.source);
+        log::warn!("{}:{line}: {message}", self.window.source);
     }
 
     /// The line of the last thing read.
@@ -94,12 +68,12 @@ impl<'a> Text<'a> {
 
     /// What is in memory of the text that comes next.
     pub(super) fn window(&self) -> &[u8] {
-        &self.buffer[self.start..self.end]
+        self.window.bytes()
     }
 
     /// Goes on after so many bytes of the window, with so many lines ends among them; the last one is no white space.
     pub(super) fn pass(&mut self, bytes: usize, lines: usize) {
-        self.start += bytes;
+        self.take(bytes);
         self.line += lines;
         self.last_line = self.line;
     }
@@ -128,40 +102,37 @@ impl<'a> Text<'a> {
     /// The next quoted string, or line without quotes.
     pub(super) fn next_phrase(&mut self) -> Result<Option<Phrase>, InputError> {
         self.skip_comments()?;
-        let line_end = self.length_until(|rest| rest.iter().position(|&byte| byte == b'\n'))?;
+        let line_end =
+            self.length_until(self.without_line_end, |rest| rest.iter().position(|&byte| byte == b'\n'))?;
+        self.without_line_end = line_end;
         if line_end == 0 {
             return Ok(None);
         }
         let text = self.str(line_end);
         let line = self.line;
-        let Some(quoted) = text.strip_prefix('"') else {
-            let text = text.trim_end().to_owned();
-            self.pass(line_end, 0);
-            return Ok(Some(Phrase::Bare(Word { text, line })));
+        let (phrase, length) = if let Some((string, length)) = doubled(text) {
+            let phrase = if string.contains('"') { Phrase::Doubled } else { Phrase::Quoted };
+            (phrase(Word { text: string, line }), length)
+        } else if let Some((string, length)) = quoted(text) {
+            (Phrase::Quoted(Word { text: string.to_owned(), line }), length)
+        } else {
+            let phrase = if text.starts_with(OPENING) { Phrase::Unclosed } else { Phrase::Bare };
+            (phrase(Word { text: text.trim_end().to_owned(), line }), line_end)
         };
-        // A quote inside a name closes nothing: after a closing quote there is white space.
-        let closes =
-            |&(at, _): &(usize, &str)| quoted[at + 1..].chars().next().is_none_or(char::is_whitespace);
-        let Some((length, _)) = quoted.match_indices('"').find(closes) else {
-            let text = text.trim_end().to_owned();
-            self.pass(line_end, 0);
-            return Ok(Some(Phrase::Unclosed(Word { text, line })));
-        };
-        let text = quoted[..length].to_owned();
-        self.pass(length + 2, 0);
-        Ok(Some(Phrase::Quoted(Word { text, line })))
+        self.pass(length, 0);
+        Ok(Some(phrase))
     }
 
     /// Leaves out the rest of the line; false at the end of the file.
     pub(super) fn skip_line(&mut self) -> Result<bool, InputError> {
         loop {
             if let Some(at) = self.window().iter().position(|&byte| byte == b'\n') {
-                self.start += at + 1;
+                self.take(at + 1);
                 self.line += 1;
                 return Ok(true);
             }
-            self.start = self.end;
-            if !self.fill()? {
+            self.take(self.window().len());
+            if !self.window.fill()? {
                 return Ok(false);
             }
         }
@@ -171,7 +142,7 @@ impl<'a> Text<'a> {
     fn skip_comments(&mut self) -> Result<(), InputError> {
         loop {
             self.skip_white_space()?;
-            while self.window().len() < 2 && self.fill()? {}
+            while self.window().len() < 2 && self.window.fill()? {}
             match self.window() {
                 [b'#', ..] => {
                     self.last_line = self.line;
@@ -212,9 +183,9 @@ impl<'a> Text<'a> {
                 rest = &rest[length..];
             }
             let left = rest.len();
-            self.start = self.end - left;
+            self.take(self.window().len() - left);
             self.line += lines;
-            if left > 0 || !self.fill()? {
+            if left > 0 || !self.window.fill()? {
                 return Ok(());
             }
         }
@@ -222,12 +193,21 @@ impl<'a> Text<'a> {
 
     /// How long the word is that the window begins with.
     fn word_length(&mut self) -> Result<usize, InputError> {
-        self.length_until(|rest| (0..rest.len()).find(|&at| white_space(&rest[at..]).is_some()))
+        self.length_until(0, |rest| (0..rest.len()).find(|&at| white_space(&rest[at..]).is_some()))
     }
 
-    /// How far it is to what `find` looks for, or to the end of the file; all of it is then in the window.
-    fn length_until(&mut self, find: impl Fn(&[u8]) -> Option<usize>) -> Result<usize, InputError> {
-        let mut searched = 0;
+    fn take(&mut self, bytes: usize) {
+        self.window.take(bytes);
+        self.without_line_end = self.without_line_end.saturating_sub(bytes);
+    }
+
+    /// How far it is to what `find` looks for, or to the end of the file; all of it is then in the window. The
+    /// first bytes have been searched already.
+    fn length_until(
+        &mut self,
+        mut searched: usize,
+        find: impl Fn(&[u8]) -> Option<usize>,
+    ) -> Result<usize, InputError> {
         loop {
             let rest = &self.window()[searched..];
             if let Some(at) = find(rest) {
@@ -235,10 +215,10 @@ impl<'a> Text<'a> {
             }
             searched += rest.len();
             if searched > LONGEST {
-                let message = "what stands here is longer than 1 MiB without an end; this is no ballot file";
+                let message = "what stands here is longer than 64 KiB without an end; this is no ballot file";
                 return Err(self.error(self.line, message));
             }
-            if !self.fill()? {
+            if !self.window.fill()? {
                 return Ok(searched);
             }
         }
@@ -248,92 +228,6 @@ impl<'a> Text<'a> {
     fn str(&self, length: usize) -> &str {
         std::str::from_utf8(&self.window()[..length]).expect("the window is text and is cut at white space")
     }
-
-    /// Reads a block of text to the end of the window; false at the end of the file.
-    fn fill(&mut self) -> Result<bool, InputError> {
-        let before = self.end - self.start;
-        while !self.ended {
-            self.buffer.copy_within(self.start..self.end + self.held, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-            let read = self.end + self.held;
-            if self.buffer.len() - read < BLOCK / 2 {
-                self.buffer.resize(2 * self.buffer.len(), 0);
-            }
-            let more = match self.reader.read(&mut self.buffer[read..]) {
-                Ok(more) => more,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => {
-                    self.ended = true;
-                    self.broken = Some(self.unreadable(&error));
-                    break;
-                }
-            };
-            self.ended = more == 0;
-            self.admit(self.end..read + more);
-            if self.end > before {
-                return Ok(true);
-            }
-        }
-        self.broken.clone().map_or(Ok(false), Err)
-    }
-
-    /// Takes the text among these bytes, the last ones read, into the window.
-    fn admit(&mut self, bytes: Range<usize>) {
-        let at_start = self.end_line == 1 && self.end_column == 1;
-        let read = &mut self.buffer[bytes.clone()];
-        let (valid, invalid) = match std::str::from_utf8(read) {
-            Ok(text) => (text.len(), false),
-            // What has no length is the beginning of a character.
-            Err(error) => (error.valid_up_to(), self.ended || error.error_len().is_some()),
-        };
-        self.ended |= invalid;
-        let valid = end_lines(&mut read[..valid], self.ended);
-        let text = &read[..valid];
-        let lines = text.iter().map(|&byte| usize::from(byte == b'\n')).sum::<usize>();
-        let last = text.rsplit(|&byte| byte == b'\n').next().map_or(0, <[u8]>::len);
-        self.end_line += lines;
-        self.end_column = last + if lines > 0 { 1 } else { self.end_column };
-        if at_start && text.starts_with("\u{feff}".as_bytes()) {
-            // The mark of UTF-8 that some programs write first.
-            self.start += "\u{feff}".len();
-        }
-        if invalid {
-            let message = encoding::complaint(&read[valid..], self.end_column, self.end_line == 1);
-            self.broken = Some(self.error(self.end_line, message));
-        }
-        self.end = bytes.start + valid;
-        self.held = bytes.end - self.end;
-    }
-
-    fn unreadable(&self, error: &std::io::Error) -> InputError {
-        let so_far =
-            if self.end_line > 1 { format!(" beyond line {}", self.end_line) } else { String::new() };
-        let hint = match error.kind() {
-            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
-                "; is the file complete?"
-            }
-            _ => "",
-        };
-        self.error(0, format!("cannot read {}{so_far}: {error}{hint}", self.source))
-    }
-}
-
-/// Makes a CR a line end if no LF follows, as in files of old Macintosh programs. Returns how much of the text is then certain:
-/// what comes after a CR at the end is known only once all is read.
-fn end_lines(text: &mut [u8], all_is_read: bool) -> usize {
-    if !text.contains(&b'\r') {
-        return text.len();
-    }
-    for at in 0..text.len() {
-        if text[at] == b'\r' {
-            match text.get(at + 1) {
-                Some(b'\n') => {}
-                None if !all_is_read => return at,
-                _ => text[at] = b'\n',
-            }
-        }
-    }
-    text.len()
 }
 
 /// The length of the white space character that these bytes begin with.
@@ -351,7 +245,7 @@ fn white_space(text: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::window::BLOCK, *};
 
     #[test]
     fn long_comments_take_no_memory() {
@@ -363,7 +257,7 @@ mod tests {
         let mut reader = b"/* ".chain(&mut reader as &mut dyn Read);
         let mut text = Text::new("test", &mut reader);
         assert!(text.next().is_err_and(|error| error.line == 1), "the blocks are not balanced");
-        assert!(text.buffer.len() <= 2 * LONGEST + BLOCK, "{} bytes", text.buffer.len());
+        assert!(text.window.capacity() <= 2 * (LONGEST + BLOCK), "{} bytes", text.window.capacity());
     }
 
     #[test]

@@ -1,0 +1,151 @@
+//! A window on the bytes of a file: what has been read of it and not yet taken, as text.
+
+use super::{InputError, encoding};
+use std::{
+    io::{ErrorKind, Read},
+    ops::Range,
+};
+
+/// How much is read at once.
+pub(super) const BLOCK: usize = 1 << 16;
+
+/// Only the window is in memory, however long the file is.
+pub(super) struct Window<'a> {
+    pub(super) source: &'a str,
+    reader: &'a mut dyn Read,
+    buffer: Vec<u8>,
+    /// `buffer[start..end]` is the window: text in UTF-8 whose lines all end in LF.
+    start: usize,
+    end: usize,
+    /// What has been read beyond the window and may become text: part of a character, or a CR.
+    held: usize,
+    ended: bool,
+    /// Why there is no text beyond the window.
+    broken: Option<InputError>,
+    /// Where the window ends.
+    end_line: usize,
+    end_column: usize,
+}
+
+impl<'a> Window<'a> {
+    pub(super) fn new(source: &'a str, reader: &'a mut dyn Read) -> Self {
+        Self {
+            source,
+            reader,
+            buffer: vec![0; BLOCK],
+            start: 0,
+            end: 0,
+            held: 0,
+            ended: false,
+            broken: None,
+            end_line: 1,
+            end_column: 1,
+        }
+    }
+
+    /// An error in this file.
+    pub(super) fn error(&self, line: usize, message: impl Into<String>) -> InputError {
+        InputError { source: self.source.to_owned(), line, message: message.into() }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Takes so many bytes out of the window.
+    pub(super) fn take(&mut self, bytes: usize) {
+        self.start += bytes;
+    }
+
+    /// How much memory there is for the window.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Reads a block of text to the end of the window; false at the end of the file.
+    pub(super) fn fill(&mut self) -> Result<bool, InputError> {
+        let before = self.end - self.start;
+        while !self.ended {
+            self.buffer.copy_within(self.start..self.end + self.held, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            let read = self.end + self.held;
+            if self.buffer.len() - read < BLOCK / 2 {
+                self.buffer.resize(2 * self.buffer.len(), 0);
+            }
+            let more = match self.reader.read(&mut self.buffer[read..]) {
+                Ok(more) => more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => {
+                    self.ended = true;
+                    self.broken = Some(self.unreadable(&error));
+                    break;
+                }
+            };
+            self.ended = more == 0;
+            self.admit(self.end..read + more);
+            if self.end > before {
+                return Ok(true);
+            }
+        }
+        self.broken.clone().map_or(Ok(false), Err)
+    }
+
+    /// Takes the text among these bytes, the last ones read, into the window.
+    fn admit(&mut self, bytes: Range<usize>) {
+        let at_start = self.end_line == 1 && self.end_column == 1;
+        let read = &mut self.buffer[bytes.clone()];
+        let (valid, invalid) = match std::str::from_utf8(read) {
+            Ok(text) => (text.len(), false),
+            // What has no length is the beginning of a character.
+            Err(error) => (error.valid_up_to(), self.ended || error.error_len().is_some()),
+        };
+        self.ended |= invalid;
+        let valid = end_lines(&mut read[..valid], self.ended);
+        let text = &read[..valid];
+        let lines = text.iter().map(|&byte| usize::from(byte == b'\n')).sum::<usize>();
+        let last = text.rsplit(|&byte| byte == b'\n').next().map_or(0, <[u8]>::len);
+        self.end_line += lines;
+        self.end_column = last + if lines > 0 { 1 } else { self.end_column };
+        if at_start && text.starts_with("\u{feff}".as_bytes()) {
+            // The mark of UTF-8 that some programs write first.
+            self.start += "\u{feff}".len();
+        }
+        if invalid {
+            let message = encoding::complaint(&read[valid..], self.end_column, self.end_line == 1);
+            self.broken = Some(self.error(self.end_line, message));
+        }
+        self.end = bytes.start + valid;
+        self.held = bytes.end - self.end;
+    }
+
+    fn unreadable(&self, error: &std::io::Error) -> InputError {
+        let so_far =
+            if self.end_line > 1 { format!(" beyond line {}", self.end_line) } else { String::new() };
+        let hint = match error.kind() {
+            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+                "; is the file complete?"
+            }
+            _ => "",
+        };
+        self.error(0, format!("cannot read {}{so_far}: {error}{hint}", self.source))
+    }
+}
+
+/// Makes a CR a line end if no LF follows, as in files of old Macintosh programs. Returns how much of the text is then certain:
+/// what comes after a CR at the end is known only once all is read.
+fn end_lines(text: &mut [u8], all_is_read: bool) -> usize {
+    if !text.contains(&b'\r') {
+        return text.len();
+    }
+    for at in 0..text.len() {
+        if text[at] == b'\r' {
+            match text.get(at + 1) {
+                Some(b'\n') => {}
+                None if !all_is_read => return at,
+                _ => text[at] = b'\n',
+            }
+        }
+    }
+    text.len()
+}
