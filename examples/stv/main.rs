@@ -14,6 +14,7 @@
 //! | `meek` | the rounds of the count |
 //! | `transcript` | what is printed |
 //! | `standing` | where a count stands |
+//! | `layout` | the ballots as trees of common beginnings, and how votes go down them |
 //! | `spread` | how one ballot spreads over its candidates |
 //! | `blt` | the ballot file |
 //! | `election` | candidates, seats and ballots in memory |
@@ -29,6 +30,7 @@ mod corpus;
 mod election;
 mod error;
 mod generate;
+mod layout;
 mod meek;
 #[path = "../pinning/mod.rs"]
 mod pinning;

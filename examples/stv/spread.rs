@@ -23,6 +23,11 @@ impl<A: Arithmetic> KeepFactor<A> {
         Self { keep: A::zero(), pass: A::one() }
     }
 
+    /// The share that is kept.
+    pub(crate) fn kept(&self) -> &A {
+        &self.keep
+    }
+
     /// With `votes` at this factor the candidate would have had just the quota at the result, rounded up.
     pub(crate) fn lowered(&self, quota: &A, votes: &A) -> Result<Self, Fault> {
         let keep = self.keep.times_up(quota)?.over_up(votes)?;

@@ -1,6 +1,6 @@
 //! `bigfixed9`: nine decimal places like `fixed9`, and no limit.
 
-use super::{Arithmetic, Fault, Fixed9, Integer, fixed9::SCALE};
+use super::{Arithmetic, Fault, Fixed9, Integer, Words, fixed9::SCALE};
 use num_bigint::BigUint;
 use std::fmt;
 
@@ -13,6 +13,12 @@ const STEP: Integer = Integer::Word(1);
 
 impl Arithmetic for BigFixed9 {
     const DESCRIPTION: &'static str = Fixed9::DESCRIPTION;
+    const WORDS: Option<Words<Self>> = Some(Words {
+        billionths: |number| {
+            u32::try_from(number.0.word()?).ok().filter(|&number| i64::from(number) <= SCALE)
+        },
+        from_billionths: |number| Ok(Self(Integer::from(number))),
+    });
 
     fn zero() -> Self {
         Self(Integer::Word(0))

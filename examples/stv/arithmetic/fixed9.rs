@@ -1,6 +1,6 @@
 //! `fixed9`: nine decimal places in a 64-bit integer; what does not fit is a fault.
 
-use super::{Arithmetic, Fault, Integer};
+use super::{Arithmetic, Fault, Integer, Words};
 use std::fmt;
 
 /// How many steps of 0.000000001 make one.
@@ -20,6 +20,10 @@ fn narrow(value: i128) -> Result<Fixed9, Fault> {
 
 impl Arithmetic for Fixed9 {
     const DESCRIPTION: &'static str = "fixed-point decimal arithmetic (9 places)";
+    const WORDS: Option<Words<Self>> = Some(Words {
+        billionths: |number| u32::try_from(number.0).ok().filter(|&number| i64::from(number) <= SCALE),
+        from_billionths: |number| fixed(i64::try_from(number).ok()),
+    });
 
     fn zero() -> Self {
         Self(0)

@@ -17,6 +17,8 @@ use std::fmt;
 pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Send + Sync {
     /// What the transcript calls this arithmetic.
     const DESCRIPTION: &'static str;
+    /// How to count whole distributions in machine words, if that gives the same digits.
+    const WORDS: Option<Words<Self>> = None;
 
     fn zero() -> Self;
     fn one() -> Self;
@@ -37,6 +39,14 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault>;
     /// A share among `parts`, which is never zero.
     fn over_whole(&self, parts: u64) -> Result<Self, Fault>;
+}
+
+/// For kinds that round every product down to billionths, and whose sums are exact.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Words<A> {
+    /// The number, if it lies between zero and one.
+    pub(crate) billionths: fn(&A) -> Option<u32>,
+    pub(crate) from_billionths: fn(u128) -> Result<A, Fault>,
 }
 
 /// Why an operation has no result.
