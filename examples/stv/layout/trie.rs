@@ -123,7 +123,11 @@ impl<S: Rank> Builder<S> {
 }
 
 /// What a chunk costs at least: much more than to begin one.
-const CHUNK: u64 = 512;
+const LEAST: u64 = 512;
+/// About how many chunks there are at most: enough to deal out evenly.
+const MOST: u64 = 2048;
+/// A node counts as at most so many: few ballots are ever in as many parts as they could be.
+const MOST_COUNTED: u32 = 4096;
 /// What may have to be repeated where a chunk begins inside a tree: each part that a ballot has been split into above.
 const MOST_PARTS: u32 = 8;
 
@@ -147,25 +151,39 @@ impl<S: Rank> Trie<S> {
 
     /// Cuts the nodes into chunks of about equal cost, where a cut costs little.
     fn split(&mut self, count: u32) {
-        // The nodes above the present one and the parts that a ballot can be in when it has passed them.
-        let mut path: Vec<(u32, u32)> = Vec::new();
-        let (mut start, mut above, mut cost) = (0, 0..0, 0);
-        for (at, node) in (0..count).zip(&self.nodes) {
+        let cost = |parts: u32| u64::from(parts.min(MOST_COUNTED));
+        let total: u64 = self.parts().map(|(_, parts)| cost(parts)).sum();
+        let least = LEAST.max(total / MOST);
+        let (mut chunks, mut list) = (Vec::new(), Vec::new());
+        let (mut start, mut above, mut sum) = (0, 0..0, 0);
+        let mut path = Vec::new();
+        for (at, (node, (before, after))) in (0..count).zip(self.nodes.iter().zip(self.parts())) {
             path.truncate(usize::from(node.depth));
-            let parts = path.last().map_or(1, |last| last.1);
-            if cost >= CHUNK && parts <= MOST_PARTS {
-                self.chunks.push((start..at, above));
-                let from = self.above.len();
-                self.above.extend(path.iter().map(|node| node.0));
-                (start, above, cost) = (at, index(from)..index(self.above.len()), 0);
+            if sum >= least && before <= MOST_PARTS {
+                chunks.push((start..at, above));
+                let from = list.len();
+                list.extend_from_slice(&path);
+                (start, above, sum) = (at, index(from)..index(list.len()), 0);
             }
-            let parts = parts.saturating_mul(node.rank.parts());
-            cost += u64::from(parts.min(1 << 20));
-            path.push((at, parts));
+            sum += cost(after);
+            path.push(at);
         }
         if start < count {
-            self.chunks.push((start..count, above));
+            chunks.push((start..count, above));
         }
+        (self.chunks, self.above) = (chunks, list);
+    }
+
+    /// Of each node, how many parts a ballot can be in before and after it.
+    fn parts(&self) -> impl Iterator<Item = (u32, u32)> {
+        let mut path: Vec<u32> = Vec::new();
+        self.nodes.iter().map(move |node| {
+            path.truncate(usize::from(node.depth));
+            let before = path.last().copied().unwrap_or(1);
+            let after = before.saturating_mul(node.rank.parts());
+            path.push(after);
+            (before, after)
+        })
     }
 }
 

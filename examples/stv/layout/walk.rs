@@ -1,6 +1,6 @@
 //! How the weight of many ballots goes down a tree, in machine words: the rules of `spread`, node by node.
 
-use super::{ONE, trie::Node};
+use super::{MOST_IN_SETS, ONE, trie::Node};
 use std::ops::Range;
 
 /// The keep factors of a distribution, in billionths.
@@ -50,8 +50,8 @@ pub(crate) struct Sums {
     votes: Vec<u128>,
     /// How much of each ballot has come to each depth: for strict ballots one power each, else the powers of its parts, depth after depth.
     powers: Vec<u32>,
-    /// Where the powers of each depth start.
-    starts: Vec<usize>,
+    /// Where the powers of the depth before, then of each depth, end.
+    ends: Vec<usize>,
 }
 
 /// So many parts of a ballot go on together; if there are more, one lot after the other, for memory's sake.
@@ -59,7 +59,7 @@ const LOT: usize = 4096;
 
 impl Sums {
     pub(crate) fn new(candidates: usize) -> Self {
-        Self { votes: vec![0; candidates], powers: Vec::new(), starts: Vec::new() }
+        Self { votes: vec![0; candidates], powers: Vec::new(), ends: Vec::new() }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -74,11 +74,6 @@ impl Sums {
         for (votes, more) in self.votes.iter_mut().zip(&other.votes) {
             *votes += more;
         }
-    }
-
-    #[inline(always)]
-    fn give(&mut self, candidate: usize, used: u32, weight: u64) {
-        self.votes[candidate] += u128::from(used) * u128::from(weight);
     }
 
     /// Each candidate keeps a share of what the one before passed on.
@@ -102,7 +97,7 @@ impl Sums {
             let node = &nodes[at];
             let (candidate, depth) = (usize::from(node.rank), usize::from(node.depth));
             let (used, rest) = kept.split(self.powers[depth], candidate);
-            self.give(candidate, used, node.weight);
+            give(&mut self.votes, candidate, used, node.weight);
             self.powers[depth + 1] = rest;
             at = if rest == 0 { node.next as usize } else { at + 1 };
         }
@@ -110,10 +105,10 @@ impl Sums {
 
     /// Equals get equal parts, and what each passes on goes down on its own; a rank that nobody holds blocks the ballot.
     pub(super) fn shared(&mut self, nodes: &[Node<u64>], range: Range<usize>, above: &[u32], kept: &Kept) {
-        self.powers.clear();
-        self.powers.push(ONE);
-        self.starts.clear();
-        self.starts.push(0);
+        self.powers.resize(self.powers.len().max(LOT), 0);
+        self.powers[0] = ONE;
+        self.ends.clear();
+        self.ends.extend([0, 1]);
         for &node in above {
             let node = &nodes[node as usize];
             if !self.rank(node, 0, kept) {
@@ -127,17 +122,15 @@ impl Sums {
         let Range { start: mut at, end } = range;
         while at < end {
             let node = &nodes[at];
-            let goes_on = self.rank(node, node.weight, kept);
             let next = node.next as usize;
-            at = if goes_on { at + 1 } else { next };
-            let from = self.starts[self.starts.len() - 1];
-            if self.powers.len() - from > LOT && at < next {
-                let parts = self.powers.split_off(from);
-                let depth = self.starts.len();
+            at = if self.rank(node, node.weight, kept) { at + 1 } else { next };
+            let depth = usize::from(node.depth) + 1;
+            let (from, to) = (self.ends[depth], self.ends[depth + 1]);
+            if to - from > LOT && at < next {
+                let parts = self.powers[from..to].to_vec();
                 for lot in parts.chunks(LOT) {
-                    self.starts.truncate(depth);
-                    self.powers.truncate(from);
-                    self.powers.extend_from_slice(lot);
+                    self.powers[from..][..lot.len()].copy_from_slice(lot);
+                    self.ends[depth + 1] = from + lot.len();
                     self.shared_below(nodes, at..next.min(end), kept);
                 }
                 at = next;
@@ -150,34 +143,89 @@ impl Sums {
     fn rank(&mut self, node: &Node<u64>, weight: u64, kept: &Kept) -> bool {
         let depth = usize::from(node.depth);
         let holders = node.rank & kept.holders;
-        let from = self.starts[depth];
-        let to = self.starts.get(depth + 1).copied().unwrap_or(self.powers.len());
-        self.starts.truncate(depth + 1);
-        self.powers.truncate(to);
-        self.starts.push(to);
-        if holders == 0 {
-            return false;
-        }
-        let elected = node.rank & kept.elected;
         let equals = holders.count_ones();
-        let mut hopeful = 0;
-        for at in from..to {
-            let part = if equals == 1 { self.powers[at] } else { self.powers[at] / equals };
-            hopeful += part;
-            for candidate in members(elected) {
+        let (from, to) = (self.ends[depth], self.ends[depth + 1]);
+        if self.ends.len() < depth + 3 {
+            self.ends.push(to);
+        }
+        let most = to + (to - from) * equals as usize;
+        if self.powers.len() < most {
+            self.powers.resize(2 * most, 0);
+        }
+        let share = SHARES[equals as usize];
+        let (powers, below) = self.powers.split_at_mut(to);
+        let powers = &mut powers[from..];
+        let mut end = 0;
+        if let [power] = powers {
+            // The usual case, with as few branches as can be: hopefuls too pass on what is left, which is nothing.
+            let part = share.of(*power);
+            for candidate in members(holders) {
                 let (used, rest) = kept.split(part, candidate);
-                self.give(candidate, used, weight);
-                if rest != 0 {
-                    self.powers.push(rest);
+                give(&mut self.votes, candidate, used, weight);
+                below[end] = rest;
+                end += usize::from(rest != 0);
+            }
+        } else {
+            let elected = holders & kept.elected;
+            let hopeful = powers.iter().map(|&power| share.of(power)).sum();
+            for candidate in members(elected) {
+                let mut all = 0;
+                for &mut power in &mut *powers {
+                    let (used, rest) = kept.split(share.of(power), candidate);
+                    all += used;
+                    below[end] = rest;
+                    end += usize::from(rest != 0);
                 }
+                give(&mut self.votes, candidate, all, weight);
+            }
+            for candidate in members(holders & !elected) {
+                give(&mut self.votes, candidate, hopeful, weight);
             }
         }
-        for candidate in members(holders & !elected) {
-            self.give(candidate, hopeful, weight);
-        }
-        self.powers.len() > to
+        self.ends[depth + 2] = to + end;
+        end > 0
     }
 }
+
+#[inline(always)]
+fn give(votes: &mut [u128], candidate: usize, used: u32, weight: u64) {
+    votes[candidate] += u128::from(used) * u128::from(weight);
+}
+
+/// A division that takes no longer than a product: by far most of the time would be spent on dividing.
+#[derive(Clone, Copy)]
+struct Share {
+    factor: u64,
+    shift: u32,
+}
+
+impl Share {
+    /// The factor is rounded up, which adds less than one in `parts` to the result of a power below 2^30: nothing, once truncated.
+    const fn among(parts: u32) -> Self {
+        let shift = 32 + parts.ilog2();
+        Self { factor: (1 << shift) / parts as u64 + 1, shift }
+    }
+
+    #[inline(always)]
+    fn of(self, power: u32) -> u32 {
+        #[allow(clippy::cast_possible_truncation)] // a part is no more than the whole
+        let part = ((u64::from(power) * self.factor) >> self.shift) as u32;
+        part
+    }
+}
+
+/// For each number of equals; among none at all it is never used.
+static SHARES: [Share; MOST_IN_SETS + 1] = {
+    let mut shares = [Share::among(1); MOST_IN_SETS + 1];
+    let mut parts = 1;
+    while parts < shares.len() {
+        #[allow(clippy::cast_possible_truncation)] // up to 64
+        let share = Share::among(parts as u32);
+        shares[parts] = share;
+        parts += 1;
+    }
+    shares
+};
 
 fn members(mut set: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -185,4 +233,18 @@ fn members(mut set: u64) -> impl Iterator<Item = usize> {
         set &= set.wrapping_sub(1);
         (first < u64::BITS).then_some(first as usize)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_quotients() {
+        for parts in 1..=64 {
+            for power in (0..2000).chain(ONE - 2000..=ONE).chain((0..ONE).step_by(999_983)) {
+                assert_eq!(SHARES[parts as usize].of(power), power / parts, "{power} / {parts}");
+            }
+        }
+    }
 }
