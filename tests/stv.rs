@@ -240,6 +240,54 @@ fn input_errors_name_file_and_line() {
     assert!(error(&["meek"], "2 1\n").starts_with("stv: standard input:1: "));
 }
 
+/// A gzip stream of these bytes as they are, in one stored block.
+fn gzip(contents: &[u8]) -> Vec<u8> {
+    let mut crc = u32::MAX;
+    for &byte in contents {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
+        }
+    }
+    let length = u16::try_from(contents.len()).expect("one block is enough");
+    let mut file = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1];
+    file.extend(length.to_le_bytes());
+    file.extend((!length).to_le_bytes());
+    file.extend(contents);
+    file.extend((!crc).to_le_bytes());
+    file.extend(u32::from(length).to_le_bytes());
+    file
+}
+
+#[test]
+fn compressed_files_are_known_by_their_ending() {
+    let wanted = transcript(&["meek"], BALLOTS);
+    let (first, second) = BALLOTS.split_at(20);
+    let parts = [gzip(first.as_bytes()), gzip(second.as_bytes())].concat();
+    for (name, contents) in [("one.blt.gz", gzip(BALLOTS.as_bytes())), ("parts.BLT.GZ", parts)] {
+        let file = BallotFile::new(name, &contents);
+        assert_eq!(transcript(&["--input", file.path(), "meek"], ""), wanted);
+    }
+    let mut damaged = gzip(BALLOTS.as_bytes());
+    let checksum = damaged.len() - 8;
+    damaged[checksum] ^= 1;
+    let whole = gzip(BALLOTS.as_bytes());
+    for (name, contents) in
+        [("damaged.gz", &damaged[..]), ("cut.gz", &whole[..40]), ("no.gz", b"2 1\n1 1 0\n")]
+    {
+        let file = BallotFile::new(name, contents);
+        let complaint = error(&["--input", file.path(), "meek"], "");
+        assert!(complaint.starts_with(&format!("stv: cannot read {}", file.path())), "{complaint}");
+        assert!(complaint.ends_with("is the file complete?\n"), "{complaint}");
+    }
+    let misnamed = BallotFile::new("misnamed.blt", &whole);
+    let complaint = error(&["--input", misnamed.path(), "meek"], "");
+    assert!(
+        complaint.contains(":1: ") && complaint.contains("give it a name that ends in .gz"),
+        "{complaint}"
+    );
+}
+
 #[test]
 fn a_file_that_is_not_there() {
     let complaint = error(&["--input", "/no/such/file.blt", "meek"], "");
@@ -305,6 +353,88 @@ fn warnings_do_not_stop_the_count() {
 }
 
 #[test]
+fn check_summarises_every_file_that_can_be_counted() {
+    let good = BallotFile::new("good.blt", BALLOTS.as_bytes());
+    let packed = BallotFile::new("good.blt.gz", &gzip(BALLOTS.as_bytes()));
+    let summary = transcript(&["check", good.path()], "");
+    assert!(summary.starts_with(&format!("{}\n  title               Mayor\n", good.path())), "{summary}");
+    assert!(summary.contains("\n       3  33.33 %       9 100.00 %  2 Bert\n"), "{summary}");
+    let input = transcript(&["check", "-"], BALLOTS);
+    assert_eq!(input, summary.replace(good.path(), "standard input"));
+    let both = transcript(&["check", good.path(), packed.path()], "");
+    assert_eq!(both, format!("{summary}\n{}", summary.replace(good.path(), packed.path())));
+
+    let bad = BallotFile::new("bad.blt", BALLOTS.replace("4 1 2 0", "4 1 1 0\n2 9 0").as_bytes());
+    let output = stv(&["check", bad.path(), good.path(), "/no/such/file.blt"], "");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stdout), summary);
+    let lines: Vec<_> = text(&output.stderr).lines().collect();
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[0].starts_with(&format!("stv: {}:2: ", bad.path())), "{lines:?}");
+    assert!(lines[1].starts_with(&format!("stv: {}:3: ", bad.path())), "{lines:?}");
+    assert!(lines[2].starts_with("stv: cannot read /no/such/file.blt: "), "{lines:?}");
+}
+
+#[test]
+fn convert_writes_plain_ballots() {
+    let ballots = "\u{feff}3 1 # header\r\n[nick x y z] [tie z 2 x]\r\n[withdrawn y]\r\n4 x y 0 2 0\r\n3 - y x=z 0\r\n0\r\nAda\r\nBert\r\nCleo\r\nMayor\r\n";
+    let numeric = "3 1\n-2\n[tie 3 2 1]\n4 1 0\n3 1=3 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Mayor\"\n";
+    let nick = "3 1\n[nick c1 c2 c3]\n[withdrawn c2]\n[tie c3 c2 c1]\n4 c1 0\n3 c1=c3 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Mayor\"\n";
+    assert_eq!(transcript(&["convert"], ballots), numeric);
+    assert_eq!(transcript(&["convert", "--numeric"], ballots), numeric);
+    assert_eq!(transcript(&["convert", "--nick"], ballots), nick);
+    assert_eq!(transcript(&["convert"], nick), numeric);
+    let file = BallotFile::new("wild.blt.gz", &gzip(ballots.as_bytes()));
+    assert_eq!(transcript(&["convert", "--input", file.path()], ""), numeric);
+    assert_eq!(transcript(&["--input", file.path(), "convert"], ""), numeric);
+    assert!(error(&["convert"], &ballots.replace("Mayor", "")).contains("standard input:"));
+}
+
+/// All ballot files below this folder.
+fn ballot_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files = Vec::new();
+    for path in entries.map(|entry| entry.path()) {
+        if path.is_dir() {
+            files.extend(ballot_files(&path));
+        } else if path.extension().is_some_and(|ending| ending == "blt") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn converted_elections_count_the_same() {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/stv");
+    let corpus = env::var_os("STV_CORPUS").map_or_else(beside, PathBuf::from);
+    if !corpus.is_dir() {
+        eprintln!("SKIPPED: no corpus at {}; STV_CORPUS can name another place", corpus.display());
+        return;
+    }
+    // An unoptimised build counts small elections only.
+    let most_bytes = if cfg!(debug_assertions) { 4_000 } else { u64::MAX };
+    let mut compared = 0;
+    for path in ballot_files(&corpus.join("ballots")) {
+        if fs::metadata(&path).expect("a file").len() > most_bytes {
+            continue;
+        }
+        let path = path.to_str().expect("a path in UTF-8");
+        let count = |output: Output| (output.status.code(), text(&output.stdout).to_owned());
+        let wanted = count(stv(&["--input", path, "meek"], ""));
+        for naming in ["--numeric", "--nick"] {
+            let converted = transcript(&["convert", naming, "--input", path], "");
+            assert!(count(stv(&["meek"], &converted)) == wanted, "{path} {naming}");
+            assert!(transcript(&["convert", naming], &converted) == converted, "{path} {naming}");
+        }
+        compared += 1;
+    }
+    println!("{compared} elections count the same when converted");
+    assert!(compared > 0, "the corpus at {} has no ballot file", corpus.display());
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let mut command = Command::new(program());
     command.args(["generate", "--kind", "uniform", "--ballots", "100000"]);
@@ -317,7 +447,9 @@ fn a_reader_that_has_seen_enough_is_no_error() {
 
 #[test]
 fn a_wrong_command_line_is_exit_code_2() {
-    let wrong: [&[&str]; 10] = [
+    let wrong: [&[&str]; 12] = [
+        &["check"],
+        &["convert", "--nick", "--numeric"],
         &[],
         &["count"],
         &["--arithmetic", "roman", "meek"],

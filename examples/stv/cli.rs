@@ -1,20 +1,23 @@
 //! The command line: what the user asked for, and what is read and written for it.
 
 use crate::{
-    arithmetic::{Arithmetic, BigFixed9, Fixed9},
+    arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     blt,
+    check::{self, Check},
+    convert::{self, Convert},
     election::Election,
     generate::{self, Synthetic},
+    input,
     meek::Rule,
+    output::Output,
     pinning::Pinning,
+    plurality,
     tally::{self, Effort, Parallel, Threads},
-    transcript::Transcript,
 };
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::{
     error::Error,
-    fs,
-    io::{self, BufWriter, Read, Write},
+    io::{self, BufWriter, Write},
     num::NonZeroUsize,
     path::PathBuf,
 };
@@ -26,7 +29,7 @@ struct Arguments {
     /// The numbers to count with
     #[arg(long, value_enum, default_value_t = ArithmeticKind::Bigfixed9)]
     arithmetic: ArithmeticKind,
-    /// The ballot file, in BLT format [default: standard input]
+    /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// The transcript's line about the program, instead of "Implementation: rangesteal"
@@ -42,12 +45,24 @@ enum ArithmeticKind {
     Fixed9,
     /// Nine decimals without limit
     Bigfixed9,
+    /// Fractions, never rounded: for few seats and rounds, since the digits multiply with every iteration
+    Exact,
+    /// Fractions; only keep factors are rounded, up to six decimals
+    Approx,
+    /// Floating point: fast, without limit in practice, and not exact
+    Float64,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Count by Meek's method
     Meek(MeekArguments),
+    /// Give one vote to each of the first candidates of every ballot, for comparison
+    Plurality(PluralityArguments),
+    /// Check ballot files and summarise them
+    Check(Check),
+    /// Write a ballot file in plain BLT to standard output
+    Convert(Convert),
     /// Write a synthetic election to standard output; the same options give the same bytes everywhere
     Generate(Synthetic),
 }
@@ -60,6 +75,9 @@ struct MeekArguments {
     /// Do not let elected candidates below the quota lower the surplus
     #[arg(long)]
     force_positive_surplus: bool,
+    /// Count a ballot with equal ranks as all orders of the equals, each for an equal part
+    #[arg(long)]
+    equalize: bool,
     /// Who distributes the ballots
     #[arg(long, value_enum, default_value_t = Parallel::Pool)]
     parallel: Parallel,
@@ -72,6 +90,15 @@ struct MeekArguments {
     /// Leave every thread of the pool alone with its share of the ballots
     #[arg(long)]
     disable_work_stealing: bool,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+struct PluralityArguments {
+    /// How many candidates of a ballot get a vote [default: as many as there are seats]
+    #[arg(long, value_name = "N")]
+    votes_per_ballot: Option<NonZeroUsize>,
 }
 
 /// Does what the command line says.
@@ -80,6 +107,9 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
     log_to_standard_error();
     match &arguments.command {
         Command::Meek(meek) => count(&arguments, meek),
+        Command::Plurality(plurality) => count_plurality(&arguments, plurality),
+        Command::Check(check) => check::check(check),
+        Command::Convert(convert) => convert::convert(convert, arguments.input.as_deref()),
         Command::Generate(synthetic) => Ok(generate::write(synthetic, &mut BufWriter::new(io::stdout()))?),
     }
 }
@@ -95,25 +125,41 @@ fn log_to_standard_error() {
 }
 
 fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Error>> {
-    let election = read(arguments.input.as_ref())?;
-    let effort = match arguments.arithmetic {
-        ArithmeticKind::Fixed9 => count_with::<Fixed9>(&election, arguments, meek)?,
-        ArithmeticKind::Bigfixed9 => count_with::<BigFixed9>(&election, arguments, meek)?,
+    let mut election = read(arguments.input.as_ref())?;
+    election.ballots.equalize = meek.equalize;
+    let count = match arguments.arithmetic {
+        ArithmeticKind::Fixed9 => count_with::<Fixed9>,
+        ArithmeticKind::Bigfixed9 => count_with::<BigFixed9>,
+        ArithmeticKind::Exact => count_with::<Exact>,
+        ArithmeticKind::Approx => count_with::<Approx>,
+        ArithmeticKind::Float64 => count_with::<Float64>,
     };
+    let effort = count(&election, arguments, meek)?;
     eprintln!("stv: {effort}");
     Ok(())
 }
 
-fn read(input: Option<&PathBuf>) -> Result<Election, Box<dyn Error>> {
-    let (source, bytes) = if let Some(path) = input {
-        (path.display().to_string(), fs::read(path))
-    } else {
-        let mut bytes = Vec::new();
-        let read = io::stdin().read_to_end(&mut bytes);
-        ("standard input".to_owned(), read.map(|_| bytes))
+fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Result<(), Box<dyn Error>> {
+    let election = read(arguments.input.as_ref())?;
+    let count = match arguments.arithmetic {
+        ArithmeticKind::Fixed9 => plurality::count::<Fixed9>,
+        ArithmeticKind::Bigfixed9 => plurality::count::<BigFixed9>,
+        ArithmeticKind::Exact => plurality::count::<Exact>,
+        ArithmeticKind::Approx => plurality::count::<Approx>,
+        ArithmeticKind::Float64 => plurality::count::<Float64>,
     };
-    let bytes = bytes.map_err(|error| format!("cannot read {source}: {error}"))?;
-    Ok(blt::read(&source, &bytes)?)
+    let votes = plurality.votes_per_ballot.map_or(election.seats, NonZeroUsize::get);
+    Ok(count(&election, votes, &package(arguments, false), &mut BufWriter::new(io::stdout()))?)
+}
+
+/// The transcript's line about the program.
+fn package(arguments: &Arguments, equalize: bool) -> String {
+    let counting = if equalize { " (equalized counting)" } else { "" };
+    arguments.package_name.clone().unwrap_or_else(|| format!("Implementation: rangesteal{counting}"))
+}
+
+fn read(input: Option<&PathBuf>) -> Result<Election, Box<dyn Error>> {
+    Ok(input::open(input.map(PathBuf::as_path), blt::read_from)??)
 }
 
 fn count_with<A: Arithmetic>(
@@ -129,9 +175,9 @@ fn count_with<A: Arithmetic>(
         pinning: meek.pinning.into(),
         stealing: !meek.disable_work_stealing,
     };
-    let package = arguments.package_name.clone().unwrap_or_else(|| "Implementation: rangesteal".to_owned());
-    let mut transcript = Transcript::new(BufWriter::new(io::stdout()), package);
-    Ok(tally::count::<A, _>(election, rule, threads, &mut transcript)?)
+    let package = package(arguments, meek.equalize);
+    meek.output
+        .of(election, package, &mut |listeners| tally::count::<A, _>(election, rule, threads, listeners))
 }
 
 #[cfg(test)]

@@ -28,6 +28,8 @@ pub(crate) struct Ballots {
     records: Vec<Ballot>,
     preferences: Vec<Preference>,
     total: Integer,
+    /// Whether a ballot with equal ranks counts as all its orders would, each for an equal part: see `spread::equalize`.
+    pub(crate) equalize: bool,
 }
 
 /// One ballot, or several identical ones written as one.
@@ -65,7 +67,7 @@ impl Preference {
 
 impl Ballots {
     pub(crate) fn new() -> Self {
-        Self { records: Vec::new(), preferences: Vec::new(), total: Integer::Word(0) }
+        Self { records: Vec::new(), preferences: Vec::new(), total: Integer::Word(0), equalize: false }
     }
 
     /// Adds a ballot: its candidates in the order written, each with the number of its rank. A ballot without candidates does not count.

@@ -16,6 +16,12 @@ pub(crate) enum CountError {
         electable: usize,
         seats: usize,
     },
+    /// Votes and residual are not all the ballots: a fault of this program, never of the election.
+    Unbalanced {
+        round: usize,
+        found: String,
+        ballots: String,
+    },
     Transcript(io::Error),
     Threads(String),
 }
@@ -32,6 +38,11 @@ impl fmt::Display for CountError {
                 f,
                 "round {round}: {electable} candidates reach the quota, but only {seats} seat(s) are left; \
                  this comes from ballots with equal ranks, and a smaller --omega-exponent may avoid it"
+            ),
+            Self::Unbalanced { round, found, ballots } => write!(
+                f,
+                "round {round}: votes and residual are {found}, but there are {ballots} ballots; \
+                 this is a fault of the program: do not use the result, and report it"
             ),
             Self::Transcript(error) => write!(f, "cannot write the transcript: {error}"),
             Self::Threads(error) => {

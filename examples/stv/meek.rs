@@ -2,14 +2,13 @@
 //! It knows the ballots only through `distribute`, and no threads.
 
 use crate::{
-    arithmetic::{Arithmetic, Fault},
+    arithmetic::{Arithmetic, Fault, Integer},
     election::{CandidateIndex, Election},
     error::CountError,
+    events::{Action, Event, Iteration, Listener, Scene},
     spread::{KeepFactor, Votes},
     standing::{Standing, Status},
-    transcript::Transcript,
 };
-use std::io::Write;
 
 /// What the rule leaves to choose.
 #[derive(Debug, Clone, Copy)]
@@ -24,22 +23,22 @@ pub(crate) struct Rule {
 pub(crate) type Distribute<'a, A> = dyn FnMut(&[KeepFactor<A>]) -> Result<Votes<A>, Fault> + 'a;
 
 /// Counts the election to its end, or to the first thing that cannot be done. The result is how many distributions it took.
-pub(crate) fn count<A: Arithmetic, W: Write>(
+pub(crate) fn count<A: Arithmetic, L: Listener<A>>(
     election: &Election,
     rule: Rule,
     distribute: &mut Distribute<'_, A>,
-    transcript: &mut Transcript<W>,
+    listener: &mut L,
 ) -> Result<usize, CountError> {
     let candidates = &election.candidates;
     let mut count = Count {
         election,
         rule,
         distribute,
-        transcript,
+        listener,
         standing: Standing::new(candidates),
         keep: vec![KeepFactor::all(); candidates.len()],
         total: A::one().times_whole(election.ballots.total())?,
-        omega: A::one().over_whole(10_u64.pow(rule.omega_exponent))?,
+        omega: A::one().over_whole(&Integer::from(10_u64.pow(rule.omega_exponent)))?,
         round: 0,
         distributions: 0,
     };
@@ -48,24 +47,15 @@ pub(crate) fn count<A: Arithmetic, W: Write>(
         count.round()?;
     }
     count.settle_remaining()?;
-    count.act("Count Complete")?;
-    count.transcript.end()?;
+    count.act(Action::Complete)?;
     Ok(count.distributions)
 }
 
-/// How the iteration of a round ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Iteration {
-    Elected,
-    Omega,
-    Stable,
-}
-
-struct Count<'a, 'd, A, W> {
+struct Count<'a, 'd, A, L> {
     election: &'a Election,
     rule: Rule,
     distribute: &'a mut Distribute<'d, A>,
-    transcript: &'a mut Transcript<W>,
+    listener: &'a mut L,
     standing: Standing<A>,
     keep: Vec<KeepFactor<A>>,
     total: A,
@@ -74,15 +64,14 @@ struct Count<'a, 'd, A, W> {
     distributions: usize,
 }
 
-impl<A: Arithmetic, W: Write> Count<'_, '_, A, W> {
+impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
     fn begin(&mut self) -> Result<(), CountError> {
         self.standing.quota = self.quota()?;
-        // Distributed before the header is written: a fault of the first distribution leaves no transcript.
+        // Distributed before anything is told: a fault of the first distribution leaves no transcript.
         self.distribute()?;
-        self.transcript.header(self.election, &self.standing.quota, self.rule.omega_exponent, &self.omega)?;
         // Nothing counts as exhausted at the start, though equal ranks may already have lost some of the last decimals.
         self.standing.exhausted = A::zero();
-        self.act("Begin Count")
+        self.act(Action::Begin)
     }
 
     fn is_decided(&self) -> bool {
@@ -92,22 +81,14 @@ impl<A: Arithmetic, W: Write> Count<'_, '_, A, W> {
 
     fn round(&mut self) -> Result<(), CountError> {
         self.round += 1;
-        self.transcript.round(self.round)?;
+        self.tell(&Event::Round)?;
         let iteration = self.iterate()?;
-        let result = match iteration {
-            Iteration::Elected => "elected",
-            Iteration::Omega => "omega",
-            Iteration::Stable => "stable",
-        };
-        self.transcript.iterated(result, &self.standing)?;
-        let surplus = &self.standing.surplus;
-        let reason = match iteration {
-            Iteration::Elected => return Ok(()),
-            Iteration::Omega => format!("surplus {surplus} < omega"),
-            Iteration::Stable => format!("stable surplus {surplus}"),
-        };
+        self.act(Action::Iterate(iteration))?;
+        if iteration == Iteration::Elected {
+            return Ok(());
+        }
         let lowest = self.lowest()?;
-        self.defeat(lowest, &format!("Defeat ({reason})"))
+        self.defeat(lowest, Action::Defeat(lowest, iteration))
     }
 
     fn iterate(&mut self) -> Result<Iteration, CountError> {
@@ -125,7 +106,7 @@ impl<A: Arithmetic, W: Write> Count<'_, '_, A, W> {
                 return Ok(Iteration::Omega);
             }
             if *surplus >= last {
-                self.transcript.stable(surplus)?;
+                self.tell(&Event::Stable)?;
                 return Ok(Iteration::Stable);
             }
             last = surplus.clone();
@@ -136,16 +117,27 @@ impl<A: Arithmetic, W: Write> Count<'_, '_, A, W> {
         }
     }
 
-    fn distribute(&mut self) -> Result<(), Fault> {
+    fn distribute(&mut self) -> Result<(), CountError> {
         self.distributions += 1;
         let votes = (self.distribute)(&self.keep)?;
         (self.standing.votes, self.standing.exhausted) = (votes.of, votes.exhausted);
-        Ok(())
+        self.audit()?;
+        self.tell(&Event::Distributed)
+    }
+
+    /// Every ballot is with the candidates or exhausted, in every build: a distribution that loses or invents a vote ends the count.
+    fn audit(&self) -> Result<(), CountError> {
+        let found = self.standing.sum_of_votes()?.plus(&self.standing.exhausted)?;
+        if found.balances(&self.total) {
+            return Ok(());
+        }
+        let (found, ballots) = (found.to_string(), self.total.to_string());
+        Err(CountError::Unbalanced { round: self.round, found, ballots })
     }
 
     fn quota(&self) -> Result<A, Fault> {
         let active = self.total.minus(&self.standing.exhausted)?;
-        active.over_whole(self.election.seats as u64 + 1)?.plus(&A::epsilon())
+        active.over_whole(&Integer::from(self.election.seats as u64 + 1))?.plus(&A::epsilon())
     }
 
     /// Elects every hopeful who has reached the quota; whether there was one.
@@ -165,7 +157,7 @@ impl<A: Arithmetic, W: Write> Count<'_, '_, A, W> {
             });
         }
         for &candidate in &electable {
-            self.elect(candidate, "Elect")?;
+            self.elect(candidate, Action::Elect(candidate))?;
         }
         Ok(!electable.is_empty())
     }
@@ -200,7 +192,7 @@ impl<A: Arithmetic, W: Write> Count<'_, '_, A, W> {
             return Err(CountError::NobodyToDefeat { round: self.round, surplus: surplus.to_string() });
         };
         if tied.len() > 1 {
-            self.transcript.tie(&tied, first, self.election, &self.standing)?;
+            self.act(Action::BreakTie { tied, defeated: first })?;
         }
         Ok(first)
     }
@@ -210,30 +202,43 @@ impl<A: Arithmetic, W: Write> Count<'_, '_, A, W> {
         let remaining: Vec<_> = self.standing.with(Status::Hopeful).collect();
         for candidate in remaining {
             if self.seats_left() > 0 {
-                self.elect(candidate, "Elect remaining")?;
+                self.elect(candidate, Action::ElectRemaining(candidate))?;
                 self.distribute()?;
             } else {
-                self.defeat(candidate, "Defeat remaining")?;
+                self.defeat(candidate, Action::DefeatRemaining(candidate))?;
             }
         }
         Ok(())
     }
 
-    fn elect(&mut self, candidate: CandidateIndex, action: &str) -> Result<(), CountError> {
+    fn elect(&mut self, candidate: CandidateIndex, action: Action) -> Result<(), CountError> {
         self.standing.status[candidate] = Status::Elected;
-        self.act(&format!("{action}: {}", self.election.candidates[candidate].name))
+        self.act(action)
     }
 
     /// Shows the candidate with the votes it had, then gives these to the others.
-    fn defeat(&mut self, candidate: CandidateIndex, action: &str) -> Result<(), CountError> {
+    fn defeat(&mut self, candidate: CandidateIndex, action: Action) -> Result<(), CountError> {
         self.standing.status[candidate] = Status::Defeated;
-        self.act(&format!("{action}: {}", self.election.candidates[candidate].name))?;
+        self.act(action)?;
         self.keep[candidate] = KeepFactor::none();
-        Ok(self.distribute()?)
+        self.distribute()?;
+        self.tell(&Event::Transferred)
     }
 
-    fn act(&mut self, action: &str) -> Result<(), CountError> {
-        self.transcript.action(action, self.election, &self.standing)
+    fn act(&mut self, action: Action) -> Result<(), CountError> {
+        self.tell(&Event::Act(action))
+    }
+
+    fn tell(&mut self, event: &Event) -> Result<(), CountError> {
+        let scene = Scene {
+            election: self.election,
+            standing: &self.standing,
+            keep: &self.keep,
+            round: self.round,
+            omega_exponent: self.rule.omega_exponent,
+            omega: &self.omega,
+        };
+        self.listener.hear(event, &scene)
     }
 
     fn seats_left(&self) -> usize {

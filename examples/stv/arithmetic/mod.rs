@@ -5,11 +5,15 @@
 
 mod bigfixed9;
 mod fixed9;
+mod float64;
 mod integer;
+mod rational;
 
 pub(crate) use bigfixed9::BigFixed9;
 pub(crate) use fixed9::Fixed9;
+pub(crate) use float64::Float64;
 pub(crate) use integer::Integer;
+pub(crate) use rational::{Approx, Exact};
 
 use std::fmt;
 
@@ -17,6 +21,8 @@ use std::fmt;
 pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Send + Sync {
     /// What the transcript calls this arithmetic.
     const DESCRIPTION: &'static str;
+    /// Whether a sum is the same in whatever order it is added up.
+    const SUMS_IN_ANY_ORDER: bool = true;
     /// How to count whole distributions in machine words, if that gives the same digits.
     const WORDS: Option<Words<Self>> = None;
 
@@ -28,6 +34,11 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     /// Whether a candidate with these votes is elected at this quota.
     fn reaches(&self, quota: &Self) -> bool;
 
+    /// Whether votes and residual, this sum, are all the ballots. Arithmetics that round their sums override this with the error they can make.
+    fn balances(&self, ballots: &Self) -> bool {
+        self == ballots
+    }
+
     fn plus(&self, other: &Self) -> Result<Self, Fault>;
     fn minus(&self, other: &Self) -> Result<Self, Fault>;
     fn times(&self, other: &Self) -> Result<Self, Fault>;
@@ -37,8 +48,8 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     fn over_up(&self, divisor: &Self) -> Result<Self, Fault>;
     /// A whole multiple, such as the weight of a ballot; exact.
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault>;
-    /// A share among `parts`, which is never zero.
-    fn over_whole(&self, parts: u64) -> Result<Self, Fault>;
+    /// A share among `parts`, which is positive.
+    fn over_whole(&self, parts: &Integer) -> Result<Self, Fault>;
 }
 
 /// For kinds that round every product down to billionths, and whose sums are exact.
@@ -54,6 +65,8 @@ pub(crate) struct Words<A> {
 pub(crate) enum Fault {
     /// The result does not fit in the arithmetic's numbers.
     Overflow,
+    /// The result is beyond the largest floating-point number.
+    Infinite,
     /// A quotient by zero votes.
     DivisionByZero,
 }
@@ -63,6 +76,9 @@ impl fmt::Display for Fault {
         f.write_str(match self {
             Self::Overflow => {
                 "overflow: fixed9 ends at 9223372036.854775807 votes and this election needs more; count it with --arithmetic bigfixed9"
+            }
+            Self::Infinite => {
+                "overflow: float64 ends at 1.8e308 votes and this election needs more; count it with --arithmetic bigfixed9"
             }
             Self::DivisionByZero => {
                 "an elected candidate was left without any vote, so that no keep factor exists; stop iterating earlier with a smaller --omega-exponent"

@@ -1,84 +1,258 @@
-//! The ballots of a BLT file.
+//! The ballots of a BLT file, each read in one go if it is of the usual kind: any other takes the longer way, and so does every error.
 
-use super::{InputError, Reader, words::Word};
+use super::{InputError, Quoted, Reader, text::Word};
 use crate::arithmetic::Integer;
-use std::collections::HashSet;
+use std::{
+    collections::HashSet,
+    hash::{BuildHasher, RandomState},
+};
 
-impl<'a> Reader<'a> {
+/// The ballots that have an id instead of a weight.
+#[derive(Debug, Default)]
+pub(super) struct Ids {
+    /// Two hashes of each id with keys of this run, as ids may take more memory than ballots. That two ids of an election have the
+    /// same pair is less likely than that the memory fails.
+    given: HashSet<[u64; 2]>,
+    keys: [RandomState; 2],
+    /// Where the first ballot without one stands.
+    without: Option<usize>,
+}
+
+impl Ids {
+    /// Adds one; false if it is there already.
+    fn insert(&mut self, id: &str) -> bool {
+        let [first, second] = &self.keys;
+        self.given.insert([first.hash_one(id), second.hash_one(id)])
+    }
+}
+
+impl Reader<'_> {
     /// All ballots and the `0` after them, whose line is returned.
     pub(super) fn ballots(&mut self) -> Result<usize, InputError> {
-        let mut ids = HashSet::new();
-        let mut without_id = None;
-        let mut last_seen = vec![0_usize; self.withdrawn.len()];
-        let mut ranked = Vec::new();
-        for ballot in 1.. {
-            let word = self
-                .words
-                .expect("but the ballots have not ended; add a line with a single 0 after the last one")?;
-            let weight = match Integer::from_digits(word.text) {
-                Some(_) if word.text == "0" => return Ok(word.line),
-                Some(weight) if weight > Integer::Word(0) => {
-                    without_id.get_or_insert(word.line);
-                    weight
-                }
-                _ if word.text.starts_with('(') => {
-                    let id = self.id(word)?;
-                    if let Some(id) = ids.replace(id) {
-                        return Err(self
-                            .words
-                            .error(word.line, format!("the ballot id {id} is given twice; change one")));
+        let mut ids = Ids::default();
+        loop {
+            match self.ballot(&mut ids) {
+                Ok(None) => {}
+                Ok(Some(end)) => return Ok(end),
+                Err(error) => {
+                    self.complain(error)?;
+                    if !self.text.skip_line()? {
+                        return Err(self.errors.pop().expect("the complaint just made"));
                     }
-                    Integer::Word(1)
                 }
-                _ => {
-                    let message = format!(
-                        "`{}` is not the weight of a ballot, a whole number of at least 1, nor the 0 after the last ballot",
-                        word.text
-                    );
-                    return Err(self.words.error(word.line, message));
-                }
-            };
-            if let Some(line) = without_id.filter(|_| !ids.is_empty()) {
-                return Err(self.words.error(
-                    line.max(word.line),
-                    "some ballots have an id and others a weight; give all of them an id, or none",
-                ));
             }
-            ranked.clear();
-            for rank in 0.. {
-                let word =
-                    self.words.expect(&format!("within the ballot of line {}; end it with 0", word.line))?;
-                if word.text == "0" {
+        }
+    }
+
+    /// One ballot, or the line of the `0` after the last one.
+    fn ballot(&mut self, ids: &mut Ids) -> Result<Option<usize>, InputError> {
+        let weight = match self.weight_at_once() {
+            Some(weight) => Some(weight),
+            None => match self.weight(ids)? {
+                Weight::Ballots(weight) => Some(weight),
+                Weight::Id => None,
+                Weight::End(line) => return Ok(Some(line)),
+            },
+        };
+        let line = self.text.last_line();
+        if weight.is_some() {
+            ids.without.get_or_insert(line);
+        }
+        if let Some(without) = ids.without.filter(|_| !ids.given.is_empty()) {
+            let message = "some ballots have an id and others a weight; give all of them an id, or none";
+            return Err(self.text.error(without.max(line), message));
+        }
+        let weight = weight.unwrap_or(Integer::Word(1));
+        if self.ranks_at_once().is_none() {
+            self.ranks()?;
+        }
+        self.seen.lines += 1;
+        if self.ranked.is_empty() {
+            self.seen.empty_lines += 1;
+            self.seen.empty_ballots = self.seen.empty_ballots.plus(&weight);
+        }
+        self.ballots.push(weight, &self.ranked);
+        Ok(None)
+    }
+
+    /// The weight of the next ballot if it is a small number that stands in the window, which is then taken.
+    #[inline]
+    fn weight_at_once(&mut self) -> Option<Integer> {
+        let window = self.text.window();
+        let (start, lines) = word_start(window, 0)?;
+        let mut at = start;
+        let mut weight = 0;
+        while let digit @ b'0'..=b'9' = *window.get(at)? {
+            weight = 10 * weight + i64::from(digit - b'0');
+            at += 1;
+            if at - start > 17 {
+                return None;
+            }
+        }
+        if weight == 0 || !is_white(window[at]) {
+            return None;
+        }
+        self.text.pass(at, lines);
+        Some(Integer::Word(weight))
+    }
+
+    /// The ranks of a ballot and the `0` after them if all of it stands in the window and nothing is unusual about it.
+    #[inline]
+    fn ranks_at_once(&mut self) -> Option<()> {
+        self.ranked.clear();
+        self.ballot += 1;
+        let window = self.text.window();
+        let (mut at, mut lines) = (0, 0);
+        for rank in 0.. {
+            let (start, more_lines) = word_start(window, at)?;
+            at = start;
+            lines += more_lines;
+            loop {
+                let first = at;
+                let (mut number, mut packed, mut digits) = (0, 0, true);
+                let after = loop {
+                    let byte = *window.get(at)?;
+                    if byte <= b'=' {
+                        if byte == b'=' || is_white(byte) {
+                            break byte;
+                        }
+                        if byte < b' ' {
+                            return None; // zero bytes before a name would not show in the packed word
+                        }
+                    }
+                    let digit = byte.wrapping_sub(b'0');
+                    digits &= digit < 10;
+                    number = 10_u64.wrapping_mul(number).wrapping_add(u64::from(digit));
+                    packed = packed << 8 | u64::from(byte);
+                    at += 1;
+                };
+                let length = at - first;
+                let candidate = if length == 0 || digits && length > 18 {
+                    return None;
+                } else if digits {
+                    if number == 0 && at - start == 1 && after != b'=' {
+                        self.text.pass(at, lines);
+                        return Some(());
+                    }
+                    usize::try_from(number).ok()?.wrapping_sub(1)
+                } else if packed == u64::from(b'-') && at - start == 1 && after != b'=' {
+                    break;
+                } else if length <= 8 {
+                    self.nicknames.get_short(packed)?
+                } else {
+                    self.nicknames.get(str::from_utf8(&window[first..at]).ok()?)?
+                };
+                let last_seen = self.last_seen.get_mut(candidate)?;
+                if std::mem::replace(last_seen, self.ballot) == self.ballot {
+                    return None;
+                }
+                if !self.withdrawn[candidate] {
+                    self.ranked.push((candidate, rank));
+                }
+                if after != b'=' {
                     break;
                 }
-                for text in word.text.split('=') {
-                    let candidate = self.candidate(Word { text, ..word })?;
-                    if std::mem::replace(&mut last_seen[candidate], ballot) == ballot {
-                        let message = format!(
-                            "candidate `{text}` stands twice on one ballot; remove one, or end the ballot before with 0"
-                        );
-                        return Err(self.words.error(word.line, message));
-                    }
-                    if !self.withdrawn[candidate] {
-                        ranked.push((candidate, rank));
-                    }
+                at += 1;
+            }
+        }
+        None
+    }
+
+    /// Whatever stands where the next ballot begins.
+    fn weight(&mut self, ids: &mut Ids) -> Result<Weight, InputError> {
+        let missing =
+            || "but the ballots have not ended; add a line with a single 0 after the last one".to_owned();
+        let word = self.text.expect(missing)?;
+        match Integer::from_digits(&word.text) {
+            Some(_) if word.text == "0" => Ok(Weight::End(word.line)),
+            Some(weight) if weight > Integer::Word(0) => Ok(Weight::Ballots(weight)),
+            _ if word.text.starts_with('(') => {
+                let id = self.id(word)?;
+                if !ids.insert(&id.text) {
+                    let message =
+                        format!("the ballot id {} is given twice; change one", Quoted(&id.text).bare());
+                    return Err(self.text.error(id.line, message));
+                }
+                Ok(Weight::Id)
+            }
+            _ => {
+                let message = format!(
+                    "{} is not the weight of a ballot, a whole number of at least 1, nor the 0 after the last ballot",
+                    Quoted(&word.text)
+                );
+                Err(self.text.error(word.line, message))
+            }
+        }
+    }
+
+    /// The ranks of any ballot, and the `0` after them.
+    fn ranks(&mut self) -> Result<(), InputError> {
+        let line = self.text.last_line();
+        self.ranked.clear();
+        self.ballot += 1;
+        for rank in 0.. {
+            let word = self.text.expect(|| format!("within the ballot of line {line}; end it with 0"))?;
+            if word.text == "0" {
+                break;
+            }
+            if word.text == "-" {
+                continue; // a rank that the voter left out
+            }
+            for text in word.text.split('=') {
+                let candidate = self.candidate(text, word.line)?;
+                if std::mem::replace(&mut self.last_seen[candidate], self.ballot) == self.ballot {
+                    let message = format!(
+                        "candidate {} stands twice on one ballot; remove one, or end the ballot before with 0",
+                        Quoted(text)
+                    );
+                    return Err(self.text.error(word.line, message));
+                }
+                if !self.withdrawn[candidate] {
+                    self.ranked.push((candidate, rank));
                 }
             }
-            self.ballots.push(weight, &ranked);
         }
-        unreachable!("ballots end with the file at the latest")
+        Ok(())
     }
 
     /// A ballot id from its opening to its closing parenthesis, on one line.
-    fn id(&mut self, opening: Word<'a>) -> Result<String, InputError> {
-        let mut id = opening.text.to_owned();
-        while !id.ends_with(')') {
-            let next = self.words.next()?.filter(|word| word.line == opening.line);
+    fn id(&mut self, opening: Word) -> Result<Word, InputError> {
+        let mut id = opening;
+        while !id.text.ends_with(')') {
+            let next = self.text.next()?.filter(|word| word.line == id.line);
             let next = next.ok_or_else(|| {
-                self.words.error(opening.line, "the ballot id that starts here has no ) on its line; add it")
+                self.text.error(id.line, "the ballot id that starts here has no ) on its line; add it")
             })?;
-            id = format!("{id} {}", next.text);
+            id.text = format!("{} {}", id.text, next.text);
         }
         Ok(id)
     }
+}
+
+enum Weight {
+    Ballots(Integer),
+    /// An id, which stands for a weight of 1.
+    Id,
+    /// The `0` after the last ballot, on this line.
+    End(usize),
+}
+
+/// Where a word starts from here on, and how many lines end before it.
+#[inline]
+fn word_start(window: &[u8], mut at: usize) -> Option<(usize, usize)> {
+    let mut lines = 0;
+    loop {
+        let byte = *window.get(at)?;
+        if !is_white(byte) {
+            return Some((at, lines));
+        }
+        lines += usize::from(byte == b'\n');
+        at += 1;
+    }
+}
+
+/// The usual white space; the rest of it takes the longer way.
+#[inline]
+fn is_white(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }

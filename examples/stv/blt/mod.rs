@@ -12,141 +12,241 @@
 //! White space of any kind separates words; a ballot may span lines and a line may hold several ballots.
 
 mod ballots;
+#[cfg(test)]
+mod dialects;
+mod encoding;
+#[cfg(test)]
+mod hostile;
 mod names;
+mod nicknames;
 mod options;
+mod print;
 #[cfg(test)]
 mod tests;
-mod words;
+mod text;
 
 use crate::{
     arithmetic::Integer,
     election::{Ballots, Candidate, CandidateIndex, Election, Preference},
 };
-use std::{collections::HashMap, fmt};
-use words::{Word, Words};
+use nicknames::Nicknames;
+pub(crate) use print::{Naming, each_ballot, print};
+use std::{fmt, io::Read};
+use text::Text;
+
+/// More than any election has; it bounds the memory that a wrong header can ask for.
+const MOST_CANDIDATES: usize = 1 << 20;
+const _: () = assert!(MOST_CANDIDATES <= Preference::MAX_CANDIDATES);
 
 /// What is wrong with the input, where, and what to do about it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InputError {
     source: String,
+    /// 0 if it is about no line, and then the message names the source.
     line: usize,
     message: String,
 }
 
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.source, self.line, self.message)
+        if self.line > 0 {
+            write!(f, "{}:{}: ", self.source, self.line)?;
+        }
+        f.write_str(&self.message)
     }
 }
 
 impl std::error::Error for InputError {}
 
-/// Reads an election from the bytes of a file; `source` is what messages call it.
-pub(crate) fn read(source: &str, bytes: &[u8]) -> Result<Election, InputError> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let before = bytes[..error.valid_up_to()].split(|&byte| byte == b'\n');
-        let line = before.count();
-        InputError {
-            source: source.to_owned(),
-            line,
-            message: "this line is not UTF-8 text; save the file in UTF-8".to_owned(),
-        }
-    })?;
-    let mut words = Words::new(source, text);
-    let header_line = words.clone().next()?.map_or(1, |word| word.line);
-    let candidates = header_number(&mut words, "the number of candidates")?;
-    let seats = header_number(&mut words, "the number of seats")?;
-    // Every name takes some bytes of the file: this bounds the memory that a wrong header can ask for.
-    if candidates > text.len().min(Preference::MAX_CANDIDATES) {
-        let message =
-            format!("the header announces {candidates} candidates, more than this file can name; correct it");
-        return Err(words.error(header_line, message));
-    }
-    let mut reader = Reader {
-        words,
-        nicknames: HashMap::new(),
-        withdrawn: vec![false; candidates],
-        tie_break: (0..candidates).collect(),
-        ballots: Ballots::new(),
-    };
-    reader.options()?;
-    let standing = reader.withdrawn.iter().filter(|&&withdrawn| !withdrawn).count();
-    if standing < seats {
-        let message = format!(
-            "{seats} seats cannot be filled by {standing} candidates; correct the numbers or the withdrawals"
-        );
-        return Err(reader.words.error(header_line, message));
-    }
-    let end_of_ballots = reader.ballots()?;
-    let names = names::read(&mut reader.words, candidates, end_of_ballots)?;
-    if reader.ballots.records().is_empty() {
-        return Err(reader
-            .words
-            .error(end_of_ballots, "no ballot ranks any candidate; there is nothing to count"));
-    }
-    let candidates = names.candidates.into_iter().zip(reader.withdrawn);
-    Ok(Election {
-        title: names.title,
-        candidates: candidates.map(|(name, withdrawn)| Candidate { name, withdrawn }).collect(),
-        seats,
-        tie_break: reader.tie_break,
-        ballots: reader.ballots,
-    })
+/// What a count does not need to know of the ballots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) lines: u64,
+    /// Those without a candidate, or with withdrawn ones only; they do not count.
+    pub(crate) empty_lines: u64,
+    pub(crate) empty_ballots: Integer,
 }
 
-fn header_number(words: &mut Words<'_>, what: &str) -> Result<usize, InputError> {
-    let word = words.expect(&format!("before {what}; the first line is `candidates seats`"))?;
-    match Integer::from_digits(word.text).map(|number| number.word().map(usize::try_from)) {
-        Some(Some(Ok(number))) if number > 0 => Ok(number),
-        Some(_) => Err(words.error(word.line, format!("{what} cannot be {}; correct it", word.text))),
-        None => Err(words.error(
-            word.line,
-            format!("`{}` is not {what}; the first line is `candidates seats`", word.text),
-        )),
+/// Reads an election from the bytes of a file; `source` is what messages call it.
+#[cfg(test)]
+pub(crate) fn read(source: &str, mut bytes: &[u8]) -> Result<Election, InputError> {
+    read_from(source, &mut bytes)
+}
+
+/// Reads an election to the end of a file, little by little; `source` is what messages call it.
+pub(crate) fn read_from(source: &str, reader: &mut dyn Read) -> Result<Election, InputError> {
+    let survey = survey(source, reader, 1);
+    survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
+}
+
+/// As `read_from`, and tells more: what has been seen, or up to `most_errors` errors, at least one.
+pub(crate) fn survey(
+    source: &str,
+    reader: &mut dyn Read,
+    most_errors: usize,
+) -> Result<(Election, Seen), Vec<InputError>> {
+    let mut text = Text::new(source, reader);
+    let header = header(&mut text).map_err(|error| vec![error])?;
+    let mut reader = Reader {
+        text,
+        nicknames: Nicknames::default(),
+        withdrawn: vec![false; header.candidates],
+        tie_break: (0..header.candidates).collect(),
+        ballots: Ballots::new(),
+        ballot: 0,
+        last_seen: vec![0; header.candidates],
+        ranked: Vec::new(),
+        seen: Seen { lines: 0, empty_lines: 0, empty_ballots: Integer::Word(0) },
+        errors: Vec::new(),
+        most_errors,
+    };
+    match reader.rest(&header) {
+        Ok(names) if reader.errors.is_empty() => {
+            let candidates = names.candidates.into_iter().zip(reader.withdrawn);
+            let election = Election {
+                title: names.title,
+                candidates: candidates.map(|(name, withdrawn)| Candidate { name, withdrawn }).collect(),
+                seats: header.seats,
+                tie_break: reader.tie_break,
+                ballots: reader.ballots,
+            };
+            Ok((election, reader.seen))
+        }
+        Ok(_) => Err(reader.errors),
+        Err(error) => {
+            reader.errors.push(error);
+            Err(reader.errors)
+        }
     }
+}
+
+struct Header {
+    line: usize,
+    candidates: usize,
+    seats: usize,
+}
+
+fn header(text: &mut Text<'_>) -> Result<Header, InputError> {
+    let (line, candidates) = header_number(text, "the number of candidates")?;
+    let (_, seats) = header_number(text, "the number of seats")?;
+    if candidates > MOST_CANDIDATES {
+        let message = format!(
+            "the header announces {candidates} candidates, more than the {MOST_CANDIDATES} that this program takes; correct it"
+        );
+        return Err(text.error(line, message));
+    }
+    Ok(Header { line, candidates, seats })
+}
+
+fn header_number(text: &mut Text<'_>, what: &str) -> Result<(usize, usize), InputError> {
+    let word = text.expect(|| format!("before {what}; the first line is `candidates seats`"))?;
+    let quoted = Quoted(&word.text);
+    let message = match Integer::from_digits(&word.text).map(|number| number.word().map(usize::try_from)) {
+        Some(Some(Ok(number))) if number > 0 => return Ok((word.line, number)),
+        Some(_) => format!("{what} cannot be {}; correct it", quoted.bare()),
+        None => format!("{quoted} is not {what}; the first line is `candidates seats`"),
+    };
+    Err(text.error(word.line, message))
 }
 
 /// What has been read before and among the ballots.
 struct Reader<'a> {
-    words: Words<'a>,
-    nicknames: HashMap<&'a str, CandidateIndex>,
+    text: Text<'a>,
+    nicknames: Nicknames,
     withdrawn: Vec<bool>,
     tie_break: Vec<usize>,
     ballots: Ballots,
+    /// The ballot being read, by a number of its own, and for each candidate the last ballot that names it.
+    ballot: u64,
+    last_seen: Vec<u64>,
+    /// Its candidates, each with the number of its rank.
+    ranked: Vec<(CandidateIndex, usize)>,
+    seen: Seen,
+    errors: Vec<InputError>,
+    most_errors: usize,
 }
 
 impl Reader<'_> {
+    /// Everything after the header.
+    fn rest(&mut self, header: &Header) -> Result<names::Names, InputError> {
+        self.options()?;
+        let standing = self.withdrawn.iter().filter(|&&withdrawn| !withdrawn).count();
+        if standing < header.seats {
+            let message = format!(
+                "{} seats cannot be filled by {standing} candidates; correct the numbers or the withdrawals",
+                header.seats
+            );
+            self.complain(self.text.error(header.line, message))?;
+        }
+        let end_of_ballots = self.ballots()?;
+        let names = names::read(&mut self.text, header.candidates, end_of_ballots)?;
+        if self.seen.lines == self.seen.empty_lines && self.errors.is_empty() {
+            let message = "no ballot ranks any candidate; there is nothing to count";
+            return Err(self.text.error(end_of_ballots, message));
+        }
+        // What follows has no meaning, but a file that is cut off or damaged there may be so elsewhere.
+        while self.text.skip_line()? {}
+        Ok(names)
+    }
+
+    /// Notes an error that does not keep the rest from being read. The last one that is wanted is returned instead.
+    fn complain(&mut self, error: InputError) -> Result<(), InputError> {
+        if self.errors.len() + 1 >= self.most_errors {
+            return Err(error);
+        }
+        self.errors.push(error);
+        Ok(())
+    }
+
     /// The candidate of a number or a nickname; digits are always a number.
-    fn candidate(&self, word: Word<'_>) -> Result<CandidateIndex, InputError> {
-        if word.text.is_empty() {
-            return Err(self.words.error(
-                word.line,
-                "= joins two candidates of equal rank, but one of them is missing; add it",
-            ));
+    fn candidate(&self, text: &str, line: usize) -> Result<CandidateIndex, InputError> {
+        if text.is_empty() {
+            let message = "= joins two candidates of equal rank, but one of them is missing; add it";
+            return Err(self.text.error(line, message));
         }
-        if word.text.bytes().all(|byte| byte.is_ascii_digit()) {
-            return self.number(word);
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return self.number(text, line);
         }
-        let found = self.nicknames.get(word.text).copied();
-        found.ok_or_else(|| {
+        self.nicknames.get(text).ok_or_else(|| {
             let means = if self.nicknames.is_empty() {
                 "a candidate's number"
             } else {
                 "a candidate's number or nickname"
             };
-            self.words.error(word.line, format!("`{}` is not {means}; correct it", word.text))
+            self.text.error(line, format!("{} is not {means}; correct it", Quoted(text)))
         })
     }
 
-    fn number(&self, word: Word<'_>) -> Result<CandidateIndex, InputError> {
+    fn number(&self, text: &str, line: usize) -> Result<CandidateIndex, InputError> {
         let candidates = self.withdrawn.len();
-        let number = Integer::from_digits(word.text).and_then(|number| number.word());
+        let number = Integer::from_digits(text).and_then(|number| number.word());
         let number = number.and_then(|number| usize::try_from(number).ok());
         let number = number.filter(|number| (1..=candidates).contains(number));
         number.map(|number| number - 1).ok_or_else(|| {
             let message =
-                format!("there is no candidate `{}`; the numbers go from 1 to {candidates}", word.text);
-            self.words.error(word.line, message)
+                format!("there is no candidate {}; the numbers go from 1 to {candidates}", Quoted(text));
+            self.text.error(line, message)
         })
+    }
+}
+
+/// A piece of the file in a message: in backticks, not too long, and without characters that a terminal would obey.
+#[derive(Clone, Copy)]
+struct Quoted<'a>(&'a str);
+
+impl Quoted<'_> {
+    fn bare(self) -> String {
+        const MOST: usize = 60;
+        let mut text: String = self.0.chars().take(MOST).collect();
+        if text.len() < self.0.len() {
+            text.push('…');
+        }
+        text.replace(char::is_control, "\u{fffd}")
+    }
+}
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.bare())
     }
 }

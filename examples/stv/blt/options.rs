@@ -1,56 +1,63 @@
 //! The options of a BLT file: short names, withdrawals, tie-break order.
 
-use super::{InputError, Reader, words::Word};
+use super::{InputError, Quoted, Reader, text::Word};
 use crate::arithmetic::Integer;
 
-impl<'a> Reader<'a> {
+/// `[name argument …]`
+struct BracketOption {
+    name: String,
+    line: usize,
+    arguments: Vec<Word>,
+}
+
+impl Reader<'_> {
     /// Everything between header and ballots. Nicknames may be used before they are given.
     pub(super) fn options(&mut self) -> Result<(), InputError> {
-        let mut options: Vec<(Word<'a>, Vec<Word<'a>>)> = Vec::new();
-        let mut negative: Option<Word<'a>> = None;
-        loop {
-            let mut ahead = self.words.clone();
-            let Some(word) = ahead.next()? else { break };
-            if let Some(name) = word.text.strip_prefix('[') {
-                self.words = ahead;
-                options.push(self.option(Word { text: name, ..word })?);
-            } else if let Some(number) = word.text.strip_prefix('-') {
-                self.words = ahead;
-                negative = Some(word);
-                let candidate = self.number(Word { text: number, ..word })?;
+        let mut waiting = Vec::new();
+        let mut negative: Option<Word> = None;
+        while let Some(ahead) = self.text.peek()? {
+            if ahead.starts_with('[') {
+                let option = self.option()?;
+                match option.name.as_str() {
+                    "nick" => self.nick(option.line, &option.arguments)?,
+                    "withdrawn" | "tie" | "undeclared" => waiting.push(option),
+                    "droop" => self.text.warn(
+                        option.line,
+                        "the options of [droop …] are ignored; give options on the command line",
+                    ),
+                    other => {
+                        let message =
+                            format!("the option [{} …] is unknown and ignored", Quoted(other).bare());
+                        self.text.warn(option.line, &message);
+                    }
+                }
+            } else if ahead.starts_with('-') {
+                let word = self.text.expect(String::new)?;
+                let candidate = self.number(&word.text[1..], word.line)?;
                 self.withdrawn[candidate] = true;
+                negative = Some(word);
             } else {
-                if let Some(negative) = negative
-                    .filter(|_| Integer::from_digits(word.text).is_none() && !word.text.starts_with('('))
-                {
+                let weighs = Integer::from_digits(ahead).is_some() || ahead.starts_with('(');
+                if let Some(negative) = negative.filter(|_| !weighs) {
                     let message = format!(
-                        "`{}` before the ballots withdraws a candidate, but `{}` follows; a ballot's weight must be at least 1",
-                        negative.text, word.text
+                        "{} before the ballots withdraws a candidate, but {} follows; a ballot's weight must be at least 1",
+                        Quoted(&negative.text),
+                        Quoted(ahead)
                     );
-                    return Err(self.words.error(negative.line, message));
+                    return Err(self.text.error(negative.line, message));
                 }
                 break;
             }
         }
-        let (nick, others): (Vec<_>, Vec<_>) = options.into_iter().partition(|(name, _)| name.text == "nick");
-        for (name, arguments) in nick.into_iter().chain(others) {
-            match name.text {
-                "nick" => self.nick(name.line, &arguments)?,
-                "withdrawn" => {
-                    for word in arguments {
-                        let candidate = self.candidate(word)?;
-                        self.withdrawn[candidate] = true;
+        for option in waiting {
+            match option.name.as_str() {
+                "tie" => self.tie(option.line, &option.arguments)?,
+                name => {
+                    for word in option.arguments {
+                        let candidate = self.candidate(&word.text, word.line)?;
+                        // The others, undeclared write-ins, are counted like everybody else.
+                        self.withdrawn[candidate] |= name == "withdrawn";
                     }
-                }
-                "tie" => self.tie(name.line, &arguments)?,
-                // Write-ins are counted like everybody else.
-                "undeclared" => arguments.into_iter().try_for_each(|word| self.candidate(word).map(drop))?,
-                "droop" => self.words.warn(
-                    name.line,
-                    "the options of [droop …] are ignored; give options on the command line",
-                ),
-                other => {
-                    self.words.warn(name.line, &format!("the option [{other} …] is unknown and ignored"));
                 }
             }
         }
@@ -58,86 +65,86 @@ impl<'a> Reader<'a> {
     }
 
     /// An option from its name to its closing bracket, which may stand alone.
-    fn option(&mut self, opening: Word<'a>) -> Result<(Word<'a>, Vec<Word<'a>>), InputError> {
-        let mut arguments = Vec::new();
-        let mut word = opening;
+    fn option(&mut self) -> Result<BracketOption, InputError> {
+        let most = 2 * self.withdrawn.len() + 100;
+        let never_closed = "the option that starts here is never closed; add ]";
+        let opening = self.text.expect(String::new)?;
+        let mut words = Vec::new();
+        let mut word = Word { text: opening.text[1..].to_owned(), line: opening.line };
         loop {
-            let inside = word.text.strip_suffix(']');
-            let text = inside.unwrap_or(word.text);
-            if !text.is_empty() {
-                arguments.push(Word { text, ..word });
+            let closes = word.text.ends_with(']');
+            if closes {
+                word.text.pop();
             }
-            if inside.is_some() {
+            if !word.text.is_empty() {
+                words.push(word);
+            }
+            if closes {
                 break;
             }
-            let next = self.words.next()?;
-            word = next.ok_or_else(|| {
-                self.words.error(opening.line, "the option that starts here is never closed; add ]")
-            })?;
+            // What goes on for so long is the ballots.
+            let next = if words.len() > most { None } else { self.text.next()? };
+            word = next.ok_or_else(|| self.text.error(opening.line, never_closed))?;
         }
-        if arguments.is_empty() {
-            return Err(self
-                .words
-                .error(opening.line, "the brackets are empty; remove them or name an option"));
+        if words.is_empty() {
+            let message = "the brackets are empty; remove them or name an option";
+            return Err(self.text.error(opening.line, message));
         }
-        let name = arguments.remove(0);
-        Ok((name, arguments))
+        let name = words.remove(0);
+        Ok(BracketOption { name: name.text, line: name.line, arguments: words })
     }
 
-    fn nick(&mut self, line: usize, names: &[Word<'a>]) -> Result<(), InputError> {
+    fn nick(&mut self, line: usize, names: &[Word]) -> Result<(), InputError> {
         let candidates = self.withdrawn.len();
         if !self.nicknames.is_empty() {
-            return Err(self.words.error(line, "a second [nick …]; remove one"));
+            return Err(self.text.error(line, "a second [nick …]; remove one"));
         }
         if names.len() != candidates {
             let message = format!(
                 "[nick …] has {} names for {candidates} candidates; give each candidate one",
                 names.len()
             );
-            return Err(self.words.error(line, message));
+            return Err(self.text.error(line, message));
         }
         for (candidate, name) in names.iter().enumerate() {
+            let quoted = Quoted(&name.text);
             if name.text.contains('=') {
-                return Err(self.words.error(
-                    name.line,
-                    format!("the nickname `{}` contains =, which joins equal ranks; change it", name.text),
-                ));
+                let message = format!("the nickname {quoted} contains =, which joins equal ranks; change it");
+                return Err(self.text.error(name.line, message));
             }
-            if Integer::from_digits(name.text)
+            if Integer::from_digits(&name.text)
                 .is_some_and(|number| number != Integer::from(candidate as u64 + 1))
             {
                 let message = format!(
-                    "the nickname `{0}` of candidate {1} is never used: {0} always means the number",
-                    name.text,
-                    candidate + 1
+                    "the nickname {quoted} of candidate {} is never used: {} always means the number",
+                    candidate + 1,
+                    quoted.bare()
                 );
-                self.words.warn(name.line, &message);
+                self.text.warn(name.line, &message);
             }
-            if self.nicknames.insert(name.text, candidate).is_some() {
-                return Err(self
-                    .words
-                    .error(name.line, format!("the nickname `{}` is given twice; change one", name.text)));
+            if !self.nicknames.insert(&name.text, candidate) {
+                let message = format!("the nickname {quoted} is given twice; change one");
+                return Err(self.text.error(name.line, message));
             }
         }
         Ok(())
     }
 
-    fn tie(&mut self, line: usize, order: &[Word<'a>]) -> Result<(), InputError> {
+    fn tie(&mut self, line: usize, order: &[Word]) -> Result<(), InputError> {
         let candidates = self.withdrawn.len();
         let mut places = vec![None; candidates];
-        for (place, &word) in order.iter().enumerate() {
-            let candidate = self.candidate(word)?;
+        for (place, word) in order.iter().enumerate() {
+            let candidate = self.candidate(&word.text, word.line)?;
             if places[candidate].replace(place).is_some() {
-                return Err(self
-                    .words
-                    .error(word.line, format!("`{}` stands twice in [tie …]; remove one", word.text)));
+                let message = format!("{} stands twice in [tie …]; remove one", Quoted(&word.text));
+                return Err(self.text.error(word.line, message));
             }
         }
         let places: Option<Vec<usize>> = places.into_iter().collect();
         self.tie_break = places.ok_or_else(|| {
             let message =
                 format!("[tie …] names {} of {candidates} candidates; name each of them once", order.len());
-            self.words.error(line, message)
+            self.text.error(line, message)
         })?;
         Ok(())
     }

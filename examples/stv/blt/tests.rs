@@ -2,12 +2,12 @@
 
 use super::*;
 
-fn read_text(text: &str) -> Result<Election, InputError> {
+pub(super) fn read_text(text: &str) -> Result<Election, InputError> {
     read("test.blt", text.as_bytes())
 }
 
 /// The ballots in a plain notation: numbers from 1, `=` between equals.
-fn ballots(text: &str) -> Vec<String> {
+pub(super) fn ballots(text: &str) -> Vec<String> {
     let election = read_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let ballots = &election.ballots;
     let ballot = |ballot: &crate::election::Ballot| {
@@ -184,7 +184,7 @@ fn errors_in_the_header() {
     fails("\n0 1\n0\n\"T\"", 2, "the number of candidates cannot be 0");
     fails(&three("1 1 0").replace("3 1", "3 0"), 1, "the number of seats cannot be 0");
     fails("99999999999999999999 1\n", 1, "cannot be 99999999999999999999");
-    fails("4000000000 1\n1 1 0\n0\n\"A\"\n", 1, "more than this file can name");
+    fails("4000000000 1\n1 1 0\n0\n\"A\"\n", 1, "more than the 1048576");
     fails(&three("1 1 0").replace("3 1", "3 4"), 1, "4 seats cannot be filled by 3");
     fails(&three("-2\n-3\n1 1 0").replace("3 1", "3 2"), 1, "2 seats cannot be filled by 1");
 }
@@ -229,7 +229,11 @@ fn errors_at_the_end() {
 #[test]
 fn errors_name_the_file() {
     let error = read("some/where.blt", b"3 1\n\n1 1 0\n\xff").unwrap_err();
-    assert_eq!(error.to_string(), "some/where.blt:4: this line is not UTF-8 text; save the file in UTF-8");
+    assert_eq!(
+        error.to_string(),
+        "some/where.blt:4: byte 1 of this line, 0xFF, is not UTF-8; the file looks like Latin-1, where it is ÿ; \
+         convert it, for example with: iconv -f LATIN1 -t UTF-8 FILE > NEW"
+    );
 }
 
 proptest::proptest! {

@@ -51,6 +51,9 @@ impl Layout {
         let (ballots, candidates) = (&election.ballots, election.candidates.len());
         let total = u64::try_from(ballots.total().word()?).ok()?;
         let shares = ballots.records().iter().any(|ballot| ballot.has_equal_ranks);
+        if shares && ballots.equalize {
+            return None;
+        }
         if candidates > if shares { MOST_IN_SETS } else { MOST_CANDIDATES } {
             return None;
         }
@@ -104,7 +107,7 @@ impl Layout {
     ) -> Result<Votes<A>, Fault> {
         let given: u128 = sums.votes().iter().sum();
         let of = sums.votes().iter().map(|&votes| from_billionths(votes)).collect::<Result<_, _>>()?;
-        Ok(Votes { of, exhausted: from_billionths(self.total - given)? })
+        Ok(Votes { of, exhausted: from_billionths(self.total.checked_sub(given).ok_or(Fault::Overflow)?)? })
     }
 }
 

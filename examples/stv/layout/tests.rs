@@ -96,7 +96,7 @@ fn a_ballot_in_thousands_of_parts_counts_as_one() {
     }
     let layout = Layout::of(&election).unwrap();
     let (mut kept, mut sums) = (Kept::default(), Sums::new(30));
-    let sixth = Fixed9::one().over_whole(6).unwrap();
+    let sixth = Fixed9::one().over_whole(&Integer::Word(6)).unwrap();
     let factors = vec![KeepFactor::all().lowered(&sixth, &Fixed9::one()).unwrap(); 30];
     let words = Fixed9::WORDS.unwrap();
     assert!(keep(&mut kept, &factors, words.billionths));
@@ -127,7 +127,9 @@ fn what_words_cannot_hold_is_left_to_the_plain_loop() {
     assert!(ballots(&format!("65 1\n1 1=2 0\n0\n{names}\"T\"")), "no set of 65 candidates");
     assert!(!ballots(&format!("65 1\n1 1 2 0\n0\n{names}\"T\"")), "strict ballots need no sets");
     let mut kept = Kept::default();
-    let beyond = KeepFactor::all().lowered(&Fixed9::one(), &Fixed9::one().over_whole(2).unwrap()).unwrap();
+    let beyond = KeepFactor::all()
+        .lowered(&Fixed9::one(), &Fixed9::one().over_whole(&Integer::Word(2)).unwrap())
+        .unwrap();
     assert!(!keep(&mut kept, &[beyond], Fixed9::WORDS.unwrap().billionths));
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::{
     arithmetic::{BigFixed9, Fixed9},
     blt,
+    transcript::Transcript,
 };
 
 const RULE: Rule = Rule { omega_exponent: 6, force_positive_surplus: false };
@@ -211,9 +212,29 @@ fn totals_beyond_64_bits_are_counted() {
 #[test]
 fn a_transcript_that_cannot_be_written_ends_the_count() {
     let election = blt::read("test", b"1 1\n1 1 0\n0\n\"Ada\" \"T\"").unwrap();
-    let mut distribute = |_: &[KeepFactor<Fixed9>]| Ok(Votes::none(1));
+    let mut distribute = |_: &[KeepFactor<Fixed9>]| Ok(Votes { of: vec![Fixed9::one()], ..Votes::none(1) });
     let mut no_room: &mut [u8] = &mut [0; 20];
     let error = count(&election, RULE, &mut distribute, &mut Transcript::new(&mut no_room, String::new()))
         .unwrap_err();
     assert!(matches!(error, CountError::Transcript(_)), "{error}");
+}
+
+#[test]
+fn a_distribution_that_loses_a_vote_ends_the_count() {
+    let election = blt::read("test", b"2 1\n2 1 0\n1 2 0\n0\n\"Ada\" \"Bert\" \"T\"").unwrap();
+    let mut distributions = 0;
+    let mut distribute = |_: &[KeepFactor<Fixed9>]| {
+        distributions += 1;
+        let lost = if distributions == 2 { Fixed9::epsilon() } else { Fixed9::zero() };
+        let two = Fixed9::one().plus(&Fixed9::one())?;
+        Ok(Votes { of: vec![two.minus(&lost)?, Fixed9::one()], exhausted: Fixed9::zero() })
+    };
+    let mut out = Vec::new();
+    let error = count(&election, RULE, &mut distribute, &mut Transcript::new(&mut out, String::new()))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("round 1: votes and residual are 2.999999999, but there are 3.000000000"),
+        "{error}"
+    );
 }

@@ -1,0 +1,99 @@
+//! The short names of candidates, found without much ado: most words of a ballot file may be nicknames.
+
+use crate::election::CandidateIndex;
+use std::collections::HashMap;
+
+/// All nicknames, and those of up to eight bytes once more, packed into a word each, in a table that takes a few nanoseconds.
+#[derive(Debug, Default)]
+pub(super) struct Nicknames {
+    all: HashMap<Box<str>, CandidateIndex>,
+    short: Vec<(u64, CandidateIndex)>,
+}
+
+/// So many places of the table are looked at. A name that has found them all taken is only in the other map: nobody can choose
+/// names that make this slow.
+const PLACES: usize = 4;
+
+impl Nicknames {
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Adds one; false if it is there already.
+    pub(super) fn insert(&mut self, name: &str, candidate: CandidateIndex) -> bool {
+        if self.all.contains_key(name) {
+            return false;
+        }
+        self.all.insert(name.into(), candidate);
+        if 4 * self.all.len() > self.short.len() {
+            self.short = vec![(0, 0); (8 * self.all.len()).next_power_of_two()];
+            let names: Vec<_> = self.all.iter().filter_map(|(name, &of)| Some((pack(name)?, of))).collect();
+            for (name, candidate) in names {
+                self.insert_short(name, candidate);
+            }
+        } else if let Some(packed) = pack(name) {
+            self.insert_short(packed, candidate);
+        }
+        true
+    }
+
+    fn insert_short(&mut self, name: u64, candidate: CandidateIndex) {
+        let start = self.place(name);
+        if let Some(place) = self.short[start..].iter_mut().take(PLACES).find(|place| place.0 == 0) {
+            *place = (name, candidate);
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<CandidateIndex> {
+        self.all.get(name).copied()
+    }
+
+    /// The candidate of a name whose bytes are packed into a word, the first one highest; none of them is zero. Not every name is found here.
+    #[inline]
+    pub(super) fn get_short(&self, name: u64) -> Option<CandidateIndex> {
+        if self.short.is_empty() {
+            return None;
+        }
+        let places = self.short[self.place(name)..].iter().take(PLACES);
+        places.take_while(|place| place.0 != 0).find(|place| place.0 == name).map(|place| place.1)
+    }
+
+    /// Where the search for a name begins: the highest bits of a product that all of its bits have a part in.
+    #[inline]
+    fn place(&self, name: u64) -> usize {
+        let bits = self.short.len().trailing_zeros();
+        let place = name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits);
+        usize::try_from(place).expect("the place is one of the table")
+    }
+}
+
+/// The bytes of a name that fits in a word; never 0, which stands for a free place in the table.
+fn pack(name: &str) -> Option<u64> {
+    let packed = name.bytes().fold(0, |packed, byte| packed << 8 | u64::from(byte));
+    (name.len() <= 8 && !name.contains('\0')).then_some(packed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_one_way_or_the_other() {
+        let mut names = Nicknames::default();
+        for number in 0..3000_usize {
+            assert!(names.insert(&format!("c{number}"), number));
+        }
+        assert!(!names.insert("c77", 5), "it is there already");
+        let mut short = 0;
+        for number in 0..3000 {
+            let name = format!("c{number}");
+            assert_eq!(names.get(&name), Some(number));
+            let found = names.get_short(pack(&name).unwrap());
+            assert!(found.is_none_or(|found| found == number));
+            short += usize::from(found.is_some());
+        }
+        assert!(short > 2900, "nearly all are in the table: {short}");
+        assert_eq!((names.get("c3000"), names.get_short(pack("c3000").unwrap())), (None, None));
+        assert_eq!(Nicknames::default().get_short(1), None);
+    }
+}

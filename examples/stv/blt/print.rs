@@ -1,0 +1,109 @@
+//! An election as a BLT file again, in the one form that all programs read.
+
+use crate::{
+    arithmetic::Integer,
+    election::{Ballots, CandidateIndex, Election},
+};
+use std::{
+    fmt,
+    io::{self, Write},
+};
+
+/// How ballots and options name a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// `1`, `2` …
+    Numbers,
+    /// `c1`, `c2` …, for programs that take no numbers.
+    Nicknames,
+}
+
+/// Calls this with every ballot: its weight and its candidates, each with whether the next one shares its rank.
+pub(crate) fn each_ballot<E>(
+    ballots: &Ballots,
+    mut on_ballot: impl FnMut(&Integer, &[(CandidateIndex, bool)]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut ranked = Vec::new();
+    for ballot in ballots.records() {
+        ranked.clear();
+        let preferences = ballots.preferences(ballot).iter();
+        ranked.extend(
+            preferences.map(|preference| (preference.candidate(), preference.shares_rank_with_next())),
+        );
+        on_ballot(&ballot.weight, &ranked)?;
+    }
+    Ok(())
+}
+
+/// Writes the election so that reading it gives the same one.
+pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) -> io::Result<()> {
+    let name = |candidate| Name { candidate, naming };
+    let candidates = election.candidates.len();
+    writeln!(out, "{candidates} {}", election.seats)?;
+    if naming == Naming::Nicknames {
+        option(out, "nick", (0..candidates).map(name))?;
+    }
+    let mut withdrawn = (0..candidates).filter(|&candidate| election.candidates[candidate].withdrawn);
+    match (naming, withdrawn.next()) {
+        (_, None) => {}
+        (Naming::Nicknames, Some(first)) => {
+            option(out, "withdrawn", std::iter::once(first).chain(withdrawn).map(name))?;
+        }
+        // Understood by more programs than [withdrawn …] is.
+        (Naming::Numbers, Some(first)) => {
+            write!(out, "-{}", name(first))?;
+            withdrawn.try_for_each(|candidate| write!(out, " -{}", name(candidate)))?;
+            writeln!(out)?;
+        }
+    }
+    if !election.tie_break.is_sorted() {
+        let mut order: Vec<CandidateIndex> = (0..candidates).collect();
+        order.sort_by_key(|&candidate| election.tie_break[candidate]);
+        option(out, "tie", order.into_iter().map(name))?;
+    }
+    each_ballot(&election.ballots, |weight, ranked| {
+        write!(out, "{weight}")?;
+        let mut separator = ' ';
+        for &(candidate, shares_rank) in ranked {
+            write!(out, "{separator}{}", name(candidate))?;
+            separator = if shares_rank { '=' } else { ' ' };
+        }
+        writeln!(out, " 0")
+    })?;
+    writeln!(out, "0")?;
+    for candidate in &election.candidates {
+        writeln!(out, "\"{}\"", quotable(&candidate.name))?;
+    }
+    writeln!(out, "\"{}\"", quotable(&election.title))
+}
+
+fn option(out: &mut dyn Write, option: &str, mut names: impl Iterator<Item = Name>) -> io::Result<()> {
+    write!(out, "[{option}")?;
+    names.try_for_each(|name| write!(out, " {name}"))?;
+    writeln!(out, "]")
+}
+
+/// A quote before white space would end the name, and there is no way to say that it does not: it becomes a typographic one.
+pub(super) fn quotable(name: &str) -> String {
+    let mut quotable = String::with_capacity(name.len());
+    let mut characters = name.chars().peekable();
+    while let Some(character) = characters.next() {
+        let would_end = character == '"' && characters.peek().is_some_and(|next| next.is_whitespace());
+        quotable.push(if would_end { '”' } else { character });
+    }
+    quotable
+}
+
+struct Name {
+    candidate: CandidateIndex,
+    naming: Naming,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.naming == Naming::Nicknames {
+            f.write_str("c")?;
+        }
+        (self.candidate + 1).fmt(f)
+    }
+}

@@ -1,0 +1,73 @@
+//! What happens in a count, as everybody hears it who listens: the transcript, the record behind the other outputs, a trace, a progress bar.
+
+use crate::{
+    election::{CandidateIndex, Election},
+    error::CountError,
+    spread::KeepFactor,
+    standing::Standing,
+};
+
+/// Hears every event of a count in its order. An error ends the count.
+pub(crate) trait Listener<A> {
+    fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError>;
+}
+
+/// What an event is heard with: where the count stands at that moment.
+pub(crate) struct Scene<'a, A> {
+    pub(crate) election: &'a Election,
+    pub(crate) standing: &'a Standing<A>,
+    pub(crate) keep: &'a [KeepFactor<A>],
+    /// From 1; 0 before the first.
+    pub(crate) round: usize,
+    pub(crate) omega_exponent: u32,
+    pub(crate) omega: &'a A,
+}
+
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// All ballots have been distributed at these keep factors.
+    Distributed,
+    Round,
+    /// The surplus no longer shrinks.
+    Stable,
+    Act(Action),
+    /// What the candidate just defeated had is with the others now.
+    Transferred,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Action {
+    Begin,
+    Elect(CandidateIndex),
+    Iterate(Iteration),
+    BreakTie { tied: Vec<CandidateIndex>, defeated: CandidateIndex },
+    Defeat(CandidateIndex, Iteration),
+    ElectRemaining(CandidateIndex),
+    DefeatRemaining(CandidateIndex),
+    Complete,
+}
+
+/// How the iteration of a round ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Iteration {
+    Elected,
+    Omega,
+    Stable,
+}
+
+impl Iteration {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Elected => "elected",
+            Self::Omega => "omega",
+            Self::Stable => "stable",
+        }
+    }
+}
+
+/// Several listeners hear an event one after the other.
+impl<A> Listener<A> for Vec<&mut (dyn Listener<A> + Send)> {
+    fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
+        self.iter_mut().try_for_each(|listener| listener.hear(event, scene))
+    }
+}

@@ -1,0 +1,38 @@
+//! `--format csv`: a row for each step and candidate, for spreadsheets and statistics.
+
+use super::{
+    json,
+    record::{Record, Step},
+};
+use std::io::{self, Write};
+
+const HEADER: &str = "step,round,action,subject,quota,surplus,residual,candidate,name,status,votes,keep";
+
+pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{HEADER}")?;
+    for (number, step) in record.steps.iter().enumerate() {
+        rows(record, number + 1, step, out)?;
+    }
+    Ok(())
+}
+
+fn rows(record: &Record, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
+    let (action, subject) = step.action();
+    let subject = subject.map_or_else(String::new, |subject| (subject + 1).to_string());
+    let of_step = format!(
+        "{number},{},{action},{subject},{},{},{}",
+        step.round, step.quota, step.surplus, step.residual
+    );
+    for (place, (candidate, state)) in record.candidates.iter().zip(&step.states).enumerate() {
+        if !candidate.withdrawn {
+            let (status, name) = (json::status(state.status), quoted(&candidate.name));
+            writeln!(out, "{of_step},{},{name},{status},{},{}", place + 1, state.votes, state.keep)?;
+        }
+    }
+    Ok(())
+}
+
+/// Always in quotes, doubled inside: so a name can hold commas, quotes and line breaks.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}

@@ -1,0 +1,110 @@
+//! Numbers for the eye. The page rounds, to two decimals and to pixels; the exact ones are in the transcript, in JSON and in CSV.
+
+use std::fmt::Write;
+
+/// The value of a number as an arithmetic prints it: a decimal or a fraction, of any length.
+pub(super) fn value(text: &str) -> f64 {
+    let Some((numerator, denominator)) = text.split_once('/') else {
+        return text.parse().unwrap_or_default();
+    };
+    let ((over, more), (under, less)) = (leading(numerator), leading(denominator));
+    // By way of text, which is rounded alike on every machine.
+    format!("{}e{}", over / under, more - less).parse().unwrap_or_default()
+}
+
+/// The first digits of a whole number, and how many follow: fractions may be longer than a double can hold.
+fn leading(digits: &str) -> (f64, i64) {
+    let (first, rest) = digits.split_at(digits.len().min(18));
+    (first.parse().unwrap_or_default(), i64::try_from(rest.len()).unwrap_or(i64::MAX))
+}
+
+/// With two decimals, or with none if it is whole, and thousands set apart.
+pub(super) fn shown(value: f64) -> String {
+    let text = format!("{:.2}", value.abs());
+    let (whole, decimals) = text.split_once('.').unwrap_or((&text, "00"));
+    let is_zero = text == "0.00";
+    let mut shown = String::from(if value < 0.0 && !is_zero { "−" } else { "" });
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    if decimals != "00" {
+        let _ = write!(shown, ".{decimals}");
+    }
+    shown
+}
+
+/// What an arithmetic printed, for the eye.
+pub(super) fn rounded(text: &str) -> String {
+    shown(value(text))
+}
+
+/// The characters that mean something in HTML made harmless, in text and in attributes.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(character),
+        }
+    }
+    escaped
+}
+
+/// A name cut to about this many pixels of letters that are so wide on average, and escaped.
+pub(super) fn fitted(name: &str, pixels: f64, letter: f64) -> String {
+    // Capitals are wider, and letters beyond the European alphabets twice as wide.
+    let width = |character: char| match character {
+        '\u{2000}'.. => letter * 1.9,
+        'i' | 'j' | 'l' | 't' | 'f' | 'I' | ' ' | '.' | ',' | '\'' => letter * 0.55,
+        character if character.is_uppercase() => letter * 1.2,
+        _ => letter,
+    };
+    if name.chars().map(width).sum::<f64>() <= pixels {
+        return escaped(name);
+    }
+    let mut left = pixels - letter * 1.5;
+    let fits = |character: &char| {
+        left -= width(*character);
+        left >= 0.0
+    };
+    let cut: String = name.chars().take_while(fits).collect();
+    escaped(cut.trim_end()) + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_and_fractions_have_their_value() {
+        let near = |text: &str, wanted: f64| {
+            assert!((value(text) - wanted).abs() <= wanted.abs() * 1e-12, "{text}: {}", value(text));
+        };
+        near("12.500000000", 12.5);
+        near("-0.000000001", -1e-9);
+        near("-7/2", -3.5);
+        near("0", 0.0);
+        let (long, longer) = ("3".repeat(400), "6".repeat(401));
+        near(&format!("{longer}/{long}"), 20.0);
+    }
+
+    #[test]
+    fn numbers_are_rounded_and_grouped() {
+        let text: Vec<_> = [0.0, -0.001, 1.5, 999.0, -1234.567, 1e6].map(shown).into();
+        assert_eq!(text, ["0", "0", "1.50", "999", "−1,234.57", "1,000,000"]);
+    }
+
+    #[test]
+    fn names_are_cut_and_escaped() {
+        assert_eq!(fitted("<Ada>", 100.0, 7.0), "&lt;Ada&gt;");
+        assert_eq!(fitted("Ada Lovelace", 50.0, 7.0), "Ada L…");
+        assert_eq!(escaped("\"&'🍌"), "&quot;&amp;&#39;🍌");
+    }
+}

@@ -1,0 +1,75 @@
+//! A progress bar for counts that take longer than a second, on terminals only.
+
+use crate::{
+    arithmetic::Arithmetic,
+    error::CountError,
+    events::{Action, Event, Listener, Scene},
+    standing::Status,
+};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    io::{self, IsTerminal},
+    time::{Duration, Instant},
+};
+
+/// Counts that are done sooner show no bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Candidates decided out of all, rounds and distributions done. There is no telling how many rounds are to come.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    start: Instant,
+    bar: Option<ProgressBar>,
+    distributions: usize,
+}
+
+impl Progress {
+    /// None where a bar would disturb: standard error is no terminal, or the transcript appears on the same one.
+    pub(crate) fn new(writes_as_it_counts: bool) -> Option<Self> {
+        let is_wanted = io::stderr().is_terminal() && !(writes_as_it_counts && io::stdout().is_terminal());
+        is_wanted.then(|| Self { start: Instant::now(), bar: None, distributions: 0 })
+    }
+
+    fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn show(&mut self, decided: usize, of: usize, round: usize) {
+        let bar = self.bar.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(Some(of as u64), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{bar:30} {pos} of {len} candidates decided, {msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        bar.set_position(decided as u64);
+        bar.set_message(format!("round {round}, {} distributions", self.distributions));
+    }
+}
+
+impl<A: Arithmetic> Listener<A> for Progress {
+    fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
+        match event {
+            Event::Distributed => {
+                self.distributions += 1;
+                if self.start.elapsed() > PATIENCE {
+                    let hopeful = scene.standing.with(Status::Hopeful).count();
+                    let withdrawn = scene.standing.with(Status::Withdrawn).count();
+                    let all = scene.keep.len() - withdrawn;
+                    self.show(all - hopeful, all, scene.round);
+                }
+            }
+            Event::Act(Action::Complete) => self.clear(),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Progress {
+    /// Of a count that fails too: the line is free for what comes after.
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

@@ -1,0 +1,244 @@
+//! The outputs of small counts: what they say, and that they agree with each other.
+
+use super::{
+    csv, json, page,
+    record::{Cause, Record, Recorder},
+    trace::Trace,
+};
+use crate::{
+    arithmetic::{Arithmetic, Fixed9, Integer},
+    blt,
+    election::Election,
+    error::CountError,
+    events::Listener,
+    meek::{self, Rule},
+    spread::{KeepFactor, Votes},
+};
+use proptest::prelude::*;
+use serde_json::Value;
+
+const STRANGE: &str = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"<A> & 'a'\"\n\"B, b\"\n\"🍌\"\n\"May<or>\"\n";
+
+fn record(ballots: &str) -> Record {
+    counted(ballots).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn counted(ballots: &str) -> Result<Record, CountError> {
+    let election = blt::read("test", ballots.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+    let mut recorder = Recorder::new("Package".to_owned());
+    count(&election, &mut recorder)?;
+    Ok(recorder.record)
+}
+
+fn count<L: Listener<Fixed9>>(election: &Election, listener: &mut L) -> Result<usize, CountError> {
+    let mut distribute = |keep: &[KeepFactor<Fixed9>]| {
+        let none = Votes::none(keep.len());
+        let mut records = election.ballots.records().iter();
+        records.try_fold(none, |votes, ballot| votes.with(ballot, &election.ballots, keep))
+    };
+    let rule = Rule { omega_exponent: 6, force_positive_surplus: true };
+    meek::count(election, rule, &mut distribute, listener)
+}
+
+fn written(write: fn(&Record, &mut dyn std::io::Write) -> std::io::Result<()>, record: &Record) -> String {
+    let mut out = Vec::new();
+    write(record, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn json_has_every_step_and_exact_numbers() {
+    let json: Value = serde_json::from_str(&written(json::write, &record(STRANGE))).unwrap();
+    assert_eq!((&json["format"], &json["version"]), (&"stv count".into(), &1.into()));
+    assert_eq!((&json["title"], &json["ballots"]), (&"May<or>".into(), &"9".into()));
+    assert_eq!(json["candidates"][0]["name"], "<A> & 'a'");
+    assert_eq!(json["elected"], serde_json::json!([2]));
+    let steps = json["steps"].as_array().unwrap();
+    let actions: Vec<_> = steps.iter().map(|step| step["action"].as_str().unwrap()).collect();
+    let wanted = ["begin", "iterate", "defeat", "elect", "iterate", "defeat remaining", "complete"];
+    assert_eq!(actions, wanted);
+    assert_eq!(steps[0]["quota"], "4.500000001");
+    assert_eq!(steps[2]["candidate"], 3);
+    assert_eq!(steps[2]["iteration"], "omega");
+    let cleo = &steps[2]["candidates"][2];
+    assert_eq!((&cleo["status"], &cleo["votes"]), (&"defeated".into(), &"2.000000000".into()));
+    assert_eq!(steps[3]["candidates"][2]["keep"], "0.000000000");
+    assert_eq!(json["transfers"][0]["cause"], "defeat");
+    assert_eq!(json["transfers"][0]["changes"][1]["votes"], "-2.000000000");
+}
+
+#[test]
+fn csv_has_a_row_for_each_step_and_candidate() {
+    let csv = written(csv::write, &record(STRANGE));
+    let lines: Vec<_> = csv.lines().collect();
+    assert_eq!(lines.len(), 1 + 7 * 3);
+    assert_eq!(lines[0], "step,round,action,subject,quota,surplus,residual,candidate,name,status,votes,keep");
+    assert_eq!(
+        lines[8],
+        "3,1,defeat,3,4.500000001,0.000000000,0.000000000,2,\"B, b\",hopeful,3.000000000,1.000000000"
+    );
+}
+
+#[test]
+fn withdrawn_candidates_are_in_no_step() {
+    let record = record("3 1\n-3\n2 1 2 0\n1 2 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"");
+    let json: Value = serde_json::from_str(&written(json::write, &record)).unwrap();
+    assert_eq!(json["candidates"][2]["withdrawn"], true);
+    assert_eq!(json["steps"][0]["candidates"].as_array().unwrap().len(), 2);
+    assert!(!written(csv::write, &record).contains("Cleo"));
+}
+
+#[test]
+fn one_elected_candidate_gives_exactly_and_several_give_net() {
+    let record = record("4 3\n10 1 2 0\n10 2 3 0\n3 3 0\n4 4 0\n0\n\"A\" \"B\" \"C\" \"D\" \"T\"");
+    let surplus = record.transfers.iter().find(|transfer| transfer.cause == Cause::Surplus).unwrap();
+    assert_eq!(surplus.from, [0, 1], "both were elected in one step");
+    assert!(surplus.changes.iter().any(|(candidate, change)| *candidate == 2 && !change.starts_with('-')));
+}
+
+/// Reads as XML does, as far as it takes to know that every element is closed in its order, every attribute quoted, every name harmless.
+fn assert_well_formed(page: &str) {
+    let body = page.strip_prefix("<!DOCTYPE html>").expect("a page of HTML 5");
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = body;
+    while let Some((text, tag)) = rest.split_once('<') {
+        let allowed =
+            |entity: &str| ["amp;", "lt;", "gt;", "quot;", "#39;"].iter().any(|end| entity.starts_with(end));
+        assert!(text.split('&').skip(1).all(allowed), "a bare & in {text:?}");
+        assert!(open.last() == Some(&"style") || !text.contains('>'), "a bare > in {text:?}");
+        let (tag, after) = tag.split_once('>').expect("a tag ends");
+        rest = after;
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "closed in another order");
+            continue;
+        }
+        let (tag, is_empty) = tag.strip_suffix('/').map_or((tag, false), |tag| (tag, true));
+        let (name, attributes) = tag.split_once(' ').unwrap_or((tag, ""));
+        for (place, part) in attributes.split('"').enumerate() {
+            let between = part
+                .trim()
+                .strip_suffix('=')
+                .is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'));
+            assert!(place % 2 == 1 || part.is_empty() || between, "an attribute without quotes in {tag:?}");
+        }
+        if !is_empty {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new(), "left open");
+}
+
+#[test]
+fn the_page_is_well_formed_and_names_are_text() {
+    let page = page::page(&record(STRANGE));
+    assert_well_formed(&page);
+    assert!(page.contains("<title>May&lt;or&gt;</title>"));
+    assert!(page.contains("&lt;A&gt; &amp; &#39;a&#39;") && page.contains("🍌") && !page.contains("<A>"));
+    for outside in ["<script", "http:", "https:", "src=", "@import", "javascript"] {
+        assert!(!page.contains(outside), "{outside}: the page needs nothing else");
+    }
+}
+
+#[test]
+fn the_page_begins_with_the_winners_in_their_order() {
+    let page = page::page(&record(
+        "4 2\n10 1 2 0\n4 2 0\n5 3 0\n2 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"",
+    ));
+    assert_well_formed(&page);
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
+    assert!(place("<strong>Ada</strong><span>round 1, with 10 votes") < place("<strong>Cleo</strong>"));
+    assert!(place("<strong>Cleo</strong>") < place("<h2>Rounds</h2>"));
+    assert!(place(">quota 7<") < place("<h2>Flow of votes</h2>"));
+    assert!(page.contains(": 2 from Dora to Cleo"), "{page}");
+}
+
+#[test]
+fn a_count_without_a_round_has_a_page() {
+    let page = page::page(&record("2 1\n-1\n1 2 0\n0\n\"Ada\" \"Bert\" \"\""));
+    assert_well_formed(&page);
+    assert!(page.contains("No votes moved") && page.contains("Withdrawn: Ada."), "{page}");
+}
+
+#[test]
+fn a_trace_follows_one_ballot_to_the_end() {
+    let ballots = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
+    let election = blt::read("test", ballots.as_bytes()).unwrap();
+    let mut out = Vec::new();
+    let mut trace = Trace::new(&mut out, "Cleo > Bert > Ada", &election).unwrap();
+    count(&election, &mut trace).unwrap();
+    let wanted = "Ballot: Cleo > Bert > Ada
+Ballots like it: 0 of 9
+
+Begin
+\tHopeful:  Cleo (1.000000000)
+\tHopeful:  Bert (0.000000000)
+\tHopeful:  Ada (0.000000000)
+\tExhausted: 0.000000000
+
+Round 1: Cleo defeated
+\tDefeated: Cleo (0.000000000)
+\tHopeful:  Bert (1.000000000)
+\tHopeful:  Ada (0.000000000)
+\tExhausted: 0.000000000
+
+Round 2: Bert elected
+\tDefeated: Cleo (0.000000000)
+\tElected:  Bert (1.000000000)
+\tHopeful:  Ada (0.000000000)
+\tExhausted: 0.000000000
+
+End: Ada defeated
+\tDefeated: Cleo (0.000000000)
+\tElected:  Bert (1.000000000)
+\tDefeated: Ada (0.000000000)
+\tExhausted: 0.000000000
+";
+    assert_eq!(String::from_utf8(out).unwrap(), wanted);
+}
+
+/// What an output prints, read again, in billionths.
+fn billionths(text: &str) -> i64 {
+    text.replace('.', "").parse().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever moves comes from somewhere: the changes of a transfer add up to nothing, and all of them lead from the first votes to the last.
+    #[test]
+    fn flows_add_up_to_the_changes(
+        lines in prop::collection::vec((1_u32..40, prop::collection::vec((1_usize..6, any::<bool>()), 1..5)), 1..12),
+        seats in 1_usize..4,
+    ) {
+        let ballots: Vec<String> = lines.iter().map(|(weight, ranks)| {
+            let mut seen = [false; 6];
+            let mut line = weight.to_string();
+            for &(candidate, equal) in ranks {
+                if !std::mem::replace(&mut seen[candidate], true) {
+                    line.push(if equal && line.contains(' ') { '=' } else { ' ' });
+                    line += &candidate.to_string();
+                }
+            }
+            line + " 0\n"
+        }).collect();
+        // Equal ranks can take more candidates to the quota than there are seats, which ends the count.
+        let counted = counted(&format!("5 {seats}\n{}0\n\"A\" \"B\" \"C\" \"D\" \"E\" \"T\"", ballots.concat()));
+        prop_assume!(counted.is_ok());
+        let record = counted.unwrap();
+        let steps = &record.steps;
+        let mut votes: Vec<i64> = steps[0].states.iter().map(|state| billionths(&state.votes)).collect();
+        for transfer in &record.transfers {
+            let moved: i64 = transfer.changes.iter().map(|(_, change)| billionths(change)).sum();
+            prop_assert_eq!(moved + billionths(&transfer.exhausted), 0);
+            prop_assert!(!transfer.from.is_empty());
+            for (candidate, change) in &transfer.changes {
+                votes[*candidate] += billionths(change);
+            }
+        }
+        let last: Vec<i64> = steps.last().unwrap().states.iter().map(|state| billionths(&state.votes)).collect();
+        prop_assert_eq!(votes, last);
+        let total = Fixed9::one().times_whole(&Integer::from_digits(&record.ballots).unwrap()).unwrap().to_string();
+        assert_well_formed(&page::page(&record));
+        prop_assert!(steps[1..].iter().all(|step| step.total == total));
+    }
+}

@@ -1,0 +1,190 @@
+//! `--trace BALLOT`: where the weight of one ballot lies after every round, for whoever wants to check the count by hand.
+//!
+//! The ballot is given by what it says and not by its place in the file: identical ballots share their fate.
+
+use crate::{
+    arithmetic::{Arithmetic, Integer},
+    election::{Ballots, CandidateIndex, Election, Preference},
+    error::CountError,
+    events::{Action, Event, Iteration, Listener, Scene},
+    spread::Votes,
+    standing::Status,
+};
+use std::io::Write;
+
+/// One ballot of weight 1, followed through the count.
+#[derive(Debug)]
+pub(crate) struct Trace<W> {
+    out: W,
+    ballot: Ballots,
+    /// What has been decided since the last round was written.
+    decided: Vec<String>,
+}
+
+impl<W: Write> Trace<W> {
+    /// The ballot in the words of the option, or what is wrong with them.
+    pub(crate) fn new(out: W, text: &str, election: &Election) -> Result<Self, String> {
+        let mut ballot = Ballots::new();
+        let ranked = ranked(text, election).map_err(|wrong| format!("--trace: {wrong}"))?;
+        ballot.push(Integer::Word(1), &ranked);
+        Ok(Self { out, ballot, decided: Vec::new() })
+    }
+
+    fn preferences(&self) -> &[Preference] {
+        self.ballot.preferences(&self.ballot.records()[0])
+    }
+
+    fn header(&mut self, election: &Election) -> Result<(), CountError> {
+        let mut text = String::new();
+        for preference in self.preferences() {
+            text += &election.candidates[preference.candidate()].name;
+            text += if preference.shares_rank_with_next() { " = " } else { " > " };
+        }
+        let alike = |ballot: &&_| election.ballots.preferences(ballot) == self.preferences();
+        let alike = election.ballots.records().iter().filter(alike);
+        let alike = alike.fold(Integer::Word(0), |sum, ballot| sum.plus(&ballot.weight));
+        writeln!(self.out, "Ballot: {}", text.trim_end_matches(" > "))?;
+        Ok(writeln!(self.out, "Ballots like it: {alike} of {}", election.ballots.total())?)
+    }
+
+    fn place<A: Arithmetic>(&mut self, when: &str, scene: &Scene<'_, A>) -> Result<(), CountError> {
+        let votes = Votes::none(scene.keep.len());
+        let votes = votes.with(&self.ballot.records()[0], &self.ballot, scene.keep)?;
+        let found = votes.of.iter().try_fold(votes.exhausted.clone(), |sum, part| sum.plus(part))?;
+        if !found.balances(&A::one()) {
+            let (found, ballots) = (found.to_string(), "1".to_owned());
+            return Err(CountError::Unbalanced { round: scene.round, found, ballots });
+        }
+        let colon = if self.decided.is_empty() { "" } else { ": " };
+        writeln!(self.out, "\n{when}{colon}{}", self.decided.join(", "))?;
+        self.decided.clear();
+        for preference in self.ballot.preferences(&self.ballot.records()[0]) {
+            let candidate = preference.candidate();
+            let status = match scene.standing.status[candidate] {
+                Status::Elected => "Elected: ",
+                Status::Defeated => "Defeated:",
+                Status::Hopeful | Status::Withdrawn => "Hopeful: ",
+            };
+            let name = &scene.election.candidates[candidate].name;
+            writeln!(self.out, "\t{status} {name} ({})", votes.of[candidate])?;
+        }
+        writeln!(self.out, "\tExhausted: {}", votes.exhausted)?;
+        Ok(self.out.flush()?)
+    }
+}
+
+impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
+    fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
+        let name = |candidate: &CandidateIndex| &scene.election.candidates[*candidate].name;
+        let round = format!("Round {}", scene.round);
+        match event {
+            Event::Act(Action::Begin) => {
+                self.header(scene.election)?;
+                self.place("Begin", scene)?;
+            }
+            Event::Act(Action::Elect(candidate) | Action::ElectRemaining(candidate)) => {
+                self.decided.push(format!("{} elected", name(candidate)));
+            }
+            Event::Act(Action::Defeat(candidate, _) | Action::DefeatRemaining(candidate)) => {
+                self.decided.push(format!("{} defeated", name(candidate)));
+            }
+            Event::Act(Action::Iterate(Iteration::Elected)) => self.place(&round, scene)?,
+            // Of a round; those for whom no seat is left leave together, at the end.
+            Event::Transferred if scene.standing.with(Status::Elected).count() < scene.election.seats => {
+                self.place(&round, scene)?;
+            }
+            Event::Act(Action::Complete) => self.place("End", scene)?,
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The ranking that the text gives: numbers as in a ballot file, `3 1=2`, or names and numbers from best to worst, `Cleo > Ada = Bert`.
+fn ranked(text: &str, election: &Election) -> Result<Vec<(CandidateIndex, usize)>, String> {
+    let in_numbers = text.chars().all(|letter| letter.is_ascii_digit() || " =".contains(letter));
+    let ranks: Vec<&str> =
+        if in_numbers { text.split_whitespace().collect() } else { split(text, " > ", '>', election) };
+    let mut ranked: Vec<(CandidateIndex, usize)> = Vec::new();
+    for (rank, text) in ranks.into_iter().enumerate() {
+        for text in split(text, " = ", '=', election) {
+            let candidate = candidate(text.trim(), election)?;
+            if ranked.iter().any(|other| other.0 == candidate) {
+                return Err(format!("`{}` stands twice on the ballot", election.candidates[candidate].name));
+            }
+            ranked.push((candidate, rank));
+        }
+    }
+    // As in the count: a candidate who has withdrawn stands on no ballot.
+    ranked.retain(|&(candidate, _)| !election.candidates[candidate].withdrawn);
+    if ranked.is_empty() {
+        return Err("the ballot ranks nobody who stands in this election".to_owned());
+    }
+    Ok(ranked)
+}
+
+/// The parts of a text between signs, unless all of it is a name, with signs in it.
+fn split<'a>(text: &'a str, spaced: &str, sign: char, election: &Election) -> Vec<&'a str> {
+    let is_name = |text: &str| election.candidates.iter().any(|candidate| candidate.name == text.trim());
+    if is_name(text) {
+        vec![text]
+    } else if text.contains(spaced) {
+        text.split(spaced).collect()
+    } else {
+        text.split(sign).collect()
+    }
+}
+
+fn candidate(text: &str, election: &Election) -> Result<CandidateIndex, String> {
+    let candidates = &election.candidates;
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let number = text.parse().ok().filter(|number| (1..=candidates.len()).contains(number));
+        return number.map(|number: usize| number - 1).ok_or_else(|| {
+            format!("there is no candidate `{text}`; the numbers go from 1 to {}", candidates.len())
+        });
+    }
+    let mut found = (0..candidates.len()).filter(|&place| candidates[place].name == text);
+    match (found.next(), found.next()) {
+        (Some(candidate), None) => Ok(candidate),
+        (Some(_), Some(_)) => Err(format!("several candidates are called `{text}`; give a number instead")),
+        (None, _) => Err(format!(
+            "`{text}` is neither the number nor the name of a candidate; write `3 1=2` or `Cleo > Ada = Bert`"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blt;
+
+    fn ranks(text: &str) -> Result<Vec<(CandidateIndex, usize)>, String> {
+        let names = "\"Ada\" \"Bert\" \"Cleo > Co = 1\" \"Dora\" \"Dora\" \"T\"";
+        let election = blt::read("test", format!("5 1\n-4\n1 1 0\n0\n{names}").as_bytes());
+        ranked(text, &election.unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    #[test]
+    fn rankings_are_numbers_or_names() {
+        assert_eq!(ranks("3 1=2"), Ok(vec![(2, 0), (0, 1), (1, 1)]));
+        assert_eq!(ranks("Bert > Ada = 5"), Ok(vec![(1, 0), (0, 1), (4, 1)]));
+        assert_eq!(ranks("Bert>Ada"), Ok(vec![(1, 0), (0, 1)]));
+        assert_eq!(ranks("Cleo > Co = 1"), Ok(vec![(2, 0)]), "a name may hold the signs");
+        assert_eq!(ranks("4 2 1"), Ok(vec![(1, 1), (0, 2)]), "withdrawn");
+    }
+
+    #[test]
+    fn what_is_no_ranking_says_why() {
+        for (text, wrong) in [
+            ("", "ranks nobody"),
+            ("4", "ranks nobody"),
+            ("1 6", "numbers go from 1 to 5"),
+            ("Ada > Emil", "`Emil` is neither"),
+            ("Dora", "several candidates"),
+            ("1 2 1", "`Ada` stands twice"),
+            ("1==2", "`` is neither"),
+        ] {
+            assert!(ranks(text).is_err_and(|error| error.contains(wrong)), "{text}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Distributions in floating-point numbers, whose sums depend on their order: here it depends on the number of ballots alone, and all
+//! threads and executors come to the same bytes.
+//!
+//! The ballots are added up in blocks, and the blocks by pairs, pairs of pairs and so on. That is what the pool's `reproducible` does;
+//! the plain loop and rayon do the same by hand.
+
+use crate::{
+    arithmetic::{Arithmetic, Fault},
+    election::{Ballot, Ballots},
+    spread::{KeepFactor, Votes},
+};
+use rangesteal::Pool;
+
+/// Ballots in a block: enough of them that its sums, as many as candidates, cost little beside them; and not so many that threads have nothing to share.
+fn block(ballots: usize) -> usize {
+    (ballots / 1024).max(64)
+}
+
+fn sum<A: Arithmetic>(block: &[Ballot], ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+    block.iter().try_fold(Votes::none(keep.len()), |votes, ballot| votes.with(ballot, ballots, keep))
+}
+
+/// The sum of these ballots: the first half is the largest power of two of blocks that leaves something to the second.
+fn in_pairs<A: Arithmetic>(
+    records: &[Ballot],
+    block: usize,
+    sum: &(impl Fn(&[Ballot]) -> Part<A> + Sync),
+    both: Both<A>,
+) -> Part<A> {
+    let blocks = records.len().div_ceil(block);
+    if blocks <= 1 {
+        return sum(records);
+    }
+    let (left, right) = records.split_at(blocks.next_power_of_two() / 2 * block);
+    let [left, right] = both(&|| in_pairs(left, block, sum, both), &|| in_pairs(right, block, sum, both));
+    left?.plus(&right?)
+}
+
+/// How one half of the ballots is added up.
+type Half<'a, A> = &'a (dyn Fn() -> Part<A> + Sync);
+
+/// Adds up both halves, one after the other or at the same time.
+type Both<A> = fn(Half<'_, A>, Half<'_, A>) -> [Part<A>; 2];
+
+type Part<A> = Result<Votes<A>, Fault>;
+
+pub(super) fn serially<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+    let records = ballots.records();
+    in_pairs(records, block(records.len()), &|block| sum(block, ballots, keep), |left, right| {
+        [left(), right()]
+    })
+}
+
+pub(super) fn on_rayon<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+    let records = ballots.records();
+    in_pairs(records, block(records.len()), &|block| sum(block, ballots, keep), |left, right| {
+        rayon::join(left, right).into()
+    })
+}
+
+pub(super) fn on_pool<A: Arithmetic>(pool: &Pool, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+    let records = ballots.records();
+    pool.on(records).grain(block(records.len())).reproducible().fold_reduce(
+        || Ok(Votes::none(keep.len())),
+        |votes: Part<A>, ballot: &Ballot| votes?.with(ballot, ballots, keep),
+        |left, right| left?.plus(&right?),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arithmetic::{Float64, Integer};
+
+    /// Thirds and sevenths of ballots of all sizes: the last digits of the sums show any other order.
+    #[test]
+    fn sums_have_the_same_digits_everywhere() {
+        for lines in [1, 2, 63, 64, 65, 128, 129, 1000, 4097, 70_000] {
+            let mut ballots = Ballots::new();
+            for line in 0..lines {
+                let weight = Integer::Word(1 + (line * line) % 1009);
+                ballots.push(weight, &[(0, 0), (1, 0), (2, 0), (usize::from(line % 3 == 0) + 3, 1)]);
+            }
+            let mut keep = vec![KeepFactor::all(); 5];
+            let votes = |number| Float64::one().times_whole(&Integer::Word(number)).unwrap();
+            keep[1] = KeepFactor::all().lowered(&votes(3), &votes(7)).unwrap();
+            keep[3] = KeepFactor::all().lowered(&votes(9), &votes(11)).unwrap();
+            let wanted = serially(&ballots, &keep).unwrap();
+            if lines == 70_000 {
+                assert_ne!(sum(ballots.records(), &ballots, &keep).unwrap(), wanted, "the order shows");
+            }
+            for threads in [1, 2, 3, 8] {
+                let rayon = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let pool = Pool::builder().num_threads(threads).build().unwrap();
+                for _ in 0..3 {
+                    assert_eq!(
+                        rayon.install(|| on_rayon(&ballots, &keep)).unwrap(),
+                        wanted,
+                        "{lines} {threads}"
+                    );
+                    assert_eq!(on_pool(&pool, &ballots, &keep).unwrap(), wanted, "{lines} {threads}");
+                }
+            }
+        }
+    }
+}
