@@ -14,9 +14,7 @@ const STEP: Integer = Integer::Word(1);
 impl Arithmetic for BigFixed9 {
     const DESCRIPTION: &'static str = Fixed9::DESCRIPTION;
     const WORDS: Option<Words<Self>> = Some(Words {
-        billionths: |number| {
-            u32::try_from(number.0.word()?).ok().filter(|&number| i64::from(number) <= SCALE)
-        },
+        billionths: |number| Fixed9(number.0.word()?).billionths(),
         from_billionths: |number| Ok(Self(Integer::from(number))),
     });
 

@@ -4,6 +4,7 @@
 //! together as far as they do: sorted, they form a tree of prefixes, and every node knows the weight of all ballots through it. Where
 //! nothing is passed on, a whole subtree is skipped. The sums are of integers: no digit differs from counting ballot by ballot.
 
+mod groups;
 mod trie;
 mod walk;
 
@@ -15,14 +16,18 @@ use crate::{
     election::{Ballot, Ballots, Election, Preference},
     spread::{KeepFactor, Votes},
 };
+use groups::{Groups, Numbers};
 use std::ops::Range;
 use trie::{Builder, Trie};
 
-/// An election's ballots as two trees: strict ballots, whose ranks are candidates, and ballots with equal ranks, whose ranks are sets.
+/// An election's ballots as two trees: strict ballots, whose ranks are candidates, and ballots with equal ranks, whose ranks are sets, or
+/// numbered groups if the equals are to be treated as `--equalize` does.
 #[derive(Debug)]
 pub(crate) struct Layout {
     strict: Trie<u16>,
     shared: Trie<u64>,
+    equalized: Trie<u32>,
+    groups: Groups,
     chunks: Vec<Chunk>,
     /// All ballots, in billionths.
     total: u128,
@@ -32,10 +37,17 @@ pub(crate) struct Layout {
 /// Neighbouring nodes of one tree: an item of the parallel loop.
 #[derive(Debug, Clone)]
 pub(crate) struct Chunk {
-    shared: bool,
+    tree: Tree,
     nodes: Range<u32>,
     /// Where the nodes above the first one are listed, from the root down: they say with how much a ballot arrives there.
     above: Range<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Tree {
+    Strict,
+    Shared,
+    Equalized,
 }
 
 /// One in billionths.
@@ -51,28 +63,35 @@ impl Layout {
         let (ballots, candidates) = (&election.ballots, election.candidates.len());
         let total = u64::try_from(ballots.total().word()?).ok()?;
         let shares = ballots.records().iter().any(|ballot| ballot.has_equal_ranks);
-        if shares && ballots.equalize {
-            return None;
-        }
-        if candidates > if shares { MOST_IN_SETS } else { MOST_CANDIDATES } {
+        if candidates > if shares && !ballots.equalize { MOST_IN_SETS } else { MOST_CANDIDATES } {
             return None;
         }
         let sorted = Sorted::new(ballots, candidates)?;
-        let (mut strict, mut shared) = (Builder::new(), Builder::new());
+        let (mut strict, mut shared, mut equalized) = (Builder::new(), Builder::new(), Builder::new());
+        let (mut groups, mut numbers, mut numbered) = (Groups::default(), Numbers::default(), Vec::new());
         for (place, ballot) in sorted.ballots(ballots) {
             let weight = u64::try_from(ballot.weight.word()?).ok()?;
-            let mut codes = sorted.codes(place).iter().map(|code| code - 1);
-            if ballot.has_equal_ranks {
+            let all = sorted.codes(place);
+            let mut codes = all.iter().map(|code| code - 1);
+            if ballot.has_equal_ranks && ballots.equalize {
+                numbered.clear();
+                for codes in all.split_inclusive(|code| (code - 1) & 1 == 0) {
+                    numbered.push(groups.number(codes, &mut numbers)?);
+                }
+                equalized.add(numbered.iter().copied(), weight);
+            } else if ballot.has_equal_ranks {
                 shared.add(std::iter::from_fn(|| next_set(&mut codes)), weight);
             } else {
                 strict.add(codes.map(|code| code >> 1), weight);
             }
         }
-        let (strict, shared) = (strict.finish()?, shared.finish()?);
-        let chunk = |shared| move |(nodes, above)| Chunk { shared, nodes, above };
-        let mut chunks: Vec<_> = strict.chunks().map(chunk(false)).collect();
-        chunks.extend(shared.chunks().map(chunk(true)));
-        Some(Self { strict, shared, chunks, total: u128::from(total) * u128::from(ONE), candidates })
+        let (strict, shared, equalized) = (strict.finish()?, shared.finish()?, equalized.finish()?);
+        let chunk = |tree| move |(nodes, above)| Chunk { tree, nodes, above };
+        let mut chunks: Vec<_> = strict.chunks().map(chunk(Tree::Strict)).collect();
+        chunks.extend(shared.chunks().map(chunk(Tree::Shared)));
+        chunks.extend(equalized.chunks().map(chunk(Tree::Equalized)));
+        let total = u128::from(total) * u128::from(ONE);
+        Some(Self { strict, shared, equalized, groups, chunks, total, candidates })
     }
 
     /// What a distribution loops over.
@@ -85,17 +104,20 @@ impl Layout {
     }
 
     pub(crate) fn size(&self) -> Size {
-        self.strict.size() + self.shared.size()
+        self.strict.size() + self.shared.size() + self.equalized.size()
     }
 
     /// Adds what a chunk's ballots give to whom.
     pub(crate) fn distribute(&self, chunk: &Chunk, kept: &Kept, sums: &mut Sums) {
         let above = chunk.above.start as usize..chunk.above.end as usize;
         let nodes = chunk.nodes.start as usize..chunk.nodes.end as usize;
-        if chunk.shared {
-            sums.shared(self.shared.nodes(), nodes, self.shared.above(above), kept);
-        } else {
-            sums.strict(self.strict.nodes(), nodes, self.strict.above(above), kept);
+        match chunk.tree {
+            Tree::Strict => sums.strict(self.strict.nodes(), nodes, self.strict.above(above), kept),
+            Tree::Shared => sums.shared(self.shared.nodes(), nodes, self.shared.above(above), kept),
+            Tree::Equalized => {
+                let tree = &self.equalized;
+                sums.equalized(tree.nodes(), nodes, tree.above(above), &self.groups, kept);
+            }
         }
     }
 
@@ -144,7 +166,7 @@ impl Sorted {
         let mut longest = 0;
         for (place, ballot) in (0_u32..).zip(records) {
             let start = sorted.codes.len();
-            sorted.push(ballots.preferences(ballot));
+            sorted.push(ballots.preferences(ballot), ballots.equalize);
             let codes = &sorted.codes[start..];
             longest = longest.max(codes.len());
             let mut key = u64::from(ballot.has_equal_ranks);
@@ -168,7 +190,8 @@ impl Sorted {
     }
 
     /// Equals in candidate order, so that ranks are equal as codes if they are equal as sets.
-    fn push(&mut self, preferences: &[Preference]) {
+    /// Unless their order matters.
+    fn push(&mut self, preferences: &[Preference], as_written: bool) {
         let code = |(candidate, shares)| {
             u16::try_from(candidate << 1 | usize::from(shares)).map_or(0, |code| code + 1)
         };
@@ -177,7 +200,9 @@ impl Sorted {
             let shares = preference.shares_rank_with_next();
             self.codes.push(code((preference.candidate(), true)));
             if !shares {
-                self.codes[equals..].sort_unstable();
+                if !as_written {
+                    self.codes[equals..].sort_unstable();
+                }
                 equals = self.codes.len();
                 self.codes[equals - 1] -= 1;
             }

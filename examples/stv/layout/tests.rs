@@ -46,10 +46,11 @@ fn factors<A: Arithmetic>(random: &mut SplitMix64, candidates: usize) -> Vec<Kee
         .collect()
 }
 
-fn agrees<A: Arithmetic>(candidates: usize, equals: bool) {
+fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equalize: bool) {
     let random = &mut SplitMix64::new(7);
     for _ in 0..20 {
-        let election = election(random, candidates, equals);
+        let mut election = election(random, candidates, equals);
+        election.ballots.equalize = equalize;
         let layout = Layout::of(&election).unwrap();
         assert!(layout.chunks().len() > 1 || candidates < 4, "chunks begin inside the tree");
         let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
@@ -72,16 +73,24 @@ fn agrees<A: Arithmetic>(candidates: usize, equals: bool) {
 #[test]
 fn strict_ballots_count_as_one_by_one() {
     for candidates in [1, 3, 10, 70] {
-        agrees::<Fixed9>(candidates, false);
-        agrees::<BigFixed9>(candidates, false);
+        agrees::<Fixed9>(candidates, false, false);
+        agrees::<BigFixed9>(candidates, false, false);
     }
 }
 
 #[test]
 fn equal_ranks_count_as_one_by_one() {
     for candidates in [2, 7, 12] {
-        agrees::<Fixed9>(candidates, true);
-        agrees::<BigFixed9>(candidates, true);
+        agrees::<Fixed9>(candidates, true, false);
+        agrees::<BigFixed9>(candidates, true, false);
+    }
+}
+
+#[test]
+fn equalized_ranks_count_as_one_by_one() {
+    for candidates in [2, 7, 12, 70] {
+        agrees::<Fixed9>(candidates, true, true);
+        agrees::<BigFixed9>(candidates, true, true);
     }
 }
 

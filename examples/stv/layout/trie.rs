@@ -68,6 +68,12 @@ impl Rank for u16 {
     }
 }
 
+impl Rank for u32 {
+    fn parts(self) -> u32 {
+        1
+    }
+}
+
 impl Rank for u64 {
     fn parts(self) -> u32 {
         self.count_ones()

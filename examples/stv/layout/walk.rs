@@ -1,6 +1,11 @@
 //! How the weight of many ballots goes down a tree, in machine words: the rules of `spread`, node by node.
 
-use super::{MOST_IN_SETS, ONE, trie::Node};
+use super::{
+    MOST_IN_SETS, ONE,
+    groups::{Groups, Shares},
+    trie::Node,
+};
+use crate::{arithmetic::Fixed9, spread::KeepFactor};
 use std::ops::Range;
 
 /// The keep factors of a distribution, in billionths.
@@ -11,11 +16,15 @@ pub(crate) struct Kept {
     holders: u64,
     /// Who keeps something and passes something on.
     elected: u64,
+    factors: Vec<KeepFactor<Fixed9>>,
+    distribution: u64,
 }
 
 impl Kept {
     pub(super) fn clear(&mut self) {
         self.keep.clear();
+        self.factors.clear();
+        self.distribution += 1;
         (self.holders, self.elected) = (0, 0);
     }
 
@@ -24,6 +33,8 @@ impl Kept {
         // Sets are of the first 64 candidates, and only used if there are no more.
         let bit = 1_u64.checked_shl(self.keep.len().try_into().unwrap_or(u32::MAX)).unwrap_or(0);
         self.keep.push(keep);
+        let Ok(factor) = KeepFactor::keeping(Fixed9::from_part(keep)) else { return false };
+        self.factors.push(factor);
         if keep > 0 {
             self.holders |= bit;
         }
@@ -33,12 +44,20 @@ impl Kept {
         keep <= ONE
     }
 
+    pub(super) fn factors(&self) -> &[KeepFactor<Fixed9>] {
+        &self.factors
+    }
+
+    /// Its number, from 1.
+    pub(super) fn distribution(&self) -> u64 {
+        self.distribution
+    }
+
     /// What a candidate keeps of this power, and what is passed on; both truncated.
     #[inline(always)]
     fn split(&self, power: u32, candidate: usize) -> (u32, u32) {
         let product = u64::from(power) * u64::from(self.keep[candidate]);
-        #[allow(clippy::cast_possible_truncation)] // a product of two numbers up to one is up to one
-        let used = (product / u64::from(ONE)) as u32;
+        let used = part(power, self.keep[candidate]);
         let exact = u64::from(used) * u64::from(ONE) == product;
         (used, power - used - u32::from(!exact))
     }
@@ -52,6 +71,7 @@ pub(crate) struct Sums {
     powers: Vec<u32>,
     /// Where the powers of the depth before, then of each depth, end.
     ends: Vec<usize>,
+    shares: Shares,
 }
 
 /// So many parts of a ballot go on together; if there are more, one lot after the other, for memory's sake.
@@ -59,7 +79,7 @@ const LOT: usize = 4096;
 
 impl Sums {
     pub(crate) fn new(candidates: usize) -> Self {
-        Self { votes: vec![0; candidates], powers: Vec::new(), ends: Vec::new() }
+        Self { votes: vec![0; candidates], powers: Vec::new(), ends: Vec::new(), shares: Shares::default() }
     }
 
     pub(crate) fn clear(&mut self) {
@@ -78,7 +98,7 @@ impl Sums {
 
     /// Each candidate keeps a share of what the one before passed on.
     pub(super) fn strict(&mut self, nodes: &[Node<u16>], range: Range<usize>, above: &[u32], kept: &Kept) {
-        self.powers.resize(self.votes.len() + 1, 0);
+        self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
         self.powers[0] = ONE;
         for (depth, &node) in above.iter().enumerate() {
             let node = nodes[node as usize];
@@ -99,6 +119,41 @@ impl Sums {
             let (used, rest) = kept.split(self.powers[depth], candidate);
             give(&mut self.votes, candidate, used, node.weight);
             self.powers[depth + 1] = rest;
+            at = if rest == 0 { node.next as usize } else { at + 1 };
+        }
+    }
+
+    /// Every order of equals counts for an equal part: what all of them pass on goes to the next rank as a whole.
+    pub(super) fn equalized(
+        &mut self,
+        nodes: &[Node<u32>],
+        range: Range<usize>,
+        above: &[u32],
+        groups: &Groups,
+        kept: &Kept,
+    ) {
+        self.shares.make_room(groups);
+        self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
+        self.powers[0] = ONE;
+        let Range { start: mut at, end } = range;
+        for (depth, &node) in above.iter().enumerate() {
+            let node = nodes[node as usize];
+            let (_, passed_on) = self.shares.of(node.rank as usize, groups, kept);
+            self.powers[depth + 1] = part(self.powers[depth], passed_on);
+            if self.powers[depth + 1] == 0 {
+                at = node.next as usize;
+                break;
+            }
+        }
+        while at < end {
+            let node = &nodes[at];
+            let power = self.powers[usize::from(node.depth)];
+            let (members, passed_on) = self.shares.of(node.rank as usize, groups, kept);
+            for (candidate, share) in members {
+                give(&mut self.votes, candidate, part(power, share), node.weight);
+            }
+            let rest = part(power, passed_on);
+            self.powers[usize::from(node.depth) + 1] = rest;
             at = if rest == 0 { node.next as usize } else { at + 1 };
         }
     }
@@ -185,6 +240,14 @@ impl Sums {
         self.ends[depth + 2] = to + end;
         end > 0
     }
+}
+
+/// A share of a power, truncated.
+#[inline(always)]
+fn part(power: u32, share: u32) -> u32 {
+    #[allow(clippy::cast_possible_truncation)] // a product of two numbers up to one is up to one
+    let part = (u64::from(power) * u64::from(share) / u64::from(ONE)) as u32;
+    part
 }
 
 #[inline(always)]
