@@ -56,6 +56,11 @@ impl Preference {
         Self(if shares_rank_with_next { candidate | Self::SHARES_RANK } else { candidate })
     }
 
+    /// A candidate, no matter who is next.
+    pub(crate) fn alone(candidate: CandidateIndex) -> Self {
+        Self::new(candidate, false)
+    }
+
     pub(crate) fn candidate(self) -> CandidateIndex {
         (self.0 & !Self::SHARES_RANK) as usize
     }

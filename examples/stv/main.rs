@@ -19,6 +19,7 @@
 //! | `transcript` | what is printed |
 //! | `events` | what happens in a count, told to those who listen |
 //! | `standing` | where a count stands |
+//! | `layout` | the ballots as trees of common beginnings, and how votes go down them |
 //! | `spread` | how one ballot spreads over its candidates; `equalize` another way for equal ranks |
 //! | `input` | where a ballot file comes from |
 //! | `blt` | the ballot file |
@@ -40,6 +41,7 @@ mod events;
 mod generate;
 mod help;
 mod input;
+mod layout;
 mod meek;
 mod output;
 #[path = "../pinning/mod.rs"]

@@ -7,6 +7,8 @@ use crate::{
 
 mod equalize;
 
+pub(crate) use equalize::shares;
+
 /// The share of every vote that a candidate keeps, and the share that is passed on.
 #[derive(Debug, Clone)]
 pub(crate) struct KeepFactor<A> {
@@ -25,7 +27,12 @@ impl<A: Arithmetic> KeepFactor<A> {
         Self { keep: A::zero(), pass: A::one() }
     }
 
-    /// The share that is kept.
+    /// Keeps this share.
+    pub(crate) fn keeping(keep: A) -> Result<Self, Fault> {
+        Ok(Self { pass: A::one().minus(&keep)?, keep })
+    }
+
+    /// The share that stays.
     pub(crate) fn kept(&self) -> &A {
         &self.keep
     }
@@ -33,8 +40,7 @@ impl<A: Arithmetic> KeepFactor<A> {
     /// With `votes` at this factor the candidate would have had just the quota at the result, rounded up.
     pub(crate) fn lowered(&self, quota: &A, votes: &A) -> Result<Self, Fault> {
         let keep = self.keep.times_up(quota)?.over_up(votes)?;
-        let pass = A::one().minus(&keep)?;
-        Ok(Self { keep, pass })
+        Self::keeping(keep)
     }
 }
 

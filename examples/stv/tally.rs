@@ -1,14 +1,15 @@
 //! The tally: a distribution of all ballots is one parallel loop. The only file that knows the pool and rayon.
 
 use crate::{
-    arithmetic::{Arithmetic, Fault},
+    arithmetic::{Arithmetic, Fault, Words},
     election::{Ballot, Election},
     error::CountError,
     events::Listener,
+    layout::{self, Chunk, Kept, Layout, Sums},
     meek::{self, Distribute, Rule},
     spread::{KeepFactor, Votes},
 };
-use rangesteal::{Pinning, Pool, Stealing};
+use rangesteal::{PerWorker, Pinning, Pool, Stealing};
 use rayon::prelude::*;
 use std::{
     fmt,
@@ -61,14 +62,27 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     let start = Instant::now();
     let parallel = threads.parallel;
     let mut count = |distribute: &mut Distribute<'_, A>| meek::count(election, rule, distribute, listener);
+    let mut words = InWords::of(election);
     let (threads, distributions, thefts) = match parallel {
-        Parallel::No => (1, count(&mut |keep| serially(election, keep))?, None),
+        Parallel::No => {
+            let mut sums = Sums::new(election.candidates.len());
+            let distributions = count(&mut |keep| match InWords::ready(&mut words, keep) {
+                Some(words) => words.serially(&mut sums),
+                None => serially(election, keep),
+            })?;
+            (1, distributions, None)
+        }
         Parallel::Rayon => {
             let number = threads.number.map_or(0, NonZeroUsize::get); // 0: rayon decides
             let rayon = rayon::ThreadPoolBuilder::new().num_threads(number).build();
             let rayon = rayon.map_err(|error| CountError::Threads(error.to_string()))?;
             // The whole count runs inside rayon's threads, where starting a loop costs it least.
-            let distributions = rayon.install(|| count(&mut |keep| on_rayon(election, keep)))?;
+            let distributions = rayon.install(|| {
+                count(&mut |keep| match InWords::ready(&mut words, keep) {
+                    Some(words) => words.on_rayon(),
+                    None => on_rayon(election, keep),
+                })
+            })?;
             (rayon.current_num_threads(), distributions, None)
         }
         Parallel::Pool => {
@@ -82,7 +96,11 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
             // This thread is a worker too, pinned as they are as long as the count lasts.
             let counted = builder.scope(|pool| {
                 log::debug!("{}", pool.placement());
-                let distributions = count(&mut |keep| on_pool(pool, election, keep))?;
+                let mut sums = pool.per_worker(|_| Sums::new(election.candidates.len()));
+                let distributions = count(&mut |keep| match InWords::ready(&mut words, keep) {
+                    Some(words) => words.on_pool(pool, &mut sums),
+                    None => on_pool(pool, election, keep),
+                })?;
                 Ok::<_, CountError>((pool.num_threads(), distributions, Some(pool.thefts())))
             });
             counted.map_err(|error| CountError::Threads(error.to_string()))??
@@ -131,6 +149,62 @@ fn on_pool<A: Arithmetic>(
         |votes: Result<Votes<A>, Fault>, ballot: &Ballot| votes?.with(ballot, ballots, keep),
         |left, right| left?.plus(&right?),
     )
+}
+
+/// Distributions in machine words: nearly all that are not of fractions.
+struct InWords<A> {
+    layout: Layout,
+    words: Words<A>,
+    kept: Kept,
+}
+
+impl<A: Arithmetic> InWords<A> {
+    fn of(election: &Election) -> Option<Self> {
+        let words = A::WORDS?;
+        let layout = Layout::of(election)?;
+        log::debug!("{} ballots as {}", election.ballots.records().len(), layout.size());
+        Some(Self { layout, words, kept: Kept::default() })
+    }
+
+    /// None if a keep factor is beyond one: an elected candidate may have fallen below the quota.
+    fn ready<'a>(this: &'a mut Option<Self>, keep: &[KeepFactor<A>]) -> Option<&'a Self> {
+        let this = this.as_mut()?;
+        layout::keep(&mut this.kept, keep, this.words.billionths).then_some(&*this)
+    }
+
+    fn votes(&self, sums: &Sums) -> Result<Votes<A>, Fault> {
+        self.layout.votes(sums, self.words.from_billionths)
+    }
+
+    fn serially(&self, sums: &mut Sums) -> Result<Votes<A>, Fault> {
+        sums.clear();
+        self.layout.chunks().iter().for_each(|chunk| self.layout.distribute(chunk, &self.kept, sums));
+        self.votes(sums)
+    }
+
+    fn on_rayon(&self) -> Result<Votes<A>, Fault> {
+        let none = || Sums::new(self.layout.candidates());
+        let part = |mut sums: Sums, chunk: &Chunk| {
+            self.layout.distribute(chunk, &self.kept, &mut sums);
+            sums
+        };
+        let sum = |mut left: Sums, right: Sums| {
+            left.add(&right);
+            left
+        };
+        self.votes(&self.layout.chunks().par_iter().fold(none, part).reduce(none, sum))
+    }
+
+    /// Sums of integers are the same in any order: every worker adds up what it comes across.
+    fn on_pool(&self, pool: &Pool, sums: &mut PerWorker<Sums>) -> Result<Votes<A>, Fault> {
+        sums.iter_mut().for_each(Sums::clear);
+        let chunks = pool.on(self.layout.chunks());
+        chunks.with_kept(sums).for_each(|sums, chunk| self.layout.distribute(chunk, &self.kept, sums));
+        let mut parts = sums.iter_mut();
+        let Some(sum) = parts.next() else { return Ok(Votes::none(self.layout.candidates())) };
+        parts.for_each(|part| sum.add(part));
+        self.votes(sum)
+    }
 }
 
 impl fmt::Display for Effort {

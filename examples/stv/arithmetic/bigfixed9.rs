@@ -1,6 +1,6 @@
 //! `bigfixed9`: nine decimal places like `fixed9`, and no limit.
 
-use super::{Arithmetic, Fault, Fixed9, Integer, fixed9::SCALE};
+use super::{Arithmetic, Fault, Fixed9, Integer, Words, fixed9::SCALE};
 use num_bigint::BigUint;
 use std::fmt;
 
@@ -13,6 +13,10 @@ const STEP: Integer = Integer::Word(1);
 
 impl Arithmetic for BigFixed9 {
     const DESCRIPTION: &'static str = Fixed9::DESCRIPTION;
+    const WORDS: Option<Words<Self>> = Some(Words {
+        billionths: |number| Fixed9(number.0.word()?).billionths(),
+        from_billionths: |number| Ok(Self(Integer::from(number))),
+    });
 
     fn zero() -> Self {
         Self(Integer::Word(0))

@@ -1,6 +1,6 @@
 //! `fixed9`: nine decimal places in a 64-bit integer; what does not fit is a fault.
 
-use super::{Arithmetic, Fault, Integer};
+use super::{Arithmetic, Fault, Integer, Words};
 use std::fmt;
 
 /// How many steps of 0.000000001 make one.
@@ -9,6 +9,17 @@ pub(super) const SCALE: i64 = 1_000_000_000;
 /// A number of billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fixed9(pub(super) i64);
+
+impl Fixed9 {
+    pub(crate) fn from_part(billionths: u32) -> Self {
+        Self(i64::from(billionths))
+    }
+
+    /// The number, if it lies between zero and one.
+    pub(crate) fn billionths(self) -> Option<u32> {
+        u32::try_from(self.0).ok().filter(|&number| i64::from(number) <= SCALE)
+    }
+}
 
 fn fixed(value: Option<i64>) -> Result<Fixed9, Fault> {
     value.map(Fixed9).ok_or(Fault::Overflow)
@@ -20,6 +31,10 @@ fn narrow(value: i128) -> Result<Fixed9, Fault> {
 
 impl Arithmetic for Fixed9 {
     const DESCRIPTION: &'static str = "fixed-point decimal arithmetic (9 places)";
+    const WORDS: Option<Words<Self>> = Some(Words {
+        billionths: |number| number.billionths(),
+        from_billionths: |number| fixed(i64::try_from(number).ok()),
+    });
 
     fn zero() -> Self {
         Self(0)

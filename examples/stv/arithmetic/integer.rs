@@ -94,6 +94,12 @@ impl Integer {
 
 impl From<u64> for Integer {
     fn from(number: u64) -> Self {
+        Self::from(u128::from(number))
+    }
+}
+
+impl From<u128> for Integer {
+    fn from(number: u128) -> Self {
         match i64::try_from(number) {
             Ok(word) => Self::Word(word),
             Err(_) => Self::Big(Box::new(BigInt::from(number))),

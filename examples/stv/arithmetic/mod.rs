@@ -23,6 +23,8 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     const DESCRIPTION: &'static str;
     /// Whether a sum is the same in whatever order it is added up.
     const SUMS_IN_ANY_ORDER: bool = true;
+    /// How to count whole distributions in machine words, if that gives the same digits.
+    const WORDS: Option<Words<Self>> = None;
 
     fn zero() -> Self;
     fn one() -> Self;
@@ -48,6 +50,14 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault>;
     /// A share among `parts`, which is positive.
     fn over_whole(&self, parts: &Integer) -> Result<Self, Fault>;
+}
+
+/// For kinds that round every product down to billionths, and whose sums are exact.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Words<A> {
+    /// The number, if it lies between zero and one.
+    pub(crate) billionths: fn(&A) -> Option<u32>,
+    pub(crate) from_billionths: fn(u128) -> Result<A, Fault>,
 }
 
 /// Why an operation has no result.

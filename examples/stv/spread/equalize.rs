@@ -4,7 +4,7 @@
 //! probability for every j below n, and then any j of them alike. So the part that reaches i is the mean, over all j, of
 //! the mean product of j shares that are passed on: an elementary symmetric polynomial divided by its number of terms.
 
-use super::{Spread, first_rank};
+use super::{KeepFactor, Spread, first_rank};
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
     election::Preference,
@@ -35,36 +35,48 @@ impl<A: Arithmetic> Spread<'_, A> {
 
     /// A shared rank; the power that is passed on.
     fn equals(&mut self, power: &A, rank: &[Preference], polynomials: &mut Vec<A>) -> Result<A, Fault> {
-        let factors = self.keep;
-        let pass = |preference: &Preference| &factors[preference.candidate()].pass;
-        let parts = Integer::from(rank.len() as u64);
-        let mut passed_on = A::one();
-        // A hopeful passes nothing on, so that the others who do are the same for all hopefuls: they have one share.
-        let mut hopefuls = None;
-        for (place, &preference) in rank.iter().enumerate() {
-            let factor = &factors[preference.candidate()];
-            passed_on = passed_on.times(&factor.pass)?;
-            if factor.keep.is_zero() {
-                continue;
-            }
-            let hopeful = factor.pass.is_zero();
-            let share = match &hopefuls {
-                Some(share) if hopeful => A::clone(share),
-                _ => {
-                    let (before, after) = (&rank[..place], &rank[place + 1..]);
-                    let others = before.iter().chain(after).map(pass);
-                    let share =
-                        reaching(others, rank.len(), polynomials)?.times(&factor.keep)?.over_whole(&parts)?;
-                    if hopeful {
-                        hopefuls = Some(share.clone());
-                    }
-                    share
-                }
-            };
-            self.give(preference, &power.times(&share)?)?;
-        }
+        let passed_on = shares(rank, self.keep, polynomials, |place, share| {
+            self.give(rank[place], &power.times(share)?)
+        })?;
         power.times(&passed_on)
     }
+}
+
+/// Tells the share of each candidate of a rank who keeps anything, by its place in it; what all of them pass on is returned.
+pub(crate) fn shares<A: Arithmetic>(
+    rank: &[Preference],
+    factors: &[KeepFactor<A>],
+    polynomials: &mut Vec<A>,
+    mut tell: impl FnMut(usize, &A) -> Result<(), Fault>,
+) -> Result<A, Fault> {
+    let pass = |preference: &Preference| &factors[preference.candidate()].pass;
+    let parts = Integer::from(rank.len() as u64);
+    let mut passed_on = A::one();
+    // A hopeful passes nothing on, so that the others who do are the same for all hopefuls: they have one share.
+    let mut hopefuls = None;
+    for (place, &preference) in rank.iter().enumerate() {
+        let factor = &factors[preference.candidate()];
+        passed_on = passed_on.times(&factor.pass)?;
+        if factor.keep.is_zero() {
+            continue;
+        }
+        let hopeful = factor.pass.is_zero();
+        let share = match &hopefuls {
+            Some(share) if hopeful => A::clone(share),
+            _ => {
+                let (before, after) = (&rank[..place], &rank[place + 1..]);
+                let others = before.iter().chain(after).map(pass);
+                let share =
+                    reaching(others, rank.len(), polynomials)?.times(&factor.keep)?.over_whole(&parts)?;
+                if hopeful {
+                    hopefuls = Some(share.clone());
+                }
+                share
+            }
+        };
+        tell(place, &share)?;
+    }
+    Ok(passed_on)
 }
 
 /// How much reaches one of so many equals, times their number, when the others pass on these shares. `polynomials` is room to calculate in.

@@ -1,0 +1,89 @@
+//! The ranks of ballots that `--equalize` spreads: what reaches and stays with each of a rank's candidates, worked out once a distribution.
+
+use super::{ONE, walk::Kept};
+use crate::{arithmetic::Fixed9, election::Preference, spread};
+use std::{collections::HashMap, ops::Range};
+
+/// Every rank that some ballot has, as written: the order in which equals are written decides how their shares are rounded.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    members: Vec<Preference>,
+    ends: Vec<u32>,
+}
+
+/// Numbers the ranks as they come.
+#[derive(Default)]
+pub(super) struct Numbers<'a>(HashMap<&'a [u16], u32>);
+
+/// More equals may have polynomials that do not fit in a word.
+const MOST_EQUALS: usize = 32;
+
+impl Groups {
+    /// The number of a rank; None if it is too long.
+    pub(super) fn number<'a>(&mut self, codes: &'a [u16], numbers: &mut Numbers<'a>) -> Option<u32> {
+        if codes.len() > MOST_EQUALS {
+            return None;
+        }
+        let next = u32::try_from(self.ends.len()).ok()?;
+        Some(*numbers.0.entry(codes).or_insert_with(|| {
+            self.members.extend(codes.iter().map(|code| Preference::alone(usize::from((code - 1) >> 1))));
+            self.ends.push(u32::try_from(self.members.len()).unwrap_or(u32::MAX));
+            next
+        }))
+    }
+
+    fn range(&self, group: usize) -> Range<usize> {
+        let start = group.checked_sub(1).map_or(0, |before| self.ends[before]);
+        start as usize..self.ends[group] as usize
+    }
+}
+
+/// What a worker has worked out in this distribution: of the ranks it has come across.
+#[derive(Debug, Default)]
+pub(super) struct Shares {
+    /// Of each member of each group, in billionths of what comes to the rank.
+    kept: Vec<u32>,
+    passed_on: Vec<u32>,
+    /// The distribution it was worked out for.
+    when: Vec<u64>,
+}
+
+impl Shares {
+    pub(super) fn make_room(&mut self, groups: &Groups) {
+        self.kept.resize(groups.members.len(), 0);
+        self.passed_on.resize(groups.ends.len(), 0);
+        self.when.resize(groups.ends.len(), 0);
+    }
+
+    /// The candidates of a rank with their shares, and what it passes on.
+    #[inline]
+    pub(super) fn of<'a>(
+        &'a mut self,
+        group: usize,
+        groups: &'a Groups,
+        kept: &Kept,
+    ) -> (impl Iterator<Item = (usize, u32)> + 'a, u32) {
+        let range = groups.range(group);
+        if self.when[group] != kept.distribution() {
+            self.work_out(group, groups, kept);
+        }
+        let members = groups.members[range.clone()].iter().map(|member| member.candidate());
+        (members.zip(self.kept[range].iter().copied()), self.passed_on[group])
+    }
+
+    #[cold]
+    fn work_out(&mut self, group: usize, groups: &Groups, kept: &Kept) {
+        let range = groups.range(group);
+        let members = &groups.members[range.clone()];
+        let shares = &mut self.kept[range];
+        shares.fill(0);
+        let mut polynomials = Vec::with_capacity(members.len());
+        let passed_on = spread::shares(members, kept.factors(), &mut polynomials, |place, share| {
+            shares[place] = share.billionths().unwrap_or(ONE);
+            Ok(())
+        });
+        let passed_on = passed_on.ok().and_then(Fixed9::billionths);
+        self.passed_on[group] = passed_on.expect("so few equals have shares between zero and one");
+        self.when[group] = kept.distribution();
+    }
+}

@@ -1,0 +1,148 @@
+//! The layout against `spread`, ballot by ballot: the same digits for every election and all keep factors.
+
+use super::*;
+use crate::{
+    arithmetic::{BigFixed9, Fixed9, Integer},
+    blt,
+    random::SplitMix64,
+};
+
+/// Ballots of up to all candidates, many of them alike; with equal ranks, some.
+fn election(random: &mut SplitMix64, candidates: usize, equals: bool) -> Election {
+    let names = "\"A\" ".repeat(candidates);
+    let mut election =
+        blt::read("test", format!("{candidates} 1\n1 1 0\n0\n{names}\"T\"").as_bytes()).unwrap();
+    let mut places: Vec<_> = (0..candidates).collect();
+    for _ in 0..600 {
+        let length = 1 + random.below(candidates);
+        random.choose(&mut places, length);
+        let (mut rank, mut ranked) = (0, Vec::new());
+        for &place in &places[..length] {
+            rank += usize::from(!equals || random.below(3) > 0);
+            ranked.push((place, rank));
+        }
+        election.ballots.push(Integer::from(1 + random.below(9) as u64), &ranked);
+    }
+    election
+}
+
+/// Some keep everything, some nothing, the others anything between.
+fn factors<A: Arithmetic>(random: &mut SplitMix64, candidates: usize) -> Vec<KeepFactor<A>> {
+    let part = |billionths: usize| {
+        let votes = A::epsilon().times_whole(&Integer::from(billionths as u64)).unwrap();
+        KeepFactor::all().lowered(&votes, &A::one()).unwrap()
+    };
+    let factor = |kind: usize, random: &mut SplitMix64| match kind {
+        0 => KeepFactor::none(),
+        1 => KeepFactor::all(),
+        2 => part(1 + random.below(5)),
+        _ => part(random.below(ONE as usize)),
+    };
+    (0..candidates)
+        .map(|_| {
+            let kind = random.below(5);
+            factor(kind, random)
+        })
+        .collect()
+}
+
+fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equalize: bool) {
+    let random = &mut SplitMix64::new(7);
+    for _ in 0..20 {
+        let mut election = election(random, candidates, equals);
+        election.ballots.equalize = equalize;
+        let layout = Layout::of(&election).unwrap();
+        assert!(layout.chunks().len() > 1 || candidates < 4, "chunks begin inside the tree");
+        let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
+        for _ in 0..5 {
+            let factors = factors::<A>(random, candidates);
+            let words = A::WORDS.unwrap();
+            assert!(keep(&mut kept, &factors, words.billionths));
+            sums.clear();
+            layout.chunks().iter().rev().for_each(|chunk| layout.distribute(chunk, &kept, &mut sums));
+            let (ballots, none) = (&election.ballots, Votes::none(candidates));
+            let plain = ballots
+                .records()
+                .iter()
+                .try_fold(none, |votes, ballot| votes.with(ballot, ballots, &factors));
+            assert_eq!(layout.votes(&sums, words.from_billionths), plain, "{candidates} {equals}");
+        }
+    }
+}
+
+#[test]
+fn strict_ballots_count_as_one_by_one() {
+    for candidates in [1, 3, 10, 70] {
+        agrees::<Fixed9>(candidates, false, false);
+        agrees::<BigFixed9>(candidates, false, false);
+    }
+}
+
+#[test]
+fn equal_ranks_count_as_one_by_one() {
+    for candidates in [2, 7, 12] {
+        agrees::<Fixed9>(candidates, true, false);
+        agrees::<BigFixed9>(candidates, true, false);
+    }
+}
+
+#[test]
+fn equalized_ranks_count_as_one_by_one() {
+    for candidates in [2, 7, 12, 70] {
+        agrees::<Fixed9>(candidates, true, true);
+        agrees::<BigFixed9>(candidates, true, true);
+    }
+}
+
+/// Eight ranks of three, all of which pass on: more parts than go on together.
+#[test]
+fn a_ballot_in_thousands_of_parts_counts_as_one() {
+    let random = &mut SplitMix64::new(1);
+    let mut election = election(random, 30, true);
+    for last in 0..3 {
+        let ranked: Vec<_> = (0..30 - last).map(|candidate| (candidate, candidate / 3)).collect();
+        election.ballots.push(Integer::Word(5), &ranked);
+    }
+    let layout = Layout::of(&election).unwrap();
+    let (mut kept, mut sums) = (Kept::default(), Sums::new(30));
+    let sixth = Fixed9::one().over_whole(&Integer::Word(6)).unwrap();
+    let factors = vec![KeepFactor::all().lowered(&sixth, &Fixed9::one()).unwrap(); 30];
+    let words = Fixed9::WORDS.unwrap();
+    assert!(keep(&mut kept, &factors, words.billionths));
+    layout.chunks().iter().for_each(|chunk| layout.distribute(chunk, &kept, &mut sums));
+    let ballots = &election.ballots;
+    let plain = ballots
+        .records()
+        .iter()
+        .try_fold(Votes::none(30), |votes, ballot| votes.with(ballot, ballots, &factors));
+    assert_eq!(layout.votes(&sums, words.from_billionths), plain);
+}
+
+#[test]
+fn identical_ballots_and_beginnings_are_written_once() {
+    let text = "3 1\n2 1 2 0\n3 1 2 0\n1 1 3 0\n4 1=2 3 0\n5 2=1 0\n0\n\"A\" \"B\" \"C\" \"T\"";
+    let layout = Layout::of(&blt::read("test", text.as_bytes()).unwrap()).unwrap();
+    assert_eq!((layout.strict.nodes().len(), layout.shared.nodes().len()), (3, 2));
+    let weights: Vec<_> = layout.strict.nodes().iter().map(|node| (node.rank, node.weight)).collect();
+    assert_eq!(weights, [(0, 6), (1, 5), (2, 1)]);
+    assert_eq!(layout.shared.nodes()[0].weight, 9);
+}
+
+#[test]
+fn what_words_cannot_hold_is_left_to_the_plain_loop() {
+    let ballots = |text: &str| Layout::of(&blt::read("test", text.as_bytes()).unwrap()).is_none();
+    assert!(ballots("2 1\n18446744073709551616 1 2 0\n0\n\"A\" \"B\" \"T\""), "too many ballots");
+    let names = "\"A\" ".repeat(65);
+    assert!(ballots(&format!("65 1\n1 1=2 0\n0\n{names}\"T\"")), "no set of 65 candidates");
+    assert!(!ballots(&format!("65 1\n1 1 2 0\n0\n{names}\"T\"")), "strict ballots need no sets");
+    let mut kept = Kept::default();
+    let beyond = KeepFactor::all()
+        .lowered(&Fixed9::one(), &Fixed9::one().over_whole(&Integer::Word(2)).unwrap())
+        .unwrap();
+    assert!(!keep(&mut kept, &[beyond], Fixed9::WORDS.unwrap().billionths));
+}
+
+#[test]
+fn nodes_stay_small() {
+    assert_eq!((size_of::<trie::Node<u16>>(), size_of::<trie::Node<u64>>()), (16, 24));
+}

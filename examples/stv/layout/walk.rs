@@ -1,0 +1,313 @@
+//! How the weight of many ballots goes down a tree, in machine words: the rules of `spread`, node by node.
+
+use super::{
+    MOST_IN_SETS, ONE,
+    groups::{Groups, Shares},
+    trie::Node,
+};
+use crate::{arithmetic::Fixed9, spread::KeepFactor};
+use std::ops::Range;
+
+/// The keep factors of a distribution, in billionths.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    keep: Vec<u32>,
+    /// Who keeps anything.
+    holders: u64,
+    /// Who keeps something and passes something on.
+    elected: u64,
+    factors: Vec<KeepFactor<Fixed9>>,
+    distribution: u64,
+}
+
+impl Kept {
+    pub(super) fn clear(&mut self) {
+        self.keep.clear();
+        self.factors.clear();
+        self.distribution += 1;
+        (self.holders, self.elected) = (0, 0);
+    }
+
+    /// Says whether it is a keep factor.
+    pub(super) fn push(&mut self, keep: u32) -> bool {
+        // Sets are of the first 64 candidates, and only used if there are no more.
+        let bit = 1_u64.checked_shl(self.keep.len().try_into().unwrap_or(u32::MAX)).unwrap_or(0);
+        self.keep.push(keep);
+        let Ok(factor) = KeepFactor::keeping(Fixed9::from_part(keep)) else { return false };
+        self.factors.push(factor);
+        if keep > 0 {
+            self.holders |= bit;
+        }
+        if keep > 0 && keep < ONE {
+            self.elected |= bit;
+        }
+        keep <= ONE
+    }
+
+    pub(super) fn factors(&self) -> &[KeepFactor<Fixed9>] {
+        &self.factors
+    }
+
+    /// Its number, from 1.
+    pub(super) fn distribution(&self) -> u64 {
+        self.distribution
+    }
+
+    /// What a candidate keeps of this power, and what is passed on; both truncated.
+    #[inline(always)]
+    fn split(&self, power: u32, candidate: usize) -> (u32, u32) {
+        let product = u64::from(power) * u64::from(self.keep[candidate]);
+        let used = part(power, self.keep[candidate]);
+        let exact = u64::from(used) * u64::from(ONE) == product;
+        (used, power - used - u32::from(!exact))
+    }
+}
+
+/// What a worker adds up, in billionths, and its place in a tree. Kept from loop to loop.
+#[derive(Debug)]
+pub(crate) struct Sums {
+    votes: Vec<u128>,
+    /// How much of each ballot has come to each depth: for strict ballots one power each, else the powers of its parts, depth after depth.
+    powers: Vec<u32>,
+    /// Where the powers of the depth before, then of each depth, end.
+    ends: Vec<usize>,
+    shares: Shares,
+}
+
+/// So many parts of a ballot go on together; if there are more, one lot after the other, for memory's sake.
+const LOT: usize = 4096;
+
+impl Sums {
+    pub(crate) fn new(candidates: usize) -> Self {
+        Self { votes: vec![0; candidates], powers: Vec::new(), ends: Vec::new(), shares: Shares::default() }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.votes.fill(0);
+    }
+
+    pub(crate) fn votes(&self) -> &[u128] {
+        &self.votes
+    }
+
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (votes, more) in self.votes.iter_mut().zip(&other.votes) {
+            *votes += more;
+        }
+    }
+
+    /// Each candidate keeps a share of what the one before passed on.
+    pub(super) fn strict(&mut self, nodes: &[Node<u16>], range: Range<usize>, above: &[u32], kept: &Kept) {
+        self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
+        self.powers[0] = ONE;
+        for (depth, &node) in above.iter().enumerate() {
+            let node = nodes[node as usize];
+            let (_, rest) = kept.split(self.powers[depth], usize::from(node.rank));
+            if rest == 0 {
+                return self.strict_below(nodes, node.next as usize..range.end, kept);
+            }
+            self.powers[depth + 1] = rest;
+        }
+        self.strict_below(nodes, range, kept);
+    }
+
+    fn strict_below(&mut self, nodes: &[Node<u16>], range: Range<usize>, kept: &Kept) {
+        let Range { start: mut at, end } = range;
+        while at < end {
+            let node = &nodes[at];
+            let (candidate, depth) = (usize::from(node.rank), usize::from(node.depth));
+            let (used, rest) = kept.split(self.powers[depth], candidate);
+            give(&mut self.votes, candidate, used, node.weight);
+            self.powers[depth + 1] = rest;
+            at = if rest == 0 { node.next as usize } else { at + 1 };
+        }
+    }
+
+    /// Every order of equals counts for an equal part: what all of them pass on goes to the next rank as a whole.
+    pub(super) fn equalized(
+        &mut self,
+        nodes: &[Node<u32>],
+        range: Range<usize>,
+        above: &[u32],
+        groups: &Groups,
+        kept: &Kept,
+    ) {
+        self.shares.make_room(groups);
+        self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
+        self.powers[0] = ONE;
+        let Range { start: mut at, end } = range;
+        for (depth, &node) in above.iter().enumerate() {
+            let node = nodes[node as usize];
+            let (_, passed_on) = self.shares.of(node.rank as usize, groups, kept);
+            self.powers[depth + 1] = part(self.powers[depth], passed_on);
+            if self.powers[depth + 1] == 0 {
+                at = node.next as usize;
+                break;
+            }
+        }
+        while at < end {
+            let node = &nodes[at];
+            let power = self.powers[usize::from(node.depth)];
+            let (members, passed_on) = self.shares.of(node.rank as usize, groups, kept);
+            for (candidate, share) in members {
+                give(&mut self.votes, candidate, part(power, share), node.weight);
+            }
+            let rest = part(power, passed_on);
+            self.powers[usize::from(node.depth) + 1] = rest;
+            at = if rest == 0 { node.next as usize } else { at + 1 };
+        }
+    }
+
+    /// Equals get equal parts, and what each passes on goes down on its own; a rank that nobody holds blocks the ballot.
+    pub(super) fn shared(&mut self, nodes: &[Node<u64>], range: Range<usize>, above: &[u32], kept: &Kept) {
+        self.powers.resize(self.powers.len().max(LOT), 0);
+        self.powers[0] = ONE;
+        self.ends.clear();
+        self.ends.extend([0, 1]);
+        for &node in above {
+            let node = &nodes[node as usize];
+            if !self.rank(node, 0, kept) {
+                return self.shared_below(nodes, node.next as usize..range.end, kept);
+            }
+        }
+        self.shared_below(nodes, range, kept);
+    }
+
+    fn shared_below(&mut self, nodes: &[Node<u64>], range: Range<usize>, kept: &Kept) {
+        let Range { start: mut at, end } = range;
+        while at < end {
+            let node = &nodes[at];
+            let next = node.next as usize;
+            at = if self.rank(node, node.weight, kept) { at + 1 } else { next };
+            let depth = usize::from(node.depth) + 1;
+            let (from, to) = (self.ends[depth], self.ends[depth + 1]);
+            if to - from > LOT && at < next {
+                let parts = self.powers[from..to].to_vec();
+                for lot in parts.chunks(LOT) {
+                    self.powers[from..][..lot.len()].copy_from_slice(lot);
+                    self.ends[depth + 1] = from + lot.len();
+                    self.shared_below(nodes, at..next.min(end), kept);
+                }
+                at = next;
+            }
+        }
+    }
+
+    /// One rank of all parts of a ballot; whether anything is passed on.
+    #[inline(always)]
+    fn rank(&mut self, node: &Node<u64>, weight: u64, kept: &Kept) -> bool {
+        let depth = usize::from(node.depth);
+        let holders = node.rank & kept.holders;
+        let equals = holders.count_ones();
+        let (from, to) = (self.ends[depth], self.ends[depth + 1]);
+        if self.ends.len() < depth + 3 {
+            self.ends.push(to);
+        }
+        let most = to + (to - from) * equals as usize;
+        if self.powers.len() < most {
+            self.powers.resize(2 * most, 0);
+        }
+        let share = SHARES[equals as usize];
+        let (powers, below) = self.powers.split_at_mut(to);
+        let powers = &mut powers[from..];
+        let mut end = 0;
+        if let [power] = powers {
+            // The usual case, with as few branches as can be: hopefuls too pass on what is left, which is nothing.
+            let part = share.of(*power);
+            for candidate in members(holders) {
+                let (used, rest) = kept.split(part, candidate);
+                give(&mut self.votes, candidate, used, weight);
+                below[end] = rest;
+                end += usize::from(rest != 0);
+            }
+        } else {
+            let elected = holders & kept.elected;
+            let hopeful = powers.iter().map(|&power| share.of(power)).sum();
+            for candidate in members(elected) {
+                let mut all = 0;
+                for &mut power in &mut *powers {
+                    let (used, rest) = kept.split(share.of(power), candidate);
+                    all += used;
+                    below[end] = rest;
+                    end += usize::from(rest != 0);
+                }
+                give(&mut self.votes, candidate, all, weight);
+            }
+            for candidate in members(holders & !elected) {
+                give(&mut self.votes, candidate, hopeful, weight);
+            }
+        }
+        self.ends[depth + 2] = to + end;
+        end > 0
+    }
+}
+
+/// A share of a power, truncated.
+#[inline(always)]
+fn part(power: u32, share: u32) -> u32 {
+    #[allow(clippy::cast_possible_truncation)] // a product of two numbers up to one is up to one
+    let part = (u64::from(power) * u64::from(share) / u64::from(ONE)) as u32;
+    part
+}
+
+#[inline(always)]
+fn give(votes: &mut [u128], candidate: usize, used: u32, weight: u64) {
+    votes[candidate] += u128::from(used) * u128::from(weight);
+}
+
+/// A division that takes no longer than a product: by far most of the time would be spent on dividing.
+#[derive(Clone, Copy)]
+struct Share {
+    factor: u64,
+    shift: u32,
+}
+
+impl Share {
+    /// The factor is rounded up, which adds less than one in `parts` to the result of a power below 2^30: nothing, once truncated.
+    const fn among(parts: u32) -> Self {
+        let shift = 32 + parts.ilog2();
+        Self { factor: (1 << shift) / parts as u64 + 1, shift }
+    }
+
+    #[inline(always)]
+    fn of(self, power: u32) -> u32 {
+        #[allow(clippy::cast_possible_truncation)] // a part is no more than the whole
+        let part = ((u64::from(power) * self.factor) >> self.shift) as u32;
+        part
+    }
+}
+
+/// For each number of equals; among none at all it is never used.
+static SHARES: [Share; MOST_IN_SETS + 1] = {
+    let mut shares = [Share::among(1); MOST_IN_SETS + 1];
+    let mut parts = 1;
+    while parts < shares.len() {
+        #[allow(clippy::cast_possible_truncation)] // up to 64
+        let share = Share::among(parts as u32);
+        shares[parts] = share;
+        parts += 1;
+    }
+    shares
+};
+
+fn members(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = set.trailing_zeros();
+        set &= set.wrapping_sub(1);
+        (first < u64::BITS).then_some(first as usize)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_quotients() {
+        for parts in 1..=64 {
+            for power in (0..2000).chain(ONE - 2000..=ONE).chain((0..ONE).step_by(999_983)) {
+                assert_eq!(SHARES[parts as usize].of(power), power / parts, "{power} / {parts}");
+            }
+        }
+    }
+}
