@@ -71,6 +71,8 @@ pub(crate) enum Fault {
     Unwieldy,
     /// A quotient by zero votes.
     DivisionByZero,
+    /// Not every ballot was counted once.
+    Incomplete,
 }
 
 impl fmt::Display for Fault {
@@ -85,6 +87,7 @@ impl fmt::Display for Fault {
             Self::Unwieldy => {
                 "a keep factor has come to more than 78,000 digits, and every iteration multiplies them; count with --arithmetic approx"
             }
+            Self::Incomplete => "a distribution did not count every ballot exactly once; this is a bug of this program, please report it",
             Self::DivisionByZero => {
                 "an elected candidate was left without any vote, so that no keep factor exists; stop iterating earlier with a smaller --omega-exponent"
             }

@@ -111,6 +111,7 @@ impl Layout {
     pub(crate) fn distribute(&self, chunk: &Chunk, kept: &Kept, sums: &mut Sums) {
         let above = chunk.above.start as usize..chunk.above.end as usize;
         let nodes = chunk.nodes.start as usize..chunk.nodes.end as usize;
+        sums.covered += nodes.len();
         match chunk.tree {
             Tree::Strict => sums.strict(self.strict.nodes(), nodes, self.strict.above(above), kept),
             Tree::Shared => sums.shared(self.shared.nodes(), nodes, self.shared.above(above), kept),
@@ -121,12 +122,16 @@ impl Layout {
         }
     }
 
-    /// The result of a distribution: what no candidate has is exhausted.
+    /// The result of a distribution: what no candidate has is exhausted. Since it is a difference, it says nothing of nodes that were lost or
+    /// counted twice: those are checked by their number.
     pub(crate) fn votes<A: Arithmetic>(
         &self,
         sums: &Sums,
         from_billionths: fn(u128) -> Result<A, Fault>,
     ) -> Result<Votes<A>, Fault> {
+        if sums.covered != self.size().nodes {
+            return Err(Fault::Incomplete);
+        }
         let given: u128 = sums.votes().iter().sum();
         let of = sums.votes().iter().map(|&votes| from_billionths(votes)).collect::<Result<_, _>>()?;
         Ok(Votes { of, exhausted: from_billionths(self.total.checked_sub(given).ok_or(Fault::Overflow)?)? })

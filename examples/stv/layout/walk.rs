@@ -67,6 +67,8 @@ impl Kept {
 #[derive(Debug)]
 pub(crate) struct Sums {
     votes: Vec<u128>,
+    /// How many nodes these are the votes of: what no distribution may lose or count twice.
+    pub(super) covered: usize,
     /// How much of each ballot has come to each depth: for strict ballots one power each, else the powers of its parts, depth after depth.
     powers: Vec<u32>,
     /// Where the powers of the depth before, then of each depth, end.
@@ -79,11 +81,18 @@ const LOT: usize = 4096;
 
 impl Sums {
     pub(crate) fn new(candidates: usize) -> Self {
-        Self { votes: vec![0; candidates], powers: Vec::new(), ends: Vec::new(), shares: Shares::default() }
+        Self {
+            votes: vec![0; candidates],
+            covered: 0,
+            powers: Vec::new(),
+            ends: Vec::new(),
+            shares: Shares::default(),
+        }
     }
 
     pub(crate) fn clear(&mut self) {
         self.votes.fill(0);
+        self.covered = 0;
     }
 
     pub(crate) fn votes(&self) -> &[u128] {
@@ -94,6 +103,7 @@ impl Sums {
         for (votes, more) in self.votes.iter_mut().zip(&other.votes) {
             *votes += more;
         }
+        self.covered += other.covered;
     }
 
     /// Each candidate keeps a share of what the one before passed on.
