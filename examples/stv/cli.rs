@@ -20,6 +20,7 @@ use std::{
     io::{self, BufWriter, Write},
     num::NonZeroUsize,
     path::PathBuf,
+    time::Instant,
 };
 
 /// Counts elections by the Single Transferable Vote, on all cores
@@ -69,6 +70,7 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools)] // flags of a command line are what they are
 struct MeekArguments {
     /// Iterate until the surplus is at most 1/10^N
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=18))]
@@ -91,6 +93,9 @@ struct MeekArguments {
     /// Leave every thread of the pool alone with its share of the ballots
     #[arg(long)]
     disable_work_stealing: bool,
+    /// Say on standard error what reading and counting took and how the loops were shared
+    #[arg(long)]
+    stats: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -126,7 +131,9 @@ fn log_to_standard_error() {
 }
 
 fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Error>> {
+    let start = Instant::now();
     let mut election = read(arguments.input.as_ref())?;
+    let reading = start.elapsed();
     election.ballots.equalize = meek.equalize;
     let count = match arguments.arithmetic {
         ArithmeticKind::Fixed9 => count_with::<Fixed9>,
@@ -137,6 +144,9 @@ fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Erro
     };
     let effort = count(&election, arguments, meek)?;
     eprintln!("stv: {effort}");
+    for line in effort.stats(reading).iter().flat_map(|lines| lines.lines()) {
+        eprintln!("stv: {line}");
+    }
     Ok(())
 }
 
@@ -175,6 +185,7 @@ fn count_with<A: Arithmetic>(
         number: meek.num_threads,
         pinning: meek.pinning.into(),
         stealing: !meek.disable_work_stealing,
+        stats: meek.stats,
     };
     let package = package(arguments, meek.equalize);
     meek.output

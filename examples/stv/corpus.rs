@@ -58,6 +58,7 @@ fn threads(ballots: &[u8], arithmetic: &str) -> Vec<Threads> {
         number: NonZeroUsize::new(number),
         pinning: Pinning::default(),
         stealing: true,
+        stats: false,
     };
     kinds[..number].iter().map(threads).collect()
 }

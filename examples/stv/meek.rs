@@ -22,13 +22,20 @@ pub(crate) struct Rule {
 /// One distribution of all ballots at the given keep factors.
 pub(crate) type Distribute<'a, A> = dyn FnMut(&[KeepFactor<A>]) -> Result<Votes<A>, Fault> + 'a;
 
-/// Counts the election to its end, or to the first thing that cannot be done. The result is how many distributions it took.
+/// How long a count was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Length {
+    pub(crate) rounds: usize,
+    pub(crate) distributions: usize,
+}
+
+/// Counts the election to its end, or to the first thing that cannot be done.
 pub(crate) fn count<A: Arithmetic, L: Listener<A>>(
     election: &Election,
     rule: Rule,
     distribute: &mut Distribute<'_, A>,
     listener: &mut L,
-) -> Result<usize, CountError> {
+) -> Result<Length, CountError> {
     let candidates = &election.candidates;
     let mut count = Count {
         election,
@@ -48,7 +55,7 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A>>(
     }
     count.settle_remaining()?;
     count.act(Action::Complete)?;
-    Ok(count.distributions)
+    Ok(Length { rounds: count.round, distributions: count.distributions })
 }
 
 struct Count<'a, 'd, A, L> {

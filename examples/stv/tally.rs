@@ -6,10 +6,10 @@ use crate::{
     error::CountError,
     events::Listener,
     layout::{self, Chunk, Kept, Layout, Sums},
-    meek::{self, Distribute, Rule},
+    meek::{self, Distribute, Length, Rule},
     spread::{KeepFactor, Votes},
 };
-use rangesteal::{PerWorker, Pinning, Pool, Stealing};
+use rangesteal::{PerWorker, Pinning, Pool, RunReport, Stealing};
 use rayon::prelude::*;
 use std::{
     fmt,
@@ -18,6 +18,9 @@ use std::{
 };
 
 mod in_order;
+mod stats;
+
+use stats::Stats;
 
 /// Who distributes the ballots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -40,6 +43,8 @@ pub(crate) struct Threads {
     pub(crate) pinning: Pinning,
     /// Whether an idle thread of the pool takes work from a busy one.
     pub(crate) stealing: bool,
+    /// Whether to measure the loops of the pool.
+    pub(crate) stats: bool,
 }
 
 /// What the count took.
@@ -47,9 +52,12 @@ pub(crate) struct Threads {
 pub(crate) struct Effort {
     parallel: Parallel,
     threads: usize,
-    distributions: usize,
+    length: Length,
     thefts: Option<u64>,
     elapsed: Duration,
+    /// To lay out the ballots; it is part of the time.
+    preparing: Duration,
+    stats: Option<Stats>,
 }
 
 /// Counts the election by Meek's method on these threads.
@@ -63,27 +71,29 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     let parallel = threads.parallel;
     let mut count = |distribute: &mut Distribute<'_, A>| meek::count(election, rule, distribute, listener);
     let mut words = InWords::of(election);
-    let (threads, distributions, thefts) = match parallel {
+    let mut stats = threads.stats.then(|| Stats::new(words.as_ref()));
+    let preparing = start.elapsed();
+    let (threads, length, thefts) = match parallel {
         Parallel::No => {
             let mut sums = Sums::new(election.candidates.len());
-            let distributions = count(&mut |keep| match InWords::ready(&mut words, keep) {
+            let length = count(&mut |keep| match InWords::ready(&mut words, keep) {
                 Some(words) => words.serially(&mut sums),
                 None => serially(election, keep),
             })?;
-            (1, distributions, None)
+            (1, length, None)
         }
         Parallel::Rayon => {
             let number = threads.number.map_or(0, NonZeroUsize::get); // 0: rayon decides
             let rayon = rayon::ThreadPoolBuilder::new().num_threads(number).build();
             let rayon = rayon.map_err(|error| CountError::Threads(error.to_string()))?;
             // The whole count runs inside rayon's threads, where starting a loop costs it least.
-            let distributions = rayon.install(|| {
+            let length = rayon.install(|| {
                 count(&mut |keep| match InWords::ready(&mut words, keep) {
                     Some(words) => words.on_rayon(),
                     None => on_rayon(election, keep),
                 })
             })?;
-            (rayon.current_num_threads(), distributions, None)
+            (rayon.current_num_threads(), length, None)
         }
         Parallel::Pool => {
             let mut builder = Pool::builder().pinning(threads.pinning);
@@ -97,17 +107,17 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
             let counted = builder.scope(|pool| {
                 log::debug!("{}", pool.placement());
                 let mut sums = pool.per_worker(|_| Sums::new(election.candidates.len()));
-                let distributions = count(&mut |keep| match InWords::ready(&mut words, keep) {
-                    Some(words) => words.on_pool(pool, &mut sums),
+                let length = count(&mut |keep| match InWords::ready(&mut words, keep) {
+                    Some(words) => words.on_pool(pool, &mut sums, stats.as_mut()),
                     None => on_pool(pool, election, keep),
                 })?;
-                Ok::<_, CountError>((pool.num_threads(), distributions, Some(pool.thefts())))
+                Ok::<_, CountError>((pool.num_threads(), length, Some(pool.thefts())))
             });
             counted.map_err(|error| CountError::Threads(error.to_string()))??
         }
     };
     let elapsed = start.elapsed();
-    Ok(Effort { parallel, threads, distributions, thefts, elapsed })
+    Ok(Effort { parallel, threads, length, thefts, elapsed, preparing, stats })
 }
 
 fn serially<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
@@ -196,10 +206,22 @@ impl<A: Arithmetic> InWords<A> {
     }
 
     /// Sums of integers are the same in any order: every worker adds up what it comes across.
-    fn on_pool(&self, pool: &Pool, sums: &mut PerWorker<Sums>) -> Result<Votes<A>, Fault> {
+    fn on_pool(
+        &self,
+        pool: &Pool,
+        sums: &mut PerWorker<Sums>,
+        stats: Option<&mut Stats>,
+    ) -> Result<Votes<A>, Fault> {
         sums.iter_mut().for_each(Sums::clear);
         let chunks = pool.on(self.layout.chunks());
-        chunks.with_kept(sums).for_each(|sums, chunk| self.layout.distribute(chunk, &self.kept, sums));
+        let distribute = |sums: &mut Sums, chunk: &Chunk| self.layout.distribute(chunk, &self.kept, sums);
+        if let Some(stats) = stats {
+            let mut report = RunReport::default();
+            chunks.with_kept(sums).report(&mut report).for_each(distribute);
+            stats.add(&report);
+        } else {
+            chunks.with_kept(sums).for_each(distribute);
+        }
         let mut parts = sums.iter_mut();
         let Some(sum) = parts.next() else { return Ok(Votes::none(self.layout.candidates())) };
         parts.for_each(|part| sum.add(part));
@@ -216,7 +238,12 @@ impl fmt::Display for Effort {
             Parallel::Pool => "pool",
         };
         write!(f, "{} thread{} ({parallel}), ", self.threads, plural(self.threads as u64))?;
-        write!(f, "{} distribution{}, ", self.distributions, plural(self.distributions as u64))?;
+        write!(
+            f,
+            "{} distribution{}, ",
+            self.length.distributions,
+            plural(self.length.distributions as u64)
+        )?;
         if let Some(thefts) = self.thefts {
             write!(f, "{thefts} theft{}, ", plural(thefts))?;
         }
@@ -239,7 +266,13 @@ mod tests {
     }
 
     fn threads(parallel: Parallel, number: usize) -> Threads {
-        Threads { parallel, number: NonZeroUsize::new(number), pinning: Pinning::default(), stealing: true }
+        Threads {
+            parallel,
+            number: NonZeroUsize::new(number),
+            pinning: Pinning::default(),
+            stealing: true,
+            stats: true,
+        }
     }
 
     #[test]
@@ -299,18 +332,24 @@ mod tests {
         let effort = Effort {
             parallel: Parallel::Pool,
             threads: 2,
-            distributions: 153,
+            length: Length { rounds: 9, distributions: 153 },
             thefts: Some(412),
             elapsed: Duration::from_micros(12_600),
+            preparing: Duration::ZERO,
+            stats: None,
         };
         assert_eq!(effort.to_string(), "2 threads (pool), 153 distributions, 412 thefts, 0.013 s");
         let effort = Effort {
             parallel: Parallel::No,
             threads: 1,
-            distributions: 1,
+            length: Length { rounds: 0, distributions: 1 },
             thefts: None,
             elapsed: Duration::ZERO,
+            preparing: Duration::from_millis(4),
+            stats: Some(Stats::default()),
         };
         assert_eq!(effort.to_string(), "1 thread (no), 1 distribution, 0.000 s");
+        let lines = effort.stats(Duration::from_millis(2)).unwrap();
+        assert!(lines.starts_with("reading 0.002 s, layout 0.004 s, 0 rounds, 1 distribution\n"), "{lines}");
     }
 }

@@ -30,7 +30,7 @@ fn counted(ballots: &str) -> Result<Record, CountError> {
     Ok(recorder.record)
 }
 
-fn count<L: Listener<Fixed9>>(election: &Election, listener: &mut L) -> Result<usize, CountError> {
+fn count<L: Listener<Fixed9>>(election: &Election, listener: &mut L) -> Result<meek::Length, CountError> {
     let mut distribute = |keep: &[KeepFactor<Fixed9>]| {
         let none = Votes::none(keep.len());
         let mut records = election.ballots.records().iter();
