@@ -146,3 +146,21 @@ fn what_words_cannot_hold_is_left_to_the_plain_loop() {
 fn nodes_stay_small() {
     assert_eq!((size_of::<trie::Node<u16>>(), size_of::<trie::Node<u64>>()), (16, 24));
 }
+
+#[test]
+fn what_is_lost_or_counted_twice_is_found_out() {
+    let election = election(&mut SplitMix64::new(3), 6, true);
+    let layout = Layout::of(&election).unwrap();
+    let words = <BigFixed9 as Arithmetic>::WORDS.unwrap();
+    let mut kept = Kept::default();
+    assert!(keep(&mut kept, &vec![KeepFactor::<BigFixed9>::all(); 6], words.billionths));
+    let votes = |chunks: &[Chunk]| {
+        let mut sums = Sums::new(6);
+        chunks.iter().for_each(|chunk| layout.distribute(chunk, &kept, &mut sums));
+        layout.votes(&sums, words.from_billionths)
+    };
+    let chunks = layout.chunks();
+    assert!(chunks.len() > 1 && votes(chunks).is_ok());
+    assert_eq!(votes(&chunks[1..]), Err(Fault::Incomplete));
+    assert_eq!(votes(&[chunks, &chunks[..1]].concat()), Err(Fault::Incomplete));
+}
