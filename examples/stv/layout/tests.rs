@@ -156,7 +156,9 @@ fn what_is_lost_or_counted_twice_is_found_out() {
     assert!(keep(&mut kept, &vec![KeepFactor::<BigFixed9>::all(); 6], words.billionths));
     let votes = |chunks: &[Chunk]| {
         let mut sums = Sums::new(6);
-        chunks.iter().for_each(|chunk| layout.distribute(chunk, &kept, &mut sums));
+        for chunk in chunks {
+            layout.distribute(chunk, &kept, &mut sums);
+        }
         layout.votes(&sums, words.from_billionths)
     };
     let chunks = layout.chunks();
