@@ -108,7 +108,7 @@ impl Frame {
             out,
             "<g class=\"k{candidate}\"><text class=\"end{strong}\" x=\"{:.0}\" y=\"{middle:.1}\">{}</text>",
             self.names - 8.0,
-            fitted(name, self.names - 8.0, if kept.is_some() { 7.7 } else { 7.0 })
+            fitted(name, self.names - 8.0, if kept.is_some() { 8.4 } else { 7.0 })
         );
         for Growth { round, from, to } in bar {
             let (x, width) = (self.names + from * scale, (to - from) * scale);

@@ -153,7 +153,7 @@ impl<'a> Panel<'a> {
                 out,
                 "<text class=\"{class}\" x=\"{label:.0}\" y=\"{:.1}\">{}</text>",
                 y + 4.0,
-                fitted(self.name(place), label, if elected { 7.7 } else { 7.0 })
+                fitted(self.name(place), label, if elected { 8.4 } else { 7.0 })
             );
         }
         let mut round = 0;
