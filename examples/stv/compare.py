@@ -5,14 +5,16 @@
 
 RIVAL takes the options of stv-rs 0.5.1 and runs with --parallel=custom. FILE is BLT with [nick ...], or that with .gz.
 The runs are interleaved, so that a busy machine is busy for both; medians and minima of the whole process, its start and the
-reading of the file included. Exit status 1 if a transcript differs.
+reading of the file included. Peak memory is from /usr/bin/time. Exit status 1 if a transcript differs.
 """
 import argparse, gzip, os, shutil, statistics, subprocess, sys, tempfile, time
 
 
 def run(command):
     """Wall time, user time, peak memory in MB, and the transcript without the line that names the program."""
-    with tempfile.TemporaryFile() as out:
+    # A program inherits the peak memory of the one that starts it: time is smaller than Python.
+    with tempfile.TemporaryFile() as out, tempfile.NamedTemporaryFile() as peak:
+        command = ['/usr/bin/time', '-f', '%M', '-o', peak.name, *command]
         start = time.perf_counter()
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE)
         error = child.stderr.read()
@@ -23,7 +25,8 @@ def run(command):
             sys.exit('%s: exit %d: %s' % (' '.join(command), child.returncode, error.decode(errors='replace')[:300]))
         out.seek(0)
         lines = out.read().split(b'\n')
-    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, lines[:3] + lines[4:]
+        peak = int(peak.read().split()[-1]) / 1024
+    return wall, usage.ru_utime + usage.ru_stime, peak, lines[:3] + lines[4:]
 
 
 def main():

@@ -46,6 +46,8 @@ pub(super) struct Shares {
     passed_on: Vec<u32>,
     /// The distribution it was worked out for.
     when: Vec<u64>,
+    /// Room to calculate in.
+    polynomials: Vec<Fixed9>,
 }
 
 impl Shares {
@@ -77,8 +79,7 @@ impl Shares {
         let members = &groups.members[range.clone()];
         let shares = &mut self.kept[range];
         shares.fill(0);
-        let mut polynomials = Vec::with_capacity(members.len());
-        let passed_on = spread::shares(members, kept.factors(), &mut polynomials, |place, share| {
+        let passed_on = spread::shares(members, kept.factors(), &mut self.polynomials, |place, share| {
             shares[place] = share.billionths().unwrap_or(ONE);
             Ok(())
         });
