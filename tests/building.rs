@@ -137,28 +137,29 @@ fn refuse(number: libc::c_long) {
 
 /// From here on masks of less than 2048 CPUs are too small for `sched_getaffinity`, as they are on a machine that can have 2048.
 fn pretend_2048_cpus() {
-    let number = u32::try_from(libc::SYS_sched_getaffinity).unwrap();
-    let low_word = if cfg!(target_endian = "little") { 0 } else { 4 };
-    filter(&mut [
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 3, number),
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 16 + 8 + low_word), // the second argument: bytes
-        statement(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1, 0, 2048 / 8),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, error(libc::EINVAL)),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ]);
+    refuse_masks(1, libc::BPF_JGE, 2048 / 8, false, libc::EINVAL);
 }
 
 /// From here on `sched_getaffinity` does not tell a thread of itself. (Of a thread by its number it does: sanitizers ask.)
 fn refuse_own_mask() {
-    let number = u32::try_from(libc::SYS_sched_getaffinity).unwrap();
+    refuse_masks(0, libc::BPF_JEQ, 0, true, libc::EPERM);
+}
+
+/// `sched_getaffinity` fails if its argument (0: the thread, 1: the bytes of the mask) compares with `value` as it is said.
+fn refuse_masks(argument: u32, comparison: u32, value: u32, said: bool, number: libc::c_int) {
     let low_word = if cfg!(target_endian = "little") { 0 } else { 4 };
+    let (if_so, if_not) = if said { (0, 1) } else { (1, 0) }; // statements to skip
     filter(&mut [
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 3, number),
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 16 + low_word), // the first argument: the thread
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, 0),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, error(libc::EPERM)),
+        statement(
+            libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K,
+            0,
+            3,
+            u32::try_from(libc::SYS_sched_getaffinity).unwrap(),
+        ),
+        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 16 + 8 * argument + low_word),
+        statement(libc::BPF_JMP | comparison | libc::BPF_K, if_so, if_not, value),
+        statement(libc::BPF_RET | libc::BPF_K, 0, 0, error(number)),
         statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ]);
 }

@@ -198,12 +198,12 @@ impl Plan {
                 placement = Placement::LogicalCpus;
             }
         }
-        let machine = if nobody.is_none() || placement == Placement::PhysicalCores {
+        let mut machine = if nobody.is_none() || placement == Placement::PhysicalCores {
             Machine::read(&allowed, system.file)
         } else {
             Machine::unknown(&allowed) // enough to count
         };
-        doubts.extend(machine.doubts.iter().cloned());
+        doubts.append(&mut machine.doubts);
         let mut order = placement.order(&machine);
         let cpus = match allowed.len() {
             0 => thread::available_parallelism().map_or(1, usize::from),
@@ -214,24 +214,7 @@ impl Plan {
             _ if order.is_empty() => cpus,
             _ => order.len(),
         };
-        let (workers, counted_by) = match (asked, system.variable) {
-            (Some(asked), _) => (asked, CountedBy::NumThreads),
-            (None, Some(value)) => match value.to_str().and_then(|value| value.trim().parse().ok()) {
-                None | Some(0) => {
-                    return Err(BuildError::Variable { value: value.to_string_lossy().into_owned() });
-                }
-                Some(number) => (number, CountedBy::Variable),
-            },
-            (None, None) => match quota {
-                Some(quota) if whole < places => (whole, CountedBy::Quota(quota)),
-                _ => (places, CountedBy::Cpus),
-            },
-        };
-        match workers {
-            0 => return Err(BuildError::ZeroThreads),
-            1..=MOST_THREADS => {}
-            _ => return Err(BuildError::TooManyThreads { asked: workers }),
-        }
+        let (workers, counted_by) = count(asked, system.variable, quota, places)?;
         let cpus = if nobody.is_none() {
             order.iter().map(|cpu| cpu.number).collect::<BTreeSet<_>>().len()
         } else {
@@ -255,6 +238,31 @@ impl Plan {
             allowed: self.machine.cpus.iter().map(|cpu| cpu.number).collect(),
             source,
         }
+    }
+}
+
+/// How many workers, and why: the table of `PoolBuilder::num_threads`.
+fn count(
+    asked: Option<usize>,
+    variable: Option<OsString>,
+    quota: Option<f64>,
+    places: usize,
+) -> Result<(usize, CountedBy), BuildError> {
+    let (workers, counted_by) = match (asked, variable, quota) {
+        (Some(asked), ..) => (asked, CountedBy::NumThreads),
+        (None, Some(value), _) => match value.to_str().and_then(|value| value.trim().parse().ok()) {
+            None | Some(0) => {
+                return Err(BuildError::Variable { value: value.to_string_lossy().into_owned() });
+            }
+            Some(number) => (number, CountedBy::Variable),
+        },
+        (None, None, Some(quota)) if round_up(quota) < places => (round_up(quota), CountedBy::Quota(quota)),
+        (None, None, _) => (places, CountedBy::Cpus),
+    };
+    match workers {
+        0 => Err(BuildError::ZeroThreads),
+        1..=MOST_THREADS => Ok((workers, counted_by)),
+        _ => Err(BuildError::TooManyThreads { asked: workers }),
     }
 }
 

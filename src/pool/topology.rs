@@ -92,8 +92,7 @@ impl Machine {
             }
         };
         let nodes = believe("nodes", nodes(allowed, file), &|| packages(allowed, file));
-        let lowest = lowest_of(&nodes, allowed);
-        let caches = believe("caches", caches(allowed, file), &|| lowest.clone());
+        let caches = believe("caches", caches(allowed, file), &|| lowest_of(&nodes, allowed));
         let cores = believe("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
         let classes = believe("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
         let mut threads = BTreeMap::new();

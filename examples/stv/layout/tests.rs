@@ -46,6 +46,22 @@ fn factors<A: Arithmetic>(random: &mut SplitMix64, candidates: usize) -> Vec<Kee
         .collect()
 }
 
+/// The layout's votes at these keep factors are those of the ballots one by one.
+fn agrees_at<A: Arithmetic>(
+    election: &Election,
+    layout: &Layout,
+    (kept, sums): (&mut Kept, &mut Sums),
+    factors: &[KeepFactor<A>],
+) {
+    let words = A::WORDS.unwrap();
+    assert!(keep(kept, factors, words.billionths));
+    sums.clear();
+    layout.chunks().iter().rev().for_each(|chunk| layout.distribute(chunk, kept, sums));
+    let (ballots, none) = (&election.ballots, Votes::none(factors.len()));
+    let plain = ballots.records().iter().try_fold(none, |votes, ballot| votes.with(ballot, ballots, factors));
+    assert_eq!(layout.votes(sums, words.from_billionths), plain, "{} candidates", factors.len());
+}
+
 fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equalize: bool) {
     let random = &mut SplitMix64::new(7);
     for _ in 0..20 {
@@ -56,16 +72,7 @@ fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equalize: bool) {
         let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
         for _ in 0..5 {
             let factors = factors::<A>(random, candidates);
-            let words = A::WORDS.unwrap();
-            assert!(keep(&mut kept, &factors, words.billionths));
-            sums.clear();
-            layout.chunks().iter().rev().for_each(|chunk| layout.distribute(chunk, &kept, &mut sums));
-            let (ballots, none) = (&election.ballots, Votes::none(candidates));
-            let plain = ballots
-                .records()
-                .iter()
-                .try_fold(none, |votes, ballot| votes.with(ballot, ballots, &factors));
-            assert_eq!(layout.votes(&sums, words.from_billionths), plain, "{candidates} {equals}");
+            agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
         }
     }
 }
@@ -104,18 +111,9 @@ fn a_ballot_in_thousands_of_parts_counts_as_one() {
         election.ballots.push(Integer::Word(5), &ranked);
     }
     let layout = Layout::of(&election).unwrap();
-    let (mut kept, mut sums) = (Kept::default(), Sums::new(30));
     let sixth = Fixed9::one().over_whole(&Integer::Word(6)).unwrap();
     let factors = vec![KeepFactor::all().lowered(&sixth, &Fixed9::one()).unwrap(); 30];
-    let words = Fixed9::WORDS.unwrap();
-    assert!(keep(&mut kept, &factors, words.billionths));
-    layout.chunks().iter().for_each(|chunk| layout.distribute(chunk, &kept, &mut sums));
-    let ballots = &election.ballots;
-    let plain = ballots
-        .records()
-        .iter()
-        .try_fold(Votes::none(30), |votes, ballot| votes.with(ballot, ballots, &factors));
-    assert_eq!(layout.votes(&sums, words.from_billionths), plain);
+    agrees_at(&election, &layout, (&mut Kept::default(), &mut Sums::new(30)), &factors);
 }
 
 #[test]
