@@ -366,6 +366,8 @@ fn what_is_not_told() {
     // No nodes: there are caches. No caches: there are sockets. Neither is worth a warning.
     assert_eq!(Machine::new(SOCKETS).without("/node/").order(PhysicalCores), list("0-34:2,1-35:2"));
     assert_eq!(Machine::new(SOCKETS).without("/cache/").order(PhysicalCores), list("0-34:2,1-35:2"));
+    let plan = Machine::new(SOCKETS).without("/cache/").plan(LogicalCpus);
+    assert_eq!([4, 70, 5, 71].map(|cpu| plan.machine.cpu(cpu).unwrap().cache), [0, 0, 1, 1], "one a node");
     assert_eq!(Machine::new(VM).without("topology/physical").without("/node/").order(LogicalCpus), [0, 1]);
     // Nothing of one of many: it is taken for a core of its own.
     assert_eq!(Machine::new(LAPTOP).without("cpu4/topology").order(PhysicalCores), [0, 1, 2, 3, 4]);
