@@ -242,9 +242,9 @@ mod tests {
     fn sorted_puts_the_most_shared_ranks_last() {
         let text = text(&synthetic(Kind::Sorted, 4096, 64, 48, 1));
         let election = blt::read("synthetic", text.as_bytes()).unwrap();
-        let shared = |ballot| {
+        let shared = |&ballot| {
             let preferences = election.ballots.preferences(ballot);
-            preferences.iter().filter(|preference| preference.shares_rank_with_next()).count() / (EQUALS - 1)
+            preferences.filter(|preference| preference.shares_rank_with_next()).count() / (EQUALS - 1)
         };
         let shared: Vec<_> = election.ballots.records().iter().map(shared).collect();
         assert!(shared.is_sorted());

@@ -3,9 +3,8 @@
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
-    election::{CandidateIndex, Election, Preference},
+    election::{CandidateIndex, Election},
     error::CountError,
-    spread::first_rank,
 };
 use std::{cmp::Ordering, io::Write};
 
@@ -49,27 +48,28 @@ pub(crate) fn count<A: Arithmetic>(
 fn votes<A: Arithmetic>(election: &Election, votes_per_ballot: usize) -> Result<Vec<A>, Fault> {
     let ballots = &election.ballots;
     let mut votes = vec![A::zero(); election.candidates.len()];
-    for ballot in ballots.records() {
-        let mut preferences = ballots.preferences(ballot);
+    for &ballot in ballots.records() {
+        let (weight, mut preferences) = (ballots.weight(ballot), ballots.preferences(ballot));
         let mut left = votes_per_ballot;
         while left > 0 && !preferences.is_empty() {
-            let (rank, below) = first_rank(preferences);
+            let (rank, below) = preferences.first_rank();
+            let equals = rank.clone().count();
             // A rank that has more candidates than there are votes left shares these.
-            let each = if rank.len() <= left { A::one() } else { part(left, rank)? };
-            let more = each.times_whole(&ballot.weight)?;
+            let each = if equals <= left { A::one() } else { part(left, equals)? };
+            let more = each.times_whole(&weight)?;
             for preference in rank {
                 let votes = &mut votes[preference.candidate()];
                 *votes = votes.plus(&more)?;
             }
-            left = left.saturating_sub(rank.len());
+            left = left.saturating_sub(equals);
             preferences = below;
         }
     }
     Ok(votes)
 }
 
-fn part<A: Arithmetic>(votes: usize, rank: &[Preference]) -> Result<A, Fault> {
-    A::one().times_whole(&Integer::from(votes as u64))?.over_whole(&Integer::from(rank.len() as u64))
+fn part<A: Arithmetic>(votes: usize, equals: usize) -> Result<A, Fault> {
+    A::one().times_whole(&Integer::from(votes as u64))?.over_whole(&Integer::from(equals as u64))
 }
 
 /// All who stand, most votes first; of equal votes the one that comes first in the tie-break order.

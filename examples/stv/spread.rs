@@ -2,7 +2,7 @@
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
-    election::{Ballot, Ballots, Preference},
+    election::{Ballot, Ballots, Preference, Preferences},
 };
 
 mod equalize;
@@ -59,14 +59,15 @@ impl<A: Arithmetic> Votes<A> {
     /// Adds the votes of one more ballot.
     pub(crate) fn with(
         mut self,
-        ballot: &Ballot,
+        ballot: Ballot,
         ballots: &Ballots,
         keep: &[KeepFactor<A>],
     ) -> Result<Self, Fault> {
-        let leftover = A::one().times_whole(&ballot.weight)?;
-        let mut spread = Spread { keep, weight: &ballot.weight, leftover, votes: &mut self.of };
+        let weight = &ballots.weight(ballot);
+        let leftover = A::one().times_whole(weight)?;
+        let mut spread = Spread { keep, weight, leftover, votes: &mut self.of };
         let preferences = ballots.preferences(ballot);
-        if !ballot.has_equal_ranks {
+        if !ballots.has_equal_ranks(ballot) {
             spread.strictly(preferences)?;
         } else if ballots.equalize {
             spread.equalized(preferences)?;
@@ -105,9 +106,9 @@ impl<A: Arithmetic> Spread<'_, A> {
     }
 
     /// Every rank is one candidate: each keeps a share of what the one before passed on.
-    fn strictly(&mut self, preferences: &[Preference]) -> Result<(), Fault> {
+    fn strictly(&mut self, preferences: Preferences<'_>) -> Result<(), Fault> {
         let mut power = A::one();
-        for &preference in preferences {
+        for preference in preferences {
             let KeepFactor { keep, pass } = &self.keep[preference.candidate()];
             if keep.is_zero() {
                 continue;
@@ -128,24 +129,24 @@ impl<A: Arithmetic> Spread<'_, A> {
     ///
     /// The number of steps grows exponentially with the number of shared ranks. The depth does not grow with the ballot: each recursion
     /// leaves at most half of the power, and power below the last decimal is gone.
-    fn ranks(&mut self, mut power: A, mut preferences: &[Preference]) -> Result<(), Fault> {
+    fn ranks(&mut self, mut power: A, mut preferences: Preferences<'_>) -> Result<(), Fault> {
         while !preferences.is_empty() {
-            let (rank, below) = first_rank(preferences);
-            let holds = |preference: &&Preference| !self.keep[preference.candidate()].keep.is_zero();
-            let holders = rank.iter().filter(holds).count() as u64;
+            let (rank, below) = preferences.first_rank();
+            let holds = |preference: &Preference| !self.keep[preference.candidate()].keep.is_zero();
+            let holders = rank.clone().filter(holds).count() as u64;
             if holders == 0 {
                 return Ok(());
             }
             let part = power.over_whole(&Integer::from(holders))?;
             // The last holder's rest goes down in this loop, the others' by recursion.
             let mut rest = A::zero();
-            for &preference in rank {
+            for preference in rank {
                 let KeepFactor { keep, pass } = &self.keep[preference.candidate()];
                 if keep.is_zero() {
                     continue;
                 }
                 if !rest.is_zero() {
-                    self.ranks(rest, below)?;
+                    self.ranks(rest, below.clone())?;
                 }
                 self.give(preference, &part.times(keep)?)?;
                 rest = part.times(pass)?;
@@ -157,12 +158,6 @@ impl<A: Arithmetic> Spread<'_, A> {
         }
         Ok(())
     }
-}
-
-/// The candidates of the first rank, and those of the ranks below; there must be a rank.
-pub(crate) fn first_rank(preferences: &[Preference]) -> (&[Preference], &[Preference]) {
-    let shared = preferences.iter().take_while(|preference| preference.shares_rank_with_next()).count();
-    preferences.split_at(shared + 1)
 }
 
 #[cfg(test)]
@@ -182,7 +177,7 @@ mod tests {
                 .unwrap();
             KeepFactor { pass: A::one().minus(&keep).unwrap(), keep }
         };
-        let votes = Votes::<A>::none(3).with(&ballots.records()[0], &ballots, &keep.map(factor)).unwrap();
+        let votes = Votes::<A>::none(3).with(ballots.records()[0], &ballots, &keep.map(factor)).unwrap();
         let [a, b, c] = votes.of.try_into().unwrap();
         [a, b, c, votes.exhausted].map(|votes| votes.to_string())
     }
@@ -267,8 +262,8 @@ mod tests {
             KeepFactor { keep: Fixed9::epsilon(), pass: Fixed9::one().minus(&Fixed9::epsilon()).unwrap() };
         let mut keep = vec![little; candidates];
         keep[0] = KeepFactor::none();
-        let votes = Votes::none(candidates).with(&ballots.records()[0], &ballots, &keep).unwrap();
-        assert!(ballots.records()[0].has_equal_ranks && votes.exhausted < Fixed9::one());
+        let votes = Votes::none(candidates).with(ballots.records()[0], &ballots, &keep).unwrap();
+        assert!(ballots.has_equal_ranks(ballots.records()[0]) && votes.exhausted < Fixed9::one());
     }
 
     #[test]

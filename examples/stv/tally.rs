@@ -128,7 +128,7 @@ fn serially<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Resul
     ballots
         .records()
         .iter()
-        .try_fold(Votes::none(keep.len()), |votes, ballot| votes.with(ballot, ballots, keep))
+        .try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
 }
 
 fn on_rayon<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
@@ -140,7 +140,7 @@ fn on_rayon<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Resul
     let parts = ballots
         .records()
         .par_iter()
-        .try_fold(none, |votes: Votes<A>, ballot| votes.with(ballot, ballots, keep));
+        .try_fold(none, |votes: Votes<A>, &ballot| votes.with(ballot, ballots, keep));
     parts.try_reduce(none, |left, right| left.plus(&right))
 }
 
@@ -156,7 +156,7 @@ fn on_pool<A: Arithmetic>(
     pool.fold_reduce(
         ballots.records(),
         || Ok(Votes::none(keep.len())),
-        |votes: Result<Votes<A>, Fault>, ballot: &Ballot| votes?.with(ballot, ballots, keep),
+        |votes: Result<Votes<A>, Fault>, &ballot: &Ballot| votes?.with(ballot, ballots, keep),
         |left, right| left?.plus(&right?),
     )
 }

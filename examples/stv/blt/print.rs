@@ -25,13 +25,14 @@ pub(crate) fn each_ballot<E>(
     mut on_ballot: impl FnMut(&Integer, &[(CandidateIndex, bool)]) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut ranked = Vec::new();
-    for ballot in ballots.records() {
+    for &ballot in ballots.records() {
         ranked.clear();
-        let preferences = ballots.preferences(ballot).iter();
         ranked.extend(
-            preferences.map(|preference| (preference.candidate(), preference.shares_rank_with_next())),
+            ballots
+                .preferences(ballot)
+                .map(|preference| (preference.candidate(), preference.shares_rank_with_next())),
         );
-        on_ballot(&ballot.weight, &ranked)?;
+        on_ballot(&ballots.weight(ballot), &ranked)?;
     }
     Ok(())
 }

@@ -10,8 +10,8 @@ pub(super) fn read_text(text: &str) -> Result<Election, InputError> {
 pub(super) fn ballots(text: &str) -> Vec<String> {
     let election = read_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let ballots = &election.ballots;
-    let ballot = |ballot: &crate::election::Ballot| {
-        let mut line = format!("{}:", ballot.weight);
+    let ballot = |&ballot: &crate::election::Ballot| {
+        let mut line = format!("{}:", ballots.weight(ballot));
         let mut separator = ' ';
         for preference in ballots.preferences(ballot) {
             line.push(separator);
@@ -110,7 +110,10 @@ fn withdrawn_candidates_leave_the_ballots() {
         assert_eq!(election.ballots.total(), &Integer::Word(4), "empty ballots do not count");
     }
     let strict = read_text(&three("-2\n1 1=2 3 0")).unwrap();
-    assert!(!strict.ballots.records()[0].has_equal_ranks, "a rank of one candidate is no equal rank");
+    assert!(
+        !strict.ballots.has_equal_ranks(strict.ballots.records()[0]),
+        "a rank of one candidate is no equal rank"
+    );
     fails(&three("[withdrawn z]\n1 1 0"), 2, "`z` is not a candidate's number");
     fails(&three("-4\n1 1 0"), 2, "there is no candidate `4`");
 }

@@ -1,7 +1,11 @@
 //! The ranks of ballots that `--equalize` spreads: what reaches and stays with each of a rank's candidates, worked out once a distribution.
 
-use super::{ONE, walk::Kept};
-use crate::{arithmetic::Fixed9, election::Preference, spread};
+use super::{ONE, trie::Rank, walk::Kept};
+use crate::{
+    arithmetic::Fixed9,
+    election::{Preference, Preferences},
+    spread,
+};
 use std::{collections::HashMap, ops::Range};
 
 /// Every rank that some ballot has, as written: the order in which equals are written decides how their shares are rounded.
@@ -11,25 +15,35 @@ pub(super) struct Groups {
     ends: Vec<u32>,
 }
 
-/// Numbers the ranks as they come.
+/// The number of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Group(u32);
+
+impl Rank for Group {
+    fn parts(self) -> u32 {
+        1
+    }
+}
+
+/// Numbers the ranks as they come: one that is written alike has the same number.
 #[derive(Default)]
-pub(super) struct Numbers<'a>(HashMap<&'a [u16], u32>);
+pub(super) struct Numbers<'a>(HashMap<&'a [u8], u32>);
 
 /// More equals may have polynomials that do not fit in a word.
 const MOST_EQUALS: usize = 32;
 
 impl Groups {
     /// The number of a rank; None if it is too long.
-    pub(super) fn number<'a>(&mut self, codes: &'a [u16], numbers: &mut Numbers<'a>) -> Option<u32> {
-        if codes.len() > MOST_EQUALS {
+    pub(super) fn number<'a>(&mut self, rank: Preferences<'a>, numbers: &mut Numbers<'a>) -> Option<Group> {
+        if rank.clone().count() > MOST_EQUALS {
             return None;
         }
         let next = u32::try_from(self.ends.len()).ok()?;
-        Some(*numbers.0.entry(codes).or_insert_with(|| {
-            self.members.extend(codes.iter().map(|code| Preference::alone(usize::from((code - 1) >> 1))));
+        Some(Group(*numbers.0.entry(rank.written()).or_insert_with(|| {
+            self.members.extend(rank);
             self.ends.push(u32::try_from(self.members.len()).unwrap_or(u32::MAX));
             next
-        }))
+        })))
     }
 
     fn range(&self, group: usize) -> Range<usize> {
@@ -61,10 +75,11 @@ impl Shares {
     #[inline]
     pub(super) fn of<'a>(
         &'a mut self,
-        group: usize,
+        group: Group,
         groups: &'a Groups,
         kept: &Kept,
     ) -> (impl Iterator<Item = (usize, u32)> + 'a, u32) {
+        let group = group.0 as usize;
         let range = groups.range(group);
         if self.when[group] != kept.distribution() {
             self.work_out(group, groups, kept);

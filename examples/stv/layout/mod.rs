@@ -5,6 +5,7 @@
 //! nothing is passed on, a whole subtree is skipped. The sums are of integers: no digit differs from counting ballot by ballot.
 
 mod groups;
+mod order;
 mod trie;
 mod walk;
 
@@ -13,20 +14,22 @@ pub(crate) use walk::{Kept, Sums};
 
 use crate::{
     arithmetic::{Arithmetic, Fault},
-    election::{Ballot, Ballots, Election, Preference},
+    election::{Election, Preference},
     spread::{KeepFactor, Votes},
 };
-use groups::{Groups, Numbers};
+use groups::{Group, Groups, Numbers};
+use order::Order;
 use std::ops::Range;
-use trie::{Builder, Trie};
+use trie::{Builder, MOST_BALLOTS, Rank, Trie};
 
-/// An election's ballots as two trees: strict ballots, whose ranks are candidates, and ballots with equal ranks, whose ranks are sets, or
+/// An election's ballots as trees: strict ballots, whose ranks are candidates; and ballots with equal ranks, whose ranks are sets, or
 /// numbered groups if the equals are to be treated as `--equalize` does.
 #[derive(Debug)]
 pub(crate) struct Layout {
     strict: Trie<u16>,
-    shared: Trie<u64>,
-    equalized: Trie<u32>,
+    small_sets: Trie<u32>,
+    sets: Trie<u64>,
+    equalized: Trie<Group>,
     groups: Groups,
     chunks: Vec<Chunk>,
     /// All ballots, in billionths.
@@ -46,7 +49,8 @@ pub(crate) struct Chunk {
 #[derive(Debug, Clone, Copy)]
 enum Tree {
     Strict,
-    Shared,
+    SmallSets,
+    Sets,
     Equalized,
 }
 
@@ -54,44 +58,69 @@ enum Tree {
 pub(crate) const ONE: u32 = 1_000_000_000;
 /// A set of candidates has a bit for each.
 const MOST_IN_SETS: usize = 64;
-/// A code is a candidate and a bit, plus one, in 16 bits.
-const MOST_CANDIDATES: usize = 32_000;
+const MOST_IN_SMALL_SETS: usize = 32;
+/// A strict rank has 16 bits, and so has the depth of a node.
+const MOST_CANDIDATES: usize = 1 << 16;
+
+impl Rank for u16 {
+    fn parts(self) -> u32 {
+        1
+    }
+}
+
+impl Rank for u32 {
+    fn parts(self) -> u32 {
+        self.count_ones()
+    }
+}
+
+impl Rank for u64 {
+    fn parts(self) -> u32 {
+        self.count_ones()
+    }
+}
 
 impl Layout {
     /// None if the election is too large for machine words: those are counted ballot by ballot.
     pub(crate) fn of(election: &Election) -> Option<Self> {
         let (ballots, candidates) = (&election.ballots, election.candidates.len());
-        let total = u64::try_from(ballots.total().word()?).ok()?;
-        let shares = ballots.records().iter().any(|ballot| ballot.has_equal_ranks);
+        let total = u64::try_from(ballots.total().word()?).ok().filter(|&total| total < MOST_BALLOTS)?;
+        let shares = ballots.records().iter().any(|&ballot| ballots.has_equal_ranks(ballot));
         if candidates > if shares && !ballots.equalize { MOST_IN_SETS } else { MOST_CANDIDATES } {
             return None;
         }
-        let sorted = Sorted::new(ballots, candidates)?;
-        let (mut strict, mut shared, mut equalized) = (Builder::new(), Builder::new(), Builder::new());
+        let (mut strict, mut small_sets) = (Builder::new(), Builder::new());
+        let (mut sets, mut equalized) = (Builder::new(), Builder::new());
         let (mut groups, mut numbers, mut numbered) = (Groups::default(), Numbers::default(), Vec::new());
-        for (place, ballot) in sorted.ballots(ballots) {
-            let weight = u64::try_from(ballot.weight.word()?).ok()?;
-            let all = sorted.codes(place);
-            let mut codes = all.iter().map(|code| code - 1);
-            if ballot.has_equal_ranks && ballots.equalize {
+        for ballot in Order::new(ballots, candidates) {
+            let weight = u64::try_from(ballots.weight(ballot).word()?).ok()?;
+            let mut preferences = ballots.preferences(ballot);
+            if !ballots.has_equal_ranks(ballot) {
+                strict.add(preferences.map(strict_rank), weight);
+            } else if ballots.equalize {
                 numbered.clear();
-                for codes in all.split_inclusive(|code| (code - 1) & 1 == 0) {
-                    numbered.push(groups.number(codes, &mut numbers)?);
+                while !preferences.is_empty() {
+                    let (rank, below) = preferences.first_rank();
+                    numbered.push(groups.number(rank, &mut numbers)?);
+                    preferences = below;
                 }
                 equalized.add(numbered.iter().copied(), weight);
-            } else if ballot.has_equal_ranks {
-                shared.add(std::iter::from_fn(|| next_set(&mut codes)), weight);
+            } else if candidates <= MOST_IN_SMALL_SETS {
+                #[allow(clippy::cast_possible_truncation)] // of so few candidates
+                small_sets.add(order::sets(preferences).map(|set| set as u32), weight);
             } else {
-                strict.add(codes.map(|code| code >> 1), weight);
+                sets.add(order::sets(preferences), weight);
             }
         }
-        let (strict, shared, equalized) = (strict.finish()?, shared.finish()?, equalized.finish()?);
+        let (strict, small_sets) = (strict.finish()?, small_sets.finish()?);
+        let (sets, equalized) = (sets.finish()?, equalized.finish()?);
         let chunk = |tree| move |(nodes, above)| Chunk { tree, nodes, above };
         let mut chunks: Vec<_> = strict.chunks().map(chunk(Tree::Strict)).collect();
-        chunks.extend(shared.chunks().map(chunk(Tree::Shared)));
+        chunks.extend(small_sets.chunks().map(chunk(Tree::SmallSets)));
+        chunks.extend(sets.chunks().map(chunk(Tree::Sets)));
         chunks.extend(equalized.chunks().map(chunk(Tree::Equalized)));
         let total = u128::from(total) * u128::from(ONE);
-        Some(Self { strict, shared, equalized, groups, chunks, total, candidates })
+        Some(Self { strict, small_sets, sets, equalized, groups, chunks, total, candidates })
     }
 
     /// What a distribution loops over.
@@ -104,7 +133,7 @@ impl Layout {
     }
 
     pub(crate) fn size(&self) -> Size {
-        self.strict.size() + self.shared.size() + self.equalized.size()
+        self.strict.size() + self.small_sets.size() + self.sets.size() + self.equalized.size()
     }
 
     /// Adds what a chunk's ballots give to whom.
@@ -113,11 +142,11 @@ impl Layout {
         let nodes = chunk.nodes.start as usize..chunk.nodes.end as usize;
         sums.covered += nodes.len();
         match chunk.tree {
-            Tree::Strict => sums.strict(self.strict.nodes(), nodes, self.strict.above(above), kept),
-            Tree::Shared => sums.shared(self.shared.nodes(), nodes, self.shared.above(above), kept),
+            Tree::Strict => sums.strict(&self.strict, nodes, self.strict.above(above), kept),
+            Tree::SmallSets => sums.shared(&self.small_sets, nodes, self.small_sets.above(above), kept),
+            Tree::Sets => sums.shared(&self.sets, nodes, self.sets.above(above), kept),
             Tree::Equalized => {
-                let tree = &self.equalized;
-                sums.equalized(tree.nodes(), nodes, tree.above(above), &self.groups, kept);
+                sums.equalized(&self.equalized, nodes, self.equalized.above(above), &self.groups, kept);
             }
         }
     }
@@ -138,91 +167,8 @@ impl Layout {
     }
 }
 
-/// The next rank as a set: equals are written in any order.
-fn next_set(codes: &mut impl Iterator<Item = u16>) -> Option<u64> {
-    let mut set = 0;
-    for code in codes {
-        set |= 1 << (code >> 1);
-        if code & 1 == 0 {
-            return Some(set);
-        }
-    }
-    None
-}
-
-/// The ballots in an order that brings equal beginnings together, the strict ones first.
-struct Sorted {
-    /// The preferences of all ballots: candidate, then whether the next one is its equal. Never 0, which in a key is the end.
-    codes: Vec<u16>,
-    /// Where each ballot's codes end.
-    ends: Vec<u32>,
-    /// As many codes of a ballot as fit, and its place in the records.
-    order: Vec<(u64, u32)>,
-}
-
-impl Sorted {
-    fn new(ballots: &Ballots, candidates: usize) -> Option<Self> {
-        let records = ballots.records();
-        let mut sorted =
-            Self { codes: Vec::new(), ends: Vec::new(), order: Vec::with_capacity(records.len()) };
-        sorted.ends.reserve_exact(records.len());
-        let bits = (2 * candidates as u64).ilog2() + 1;
-        let fit = 63 / bits;
-        let mut longest = 0;
-        for (place, ballot) in (0_u32..).zip(records) {
-            let start = sorted.codes.len();
-            sorted.push(ballots.preferences(ballot), ballots.equalize);
-            let codes = &sorted.codes[start..];
-            longest = longest.max(codes.len());
-            let mut key = u64::from(ballot.has_equal_ranks);
-            for at in 0..fit as usize {
-                key = key << bits | codes.get(at).map_or(0, |&code| u64::from(code));
-            }
-            sorted.ends.push(u32::try_from(sorted.codes.len()).ok()?);
-            sorted.order.push((key, place));
-        }
-        let mut order = std::mem::take(&mut sorted.order);
-        if longest <= fit as usize {
-            order.sort_unstable_by_key(|ballot| ballot.0);
-        } else {
-            order.sort_unstable_by(|left, right| {
-                let codes = |place| sorted.codes(place);
-                left.0.cmp(&right.0).then_with(|| codes(left.1).cmp(codes(right.1)))
-            });
-        }
-        sorted.order = order;
-        Some(sorted)
-    }
-
-    /// Equals in candidate order, so that ranks are equal as codes if they are equal as sets.
-    /// Unless their order matters.
-    fn push(&mut self, preferences: &[Preference], as_written: bool) {
-        let code = |(candidate, shares)| {
-            u16::try_from(candidate << 1 | usize::from(shares)).map_or(0, |code| code + 1)
-        };
-        let mut equals = self.codes.len();
-        for preference in preferences {
-            let shares = preference.shares_rank_with_next();
-            self.codes.push(code((preference.candidate(), true)));
-            if !shares {
-                if !as_written {
-                    self.codes[equals..].sort_unstable();
-                }
-                equals = self.codes.len();
-                self.codes[equals - 1] -= 1;
-            }
-        }
-    }
-
-    fn codes(&self, place: u32) -> &[u16] {
-        let place = place as usize;
-        let start = place.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.codes[start as usize..self.ends[place] as usize]
-    }
-
-    fn ballots<'a>(&'a self, ballots: &'a Ballots) -> impl Iterator<Item = (u32, &'a Ballot)> {
-        self.order.iter().map(|&(_, place)| (place, &ballots.records()[place as usize]))
-    }
+fn strict_rank(preference: Preference) -> u16 {
+    u16::try_from(preference.candidate()).unwrap_or(u16::MAX) // none is more than the last of MOST_CANDIDATES
 }
 
 /// The keep factors in billionths, or false if one of them is not between zero and one.

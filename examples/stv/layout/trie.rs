@@ -5,20 +5,40 @@ use std::{
     ops::{Add, Range},
 };
 
-/// A rank of all ballots that begin alike up to here. The nodes below follow it.
+/// A run of ranks: all ballots that have come to its first one have all of them. The nodes below follow it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Node<S> {
-    /// Of all ballots through here.
-    pub(super) weight: u64,
+pub(super) struct Node {
+    /// Of all ballots through here; and in the lowest bits, how many ranks are above.
+    weight_and_depth: u64,
     /// The node after the last one below.
-    pub(super) next: u32,
-    pub(super) depth: u16,
-    pub(super) rank: S,
+    next: u32,
+    /// Where its ranks begin; they end where those of the node after it begin.
+    ranks: u32,
+}
+
+const DEPTH_BITS: u32 = 16;
+/// More ballots do not fit beside a depth.
+pub(super) const MOST_BALLOTS: u64 = 1 << (u64::BITS - DEPTH_BITS);
+
+impl Node {
+    pub(super) fn weight(&self) -> u64 {
+        self.weight_and_depth >> DEPTH_BITS
+    }
+
+    pub(super) fn depth(&self) -> usize {
+        (self.weight_and_depth & ((1 << DEPTH_BITS) - 1)) as usize
+    }
+
+    pub(super) fn next(&self) -> usize {
+        self.next as usize
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Trie<S> {
-    nodes: Vec<Node<S>>,
+    /// One more than there are, for the end of the last one's ranks.
+    nodes: Vec<Node>,
+    ranks: Vec<S>,
     chunks: Vec<(Range<u32>, Range<u32>)>,
     above: Vec<u32>,
 }
@@ -27,13 +47,15 @@ pub(super) struct Trie<S> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Size {
     pub(crate) nodes: usize,
+    pub(crate) ranks: usize,
     pub(crate) bytes: usize,
     pub(crate) chunks: usize,
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} nodes in {} chunks, {} bytes", self.nodes, self.chunks, self.bytes)
+        let Self { nodes, ranks, bytes, chunks } = self;
+        write!(f, "{ranks} ranks in {nodes} nodes in {chunks} chunks, {bytes} bytes")
     }
 }
 
@@ -43,86 +65,95 @@ impl Add for Size {
     fn add(self, other: Self) -> Self {
         Self {
             nodes: self.nodes + other.nodes,
+            ranks: self.ranks + other.ranks,
             bytes: self.bytes + other.bytes,
             chunks: self.chunks + other.chunks,
         }
     }
 }
 
-/// Takes the ballots in an order that has equal beginnings next to each other.
+/// Takes the ballots in an order that has equal beginnings next to each other, and writes the tree from its end.
 pub(super) struct Builder<S> {
-    nodes: Vec<Node<S>>,
-    /// The nodes of the last ballot.
-    open: Vec<usize>,
+    nodes: Vec<Node>,
+    ranks: Vec<S>,
+    /// The ranks of the last ballot.
+    path: Vec<S>,
+    /// Where nodes end on it.
+    open: Vec<Open>,
 }
 
-/// A rank as a node knows it.
+/// The end of a node of which ballots may be to come.
+#[derive(Clone, Copy)]
+struct Open {
+    depth: usize,
+    weight: u64,
+    /// How many nodes had been written before those below.
+    written: usize,
+}
+
+/// A rank as a tree knows it.
 pub(super) trait Rank: Copy + PartialEq {
     /// How many parts it can split a ballot into.
     fn parts(self) -> u32;
 }
 
-impl Rank for u16 {
-    fn parts(self) -> u32 {
-        1
-    }
-}
-
-impl Rank for u32 {
-    fn parts(self) -> u32 {
-        1
-    }
-}
-
-impl Rank for u64 {
-    fn parts(self) -> u32 {
-        self.count_ones()
-    }
-}
-
 impl<S: Rank> Builder<S> {
     pub(super) fn new() -> Self {
-        Self { nodes: Vec::new(), open: Vec::new() }
+        Self { nodes: Vec::new(), ranks: Vec::new(), path: Vec::new(), open: Vec::new() }
     }
 
+    /// All ballots together are fewer than [`MOST_BALLOTS`].
     pub(super) fn add(&mut self, ranks: impl Iterator<Item = S>, weight: u64) {
         let mut ranks = ranks.peekable();
-        let mut depth = 0;
-        while let (Some(&node), Some(rank)) = (self.open.get(depth), ranks.peek())
-            && self.nodes[node].rank == *rank
+        let mut shared = 0;
+        while let Some(rank) = self.path.get(shared)
+            && ranks.next_if_eq(rank).is_some()
         {
-            depth += 1;
-            ranks.next();
+            shared += 1;
         }
-        self.close(depth);
-        for rank in ranks {
-            let depth = u16::try_from(self.open.len()).unwrap_or(u16::MAX);
-            self.open.push(self.nodes.len());
-            self.nodes.push(Node { weight: 0, next: 0, depth, rank });
-        }
-        if let Some(&last) = self.open.last() {
-            self.nodes[last].weight += weight;
+        self.close(shared);
+        self.path.truncate(shared);
+        self.path.extend(ranks);
+        let depth = self.path.len();
+        match self.open.last_mut() {
+            Some(last) if last.depth == depth => last.weight += weight,
+            _ => self.open.push(Open { depth, weight, written: self.nodes.len() }),
         }
     }
 
-    /// The nodes of the last ballot from this depth down have no more ballots.
-    fn close(&mut self, depth: usize) {
-        while self.open.len() > depth
-            && let Some(node) = self.open.pop()
-        {
-            let next = self.nodes.len();
-            self.nodes[node].next = u32::try_from(next).unwrap_or(u32::MAX);
-            if let Some(&above) = self.open.last() {
-                self.nodes[above].weight += self.nodes[node].weight;
+    /// No ballot to come has more than so many ranks in common with the last one.
+    fn close(&mut self, shared: usize) {
+        while let Some(node) = self.open.pop_if(|node| node.depth > shared) {
+            let above = self.open.last_mut().filter(|above| above.depth >= shared);
+            let depth = above.as_ref().map_or(shared, |above| above.depth);
+            match above {
+                Some(above) => above.weight += node.weight,
+                None if shared > 0 => self.open.push(Open { depth: shared, ..node }),
+                None => {}
             }
+            self.ranks.extend(self.path[depth..node.depth].iter().rev());
+            self.nodes.push(Node {
+                weight_and_depth: node.weight << DEPTH_BITS | depth as u64,
+                next: index(self.nodes.len() - node.written),
+                ranks: index(node.depth - depth),
+            });
         }
     }
 
-    /// None if there are more nodes than numbers for them.
+    /// None if there are more ranks than numbers for them.
     pub(super) fn finish(mut self) -> Option<Trie<S>> {
         self.close(0);
-        let count = u32::try_from(self.nodes.len()).ok()?;
-        let mut trie = Trie { nodes: self.nodes, chunks: Vec::new(), above: Vec::new() };
+        let Self { mut nodes, mut ranks, .. } = self;
+        let (count, end) = (u32::try_from(nodes.len()).ok()?, u32::try_from(ranks.len()).ok()?);
+        nodes.reverse();
+        ranks.reverse();
+        let mut start = 0;
+        for (at, node) in (1..).zip(&mut nodes) {
+            node.next += at;
+            start += std::mem::replace(&mut node.ranks, start);
+        }
+        nodes.push(Node { weight_and_depth: 0, next: count, ranks: end });
+        let mut trie = Trie { nodes, ranks, chunks: Vec::new(), above: Vec::new() };
         trie.split(count);
         Some(trie)
     }
@@ -132,14 +163,21 @@ impl<S: Rank> Builder<S> {
 const LEAST: u64 = 512;
 /// About how many chunks there are at most: enough to deal out evenly.
 const MOST: u64 = 2048;
-/// A node counts as at most so many: few ballots are ever in as many parts as they could be.
+/// A rank counts as at most so many: few ballots are ever in as many parts as they could be.
 const MOST_COUNTED: u32 = 4096;
 /// What may have to be repeated where a chunk begins inside a tree: each part that a ballot has been split into above.
 const MOST_PARTS: u32 = 8;
 
 impl<S: Rank> Trie<S> {
-    pub(super) fn nodes(&self) -> &[Node<S>] {
-        &self.nodes
+    /// A node with its ranks.
+    #[inline(always)]
+    pub(super) fn node(&self, at: usize) -> (&Node, &[S]) {
+        let [node, after] = &self.nodes[at..at + 2] else { unreachable!("two nodes") };
+        (node, &self.ranks[node.ranks as usize..after.ranks as usize])
+    }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (&Node, &[S])> {
+        (0..self.nodes.len() - 1).map(|at| self.node(at))
     }
 
     pub(super) fn above(&self, range: Range<usize>) -> &[u32] {
@@ -151,27 +189,27 @@ impl<S: Rank> Trie<S> {
     }
 
     pub(super) fn size(&self) -> Size {
-        let bytes = size_of_val(&self.nodes[..]) + size_of_val(&self.above[..]);
-        Size { nodes: self.nodes.len(), bytes, chunks: self.chunks.len() }
+        let nodes = self.nodes.len() - 1;
+        let bytes = nodes * size_of::<Node>() + size_of_val(&self.ranks[..]) + size_of_val(&self.above[..]);
+        Size { nodes, ranks: self.ranks.len(), bytes, chunks: self.chunks.len() }
     }
 
     /// Cuts the nodes into chunks of about equal cost, where a cut costs little.
     fn split(&mut self, count: u32) {
-        let cost = |parts: u32| u64::from(parts.min(MOST_COUNTED));
-        let total: u64 = self.parts().map(|(_, parts)| cost(parts)).sum();
+        let total: u64 = self.costs().map(|(_, cost)| cost).sum();
         let least = LEAST.max(total / MOST);
         let (mut chunks, mut list) = (Vec::new(), Vec::new());
         let (mut start, mut above, mut sum) = (0, 0..0, 0);
-        let mut path = Vec::new();
-        for (at, (node, (before, after))) in (0..count).zip(self.nodes.iter().zip(self.parts())) {
-            path.truncate(usize::from(node.depth));
-            if sum >= least && before <= MOST_PARTS {
+        let mut path: Vec<u32> = Vec::new();
+        for (at, (parts, cost)) in (0..count).zip(self.costs()) {
+            while path.pop_if(|above| self.nodes[*above as usize].next <= at).is_some() {}
+            if sum >= least && parts <= MOST_PARTS {
                 chunks.push((start..at, above));
                 let from = list.len();
                 list.extend_from_slice(&path);
                 (start, above, sum) = (at, index(from)..index(list.len()), 0);
             }
-            sum += cost(after);
+            sum += cost;
             path.push(at);
         }
         if start < count {
@@ -180,20 +218,25 @@ impl<S: Rank> Trie<S> {
         (self.chunks, self.above) = (chunks, list);
     }
 
-    /// Of each node, how many parts a ballot can be in before and after it.
-    fn parts(&self) -> impl Iterator<Item = (u32, u32)> {
-        let mut path: Vec<u32> = Vec::new();
-        self.nodes.iter().map(move |node| {
-            path.truncate(usize::from(node.depth));
-            let before = path.last().copied().unwrap_or(1);
-            let after = before.saturating_mul(node.rank.parts());
-            path.push(after);
-            (before, after)
+    /// Of each node, how many parts a ballot can be in before it, and what its ranks cost.
+    fn costs(&self) -> impl Iterator<Item = (u32, u64)> {
+        // Where a node's last one below ends, and in how many parts a ballot comes to those.
+        let mut path: Vec<(usize, u32)> = Vec::new();
+        self.nodes().enumerate().map(move |(at, (node, ranks))| {
+            while path.pop_if(|above| above.0 <= at).is_some() {}
+            let before = path.last().map_or(1, |above| above.1);
+            let (mut parts, mut cost) = (before, 0);
+            for rank in ranks {
+                parts = parts.saturating_mul(rank.parts());
+                cost += u64::from(parts.min(MOST_COUNTED));
+            }
+            path.push((node.next(), parts));
+            (before, cost)
         })
     }
 }
 
-/// A chunk is longer than what is above it, so there are fewer of these than nodes.
+/// Of nodes, of which there are at most as many as numbers, or the tree is not finished.
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

@@ -2,8 +2,8 @@
 
 use super::{
     MOST_IN_SETS, ONE,
-    groups::{Groups, Shares},
-    trie::Node,
+    groups::{Group, Groups, Shares},
+    trie::{Rank, Trie},
 };
 use crate::{arithmetic::Fixed9, spread::KeepFactor};
 use std::ops::Range;
@@ -107,36 +107,44 @@ impl Sums {
     }
 
     /// Each candidate keeps a share of what the one before passed on.
-    pub(super) fn strict(&mut self, nodes: &[Node<u16>], range: Range<usize>, above: &[u32], kept: &Kept) {
+    pub(super) fn strict(&mut self, tree: &Trie<u16>, range: Range<usize>, above: &[u32], kept: &Kept) {
         self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
         self.powers[0] = ONE;
-        for (depth, &node) in above.iter().enumerate() {
-            let node = nodes[node as usize];
-            let (_, rest) = kept.split(self.powers[depth], usize::from(node.rank));
-            if rest == 0 {
-                return self.strict_below(nodes, node.next as usize..range.end, kept);
+        let Range { start: mut at, end } = range;
+        for &node in above {
+            let (node, ranks) = tree.node(node as usize);
+            if !self.strict_run(node.depth(), ranks, 0, kept) {
+                at = node.next();
+                break;
             }
-            self.powers[depth + 1] = rest;
         }
-        self.strict_below(nodes, range, kept);
+        while at < end {
+            let (node, ranks) = tree.node(at);
+            let goes_on = self.strict_run(node.depth(), ranks, node.weight(), kept);
+            at = if goes_on { at + 1 } else { node.next() };
+        }
     }
 
-    fn strict_below(&mut self, nodes: &[Node<u16>], range: Range<usize>, kept: &Kept) {
-        let Range { start: mut at, end } = range;
-        while at < end {
-            let node = &nodes[at];
-            let (candidate, depth) = (usize::from(node.rank), usize::from(node.depth));
-            let (used, rest) = kept.split(self.powers[depth], candidate);
-            give(&mut self.votes, candidate, used, node.weight);
-            self.powers[depth + 1] = rest;
-            at = if rest == 0 { node.next as usize } else { at + 1 };
+    /// The ranks of a node; whether anything is passed on to those below.
+    #[inline(always)]
+    fn strict_run(&mut self, depth: usize, ranks: &[u16], weight: u64, kept: &Kept) -> bool {
+        let mut power = self.powers[depth];
+        for &candidate in ranks {
+            let (used, rest) = kept.split(power, usize::from(candidate));
+            give(&mut self.votes, usize::from(candidate), used, weight);
+            if rest == 0 {
+                return false;
+            }
+            power = rest;
         }
+        self.powers[depth + ranks.len()] = power;
+        true
     }
 
     /// Every order of equals counts for an equal part: what all of them pass on goes to the next rank as a whole.
     pub(super) fn equalized(
         &mut self,
-        nodes: &[Node<u32>],
+        tree: &Trie<Group>,
         range: Range<usize>,
         above: &[u32],
         groups: &Groups,
@@ -146,68 +154,107 @@ impl Sums {
         self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
         self.powers[0] = ONE;
         let Range { start: mut at, end } = range;
-        for (depth, &node) in above.iter().enumerate() {
-            let node = nodes[node as usize];
-            let (_, passed_on) = self.shares.of(node.rank as usize, groups, kept);
-            self.powers[depth + 1] = part(self.powers[depth], passed_on);
-            if self.powers[depth + 1] == 0 {
-                at = node.next as usize;
+        for &node in above {
+            let (node, ranks) = tree.node(node as usize);
+            if !self.equalized_run(node.depth(), ranks, 0, groups, kept) {
+                at = node.next();
                 break;
             }
         }
         while at < end {
-            let node = &nodes[at];
-            let power = self.powers[usize::from(node.depth)];
-            let (members, passed_on) = self.shares.of(node.rank as usize, groups, kept);
-            for (candidate, share) in members {
-                give(&mut self.votes, candidate, part(power, share), node.weight);
-            }
-            let rest = part(power, passed_on);
-            self.powers[usize::from(node.depth) + 1] = rest;
-            at = if rest == 0 { node.next as usize } else { at + 1 };
+            let (node, ranks) = tree.node(at);
+            let goes_on = self.equalized_run(node.depth(), ranks, node.weight(), groups, kept);
+            at = if goes_on { at + 1 } else { node.next() };
         }
     }
 
+    /// The ranks of a node; whether anything is passed on to those below.
+    #[inline(always)]
+    fn equalized_run(
+        &mut self,
+        depth: usize,
+        ranks: &[Group],
+        weight: u64,
+        groups: &Groups,
+        kept: &Kept,
+    ) -> bool {
+        let mut power = self.powers[depth];
+        for &group in ranks {
+            let (members, passed_on) = self.shares.of(group, groups, kept);
+            for (candidate, share) in members {
+                give(&mut self.votes, candidate, part(power, share), weight);
+            }
+            power = part(power, passed_on);
+            if power == 0 {
+                return false;
+            }
+        }
+        self.powers[depth + ranks.len()] = power;
+        true
+    }
+
     /// Equals get equal parts, and what each passes on goes down on its own; a rank that nobody holds blocks the ballot.
-    pub(super) fn shared(&mut self, nodes: &[Node<u64>], range: Range<usize>, above: &[u32], kept: &Kept) {
+    pub(super) fn shared<S: Rank + Into<u64>>(
+        &mut self,
+        tree: &Trie<S>,
+        range: Range<usize>,
+        above: &[u32],
+        kept: &Kept,
+    ) {
         self.powers.resize(self.powers.len().max(LOT), 0);
         self.powers[0] = ONE;
         self.ends.clear();
         self.ends.extend([0, 1]);
         for &node in above {
-            let node = &nodes[node as usize];
-            if !self.rank(node, 0, kept) {
-                return self.shared_below(nodes, node.next as usize..range.end, kept);
+            let (node, ranks) = tree.node(node as usize);
+            let mut ranks = (node.depth()..).zip(ranks);
+            if !ranks.all(|(depth, &set)| self.rank(set.into(), depth, 0, kept)) {
+                return self.shared_below(tree, node.next()..range.end, 0, kept);
             }
         }
-        self.shared_below(nodes, range, kept);
+        self.shared_below(tree, range, 0, kept);
     }
 
-    fn shared_below(&mut self, nodes: &[Node<u64>], range: Range<usize>, kept: &Kept) {
+    /// These nodes, the first one without the ranks that have been passed.
+    fn shared_below<S: Rank + Into<u64>>(
+        &mut self,
+        tree: &Trie<S>,
+        range: Range<usize>,
+        mut passed: usize,
+        kept: &Kept,
+    ) {
         let Range { start: mut at, end } = range;
         while at < end {
-            let node = &nodes[at];
-            let next = node.next as usize;
-            at = if self.rank(node, node.weight, kept) { at + 1 } else { next };
-            let depth = usize::from(node.depth) + 1;
-            let (from, to) = (self.ends[depth], self.ends[depth + 1]);
-            if to - from > LOT && at < next {
-                let parts = self.powers[from..to].to_vec();
-                for lot in parts.chunks(LOT) {
-                    self.powers[from..][..lot.len()].copy_from_slice(lot);
-                    self.ends[depth + 1] = from + lot.len();
-                    self.shared_below(nodes, at..next.min(end), kept);
+            let (node, ranks) = tree.node(at);
+            let next = node.next();
+            at += 1;
+            while let Some(&set) = ranks.get(passed) {
+                let depth = node.depth() + passed;
+                passed += 1;
+                if !self.rank(set.into(), depth, node.weight(), kept) {
+                    at = next;
+                    break;
                 }
-                at = next;
+                let (from, to) = (self.ends[depth + 1], self.ends[depth + 2]);
+                if to - from > LOT && (passed < ranks.len() || at < next) {
+                    let parts = self.powers[from..to].to_vec();
+                    for lot in parts.chunks(LOT) {
+                        self.powers[from..][..lot.len()].copy_from_slice(lot);
+                        self.ends[depth + 2] = from + lot.len();
+                        self.shared_below(tree, at - 1..next.min(end), passed, kept);
+                    }
+                    at = next;
+                    break;
+                }
             }
+            passed = 0;
         }
     }
 
     /// One rank of all parts of a ballot; whether anything is passed on.
     #[inline(always)]
-    fn rank(&mut self, node: &Node<u64>, weight: u64, kept: &Kept) -> bool {
-        let depth = usize::from(node.depth);
-        let holders = node.rank & kept.holders;
+    fn rank(&mut self, set: u64, depth: usize, weight: u64, kept: &Kept) -> bool {
+        let holders = set & kept.holders;
         let equals = holders.count_ones();
         let (from, to) = (self.ends[depth], self.ends[depth + 1]);
         if self.ends.len() < depth + 3 {

@@ -18,7 +18,7 @@ fn count_as<A: Arithmetic>(ballots: &str, rule: Rule) -> Result<String, (String,
             .ballots
             .records()
             .iter()
-            .try_fold(none, |votes, ballot| votes.with(ballot, &election.ballots, keep))
+            .try_fold(none, |votes, &ballot| votes.with(ballot, &election.ballots, keep))
     };
     let mut out = Vec::new();
     let counted =

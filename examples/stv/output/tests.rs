@@ -34,7 +34,7 @@ fn count<L: Listener<Fixed9>>(election: &Election, listener: &mut L) -> Result<m
     let mut distribute = |keep: &[KeepFactor<Fixed9>]| {
         let none = Votes::none(keep.len());
         let mut records = election.ballots.records().iter();
-        records.try_fold(none, |votes, ballot| votes.with(ballot, &election.ballots, keep))
+        records.try_fold(none, |votes, &ballot| votes.with(ballot, &election.ballots, keep))
     };
     let rule = Rule { omega_exponent: 6, force_positive_surplus: true };
     meek::count(election, rule, &mut distribute, listener)

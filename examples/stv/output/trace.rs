@@ -4,7 +4,7 @@
 
 use crate::{
     arithmetic::{Arithmetic, Integer},
-    election::{Ballots, CandidateIndex, Election, Preference},
+    election::{Ballot, Ballots, CandidateIndex, Election, Preferences},
     error::CountError,
     events::{Action, Event, Iteration, Listener, Scene},
     spread::Votes,
@@ -31,8 +31,8 @@ impl<W: Write> Trace<W> {
         Ok(Self { out, ballot, decided: Vec::new() })
     }
 
-    fn preferences(&self) -> &[Preference] {
-        self.ballot.preferences(&self.ballot.records()[0])
+    fn preferences(&self) -> Preferences<'_> {
+        self.ballot.preferences(self.ballot.records()[0])
     }
 
     fn header(&mut self, election: &Election) -> Result<(), CountError> {
@@ -41,16 +41,17 @@ impl<W: Write> Trace<W> {
             text += &election.candidates[preference.candidate()].name;
             text += if preference.shares_rank_with_next() { " = " } else { " > " };
         }
-        let alike = |ballot: &&_| election.ballots.preferences(ballot) == self.preferences();
-        let alike = election.ballots.records().iter().filter(alike);
-        let alike = alike.fold(Integer::Word(0), |sum, ballot| sum.plus(&ballot.weight));
+        let ballots = &election.ballots;
+        let alike = |ballot: &Ballot| ballots.preferences(*ballot).eq(self.preferences());
+        let alike = ballots.records().iter().copied().filter(alike);
+        let alike = alike.fold(Integer::Word(0), |sum, ballot| sum.plus(&ballots.weight(ballot)));
         writeln!(self.out, "Ballot: {}", text.trim_end_matches(" > "))?;
-        Ok(writeln!(self.out, "Ballots like it: {alike} of {}", election.ballots.total())?)
+        Ok(writeln!(self.out, "Ballots like it: {alike} of {}", ballots.total())?)
     }
 
     fn place<A: Arithmetic>(&mut self, when: &str, scene: &Scene<'_, A>) -> Result<(), CountError> {
         let votes = Votes::none(scene.keep.len());
-        let votes = votes.with(&self.ballot.records()[0], &self.ballot, scene.keep)?;
+        let votes = votes.with(self.ballot.records()[0], &self.ballot, scene.keep)?;
         let found = votes.of.iter().try_fold(votes.exhausted.clone(), |sum, part| sum.plus(part))?;
         if !found.balances(&A::one()) {
             let (found, ballots) = (found.to_string(), "1".to_owned());
@@ -59,7 +60,7 @@ impl<W: Write> Trace<W> {
         let colon = if self.decided.is_empty() { "" } else { ": " };
         writeln!(self.out, "\n{when}{colon}{}", self.decided.join(", "))?;
         self.decided.clear();
-        for preference in self.ballot.preferences(&self.ballot.records()[0]) {
+        for preference in self.ballot.preferences(self.ballot.records()[0]) {
             let candidate = preference.candidate();
             let status = match scene.standing.status[candidate] {
                 Status::Elected => "Elected: ",

@@ -4,22 +4,24 @@
 //! probability for every j below n, and then any j of them alike. So the part that reaches i is the mean, over all j, of
 //! the mean product of j shares that are passed on: an elementary symmetric polynomial divided by its number of terms.
 
-use super::{KeepFactor, Spread, first_rank};
+use super::{KeepFactor, Spread};
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
-    election::Preference,
+    election::{Preference, Preferences},
 };
 
 impl<A: Arithmetic> Spread<'_, A> {
     /// What each rank passes on goes to the next as a whole.
-    pub(super) fn equalized(&mut self, mut preferences: &[Preference]) -> Result<(), Fault> {
+    pub(super) fn equalized(&mut self, mut preferences: Preferences<'_>) -> Result<(), Fault> {
         let mut power = A::one();
-        let mut polynomials = Vec::new();
+        let (mut equals, mut polynomials) = (Vec::new(), Vec::new());
         while !preferences.is_empty() && !power.is_zero() {
-            let (rank, below) = first_rank(preferences);
-            power = match rank {
-                &[only] => self.single(&power, only)?,
-                equals => self.equals(&power, equals, &mut polynomials)?,
+            let (rank, below) = preferences.first_rank();
+            equals.clear();
+            equals.extend(rank);
+            power = match equals[..] {
+                [only] => self.single(&power, only)?,
+                _ => self.equals(&power, &equals, &mut polynomials)?,
             };
             preferences = below;
         }
@@ -151,7 +153,7 @@ mod tests {
         ballots.equalize = true;
         ballots.push(Integer::from(weight), ranked);
         let keep: Vec<KeepFactor<A>> = keep.iter().map(|&keep| factor(keep, of)).collect();
-        let votes = Votes::none(keep.len()).with(&ballots.records()[0], &ballots, &keep).unwrap();
+        let votes = Votes::none(keep.len()).with(ballots.records()[0], &ballots, &keep).unwrap();
         votes.of.iter().chain([&votes.exhausted]).map(ToString::to_string).collect()
     }
 

@@ -17,7 +17,7 @@ fn block(ballots: usize) -> usize {
 }
 
 fn sum<A: Arithmetic>(block: &[Ballot], ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
-    block.iter().try_fold(Votes::none(keep.len()), |votes, ballot| votes.with(ballot, ballots, keep))
+    block.iter().try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
 }
 
 /// The sum of these ballots: the first half is the largest power of two of blocks that leaves something to the second.
@@ -62,7 +62,7 @@ pub(super) fn on_pool<A: Arithmetic>(pool: &Pool, ballots: &Ballots, keep: &[Kee
     let records = ballots.records();
     pool.on(records).grain(block(records.len())).reproducible().fold_reduce(
         || Ok(Votes::none(keep.len())),
-        |votes: Part<A>, ballot: &Ballot| votes?.with(ballot, ballots, keep),
+        |votes: Part<A>, &ballot: &Ballot| votes?.with(ballot, ballots, keep),
         |left, right| left?.plus(&right?),
     )
 }

@@ -1,0 +1,263 @@
+//! All ballots of an election in one string of bytes: millions of them are to fit beside what counts them.
+//!
+//! A ballot is a row of numbers: its weight with two flags, then a code for each candidate, best first, then 0. Seven bits of a number
+//! make a byte, so that all of a usual ballot takes a byte a candidate and two more.
+
+use super::CandidateIndex;
+use crate::arithmetic::Integer;
+
+/// The ballots, in the order of the file.
+#[derive(Debug)]
+pub(crate) struct Ballots {
+    records: Vec<Ballot>,
+    bytes: Vec<u8>,
+    /// Weights that do not fit beside the flags.
+    large: Vec<Integer>,
+    total: Integer,
+    /// Whether a ballot with equal ranks counts as all its orders would, each for an equal part: see `spread::equalize`.
+    pub(crate) equalize: bool,
+}
+
+/// One ballot, or several identical ones written as one: where it begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ballot(usize);
+
+/// Of the number that a ballot begins with: whether a rank of it has several candidates, and whether the weight is the place of a large one.
+const EQUAL_RANKS: u64 = 1;
+const LARGE: u64 = 2;
+const FLAGS: u32 = 2;
+
+/// A candidate on a ballot, and whether the next one on it shares its rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Preference(u32);
+
+/// Candidates of a ballot, best first.
+#[derive(Debug, Clone)]
+pub(crate) struct Preferences<'a>(&'a [u8]);
+
+impl Preference {
+    /// How many candidates can be told apart beside the flag.
+    pub(crate) const MAX_CANDIDATES: usize = (1 << 31) - 1;
+
+    fn new(candidate: CandidateIndex, shares_rank_with_next: bool) -> Self {
+        let candidate =
+            u32::try_from(candidate).expect("an election has at most Preference::MAX_CANDIDATES candidates");
+        Self(candidate << 1 | u32::from(shares_rank_with_next))
+    }
+
+    #[inline]
+    pub(crate) fn candidate(self) -> CandidateIndex {
+        (self.0 >> 1) as usize
+    }
+
+    #[inline]
+    pub(crate) fn shares_rank_with_next(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    /// A number above zero, the lower the earlier the candidate.
+    #[inline]
+    pub(crate) fn code(self) -> u32 {
+        self.0 + 1
+    }
+}
+
+impl<'a> Preferences<'a> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.first().is_none_or(|&byte| byte == 0)
+    }
+
+    /// The candidates of the first rank, and those of the ranks below; there must be a rank.
+    pub(crate) fn first_rank(&self) -> (Self, Self) {
+        let mut below = self.clone();
+        while below.next().is_some_and(Preference::shares_rank_with_next) {}
+        let (rank, _) = self.0.split_at(self.0.len() - below.0.len());
+        (Self(rank), below)
+    }
+
+    /// What two ranks have in common if and only if they are written alike.
+    pub(crate) fn written(&self) -> &'a [u8] {
+        self.0
+    }
+}
+
+impl Iterator for Preferences<'_> {
+    type Item = Preference;
+
+    #[inline]
+    fn next(&mut self) -> Option<Preference> {
+        let mut rest = self.0;
+        let code = number(&mut rest)?;
+        let preference = u32::try_from(code.checked_sub(1)?).ok()?;
+        self.0 = rest;
+        Some(Preference(preference))
+    }
+}
+
+impl Ballots {
+    pub(crate) fn new() -> Self {
+        let (records, bytes, large) = (Vec::new(), Vec::new(), Vec::new());
+        Self { records, bytes, large, total: Integer::Word(0), equalize: false }
+    }
+
+    /// Adds a ballot: its candidates in the order written, each with the number of its rank. A ballot without candidates does not count.
+    pub(crate) fn push(&mut self, weight: Integer, ranked: &[(CandidateIndex, usize)]) {
+        if ranked.is_empty() {
+            return;
+        }
+        self.total = self.total.plus(&weight);
+        self.records.push(Ballot(self.bytes.len()));
+        let has_equal_ranks = ranked.array_windows().any(|[one, next]| one.1 == next.1);
+        let small = weight.word().and_then(|word| u64::try_from(word).ok());
+        let mut first = if let Some(small) = small.filter(|small| small.leading_zeros() >= FLAGS) {
+            small << FLAGS
+        } else {
+            self.large.push(weight);
+            (self.large.len() as u64 - 1) << FLAGS | LARGE
+        };
+        first |= if has_equal_ranks { EQUAL_RANKS } else { 0 };
+        push(&mut self.bytes, first);
+        for (place, &(candidate, rank)) in ranked.iter().enumerate() {
+            let shares = ranked.get(place + 1).is_some_and(|next| next.1 == rank);
+            push(&mut self.bytes, Preference::new(candidate, shares).code().into());
+        }
+        self.bytes.push(0);
+    }
+
+    /// What a distribution loops over.
+    pub(crate) fn records(&self) -> &[Ballot] {
+        &self.records
+    }
+
+    /// How many identical ballots this one is.
+    pub(crate) fn weight(&self, ballot: Ballot) -> Integer {
+        let (first, _) = self.read(ballot);
+        let weight = first >> FLAGS;
+        if first & LARGE == 0 { Integer::from(weight) } else { self.large[weight as usize].clone() }
+    }
+
+    /// Whether it has a rank of several candidates.
+    pub(crate) fn has_equal_ranks(&self, ballot: Ballot) -> bool {
+        self.read(ballot).0 & EQUAL_RANKS != 0
+    }
+
+    /// The preferences of one of these ballots, best first.
+    pub(crate) fn preferences(&self, ballot: Ballot) -> Preferences<'_> {
+        self.read(ballot).1
+    }
+
+    fn read(&self, ballot: Ballot) -> (u64, Preferences<'_>) {
+        let mut rest = &self.bytes[ballot.0..];
+        let first = number(&mut rest).expect("every ballot begins with a number");
+        (first, Preferences(rest))
+    }
+
+    /// How many ballots there are: the sum of the weights.
+    pub(crate) fn total(&self) -> &Integer {
+        &self.total
+    }
+}
+
+/// Writes a number, its lowest bits first; the highest bit of a byte says that more follow.
+#[inline]
+fn push(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        #[allow(clippy::cast_possible_truncation)] // its lowest bits
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    #[allow(clippy::cast_possible_truncation)] // below 0x80
+    bytes.push(number as u8);
+}
+
+/// Takes the first number, if there is one.
+#[inline]
+fn number(bytes: &mut &[u8]) -> Option<u64> {
+    let (&first, mut rest) = bytes.split_first()?;
+    let mut number = u64::from(first & 0x7f);
+    let (mut last, mut shift) = (first, 7);
+    while last >= 0x80 {
+        (last, rest) = rest.split_first().map(|(&last, rest)| (last, rest))?;
+        number |= u64::from(last & 0x7f) << shift;
+        shift += 7;
+    }
+    *bytes = rest;
+    Some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::{collection::vec, prelude::*};
+
+    fn read(ballots: &Ballots, ballot: Ballot) -> Vec<(CandidateIndex, bool)> {
+        let preferences = ballots.preferences(ballot);
+        preferences.map(|preference| (preference.candidate(), preference.shares_rank_with_next())).collect()
+    }
+
+    #[test]
+    fn ballots_keep_ranks_weights_and_order() {
+        let mut ballots = Ballots::new();
+        ballots.push(Integer::Word(2), &[(3, 0), (1, 1), (0, 1), (2, 4)]);
+        ballots.push(Integer::Word(9), &[]);
+        ballots.push(Integer::Word(5), &[(2, 0), (1, 1)]);
+        let &[equal, strict] = ballots.records() else { panic!("the empty ballot does not count") };
+        assert_eq!(read(&ballots, equal), [(3, false), (1, true), (0, false), (2, false)]);
+        assert_eq!(read(&ballots, strict), [(2, false), (1, false)]);
+        assert!(ballots.has_equal_ranks(equal) && !ballots.has_equal_ranks(strict));
+        assert_eq!(ballots.total(), &Integer::Word(7));
+    }
+
+    #[test]
+    fn the_first_rank_ends_where_the_next_begins() {
+        let mut ballots = Ballots::new();
+        ballots.push(Integer::Word(1), &[(300, 0), (1, 0), (70, 2)]);
+        let all = ballots.preferences(ballots.records()[0]);
+        let candidates =
+            |preferences: Preferences<'_>| preferences.map(Preference::candidate).collect::<Vec<_>>();
+        let (rank, below) = all.first_rank();
+        assert_eq!((candidates(rank), candidates(below.clone())), (vec![300, 1], vec![70]));
+        let (rank, below) = below.first_rank();
+        assert_eq!((candidates(rank), below.is_empty()), (vec![70], true));
+    }
+
+    proptest! {
+        #[test]
+        fn any_ballots_are_read_as_they_were_written(
+            written in vec(
+                (prop_oneof![Just(1_u64), any::<u64>().prop_map(|weight| weight >> 2), any::<u64>()],
+                vec((prop_oneof![0..70_usize, 0..Preference::MAX_CANDIDATES], any::<bool>()), 1..9)),
+                0..20,
+            ),
+        ) {
+            let mut ballots = Ballots::new();
+            for (weight, ranked) in &written {
+                let mut rank = 0;
+                let ranked: Vec<_> = ranked.iter().map(|&(candidate, shares)| {
+                    let this = (candidate, rank);
+                    rank += usize::from(!shares);
+                    this
+                }).collect();
+                ballots.push(Integer::from(*weight), &ranked);
+            }
+            prop_assert_eq!(ballots.records().len(), written.len());
+            for (&ballot, (weight, mut ranked)) in ballots.records().iter().zip(written) {
+                if let Some(last) = ranked.last_mut() {
+                    last.1 = false;
+                }
+                let equal = ranked.iter().any(|preference| preference.1);
+                prop_assert_eq!(ballots.weight(ballot), Integer::from(weight));
+                prop_assert_eq!(ballots.has_equal_ranks(ballot), equal);
+                prop_assert_eq!(read(&ballots, ballot), ranked);
+            }
+        }
+    }
+
+    #[test]
+    fn a_usual_ballot_takes_a_byte_a_candidate() {
+        let mut ballots = Ballots::new();
+        let ranked: Vec<_> = (0..60).map(|candidate| (candidate, candidate)).collect();
+        ballots.push(Integer::Word(31), &ranked);
+        assert_eq!((ballots.bytes.len(), size_of::<Ballot>()), (62, 8));
+    }
+}
