@@ -32,7 +32,7 @@ pub(crate) struct Layout {
     equalized: Trie<Group>,
     groups: Groups,
     chunks: Vec<Chunk>,
-    /// All ballots, in billionths.
+    /// The ballots in all trees, in billionths.
     total: u128,
     candidates: usize,
 }
@@ -84,7 +84,11 @@ impl Layout {
     /// None if the election is too large for machine words: those are counted ballot by ballot.
     pub(crate) fn of(election: &Election) -> Option<Self> {
         let (ballots, candidates) = (&election.ballots, election.candidates.len());
-        let total = u64::try_from(ballots.total().word()?).ok().filter(|&total| total < MOST_BALLOTS)?;
+        ballots
+            .total()
+            .word()
+            .and_then(|total| u64::try_from(total).ok())
+            .filter(|&total| total < MOST_BALLOTS)?;
         let shares = ballots.records().iter().any(|&ballot| ballots.has_equal_ranks(ballot));
         if candidates > if shares && !ballots.equalize { MOST_IN_SETS } else { MOST_CANDIDATES } {
             return None;
@@ -119,6 +123,7 @@ impl Layout {
         chunks.extend(small_sets.chunks().map(chunk(Tree::SmallSets)));
         chunks.extend(sets.chunks().map(chunk(Tree::Sets)));
         chunks.extend(equalized.chunks().map(chunk(Tree::Equalized)));
+        let total = strict.weight() + small_sets.weight() + sets.weight() + equalized.weight();
         let total = u128::from(total) * u128::from(ONE);
         Some(Self { strict, small_sets, sets, equalized, groups, chunks, total, candidates })
     }
@@ -151,8 +156,8 @@ impl Layout {
         }
     }
 
-    /// The result of a distribution: what no candidate has is exhausted. Since it is a difference, it says nothing of nodes that were lost or
-    /// counted twice: those are checked by their number.
+    /// The result of a distribution: what the candidates have not of the ballots in the trees is exhausted. Since it is a difference, it
+    /// says nothing of nodes that were lost or counted twice: those are checked by their number.
     pub(crate) fn votes<A: Arithmetic>(
         &self,
         sums: &Sums,

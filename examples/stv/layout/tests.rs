@@ -69,6 +69,8 @@ fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equalize: bool) {
         let mut election = election(random, candidates, equals);
         election.ballots.equalize = equalize;
         let layout = Layout::of(&election).unwrap();
+        let total = Integer::from(u64::try_from(layout.total / u128::from(ONE)).unwrap());
+        assert_eq!(&total, election.ballots.total(), "no ballot is lost");
         assert!(layout.chunks().len() > 1 || candidates < 4, "chunks begin inside the tree");
         let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
         for _ in 0..5 {

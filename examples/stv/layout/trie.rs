@@ -180,6 +180,17 @@ impl<S: Rank> Trie<S> {
         (0..self.nodes.len() - 1).map(|at| self.node(at))
     }
 
+    /// All ballots in it.
+    pub(super) fn weight(&self) -> u64 {
+        let (mut at, mut sum) = (0, 0);
+        while at < self.nodes.len() - 1 {
+            let (node, _) = self.node(at);
+            sum += node.weight();
+            at = node.next();
+        }
+        sum
+    }
+
     pub(super) fn above(&self, range: Range<usize>) -> &[u32] {
         &self.above[range]
     }
