@@ -35,6 +35,7 @@ mod window;
 use crate::{
     arithmetic::Integer,
     election::{Ballots, Candidate, CandidateIndex, Election, Preference},
+    error::printable,
 };
 use candidates::Candidates;
 use nicknames::Nicknames;
@@ -254,7 +255,7 @@ impl Quoted<'_> {
         if text.len() < self.0.len() {
             text.push('…');
         }
-        text.replace(char::is_control, "\u{fffd}")
+        printable(&text)
     }
 }
 

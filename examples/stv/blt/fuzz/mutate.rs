@@ -169,7 +169,7 @@ fn blanks(random: &mut SplitMix64) -> Vec<u8> {
 }
 
 /// One edit such as transmission, text processors and mistakes make, or somebody who means no good.
-fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64, files: &[Vec<u8>]) {
+pub(crate) fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64, files: &[Vec<u8>]) {
     let place = random.below(bytes.len() + 1);
     match random.below(14) {
         0 => drop(bytes.drain(place..bytes.len().min(place + 1 + random.below(20)))),
