@@ -228,7 +228,7 @@ fn lengthen(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
             let end = bytes.len().min(place + 1 + random.below(40));
             bytes[place..end].to_vec()
         }
-        1 => (0..1 + random.below(4)).flat_map(|_| any(random, PIECES).bytes()).collect(),
+        1 => (0..=random.below(4)).flat_map(|_| any(random, PIECES).bytes()).collect(),
         _ => {
             let word = run(bytes, place, |byte| !byte.is_ascii_whitespace());
             bytes[word].iter().copied().chain(*b" ").collect()
