@@ -2,33 +2,15 @@
 
 #![cfg(not(miri))] // Miri starts no other programs
 
+mod program;
+
+use program::program;
 use std::{
-    env,
-    ffi::OsStr,
-    fs,
+    env, fs,
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::OnceLock,
 };
-
-/// The program, built first: cargo makes an example that has tests of its own only into a test executable.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let this = env::current_exe().expect("the path of this test");
-        let profile = this.ancestors().nth(2).expect("target/<profile>/deps/<test>");
-        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo
-            .args(["build", "--quiet", "--example", "stv", "--target-dir"])
-            .arg(profile.parent().expect("the target folder"));
-        let name = profile.file_name().and_then(OsStr::to_str).expect("the profile's name");
-        cargo.args(["--profile", if name == "debug" { "dev" } else { name }]);
-        let built = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
-        assert!(built.success(), "the example does not build");
-        profile.join("examples").join(format!("stv{}", env::consts::EXE_SUFFIX))
-    })
-}
 
 /// Runs the program with this standard input.
 fn stv(arguments: &[&str], input: &str) -> Output {
@@ -450,6 +432,20 @@ fn compressed_files_are_known_by_their_ending() {
 fn a_file_that_is_not_there() {
     let complaint = error(&["--input", "/no/such/file.blt", "meek"], "");
     assert!(complaint.contains("cannot read /no/such/file.blt: "), "{complaint}");
+}
+
+/// Names come from the command line and from files, and both may come from people who mean no good.
+#[test]
+fn an_error_is_one_line_whatever_its_names_are() {
+    let odd = "/no/such\nfile\u{1b}[2J";
+    let shown = "/no/such\u{fffd}file\u{fffd}[2J";
+    assert!(error(&["check", odd], "").starts_with(&format!("stv: cannot read {shown}: ")));
+    assert!(error(&["--input", odd, "meek"], "").starts_with(&format!("stv: cannot read {shown}: ")));
+    let output = stv(&["meek", "--html", odd], BALLOTS);
+    assert!(text(&output.stderr).starts_with(&format!("stv: cannot write {shown}: ")));
+    assert!(error(&["meek", "--trace", odd], BALLOTS).contains(&format!("`{shown}` is neither")));
+    let ballots = BALLOTS.replace("Ada", "A\u{1b}[2J");
+    assert!(error(&["meek", "--trace", "1 1"], &ballots).contains("`A\u{fffd}[2J` stands twice"));
 }
 
 #[test]

@@ -9,7 +9,7 @@
 
 use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
-    blt,
+    blt::{self, Naming, hostile::reads_as_printed},
     election::Election,
     error::CountError,
     meek::Rule,
@@ -43,6 +43,18 @@ fn directory() -> Option<PathBuf> {
     }
     eprintln!("SKIPPED: no corpus at {}; STV_CORPUS can name another place", corpus.display());
     None
+}
+
+/// All ballot files with their paths, also those that are wrong on purpose.
+pub(crate) fn files() -> Vec<(PathBuf, Vec<u8>)> {
+    let (mut paths, mut packed) = (Vec::new(), Vec::new());
+    if let Some(corpus) = directory() {
+        files_in(&corpus, "blt", &mut paths);
+        files_in(&corpus, "gz", &mut packed);
+    }
+    paths.extend(packed.iter().map(|path| path.with_extension("")));
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), unpacked(&path))).collect()
 }
 
 /// The kinds of threads that count this file; none if it is too large.
@@ -152,7 +164,7 @@ fn the_test_data_of_another_counter_is_reproduced() {
     let data = corpus.join("stv-rs");
     let mut logs = Vec::new();
     for method in ["meek", "plurality_block_voting"] {
-        logs_in(&data.join(method), &mut logs);
+        files_in(&data.join(method), "log", &mut logs);
     }
     let mut compared = 0;
     for log in &logs {
@@ -192,15 +204,36 @@ fn the_test_data_of_another_counter_is_reproduced() {
     assert!(compared > 0, "the corpus has no test data to compare");
 }
 
-fn logs_in(folder: &Path, logs: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder of the test data") {
+fn files_in(folder: &Path, ending: &str, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder of the corpus") {
         let path = entry.expect("an entry of it").path();
         if path.is_dir() {
-            logs_in(&path, logs);
-        } else if path.extension().is_some_and(|extension| extension == "log") {
-            logs.push(path);
+            files_in(&path, ending, files);
+        } else if path.extension().is_some_and(|extension| extension == ending) {
+            files.push(path);
         }
     }
+}
+
+/// Printed and read again every election is the same, and so is what is printed then.
+#[test]
+fn every_file_reads_as_it_is_printed() {
+    let mut read = 0;
+    for (path, file) in files() {
+        if file.len() > MOST_BYTES.saturating_mul(10) {
+            continue;
+        }
+        match blt::read("corpus", &file) {
+            Ok(election) => {
+                reads_as_printed(&election, Naming::Numbers);
+                reads_as_printed(&election, Naming::Nicknames);
+                read += 1;
+            }
+            Err(error) => assert!(path.iter().any(|folder| folder == "bad"), "{}: {error}", path.display()),
+        }
+    }
+    println!("{read} files read as they are printed");
+    assert!(read > 0 || directory().is_none(), "the corpus has no ballot file");
 }
 
 /// The contents of a file of which there may be only a packed form.

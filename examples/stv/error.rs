@@ -69,6 +69,11 @@ pub(crate) fn reader_is_gone(error: &(dyn Error + 'static)) -> bool {
     }
 }
 
+/// A name or a message on one line, without characters that a terminal would obey.
+pub(crate) fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
 impl From<Fault> for CountError {
     fn from(fault: Fault) -> Self {
         Self::Arithmetic(fault)

@@ -170,7 +170,7 @@ impl fmt::Display for Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::blt;
+    use crate::blt::{self, Naming, hostile::reads_as_printed};
 
     fn synthetic(kind: Kind, ballots: u64, candidates: usize, seats: usize, seed: u64) -> Synthetic {
         let ballots = NonZeroU64::new(ballots).unwrap();
@@ -198,6 +198,8 @@ mod tests {
                     blt::read("synthetic", text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text}"));
                 assert_eq!((election.candidates.len(), election.seats), (candidates, seats));
                 assert_eq!(election.ballots.records().len(), 50, "no ballot is empty");
+                reads_as_printed(&election, Naming::Numbers);
+                reads_as_printed(&election, Naming::Nicknames);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Where ballots come from: a file, a compressed file, standard input.
 
+use crate::error::printable;
 use flate2::read::MultiGzDecoder;
 use std::{
     error::Error,
@@ -16,7 +17,7 @@ pub(crate) fn open<T>(
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
         return Ok(read("standard input", &mut io::stdin().lock()));
     };
-    let name = path.display().to_string();
+    let name = printable(&path.display().to_string());
     let file = File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?;
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
         return Ok(read(&name, &mut MultiGzDecoder::new(file)));

@@ -1,6 +1,9 @@
 //! The ballots of a BLT file, each read in one go if it is of the usual kind: any other takes the longer way, and so does every error.
 
-use super::{InputError, Quoted, Reader, text::Word};
+use super::{
+    InputError, Quoted, Reader,
+    text::{LONGEST, Word},
+};
 use crate::arithmetic::Integer;
 use std::{
     collections::HashSet,
@@ -139,16 +142,18 @@ impl Reader<'_> {
                     usize::try_from(number).ok()?.wrapping_sub(1)
                 } else if packed == u64::from(b'-') && at - start == 1 && after != b'=' {
                     break;
-                } else if length <= 8 {
-                    self.nicknames.get_short(packed)?
                 } else {
-                    self.nicknames.get(str::from_utf8(&window[first..at]).ok()?)?
+                    let short = if length <= 8 { self.nicknames.get_short(packed) } else { None };
+                    match short {
+                        Some(candidate) => candidate,
+                        None => self.nicknames.get(str::from_utf8(&window[first..at]).ok()?)?,
+                    }
                 };
-                let last_seen = self.last_seen.get_mut(candidate)?;
-                if std::mem::replace(last_seen, self.ballot) == self.ballot {
+                let known = self.candidates.get_first(candidate)?;
+                if std::mem::replace(&mut known.last_ballot, self.ballot) == self.ballot {
                     return None;
                 }
-                if !self.withdrawn[candidate] {
+                if !known.withdrawn {
                     self.ranked.push((candidate, rank));
                 }
                 if after != b'=' {
@@ -204,14 +209,15 @@ impl Reader<'_> {
             }
             for text in word.text.split('=') {
                 let candidate = self.candidate(text, word.line)?;
-                if std::mem::replace(&mut self.last_seen[candidate], self.ballot) == self.ballot {
+                let known = self.candidates.get(candidate);
+                if std::mem::replace(&mut known.last_ballot, self.ballot) == self.ballot {
                     let message = format!(
                         "candidate {} stands twice on one ballot; remove one, or end the ballot before with 0",
                         Quoted(text)
                     );
                     return Err(self.text.error(word.line, message));
                 }
-                if !self.withdrawn[candidate] {
+                if !known.withdrawn {
                     self.ranked.push((candidate, rank));
                 }
             }
@@ -223,11 +229,13 @@ impl Reader<'_> {
     fn id(&mut self, opening: Word) -> Result<Word, InputError> {
         let mut id = opening;
         while !id.text.ends_with(')') {
-            let next = self.text.next()?.filter(|word| word.line == id.line);
+            let next = if id.text.len() > LONGEST { None } else { self.text.next()? };
+            let next = next.filter(|word| word.line == id.line);
             let next = next.ok_or_else(|| {
                 self.text.error(id.line, "the ballot id that starts here has no ) on its line; add it")
             })?;
-            id.text = format!("{} {}", id.text, next.text);
+            id.text.push(' ');
+            id.text += &next.text;
         }
         Ok(id)
     }

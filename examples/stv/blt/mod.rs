@@ -14,11 +14,14 @@
 //! parentheses instead of a weight. Comments run from `#` to the end of the line or from `/*` to `*/`.
 
 mod ballots;
+mod candidates;
 #[cfg(test)]
 mod dialects;
 mod encoding;
 #[cfg(test)]
-mod hostile;
+mod fuzz;
+#[cfg(test)]
+pub(crate) mod hostile;
 mod names;
 mod nicknames;
 mod options;
@@ -32,13 +35,15 @@ mod window;
 use crate::{
     arithmetic::Integer,
     election::{Ballots, Candidate, CandidateIndex, Election, Preference},
+    error::printable,
 };
+use candidates::Candidates;
 use nicknames::Nicknames;
 pub(crate) use print::{Naming, each_ballot, print};
 use std::{fmt, io::Read};
 use text::Text;
 
-/// More than any election has; it bounds the memory that a wrong header can ask for.
+/// More than any election has.
 const MOST_CANDIDATES: usize = 1 << 20;
 const _: () = assert!(MOST_CANDIDATES <= Preference::MAX_CANDIDATES);
 
@@ -94,11 +99,10 @@ pub(crate) fn survey(
     let mut reader = Reader {
         text,
         nicknames: Nicknames::default(),
-        withdrawn: vec![false; header.candidates],
-        tie_break: (0..header.candidates).collect(),
+        candidates: Candidates::new(header.candidates),
+        tie_break: None,
         ballots: Ballots::new(),
         ballot: 0,
-        last_seen: vec![0; header.candidates],
         ranked: Vec::new(),
         seen: Seen { lines: 0, empty_lines: 0, empty_ballots: Integer::Word(0) },
         errors: Vec::new(),
@@ -106,12 +110,13 @@ pub(crate) fn survey(
     };
     match reader.rest(&header) {
         Ok(names) if reader.errors.is_empty() => {
-            let candidates = names.candidates.into_iter().zip(reader.withdrawn);
+            let candidate =
+                |(candidate, name)| Candidate { name, withdrawn: reader.candidates.withdrawn(candidate) };
             let election = Election {
                 title: names.title,
-                candidates: candidates.map(|(name, withdrawn)| Candidate { name, withdrawn }).collect(),
+                candidates: names.candidates.into_iter().enumerate().map(candidate).collect(),
                 seats: header.seats,
-                tie_break: reader.tie_break,
+                tie_break: reader.tie_break.unwrap_or_else(|| (0..header.candidates).collect()),
                 ballots: reader.ballots,
             };
             Ok((election, reader.seen))
@@ -159,12 +164,12 @@ fn header_number(text: &mut Text<'_>, what: &str) -> Result<(usize, usize), Inpu
 struct Reader<'a> {
     text: Text<'a>,
     nicknames: Nicknames,
-    withdrawn: Vec<bool>,
-    tie_break: Vec<usize>,
+    candidates: Candidates,
+    /// As listed, if the file does not say.
+    tie_break: Option<Vec<usize>>,
     ballots: Ballots,
-    /// The ballot being read, by a number of its own, and for each candidate the last ballot that names it.
+    /// The ballot being read, by a number of its own.
     ballot: u64,
-    last_seen: Vec<u64>,
     /// Its candidates, each with the number of its rank.
     ranked: Vec<(CandidateIndex, usize)>,
     seen: Seen,
@@ -176,7 +181,7 @@ impl Reader<'_> {
     /// Everything after the header.
     fn rest(&mut self, header: &Header) -> Result<names::Names, InputError> {
         self.options()?;
-        let standing = self.withdrawn.iter().filter(|&&withdrawn| !withdrawn).count();
+        let standing = self.candidates.standing();
         if standing < header.seats {
             let message = format!(
                 "{} seats cannot be filled by {standing} candidates; correct the numbers or the withdrawals",
@@ -224,7 +229,7 @@ impl Reader<'_> {
     }
 
     fn number(&self, text: &str, line: usize) -> Result<CandidateIndex, InputError> {
-        let candidates = self.withdrawn.len();
+        let candidates = self.candidates.number();
         let number = text.parse().ok().filter(|number| is_number(text) && (1..=candidates).contains(number));
         number.map(|number| number - 1).ok_or_else(|| {
             let message =
@@ -250,7 +255,7 @@ impl Quoted<'_> {
         if text.len() < self.0.len() {
             text.push('…');
         }
-        text.replace(char::is_control, "\u{fffd}")
+        printable(&text)
     }
 }
 

@@ -15,33 +15,28 @@ pub(super) struct Nicknames {
 const PLACES: usize = 4;
 
 impl Nicknames {
+    /// Room for so many. The table has two to four places for each: more would be found faster, but a hostile file names thousands.
+    pub(super) fn with_room_for(names: usize) -> Self {
+        Self { all: HashMap::with_capacity(names), short: vec![(0, 0); (2 * names).next_power_of_two()] }
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Adds one; false if it is there already.
+    /// Adds one for which there is room; false if it is there already.
     pub(super) fn insert(&mut self, name: &str, candidate: CandidateIndex) -> bool {
         if self.all.contains_key(name) {
             return false;
         }
         self.all.insert(name.into(), candidate);
-        if 4 * self.all.len() > self.short.len() {
-            self.short = vec![(0, 0); (8 * self.all.len()).next_power_of_two()];
-            let names: Vec<_> = self.all.iter().filter_map(|(name, &of)| Some((pack(name)?, of))).collect();
-            for (name, candidate) in names {
-                self.insert_short(name, candidate);
+        if let Some(packed) = pack(name) {
+            let start = self.place(packed);
+            if let Some(place) = self.short[start..].iter_mut().take(PLACES).find(|place| place.0 == 0) {
+                *place = (packed, candidate);
             }
-        } else if let Some(packed) = pack(name) {
-            self.insert_short(packed, candidate);
         }
         true
-    }
-
-    fn insert_short(&mut self, name: u64, candidate: CandidateIndex) {
-        let start = self.place(name);
-        if let Some(place) = self.short[start..].iter_mut().take(PLACES).find(|place| place.0 == 0) {
-            *place = (name, candidate);
-        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<CandidateIndex> {
@@ -79,7 +74,7 @@ mod tests {
 
     #[test]
     fn every_name_is_found_one_way_or_the_other() {
-        let mut names = Nicknames::default();
+        let mut names = Nicknames::with_room_for(3000);
         for number in 0..3000_usize {
             assert!(names.insert(&format!("c{number}"), number));
         }

@@ -1,6 +1,7 @@
 //! The options of a BLT file: short names, withdrawals, tie-break order.
 
-use super::{InputError, Quoted, Reader, is_number, text::Word};
+use super::{InputError, Nicknames, Quoted, Reader, is_number, text::Word};
+use std::collections::HashMap;
 
 /// `[name argument …]`
 struct BracketOption {
@@ -33,7 +34,7 @@ impl Reader<'_> {
             } else if ahead.len() > 1 && ahead.starts_with('-') {
                 let word = self.text.expect(String::new)?;
                 let candidate = self.number(&word.text[1..], word.line)?;
-                self.withdrawn[candidate] = true;
+                self.candidates.get(candidate).withdrawn = true;
                 negative = Some(word);
             } else {
                 let weighs = is_number(ahead) || ahead.starts_with('(');
@@ -55,7 +56,7 @@ impl Reader<'_> {
                     for word in option.arguments {
                         let candidate = self.candidate(&word.text, word.line)?;
                         // The others, undeclared write-ins, are counted like everybody else.
-                        self.withdrawn[candidate] |= name == "withdrawn";
+                        self.candidates.get(candidate).withdrawn |= name == "withdrawn";
                     }
                 }
             }
@@ -65,7 +66,7 @@ impl Reader<'_> {
 
     /// An option from its name to its closing bracket, which may stand alone.
     fn option(&mut self) -> Result<BracketOption, InputError> {
-        let most = 2 * self.withdrawn.len() + 100;
+        let most = 2 * self.candidates.number() + 100;
         let never_closed = "the option that starts here is never closed; add ]";
         let opening = self.text.expect(String::new)?;
         let mut words = Vec::new();
@@ -94,7 +95,7 @@ impl Reader<'_> {
     }
 
     fn nick(&mut self, line: usize, names: &[Word]) -> Result<(), InputError> {
-        let candidates = self.withdrawn.len();
+        let candidates = self.candidates.number();
         if !self.nicknames.is_empty() {
             return Err(self.text.error(line, "a second [nick …]; remove one"));
         }
@@ -105,6 +106,7 @@ impl Reader<'_> {
             );
             return Err(self.text.error(line, message));
         }
+        self.nicknames = Nicknames::with_room_for(candidates);
         for (candidate, name) in names.iter().enumerate() {
             let quoted = Quoted(&name.text);
             if name.text.contains('=') {
@@ -128,21 +130,21 @@ impl Reader<'_> {
     }
 
     fn tie(&mut self, line: usize, order: &[Word]) -> Result<(), InputError> {
-        let candidates = self.withdrawn.len();
-        let mut places = vec![None; candidates];
+        let candidates = self.candidates.number();
+        let mut places = HashMap::with_capacity(order.len());
         for (place, word) in order.iter().enumerate() {
             let candidate = self.candidate(&word.text, word.line)?;
-            if places[candidate].replace(place).is_some() {
+            if places.insert(candidate, place).is_some() {
                 let message = format!("{} stands twice in [tie …]; remove one", Quoted(&word.text));
                 return Err(self.text.error(word.line, message));
             }
         }
-        let places: Option<Vec<usize>> = places.into_iter().collect();
-        self.tie_break = places.ok_or_else(|| {
+        if places.len() < candidates {
             let message =
                 format!("[tie …] names {} of {candidates} candidates; name each of them once", order.len());
-            self.text.error(line, message)
-        })?;
+            return Err(self.text.error(line, message));
+        }
+        self.tie_break = Some((0..candidates).map(|candidate| places[&candidate]).collect());
         Ok(())
     }
 }

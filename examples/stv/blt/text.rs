@@ -8,13 +8,14 @@ use super::{
 use std::io::Read;
 
 /// Longer than any word of an honest file, or line of names; what is no ballot file at all ends here and not with the memory.
-const LONGEST: usize = 1 << 16;
+pub(super) const LONGEST: usize = 1 << 16;
 
 /// Reads word by word.
 pub(super) struct Text<'a> {
     window: Window<'a>,
-    /// So many bytes of the window are known to hold no line end: a line of many names is searched for it once.
-    without_line_end: usize,
+    /// A line of names, of which so many bytes are left: it is searched for its end, and known to be text, once for all of them.
+    names: String,
+    names_left: usize,
     line: usize,
     last_line: usize,
 }
@@ -48,7 +49,13 @@ impl Phrase {
 
 impl<'a> Text<'a> {
     pub(super) fn new(source: &'a str, reader: &'a mut dyn Read) -> Self {
-        Self { window: Window::new(source, reader), without_line_end: 0, line: 1, last_line: 1 }
+        Self {
+            window: Window::new(source, reader),
+            names: String::new(),
+            names_left: 0,
+            line: 1,
+            last_line: 1,
+        }
     }
 
     /// An error in this file.
@@ -102,13 +109,14 @@ impl<'a> Text<'a> {
     /// The next quoted string, or line without quotes.
     pub(super) fn next_phrase(&mut self) -> Result<Option<Phrase>, InputError> {
         self.skip_comments()?;
-        let line_end =
-            self.length_until(self.without_line_end, |rest| rest.iter().position(|&byte| byte == b'\n'))?;
-        self.without_line_end = line_end;
-        if line_end == 0 {
+        if self.names_left == 0 {
+            self.names_left = self.length_until(0, |rest| rest.iter().position(|&byte| byte == b'\n'))?;
+            self.names = self.str(self.names_left).to_owned();
+        }
+        if self.names_left == 0 {
             return Ok(None);
         }
-        let text = self.str(line_end);
+        let text = &self.names[self.names.len() - self.names_left..];
         let line = self.line;
         let (phrase, length) = if let Some((string, length)) = doubled(text) {
             let phrase = if string.contains('"') { Phrase::Doubled } else { Phrase::Quoted };
@@ -117,7 +125,7 @@ impl<'a> Text<'a> {
             (Phrase::Quoted(Word { text: string.to_owned(), line }), length)
         } else {
             let phrase = if text.starts_with(OPENING) { Phrase::Unclosed } else { Phrase::Bare };
-            (phrase(Word { text: text.trim_end().to_owned(), line }), line_end)
+            (phrase(Word { text: text.trim_end().to_owned(), line }), text.len())
         };
         self.pass(length, 0);
         Ok(Some(phrase))
@@ -198,7 +206,7 @@ impl<'a> Text<'a> {
 
     fn take(&mut self, bytes: usize) {
         self.window.take(bytes);
-        self.without_line_end = self.without_line_end.saturating_sub(bytes);
+        self.names_left = self.names_left.saturating_sub(bytes);
     }
 
     /// How far it is to what `find` looks for, or to the end of the file; all of it is then in the window. The

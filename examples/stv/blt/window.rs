@@ -97,8 +97,11 @@ impl<'a> Window<'a> {
         let read = &mut self.buffer[bytes.clone()];
         let (valid, invalid) = match std::str::from_utf8(read) {
             Ok(text) => (text.len(), false),
-            // What has no length is the beginning of a character.
-            Err(error) => (error.valid_up_to(), self.ended || error.error_len().is_some()),
+            // What has no length is the beginning of a character. Of what is none, two bytes tell the encoding.
+            Err(error) => {
+                let rest = read.len() - error.valid_up_to();
+                (error.valid_up_to(), self.ended || error.error_len().is_some() && rest > 1)
+            }
         };
         self.ended |= invalid;
         let valid = end_lines(&mut read[..valid], self.ended);

@@ -4,6 +4,7 @@ use crate::{
     arithmetic::Integer,
     blt::{self, Seen},
     election::{CandidateIndex, Election},
+    error::printable,
 };
 use std::{collections::HashSet, convert::Infallible, fmt};
 
@@ -153,11 +154,6 @@ impl Summary<'_> {
         }
         warnings
     }
-}
-
-/// A name without characters that a terminal would obey.
-fn printable(name: &str) -> String {
-    name.replace(char::is_control, "\u{fffd}")
 }
 
 /// For people to read: what a count needs is never divided like this.

@@ -11,7 +11,11 @@ mod tests;
 mod trace;
 
 use crate::{
-    arithmetic::Arithmetic, election::Election, error::CountError, events::Listener, transcript::Transcript,
+    arithmetic::Arithmetic,
+    election::Election,
+    error::{CountError, printable},
+    events::Listener,
+    transcript::Transcript,
 };
 use record::{Record, Recorder};
 use std::{
@@ -91,7 +95,8 @@ impl Output {
         out.flush()?;
         if let Some(path) = &self.html {
             let written = fs::write(path, page::page(record));
-            written.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            let name = || printable(&path.display().to_string());
+            written.map_err(|error| format!("cannot write {}: {error}", name()))?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 use crate::{
     arithmetic::{Arithmetic, Integer},
     election::{Ballot, Ballots, CandidateIndex, Election, Preferences},
-    error::CountError,
+    error::{CountError, printable},
     events::{Action, Event, Iteration, Listener, Scene},
     spread::Votes,
     standing::Status,
@@ -25,7 +25,7 @@ impl<W: Write> Trace<W> {
     /// The ballot in the words of the option, or what is wrong with them.
     pub(crate) fn new(out: W, text: &str, election: &Election) -> Result<Self, String> {
         let mut ballot = Ballots::new();
-        let ranked = ranked(text, election).map_err(|wrong| format!("--trace: {wrong}"))?;
+        let ranked = ranked(text, election).map_err(|wrong| printable(&format!("--trace: {wrong}")))?;
         ballot.equalize = election.ballots.equalize;
         ballot.push(Integer::Word(1), &ranked);
         Ok(Self { out, ballot, decided: Vec::new() })

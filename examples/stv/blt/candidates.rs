@@ -1,0 +1,86 @@
+//! What the file has said of each candidate so far, without memory for those whom its header only announces.
+
+use crate::election::CandidateIndex;
+use std::collections::HashMap;
+
+/// So many have a place of their own from the start: a wrong number in a header costs no more.
+const FIRST: usize = 2048;
+/// All have one once the file has named one in so many of the others.
+const NAMED: usize = 4;
+
+#[derive(Debug)]
+pub(super) struct Candidates {
+    number: usize,
+    first: Vec<Known>,
+    others: HashMap<CandidateIndex, Known>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Known {
+    pub(super) withdrawn: bool,
+    /// The last ballot that names this candidate; ballots are numbered from 1.
+    pub(super) last_ballot: u64,
+}
+
+impl Candidates {
+    pub(super) fn new(number: usize) -> Self {
+        Self { number, first: vec![Known::default(); number.min(FIRST)], others: HashMap::new() }
+    }
+
+    /// How many there are.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
+
+    pub(super) fn withdrawn(&self, candidate: CandidateIndex) -> bool {
+        self.first.get(candidate).or_else(|| self.others.get(&candidate)).is_some_and(|known| known.withdrawn)
+    }
+
+    /// How many have not withdrawn.
+    pub(super) fn standing(&self) -> usize {
+        let known = self.first.iter().chain(self.others.values());
+        self.number - known.filter(|known| known.withdrawn).count()
+    }
+
+    /// One that has a place of its own; others take the longer way.
+    #[inline]
+    pub(super) fn get_first(&mut self, candidate: CandidateIndex) -> Option<&mut Known> {
+        self.first.get_mut(candidate)
+    }
+
+    pub(super) fn get(&mut self, candidate: CandidateIndex) -> &mut Known {
+        if candidate >= self.first.len() {
+            self.others.entry(candidate).or_default();
+            if NAMED * self.others.len() >= self.number - self.first.len() {
+                self.first.resize(self.number, Known::default());
+                self.others.drain().for_each(|(candidate, known)| self.first[candidate] = known);
+            }
+        }
+        match self.first.get_mut(candidate) {
+            Some(known) => known,
+            None => self.others.entry(candidate).or_default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_are_kept_when_all_get_a_place() {
+        for number in [1, FIRST, FIRST + 1, 10 * FIRST] {
+            let mut candidates = Candidates::new(number);
+            for candidate in 0..number {
+                assert_eq!(candidates.get(candidate).last_ballot, 0);
+                let ballot = candidate as u64 + 1;
+                *candidates.get(candidate) = Known { withdrawn: candidate % 3 == 0, last_ballot: ballot };
+                let middle = candidates.get(candidate / 2);
+                assert_eq!(middle.last_ballot, candidate as u64 / 2 + 1);
+            }
+            assert!((0..number).all(|candidate| candidates.withdrawn(candidate) == (candidate % 3 == 0)));
+            assert_eq!(candidates.standing(), number - number.div_ceil(3));
+            assert!(candidates.get_first(number - 1).is_some() && candidates.get_first(number).is_none());
+        }
+    }
+}

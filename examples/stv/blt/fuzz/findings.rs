@@ -1,0 +1,83 @@
+//! What the fuzzing has found, each as small as it will get, and the shapes that come next to it.
+
+use super::{super::dialects::Trickle, *};
+
+/// Reads it within the budgets, and as the other tests say.
+fn examined(input: &[u8]) -> Result<Election, InputError> {
+    let mut figures = Figures::default();
+    (0..4).for_each(|seed| examine(input, seed, &mut figures));
+    read("test", input)
+}
+
+fn error(input: &str) -> String {
+    examined(input.as_bytes()).expect_err("nobody should take this for an election").to_string()
+}
+
+/// A table for all candidates took 17 bytes each: 17 MB for this line.
+#[test]
+fn a_header_is_only_a_promise() {
+    for rest in
+        ["", "-1048576", "[tie 1048576 1]", "1 1048576=1048575 0", "[withdrawn 7]\n9 7 1048575 0\n0\n\"A\""]
+    {
+        error(&format!("1048576 1\n{rest}"));
+    }
+}
+
+/// The table of short nicknames had up to sixteen places for a name of three bytes.
+#[test]
+fn short_nicknames() {
+    const LETTERS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ!$%&+,.:;<>?";
+    for number in [33, 129, 513, 2049, 4096, 8193, 16385] {
+        let letters = |candidate: usize| {
+            let places = [candidate / 4096, candidate / 64 % 64, candidate % 64];
+            let used = if number > 4096 { 0 } else { 1 };
+            places[used..].iter().map(|&place| char::from(LETTERS[place])).collect::<String>()
+        };
+        let names: Vec<_> = (0..number).map(letters).collect();
+        let text = format!("{number} 1\n[nick {}]\n", names.join(" "));
+        assert!(error(&text).contains("the ballots have not ended"));
+        let all = names.join("=");
+        assert!(
+            error(&format!("{text}[tie {}]\n1 {all} 0\n0\n", names.join(" "))).contains("before the name")
+        );
+    }
+}
+
+/// The whole line was looked through for each of its names.
+#[test]
+fn all_names_on_one_line() {
+    for name in ["\"é\" ", "\"\" ", "“é” ", "\"é\"\"é\" "] {
+        let strings = 60_000 / name.len();
+        let text = format!("{} 1\n1 1 0\n0\n{}", strings - 1, name.repeat(strings));
+        assert_eq!(examined(text.as_bytes()).expect("an election").candidates.len(), strings - 1);
+    }
+}
+
+/// Each word of it copied all that was before, and nothing stopped it.
+#[test]
+fn a_ballot_id_without_an_end() {
+    assert!(error(&format!("2 1\n(x{}", " x".repeat(500_000))).contains("has no )"));
+    let mut endless = b"2 1\n(x".chain(Repeat(b" x"));
+    let error = read_from("test", &mut endless).expect_err("it never ends").to_string();
+    assert!(error.contains("has no )"), "{error}");
+}
+
+struct Repeat(&'static [u8]);
+
+impl Read for Repeat {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        buffer.chunks_mut(self.0.len()).for_each(|chunk| chunk.copy_from_slice(&self.0[..chunk.len()]));
+        Ok(buffer.len() / self.0.len() * self.0.len())
+    }
+}
+
+/// Where the first byte came alone it was taken for Latin-1.
+#[test]
+fn other_encodings_are_named_whatever_the_blocks_are() {
+    for start in [&b"\xff\xfe"[..], b"\xfe\xff", b"\x1f\x8b"] {
+        let error = examined(&[start, b"3\0 \01\0"].concat()).expect_err("no UTF-8").to_string();
+        assert!(error.contains("UTF-16") || error.contains("gzip"), "{error}");
+        let mut trickle = Trickle { bytes: start, most: 1 };
+        assert_eq!(read_from("test", &mut trickle).expect_err("no UTF-8").to_string(), error);
+    }
+}

@@ -1,0 +1,290 @@
+//! The election counter of `examples/stv` with damaged files and odd command lines: it ends with an exit code that it documents and with
+//! a line that says why, whatever it is given.
+//!
+//! ```text
+//! STV_FUZZ_RUNS=5000 STV_FUZZ_SEED=1 cargo test --release --test hostile
+//! ```
+
+#![cfg(not(miri))] // Miri starts no other programs
+
+#[path = "../examples/stv/blt/fuzz/mutate.rs"]
+mod mutate;
+mod program;
+#[allow(dead_code)] // not all of it is needed here
+#[path = "../examples/stv/random.rs"]
+mod random;
+
+use flate2::{Compression, write::GzEncoder};
+use program::program;
+use random::SplitMix64;
+use std::{
+    env,
+    ffi::OsString,
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What takes so long will never end.
+const HANGS: Duration = Duration::from_mins(1);
+
+/// So many lines has a check of a file that is all wrong.
+const MOST_ERRORS: usize = 21;
+
+const COMMANDS: &[&[&str]] = &[
+    &["check"],
+    &["convert", "--input"],
+    &["convert", "--nick", "--input"],
+    &["plurality"],
+    &["meek"],
+    &["meek", "--equalize", "--format", "json"],
+    &["meek", "--force-positive-surplus", "--format", "csv", "--parallel", "no"],
+    &["meek", "--trace", "1 2", "--parallel", "rayon"],
+];
+
+const ARITHMETICS: &[&str] = &["fixed9", "bigfixed9", "approx", "float64"];
+
+/// Words of command lines, and some that are none.
+const WORDS: &[&str] = &[
+    "--input",
+    "--nick",
+    "--numeric",
+    "--arithmetic",
+    "exact",
+    "--package-name",
+    "--equalize",
+    "--trace",
+    "Ada > Bert",
+    "1=2",
+    "=",
+    "--format",
+    "json",
+    "--html",
+    "/no/such/folder/page.html",
+    "--num-threads",
+    "3",
+    "0",
+    "-1",
+    "18446744073709551616",
+    "--omega-exponent",
+    "18",
+    "--votes-per-ballot",
+    "--pinning",
+    "off",
+    "-",
+    "--",
+    "",
+    " ",
+    "é\u{301}🗳",
+    "\u{1b}[2J",
+    "\n",
+    "check",
+    "meek",
+    "--help",
+    "--version",
+    "-V",
+    "/",
+    "/no/such/file.blt.gz",
+];
+
+fn number(variable: &str, default: u64) -> u64 {
+    let number = env::var(variable).map(|number| number.parse().expect("a whole number"));
+    number.unwrap_or(default)
+}
+
+fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
+    of[random.below(of.len())]
+}
+
+/// A folder of this test, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = env::temp_dir().join(format!("rangesteal-hostile-{}-{name}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for temporary files");
+        Self(folder)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Left behind at worst, where such things are.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The samples that belong to this crate.
+fn files() -> Vec<Vec<u8>> {
+    let few = b"3 1\n4 1 2 0\n3 2 0\n2 3=1 2 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Mayor\"\n";
+    let many = b"4 2\n[nick a b c d]\n[tie d a b c]\n-2\n7 a=c d 0\n3 b=c=d a 0\n5 d - a=c 0\n2 c 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"D\"\n\"T\"\n";
+    vec![few.to_vec(), many.to_vec()]
+}
+
+/// How the program has ended.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    output: Vec<u8>,
+    complaints: String,
+}
+
+fn run(folder: &Folder, arguments: &[OsString], input: &Path) -> Ended {
+    let (output, complaints) = (folder.file("output"), folder.file("complaints"));
+    let mut child = Command::new(program())
+        .args(arguments)
+        .env_remove("RUST_LOG")
+        .env_remove("RANGESTEAL_NUM_THREADS")
+        .stdin(File::open(input).expect("the file just written"))
+        .stdout(File::create(&output).expect("a file for standard output"))
+        .stderr(File::create(&complaints).expect("a file for standard error"))
+        .spawn()
+        .expect("the program starts");
+    let begin = Instant::now();
+    let code = loop {
+        if let Some(status) = child.try_wait().expect("a child of this process") {
+            break status.code();
+        }
+        if begin.elapsed() > HANGS {
+            child.kill().expect("a child of this process");
+            panic!("it does not come to an end");
+        }
+        thread::sleep(Duration::from_micros(200));
+    };
+    let complaints = fs::read(complaints).expect("standard error");
+    Ended {
+        code,
+        output: fs::read(output).expect("standard output"),
+        complaints: String::from_utf8(complaints).expect("the program writes UTF-8"),
+    }
+}
+
+/// What must hold of a run that is not about the command line.
+fn judge(ended: &Ended, most_errors: usize) {
+    let complaints = &ended.complaints;
+    let code = ended.code.expect("no signal ends the program");
+    assert!(code == 0 || code == 1, "exit code {code}");
+    assert!(!complaints.contains("panicked") && !complaints.contains("fault of the program"));
+    assert!(complaints.is_empty() || complaints.ends_with('\n'), "whole lines");
+    let errors = complaints.lines().filter(|line| {
+        assert!(line.starts_with("stv: ") && line.len() > 10 && !line.contains(char::is_control), "{line:?}");
+        assert!(line.len() < 1000, "{line}");
+        let effort = line.contains(" distributions, ");
+        !line.starts_with("stv: warn: ") && !effort
+    });
+    let errors = errors.count();
+    let wanted = if code == 0 { 0..=0 } else { 1..=most_errors };
+    assert!(wanted.contains(&errors), "exit code {code} and {errors} errors");
+    assert!(str::from_utf8(&ended.output).is_ok(), "the program writes UTF-8");
+}
+
+/// Runs it once for each seed; a failure names the seed.
+fn each_seed(name: &str, mut examine: impl FnMut(&Folder, &mut SplitMix64)) {
+    let folder = Folder::new(name);
+    let first = number("STV_FUZZ_SEED", 1);
+    for seed in first..first + number("STV_FUZZ_RUNS", 200) {
+        let examined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            examine(&folder, &mut SplitMix64::new(seed));
+        }));
+        assert!(
+            examined.is_ok(),
+            "seed {seed}: STV_FUZZ_RUNS=1 STV_FUZZ_SEED={seed} cargo test --release --test hostile {name}"
+        );
+    }
+}
+
+/// Writes a damaged file, packed or not, and returns where it is.
+fn damaged(folder: &Folder, random: &mut SplitMix64) -> PathBuf {
+    let mut bytes = mutate::input(random, &files());
+    let packed = random.below(3) == 0;
+    if packed {
+        let mut packing = GzEncoder::new(Vec::new(), Compression::fast());
+        packing.write_all(&bytes).expect("memory takes all");
+        bytes = packing.finish().expect("memory takes all");
+        for _ in 0..any(random, &[0, 0, 1, 2]) {
+            mutate::damage(&mut bytes, random, &files());
+        }
+    }
+    let path = folder.file(if packed { "ballots.blt.gz" } else { "ballots.blt" });
+    fs::write(&path, bytes).expect("a file for the ballots");
+    path
+}
+
+/// A command line that is right, for this file or for standard input, which is the same.
+fn right(random: &mut SplitMix64, file: &Path) -> Vec<OsString> {
+    let command = any(random, COMMANDS);
+    let file = if random.below(4) == 0 { "-".into() } else { file.as_os_str().to_owned() };
+    let mut arguments: Vec<OsString> = command.iter().map(Into::into).collect();
+    if command[0] == "check" || command[0] == "convert" {
+        arguments.push(file);
+    } else {
+        let count = ["--arithmetic".into(), any(random, ARITHMETICS).into(), "--input".into(), file];
+        arguments.splice(0..0, count);
+    }
+    arguments
+}
+
+#[test]
+fn damaged_files() {
+    let mut codes = [0; 2];
+    each_seed("damaged_files", |folder, random| {
+        let file = damaged(folder, random);
+        let arguments = right(random, &file);
+        let ended = run(folder, &arguments, &file);
+        let check = arguments[0] == "check";
+        let examined = std::panic::catch_unwind(|| judge(&ended, if check { MOST_ERRORS } else { 1 }));
+        assert!(examined.is_ok(), "{arguments:?} {ended:?}");
+        assert!(!check || ended.code == Some(0) || ended.output.is_empty(), "a wrong file has no summary");
+        codes[usize::from(ended.code == Some(1))] += 1;
+    });
+    println!("{} runs succeeded, {} did not", codes[0], codes[1]);
+}
+
+#[test]
+fn odd_command_lines() {
+    let mut codes = [0; 3];
+    each_seed("odd_command_lines", |folder, random| {
+        let file = folder.file("ballots.blt");
+        fs::write(&file, &files()[random.below(2)]).expect("a file for the ballots");
+        let mut arguments = right(random, &file);
+        for _ in 0..=random.below(3) {
+            let place = random.below(arguments.len() + 1);
+            match random.below(4) {
+                0 if place < arguments.len() => drop(arguments.remove(place)),
+                1 if place < arguments.len() => arguments[place] = odd(random),
+                _ => arguments.insert(place, odd(random)),
+            }
+        }
+        let ended = run(folder, &arguments, &file);
+        let code = ended.code.expect("no signal ends the program");
+        if code == 2 {
+            let complaints = &ended.complaints;
+            let clear = complaints.starts_with("error: ") || arguments.is_empty();
+            assert!(clear && complaints.contains("--help"), "{arguments:?} {ended:?}");
+            assert!(ended.output.is_empty() && !complaints.contains("panicked"), "{arguments:?} {ended:?}");
+        } else {
+            // Another word may be another file to check.
+            let check = arguments.iter().any(|word| word == "check");
+            let examined = std::panic::catch_unwind(|| judge(&ended, if check { 5 } else { 1 }));
+            assert!(examined.is_ok(), "{arguments:?} {ended:?}");
+        }
+        codes[usize::try_from(code).expect("one of three")] += 1;
+    });
+    println!("{} runs succeeded, {} did not, {} command lines were wrong", codes[0], codes[1], codes[2]);
+}
+
+fn odd(random: &mut SplitMix64) -> OsString {
+    #[cfg(unix)]
+    if random.below(20) == 0 {
+        use std::os::unix::ffi::OsStringExt;
+        return OsString::from_vec(b"\xff\xfe.blt".to_vec());
+    }
+    any(random, WORDS).into()
+}
