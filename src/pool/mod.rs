@@ -18,7 +18,7 @@ mod litmus;
 mod loops;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod machines;
-#[cfg(all(test, loom))]
+#[cfg(all(test, any(loom, shuttle)))]
 mod models;
 mod near;
 mod on;

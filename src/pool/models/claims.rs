@@ -1,6 +1,6 @@
 //! Pop against steal: whole workers, each of which pops and steals until nothing is left.
 
-use super::*;
+use super::{small::*, *};
 
 /// All workers drain, worker 0 on this thread; the items are dealt to the first `dealt_to`.
 fn drain(workers: usize, fence: Fence, stealing: Stealing, items: usize, dealt_to: usize) {

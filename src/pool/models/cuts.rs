@@ -5,8 +5,9 @@ use loom::sync::atomic::{
     Ordering::{Acquire, Release},
 };
 
-use super::*;
+use super::{small::*, *};
 use crate::pool::{
+    range::half,
     units::Units,
     watch::{CancelToken, Watch},
 };

@@ -1,6 +1,6 @@
 //! Searches for the first: blocks claimed from one front.
 
-use super::*;
+use super::{small::*, *};
 use crate::pool::units::{Front, Units};
 
 /// So many search three items for the second: all before it are claimed exactly once, those behind it at most once.

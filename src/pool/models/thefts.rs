@@ -1,6 +1,7 @@
 //! Single thefts: one thief or two, of much and of little, of a victim that pops and of a thief.
 
-use super::*;
+use super::{small::*, *};
+use crate::pool::range::half;
 
 type At = fn(usize, Range<usize>) -> Option<usize>;
 
