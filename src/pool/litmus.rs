@@ -34,14 +34,14 @@ enum Asks {
 }
 
 /// Numbers that look random (xorshift).
-struct Random(u64);
+struct Random(u32);
 
 impl Random {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % end as u64) as usize
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        self.0 as usize % end
     }
 }
 
@@ -52,7 +52,9 @@ const ITEMS: usize = 1 << 14;
 fn fight(ranges: &Ranges, me: usize, asks: Asks, random: &mut Random, claimed: &mut [u8]) -> usize {
     const NEAR: usize = 48;
     let (mut owner, first) = ranges.enter(me);
-    first.into_iter().for_each(|item| claimed[item] += 1);
+    if let Some(item) = first {
+        claimed[item] += 1;
+    }
     owner.use_full_fences(false);
     loop {
         while owner.left() > 0 {
@@ -101,7 +103,7 @@ fn litmus(fence: Fence, asks: Asks, encounters: u64, limit: Duration) -> Fought 
         if let &[.., one, other] = &cpus[..] {
             let _best_effort = pin([one, other][me]);
         }
-        let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ me as u64);
+        let mut random = Random([2_463_534_242, 88_675_123][me]);
         loop {
             begin.wait();
             if is_over.load(Relaxed) {
@@ -125,7 +127,9 @@ fn litmus(fence: Fence, asks: Asks, encounters: u64, limit: Duration) -> Fought 
             let mut all = claimed.each_ref().map(|claimed| claimed.lock().unwrap());
             fought.wrong =
                 (0..ITEMS).map(|item| (item, all[0][item] + all[1][item])).find(|&(_, claims)| claims != 1);
-            all.iter_mut().for_each(|claimed| claimed.fill(0));
+            for claimed in &mut all {
+                claimed.fill(0);
+            }
         }
         is_over.store(true, Relaxed);
         begin.wait();
@@ -179,7 +183,7 @@ fn fences_may_be_changed_for_long() {
 /// Something goes wrong within a minute: else the litmus is blind on this machine. On one CPU nothing can.
 fn fails(fence: Fence) {
     if thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
-        let fought = litmus(fence, Asks::Best, u64::MAX, Duration::from_secs(60));
+        let fought = litmus(fence, Asks::Best, u64::MAX, Duration::from_mins(1));
         assert!(fought.wrong.is_some_and(|(_, claims)| claims == 2), "{} encounters", fought.encounters);
     }
 }

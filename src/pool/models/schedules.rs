@@ -1,8 +1,11 @@
 //! Random schedules of rounds that are too large for loom: 8 workers, 1,000 items. A seed makes the same schedule again: a failure prints
-//! it, and `SHUTTLE_RANDOM_SEED` replays it. shuttle knows no weak memory: what fences order is loom's business, and that of `litmus.rs`.
+//! it ("failing seed"), and the same test with `SHUTTLE_RANDOM_SEED` set to it begins with that schedule. shuttle knows no weak memory:
+//! what fences order is loom's business, and that of `litmus.rs`.
+
+use std::sync::Mutex;
 
 use shuttle::{
-    Config, Runner,
+    Config, FailurePersistence, Runner,
     rand::{Rng, thread_rng},
     scheduler::RandomScheduler,
 };
@@ -23,6 +26,7 @@ const ITEMS: usize = 1000;
 fn config() -> Config {
     let mut config = Config::new();
     config.stack_size = 1 << 18; // of panics
+    config.failure_persistence = FailurePersistence::None; // the seed is enough
     config.silence_warnings = true; // all is taken for `SeqCst`: said above
     config
 }
@@ -66,8 +70,11 @@ fn panicking(team: &Team, items: usize, bounds: &[usize]) {
 fn cancelled(team: &Team, items: usize, bounds: &[usize]) {
     let token = CancelToken::new();
     let other = {
-        let token = token.clone();
-        thread::spawn(move || token.cancel())
+        let (token, later) = (token.clone(), thread_rng().gen_range(0..400));
+        thread::spawn(move || {
+            (0..later).for_each(|_| thread::yield_now());
+            token.cancel();
+        })
     };
     team.call(items, bounds, &[], Watch { cancel: Some(&token), progress: None });
     team.call(items, bounds, &[], Watch::default());
@@ -75,33 +82,51 @@ fn cancelled(team: &Team, items: usize, bounds: &[usize]) {
 }
 
 #[test]
+fn a_seed_makes_the_same_schedule_again() {
+    let thefts = || {
+        let thefts = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&thefts);
+        plant(None);
+        Runner::new(RandomScheduler::new_from_seed(1, 5), config()).run(move || {
+            calls(FEW, |team, items, bounds| {
+                whole(team, items, bounds);
+                seen.lock().unwrap().push(team.thefts());
+            });
+        });
+        let thefts = thefts.lock().unwrap().clone();
+        thefts
+    };
+    assert_eq!(thefts(), thefts());
+}
+
+#[test]
 fn large_calls() {
-    fuzz(4000, || calls(ITEMS, whole));
+    fuzz(8000, || calls(ITEMS, whole));
 }
 
 #[test]
 fn small_calls() {
-    fuzz(500, || calls(FEW, whole));
+    fuzz(1000, || calls(FEW, whole));
 }
 
 #[test]
 fn large_calls_that_panic() {
-    fuzz(4000, || calls(ITEMS, panicking));
+    fuzz(8000, || calls(ITEMS, panicking));
 }
 
 #[test]
 fn small_calls_that_panic() {
-    fuzz(500, || calls(FEW, panicking));
+    fuzz(1000, || calls(FEW, panicking));
 }
 
 #[test]
 fn large_calls_that_are_cancelled() {
-    fuzz(2000, || calls(ITEMS, cancelled));
+    fuzz(4000, || calls(ITEMS, cancelled));
 }
 
 #[test]
 fn small_calls_that_are_cancelled() {
-    fuzz(250, || calls(FEW, cancelled));
+    fuzz(500, || calls(FEW, cancelled));
 }
 
 #[test]
@@ -146,7 +171,7 @@ fn many_rounds(work: fn(&Frame, usize)) {
 
 #[test]
 fn many_come_late() {
-    fuzz(4000, || many_rounds(enter_and_leave));
+    fuzz(8000, || many_rounds(enter_and_leave));
 }
 
 #[test]

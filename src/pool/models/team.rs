@@ -62,6 +62,11 @@ impl Team {
         Self { ranges: Arc::new(Ranges::new(workers, Fence::Symmetric, Stealing::Largest)), crew }
     }
 
+    #[cfg(shuttle)]
+    pub(super) fn thefts(&self) -> u64 {
+        self.ranges.thefts()
+    }
+
     /// A call for so many items, dealt at `bounds`. Of several panics the first is what comes out, and all before it is claimed; if
     /// it is not cancelled meanwhile.
     pub(super) fn call(&self, items: usize, bounds: &[usize], panics: &[usize], watch: Watch<'_>) {
