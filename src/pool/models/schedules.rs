@@ -15,9 +15,12 @@ use super::{
     team::Team,
     *,
 };
-use crate::pool::{
-    planted::plant,
-    watch::{CancelToken, Watch},
+use crate::{
+    clock::Instant,
+    pool::{
+        planted::plant,
+        watch::{CancelToken, Watch},
+    },
 };
 
 const WORKERS: usize = 8;
@@ -83,20 +86,21 @@ fn cancelled(team: &Team, items: usize, bounds: &[usize]) {
 
 #[test]
 fn a_seed_makes_the_same_schedule_again() {
-    let thefts = || {
-        let thefts = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&thefts);
+    let log = || {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&log);
         plant(None);
-        Runner::new(RandomScheduler::new_from_seed(1, 5), config()).run(move || {
-            calls(FEW, |team, items, bounds| {
+        Runner::new(RandomScheduler::new_from_seed(1, 20), config()).run(move || {
+            calls(ITEMS, |team, items, bounds| {
+                let begin = Instant::now();
                 whole(team, items, bounds);
-                seen.lock().unwrap().push(team.thefts());
+                seen.lock().unwrap().push((team.thefts(), begin.elapsed()));
             });
         });
-        let thefts = thefts.lock().unwrap().clone();
-        thefts
+        let log = log.lock().unwrap().clone();
+        log
     };
-    assert_eq!(thefts(), thefts());
+    assert_eq!(log(), log());
 }
 
 #[test]
