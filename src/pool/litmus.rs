@@ -21,6 +21,7 @@ use proptest::prelude::*;
 use super::{
     affinity::{allowed, pin},
     fence::Fence,
+    planted::{Bug, plant},
     range::{Owner, Ranges, Stealing, Theft},
 };
 
@@ -92,7 +93,7 @@ struct Fought {
 }
 
 /// Fights until something is wrong, there have been so many encounters, or the time is over.
-fn litmus(fence: Fence, asks: Asks, encounters: u64, limit: Duration) -> Fought {
+fn litmus(bug: Option<Bug>, fence: Fence, asks: Asks, encounters: u64, limit: Duration) -> Fought {
     let ranges = Ranges::new(2, fence, Stealing::Largest);
     let claimed = [Mutex::new(vec![0_u8; ITEMS]), Mutex::new(vec![0_u8; ITEMS])];
     let undone = AtomicUsize::new(0);
@@ -100,6 +101,7 @@ fn litmus(fence: Fence, asks: Asks, encounters: u64, limit: Duration) -> Fought 
     let (begin, end) = (Barrier::new(3), Barrier::new(3));
     let cpus = allowed().unwrap_or_default();
     let fighter = |me: usize| {
+        plant(bug);
         if let &[.., one, other] = &cpus[..] {
             let _best_effort = pin([one, other][me]);
         }
@@ -139,7 +141,7 @@ fn litmus(fence: Fence, asks: Asks, encounters: u64, limit: Duration) -> Fought 
 }
 
 fn holds(fence: Fence, asks: Asks, encounters: u64) {
-    let fought = litmus(fence, asks, encounters, Duration::MAX);
+    let fought = litmus(None, fence, asks, encounters, Duration::MAX);
     assert_eq!(fought.wrong, None, "claimed so often, at encounter {}", fought.encounters);
     assert!(fought.encounters >= encounters);
 }
@@ -181,26 +183,34 @@ fn fences_may_be_changed_for_long() {
 }
 
 /// Something goes wrong within a minute: else the litmus is blind on this machine. On one CPU nothing can.
-fn fails(fence: Fence) {
+fn fails(bug: Option<Bug>, fence: Fence, asks: Asks) {
     if thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
-        let fought = litmus(fence, Asks::Best, u64::MAX, Duration::from_mins(1));
+        let fought = litmus(bug, fence, asks, u64::MAX, Duration::from_mins(1));
         assert!(fought.wrong.is_some_and(|(_, claims)| claims == 2), "{} encounters", fought.encounters);
     }
 }
 
 #[test]
 fn no_fence_fails() {
-    fails(Fence::Missing);
+    fails(None, Fence::Missing, Asks::Best);
 }
 
 #[test]
 fn the_light_fence_alone_fails() {
-    fails(Fence::OnlyLight);
+    fails(None, Fence::OnlyLight, Asks::Best);
 }
 
 #[test]
 fn the_heavy_fence_alone_fails() {
-    fails(Fence::OnlyHeavy);
+    fails(None, Fence::OnlyHeavy, Asks::Best);
+}
+
+#[test]
+fn a_change_of_fences_that_thieves_are_not_told_fails() {
+    let best = Fence::of_this_process();
+    if best != best.full() {
+        fails(Some(Bug::ChangesUntold), best, Asks::Both);
+    }
 }
 
 /// What one of three workers does next.

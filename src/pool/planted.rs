@@ -6,6 +6,8 @@
 pub(crate) enum Bug {
     /// A worker does not tell thieves, when it enters, that it now needs a fence.
     EntersUnknown,
+    /// Nor when it changes its fence.
+    ChangesUntold,
     /// A thief keeps what its victim has just claimed: `<=` one too far.
     KeepsOneTooMany,
     /// A thief lets go of its own range for a moment while the theft is undecided.
@@ -42,14 +44,14 @@ pub(crate) enum Bug {
     LastPanicCounts,
 }
 
-#[cfg(not(all(test, any(loom, shuttle))))]
+#[cfg(not(test))]
 #[inline(always)]
 pub(crate) const fn is_planted(_: Bug) -> bool {
     false
 }
 
 /// Model checkers run all threads of a model on the thread of its test.
-#[cfg(all(test, any(loom, shuttle)))]
+#[cfg(test)]
 mod here {
     use std::cell::Cell;
 
@@ -57,7 +59,8 @@ mod here {
 
     thread_local!(static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) });
 
-    /// For this test, until the next call.
+    /// For the calling thread, until the next call.
+    #[cfg_attr(miri, allow(dead_code))] // as `litmus.rs`
     pub(crate) fn plant(bug: Option<Bug>) {
         PLANTED.set(bug);
     }
@@ -66,5 +69,7 @@ mod here {
         PLANTED.get() == Some(bug)
     }
 }
-#[cfg(all(test, any(loom, shuttle)))]
-pub(crate) use here::{is_planted, plant};
+#[cfg(test)]
+pub(crate) use here::is_planted;
+#[cfg(all(test, not(miri)))]
+pub(crate) use here::plant;

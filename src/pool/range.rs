@@ -296,7 +296,9 @@ impl Owner<'_> {
             // Under the lock no theft is under way, and whoever locks the cell next sees what was claimed so far. Not worth
             // waiting for.
             if let Some(mut known) = try_lock(&self.cell.lock) {
-                *known = Some(fence);
+                if !is_planted(Bug::ChangesUntold) {
+                    *known = Some(fence);
+                }
                 self.fence = fence;
             }
         }
