@@ -1,15 +1,19 @@
-//! The synchronisation primitives of the crate: std's, or loom's under `--cfg loom`, and nothing else.
-
-#[cfg(not(loom))]
-pub(crate) use std::sync::{
-    Condvar, Mutex, MutexGuard,
-    atomic::{AtomicU64, AtomicUsize, Ordering, fence},
-};
+//! The synchronisation primitives of the crate: std's, loom's under `--cfg loom`, shuttle's under `--cfg shuttle`, and nothing else.
 
 #[cfg(loom)]
-pub(crate) use loom::sync::{
-    Condvar, Mutex, MutexGuard,
-    atomic::{AtomicU64, AtomicUsize, Ordering, fence},
+use loom as primitives;
+#[cfg(shuttle)]
+use shuttle as primitives;
+#[cfg(not(any(loom, shuttle)))]
+use std as primitives;
+
+pub(crate) use primitives::{
+    sync::{
+        Condvar, Mutex, MutexGuard,
+        atomic::{AtomicU64, AtomicUsize, Ordering, fence},
+        mpsc,
+    },
+    thread::{Builder as ThreadBuilder, JoinHandle},
 };
 
 use std::{
@@ -51,7 +55,7 @@ pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) const BRIEFLY: Duration = Duration::from_micros(5);
 
 /// Polls `ready` for at most `limit`. A hint: what it saw orders nothing.
-#[cfg(not(any(loom, miri)))]
+#[cfg(not(any(loom, shuttle, miri)))]
 pub(crate) fn spin(limit: Duration, mut ready: impl FnMut() -> bool) {
     let begin = crate::clock::Instant::now();
     while begin.elapsed() < limit {
@@ -65,5 +69,5 @@ pub(crate) fn spin(limit: Duration, mut ready: impl FnMut() -> bool) {
 }
 
 /// A model checker explores the parked path; polling would only multiply its states.
-#[cfg(any(loom, miri))]
+#[cfg(any(loom, shuttle, miri))]
 pub(crate) fn spin(_limit: Duration, _ready: impl FnMut() -> bool) {}

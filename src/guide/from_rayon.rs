@@ -131,7 +131,7 @@
 //! same time, or loops are nested and the inner ones are the long ones; when a library should not bring threads of its own. The two go
 //! together in a program, as long as their loops run one after another: threads of neither spin for long when they have nothing to do.
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use rayon::prelude::*;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
+use super::planted::{Bug, is_planted};
 use crate::sync::{AtomicU64, AtomicUsize, BRIEFLY, Condvar, Mutex, Ordering, lock, spin, wait};
 
 /// Where the caller and the workers of one pool meet. `J` is what is published.
@@ -112,9 +113,15 @@ impl<J: Copy> Barrier<J> {
 
     /// Sends all workers home.
     pub(crate) fn stop(&self) {
+        let wake = || self.wake.iter().for_each(Condvar::notify_one);
+        if is_planted(Bug::WakesBeforeItStops) {
+            wake();
+            lock(&self.state).stop = true;
+            return;
+        }
         lock(&self.state).stop = true;
         self.news.store(Self::STOP, Ordering::Relaxed);
-        self.wake.iter().for_each(Condvar::notify_one);
+        wake();
     }
 
     /// Adds `change` to the workers inside. Under the lock only, which orders it: hence load and store, and Relaxed.
@@ -136,8 +143,10 @@ impl<J> Drop for Published<'_, J> {
         let barrier = self.barrier;
         let inside = || barrier.active.load(Ordering::Relaxed);
         let mut state = lock(&barrier.state);
-        state.job = None;
-        if inside() == 0 {
+        if !is_planted(Bug::RetractsNothing) {
+            state.job = None;
+        }
+        if inside() == 0 || is_planted(Bug::WaitsForNobody) {
             return;
         }
         drop(state);
@@ -160,8 +169,9 @@ pub(crate) struct Entered<'a, J: Copy> {
 
 impl<J: Copy> Drop for Entered<'_, J> {
     fn drop(&mut self) {
+        let looked = is_planted(Bug::LooksBeforeItLeaves).then(|| lock(&self.barrier.state).caller_waits);
         let state = lock(&self.barrier.state);
-        let last = self.barrier.count(-1) == 0 && state.caller_waits;
+        let last = self.barrier.count(-1) == 0 && looked.unwrap_or(state.caller_waits);
         drop(state);
         if last {
             self.barrier.done.notify_one();

@@ -1,6 +1,6 @@
 //! Options of a pool, and how it is put together.
 
-use std::{fmt, thread, time::Duration};
+use std::{fmt, time::Duration};
 
 use super::{
     Pool,
@@ -13,6 +13,7 @@ use super::{
     seats::Seats,
     worker::Crew,
 };
+use crate::sync::ThreadBuilder;
 
 /// Options of a [`Pool`]; made by [`Pool::builder`].
 ///
@@ -222,7 +223,7 @@ impl PoolBuilder {
             if name.contains('\0') {
                 return Err(BuildError::ThreadName { name });
             }
-            let mut thread = thread::Builder::new().name(name);
+            let mut thread = ThreadBuilder::new().name(name);
             if let Some(bytes) = self.stack_size {
                 thread = thread.stack_size(bytes);
             }

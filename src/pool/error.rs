@@ -145,7 +145,7 @@ pub(crate) fn ranges(ascending: &[usize]) -> String {
         .join(",")
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::ranges;
 

@@ -236,7 +236,7 @@ impl Executor {
             profile: if whole { splits.profile(this, awake) } else { None },
         };
         let round = Round::new(&self.ranges, body, plan, times);
-        let mut made = self.run(crew, range.clone(), &bounds, own, round, options.watch);
+        let mut made = run(&self.ranges, crew, range.clone(), &bounds, own, round, options.watch);
         if let Units::Searchers(_) = units {
             // Its searchers have counted what they have looked at; a search that is over counts as done.
             options.watch.done((this.slice.len - done).saturating_sub(units.items(range)));
@@ -259,30 +259,6 @@ impl Executor {
         made.into_runs(cancelled)
     }
 
-    /// Runs a round over `range`, dealt out at `bounds`.
-    fn run<S: Body>(
-        &self,
-        crew: &Crew,
-        range: Range<usize>,
-        bounds: &[usize],
-        (state, acc): (Option<S::State>, Option<S::Acc>),
-        round: Round<'_, S>,
-        watch: Watch<'_>,
-    ) -> Made<S> {
-        // From here to the end of `run` there is no way out: all user code is inside `Round::work`, which catches.
-        self.ranges.deal(range.clone(), bounds);
-        watch.enter(&self.ranges, round.units(), range);
-        let (owner, first) = self.ranges.enter(0);
-        let work = |me| {
-            let (owner, first) = self.ranges.enter(me);
-            round.work(me, owner, first, None, None);
-        };
-        let own = || round.work(0, owner, first, state, acc);
-        share(&crew.barrier, bounds.len() + 1, &work, own);
-        watch.leave(&self.ranges);
-        round.into_made()
-    }
-
     /// Learns what items cost and what help costs.
     fn learn(&self, call: &Call, habit: Habit, times: &Times) {
         self.costs.learn(call.this, habit, call.done + times.indices(), nanos(call.alone) + times.work());
@@ -295,6 +271,30 @@ impl Executor {
             self.costs.learn_help(call.awake, first, own, || nanos(call.begin.elapsed()));
         }
     }
+}
+
+/// Runs a round on `ranges` over `range`, dealt out at `bounds`.
+pub(crate) fn run<S: Body>(
+    ranges: &Arc<Ranges>,
+    crew: &Crew,
+    range: Range<usize>,
+    bounds: &[usize],
+    (state, acc): (Option<S::State>, Option<S::Acc>),
+    round: Round<'_, S>,
+    watch: Watch<'_>,
+) -> Made<S> {
+    // From here to the end there is no way out: all user code is inside `Round::work`, which catches.
+    ranges.deal(range.clone(), bounds);
+    watch.enter(ranges, round.units(), range);
+    let (owner, first) = ranges.enter(0);
+    let work = |me| {
+        let (owner, first) = ranges.enter(me);
+        round.work(me, owner, first, None, None);
+    };
+    let own = || round.work(0, owner, first, state, acc);
+    share(&crew.barrier, bounds.len() + 1, &work, own);
+    watch.leave(ranges);
+    round.into_made()
 }
 
 /// A loop that is about to be shared.
@@ -407,7 +407,7 @@ fn combine<A>(mut parts: impl Iterator<Item = A>, reduce: &impl Fn(A, A) -> A) -
     Some(acc)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use crate::pool::{

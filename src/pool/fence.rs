@@ -12,13 +12,13 @@
 //! from the victim. So a worker whose items are dear, or not yet known, uses the full fence in its claims and lets thieves do with theirs;
 //! which pair is in force is a matter of each cell and changes under its lock.
 //!
-//! Elsewhere, and under loom and Miri, both are `fence(SeqCst)`: the same protocol by the book.
+//! Elsewhere, and under loom, shuttle and Miri, both are `fence(SeqCst)`: the same protocol by the book.
 
 #![allow(unsafe_code)] // membarrier is not in std or nix
 
 use crate::sync::{Ordering, fence};
 
-#[cfg(all(target_os = "linux", not(any(loom, miri, portable))))] // Android kills a process for a system call it does not allow
+#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri, portable))))] // Android kills a process for a system call it does not allow
 mod membarrier {
     use nix::libc;
 
@@ -41,8 +41,7 @@ mod membarrier {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(any(loom, miri, portable)))))]
-#[cfg_attr(loom, allow(dead_code))]
+#[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri, portable)))))]
 mod membarrier {
     pub(super) fn register() -> bool {
         false
@@ -55,23 +54,27 @@ mod membarrier {
 
 /// Which pair of fences this process uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(any(shuttle, miri), allow(dead_code))] // neither finds a missing fence
 pub(crate) enum Fence {
     /// Light: a compiler barrier. Heavy: `membarrier`.
-    #[cfg_attr(loom, allow(dead_code))]
     Asymmetric,
     /// Both are `fence(SeqCst)`.
     Symmetric,
-    /// No fence at all: the bug that the loom models must catch.
-    #[cfg(loom)]
+    /// The bugs that models and litmus must catch: the light side orders no more than the asymmetric one and the heavy one nothing,
+    /// or one side alone is there.
+    #[cfg(test)]
     Missing,
+    #[cfg(test)]
+    OnlyLight,
+    #[cfg(test)]
+    OnlyHeavy,
     /// The heavy side is always refused.
-    #[cfg(loom)]
+    #[cfg(test)]
     Refusing,
 }
 
 impl Fence {
     /// The best pair that this process may use; registered with the kernel at the first call.
-    #[cfg(not(loom))]
     pub(crate) fn of_this_process() -> Self {
         static FENCE: std::sync::OnceLock<Fence> = std::sync::OnceLock::new();
         *FENCE.get_or_init(|| {
@@ -84,17 +87,12 @@ impl Fence {
         })
     }
 
-    #[cfg(loom)]
-    pub(crate) fn of_this_process() -> Self {
-        Self::Symmetric
-    }
-
     /// The pair for claims that are dear anyway, so that thefts are cheap: `fence(SeqCst)` on both sides.
     pub(crate) fn full(self) -> Self {
         match self {
             Self::Asymmetric | Self::Symmetric => Self::Symmetric,
-            #[cfg(loom)]
-            Self::Missing | Self::Refusing => self,
+            #[cfg(test)]
+            Self::Missing | Self::OnlyLight | Self::OnlyHeavy | Self::Refusing => self,
         }
     }
 
@@ -109,10 +107,10 @@ impl Fence {
         match self {
             Self::Asymmetric => std::sync::atomic::compiler_fence(Ordering::SeqCst),
             Self::Symmetric => fence(Ordering::SeqCst),
-            #[cfg(loom)]
-            Self::Missing => {}
-            #[cfg(loom)]
-            Self::Refusing => fence(Ordering::SeqCst),
+            #[cfg(test)]
+            Self::Missing | Self::OnlyHeavy => std::sync::atomic::compiler_fence(Ordering::SeqCst),
+            #[cfg(test)]
+            Self::OnlyLight | Self::Refusing => fence(Ordering::SeqCst),
         }
     }
 
@@ -126,9 +124,14 @@ impl Fence {
                 fence(Ordering::SeqCst);
                 true
             }
-            #[cfg(loom)]
-            Self::Missing => true,
-            #[cfg(loom)]
+            #[cfg(test)]
+            Self::Missing | Self::OnlyLight => true,
+            #[cfg(test)]
+            Self::OnlyHeavy => {
+                fence(Ordering::SeqCst);
+                true
+            }
+            #[cfg(test)]
             Self::Refusing => false,
         }
     }

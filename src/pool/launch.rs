@@ -233,7 +233,7 @@ impl Costs {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::{
         super::site::{Site, Slice},

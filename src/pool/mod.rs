@@ -13,15 +13,18 @@ mod fork;
 mod grain;
 mod job;
 mod launch;
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod litmus;
 mod loops;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod machines;
-#[cfg(all(test, loom))]
+#[cfg(all(test, any(loom, shuttle)))]
 mod models;
 mod near;
 mod on;
 mod options;
 mod placement;
+mod planted;
 mod quota;
 mod range;
 mod report;

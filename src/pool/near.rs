@@ -78,7 +78,7 @@ pub(crate) fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>)
     richest.into_iter().find(|&(left, _)| left >= most - most / 4).map(|(_, worker)| worker)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 

@@ -19,6 +19,7 @@ use super::{
     estimate::{Estimate, nanos},
     fence::Fence,
     near::{self, AtomicHome, Home},
+    planted::{Bug, is_planted},
 };
 use crate::{
     clock::Instant,
@@ -110,7 +111,7 @@ impl Ranges {
         self.cells[worker].home.store(home);
     }
 
-    #[cfg(all(test, not(loom)))]
+    #[cfg(all(test, not(any(loom, shuttle))))]
     pub(crate) fn home(&self, worker: usize) -> Home {
         self.cells[worker].home.load()
     }
@@ -149,25 +150,19 @@ impl Ranges {
     /// every item before it is still claimed exactly once.
     pub(crate) fn cut(&self, at: usize) {
         // All locks first, in index order: a theft between two cuts would carry items from an uncut cell into a cut one.
-        let guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
+        let mut guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
+        if is_planted(Bug::CutsUnlocked) || is_planted(Bug::CutsOneByOne) {
+            guards.clear();
+        }
         for cell in &self.cells {
+            let _one = is_planted(Bug::CutsOneByOne).then(|| lock(&cell.lock));
             let end = cell.end.load(Ordering::Relaxed);
-            cell.end.store(end.min(at), Ordering::Relaxed);
+            let end = if is_planted(Bug::CutsLonger) { at } else { end.min(at) };
+            cell.end.store(end, Ordering::Relaxed);
         }
         // For promptness only: without it a worker sees the cut when its CPU gets round to it.
         let _done = self.fence.heavy();
         drop(guards);
-    }
-
-    /// The bug that the model of the cut must catch.
-    #[cfg(all(test, loom))]
-    pub(crate) fn cut_one_by_one(&self, at: usize) {
-        for cell in &self.cells {
-            let _lock = lock(&cell.lock);
-            let end = cell.end.load(Ordering::Relaxed);
-            cell.end.store(end.min(at), Ordering::Relaxed);
-            let _done = self.fence.heavy();
-        }
     }
 
     /// Lets worker `me` into the round and claims the first item of its range, if there is one left.
@@ -177,7 +172,7 @@ impl Ranges {
         let stealing = self.stealing;
         let mut owner = Owner { ranges: self, cell, fence, me, stealing, next: 0, end: 0, failed: 0 };
         let mut entered = lock(&cell.lock);
-        *entered = Some(fence);
+        *entered = (!is_planted(Bug::EntersUnknown)).then_some(fence);
         owner.next = cell.start.load(Ordering::Relaxed);
         let first = owner.claim_under(1, &entered).next();
         drop(entered);
@@ -301,7 +296,9 @@ impl Owner<'_> {
             // Under the lock no theft is under way, and whoever locks the cell next sees what was claimed so far. Not worth
             // waiting for.
             if let Some(mut known) = try_lock(&self.cell.lock) {
-                *known = Some(fence);
+                if !is_planted(Bug::ChangesUntold) {
+                    *known = Some(fence);
+                }
                 self.fence = fence;
             }
         }
@@ -384,7 +381,7 @@ impl Owner<'_> {
             let before = self.ranges.moves.load(Ordering::Acquire);
             let Some(victim) = self.ranges.victim(self.me, self.stealing, spared) else {
                 fence(Ordering::Acquire);
-                if self.ranges.moves.load(Ordering::Relaxed) == before {
+                if self.ranges.moves.load(Ordering::Relaxed) == before || is_planted(Bug::ScansOnce) {
                     return None;
                 }
                 continue;
@@ -442,10 +439,11 @@ impl Owner<'_> {
     pub(crate) fn rob(&mut self, victim: usize, middle: impl Middle) -> Theft {
         let (own, from) = (self.cell, &*self.ranges.cells[victim]);
         // Lower index first, or two thieves with stale views of each other wait for ever.
-        let (low, high) = if self.me < victim { (own, from) } else { (from, own) };
+        let own_is_low = self.me < victim || is_planted(Bug::OwnLockFirst);
+        let (low, high) = if own_is_low { (own, from) } else { (from, own) };
         let low = lock_soon(&low.lock);
         let high = lock_soon(&high.lock);
-        let (mut own_fence, fence) = if self.me < victim { (low, high) } else { (high, low) };
+        let (mut own_fence, fence) = if own_is_low { (low, high) } else { (high, low) };
         if fence.is_some() && self.stealing == Stealing::Off {
             return Theft::Nothing;
         }
@@ -455,15 +453,22 @@ impl Owner<'_> {
             let Some(middle) = middle(victim, start..end) else {
                 return Theft::Left;
             };
+            if is_planted(Bug::CutsBeforeItShows) {
+                from.end.store(middle, Ordering::Release);
+            }
             // Visible in the own cell before it vanishes from the victim's: nobody may believe that it is gone.
             own.start.store(middle + 1, Ordering::Relaxed);
             own.end.store(end, Ordering::Relaxed);
             self.ranges.moves.fetch_add(1, Ordering::Release); // partner: `steal`
             from.end.store(middle, Ordering::Release); // partner: the Acquire fence in `steal`
+            if is_planted(Bug::LetsGoUndecided) {
+                drop(own_fence);
+                own_fence = lock(&own.lock);
+            }
             // A victim that has not entered claims nothing before it gets its lock: nothing to order.
             let ordered = fence.is_none_or(|fence| self.heavy(fence)); // partner: the light fence in `fold`
             start = from.start.load(Ordering::Relaxed);
-            if ordered && start <= middle {
+            if ordered && start <= middle + usize::from(is_planted(Bug::KeepsOneTooMany)) {
                 (self.next, self.end) = (middle + 1, end);
                 self.fence = self.fence.full();
                 *own_fence = Some(self.fence);
@@ -482,7 +487,7 @@ impl Owner<'_> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

@@ -13,6 +13,7 @@ use super::{
     body::{Body, End, Stop, fold},
     estimate::nanos,
     grain::{Grain, Stretch},
+    planted::{Bug, is_planted},
     range::{Loot, Owner, Ranges, half},
     split::Profile,
     times::{Pieces, Times},
@@ -94,6 +95,9 @@ impl<'a, L: Body> Round<'a, L> {
             let Err(payload) = drained else { break };
             let last = owner.lose_count();
             self.stop(self.plan.units.place(last), Why::Panic(payload));
+            if is_planted(Bug::PanicsAndLeaves) {
+                break;
+            }
         }
         if let (Some(before), Some(after)) = (before, before.and_then(|_| usage())) {
             lock(&self.made).times.usage.get_or_insert_default().add(before, after);
@@ -199,7 +203,7 @@ impl<'a, L: Body> Round<'a, L> {
         self.ranges.cut(self.plan.units.end(place));
         let mut made = lock(&self.made);
         let surplus = match &made.stop {
-            Some((before, _)) if *before <= place => Some(why),
+            Some((before, _)) if *before <= place && !is_planted(Bug::LastPanicCounts) => Some(why),
             _ => made.stop.replace((place, why)).map(|(_, why)| why),
         };
         drop(made);

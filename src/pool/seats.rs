@@ -208,7 +208,7 @@ impl fmt::Display for Seating {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::cell::RefCell;
 

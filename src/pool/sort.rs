@@ -368,7 +368,7 @@ impl<T> Cursor<T> {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -223,7 +223,7 @@ impl Profile {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::time::Duration;
 

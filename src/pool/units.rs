@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crossbeam_utils::CachePadded;
 
+use super::planted::{Bug, is_planted};
 use crate::sync::{AtomicUsize, Ordering};
 
 /// What the indices of a round stand for.
@@ -121,20 +122,17 @@ impl Front {
             let block = (start / self.smaller).clamp(1, self.largest);
             (start < self.end).then(|| start + block.min(self.end - start))
         };
+        if is_planted(Bug::ClaimsInTwoSteps) {
+            let start = self.next.load(Ordering::Relaxed);
+            self.next.store(behind(start)?, Ordering::Relaxed);
+            return Some(start..behind(start)?);
+        }
         let start = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, behind).ok()?;
         let block = start..behind(start)?;
         let Searcher { place, items } = &*self.searchers[searcher];
         place.store(block.start, Ordering::Relaxed);
         items.store(items.load(Ordering::Relaxed) + block.len(), Ordering::Relaxed);
         Some(block)
-    }
-
-    /// The bug that the model of the search must catch.
-    #[cfg(all(test, loom))]
-    pub(crate) fn claim_in_two_steps(&self, _searcher: usize) -> Option<Range<usize>> {
-        let start = self.next.load(Ordering::Relaxed);
-        self.next.store(start + 1, Ordering::Relaxed);
-        (start < self.end).then_some(start..start + 1)
     }
 
     /// Ends the search: no block is claimed from now on.
@@ -152,7 +150,7 @@ impl Front {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

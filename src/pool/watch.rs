@@ -8,7 +8,11 @@ use std::{
     },
 };
 
-use super::{range::Ranges, units::Units};
+use super::{
+    planted::{Bug, is_planted},
+    range::Ranges,
+    units::Units,
+};
 use crate::sync::{Mutex, lock};
 
 /// Ends loops from any thread.
@@ -76,8 +80,9 @@ impl CancelToken {
 
     /// A round begins, dealt but not yet published.
     fn enter(&self, ranges: &Arc<Ranges>) {
+        let missed = is_planted(Bug::LooksBeforeItTells) && !self.is_cancelled();
         let mut rounds = lock(&self.0.rounds);
-        if self.is_cancelled() {
+        if self.is_cancelled() && !missed {
             ranges.cut(0);
         }
         rounds.push(Arc::clone(ranges));
@@ -86,7 +91,9 @@ impl CancelToken {
     /// It has ended: from here on its ranges are not to be cut.
     fn leave(&self, ranges: &Arc<Ranges>) {
         let mut rounds = lock(&self.0.rounds);
-        if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(other, ranges)) {
+        if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(other, ranges))
+            && !is_planted(Bug::StaysWithToken)
+        {
             rounds.swap_remove(at);
         }
     }

@@ -3,12 +3,12 @@
 use std::{
     mem,
     panic::{RefUnwindSafe, UnwindSafe},
-    sync::{Arc, mpsc},
-    thread::{self, JoinHandle},
+    sync::Arc,
     time::Duration,
 };
 
 use super::{barrier::Barrier, fork::Process, job::Job};
+use crate::sync::{JoinHandle, ThreadBuilder, mpsc};
 
 /// The threads of one pool. Dropping it sends them home and joins them.
 #[derive(Debug)]
@@ -41,12 +41,12 @@ impl Crew {
     /// Starts the next thread. It runs `arrive` first, and what that returned is returned here.
     pub(crate) fn hire<R: Send + 'static>(
         &mut self,
-        thread: thread::Builder,
+        thread: ThreadBuilder,
         arrive: impl FnOnce() -> R + Send + 'static,
     ) -> std::io::Result<R> {
         let me = self.threads.len();
         let barrier = Arc::clone(&self.barrier);
-        let (report, arrived) = mpsc::sync_channel(1);
+        let (report, arrived) = mpsc::channel();
         self.threads.push(thread.spawn(move || {
             let _nobody_waits = report.send(arrive());
             work(&barrier, me);

@@ -1,0 +1,96 @@
+//! Pop against steal: whole workers, each of which pops and steals until nothing is left.
+
+use super::{small::*, *};
+
+/// All workers drain, worker 0 on this thread; the items are dealt to the first `dealt_to`.
+fn drain(workers: usize, fence: Fence, stealing: Stealing, items: usize, dealt_to: usize) {
+    let round = Round::new(workers, fence, stealing, items, dealt_to);
+    let others: Vec<_> = (1..workers)
+        .map(|me| {
+            let round = Arc::clone(&round);
+            thread::spawn(move || round.drain(me))
+        })
+        .collect();
+    round.drain(0);
+    others.into_iter().for_each(|worker| worker.join().unwrap());
+    round.assert_all_claimed();
+}
+
+/// Two workers and four items.
+fn two(bug: Option<Bug>, fence: Fence, stealing: Stealing) {
+    explore_all(bug, move || drain(2, fence, stealing, 4, 2));
+}
+
+#[test]
+fn pop_against_steal() {
+    two(None, Fence::Symmetric, Stealing::Largest);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn pop_against_steal_without_fences() {
+    two(None, Fence::Missing, Stealing::Largest);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn pop_against_steal_with_the_light_fence_alone() {
+    two(None, Fence::OnlyLight, Stealing::Largest);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn pop_against_steal_with_the_heavy_fence_alone() {
+    two(None, Fence::OnlyHeavy, Stealing::Largest);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn pop_against_a_thief_that_keeps_too_much() {
+    two(Some(Bug::KeepsOneTooMany), Fence::Symmetric, Stealing::Largest);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn pop_against_a_thief_that_locks_its_own_cell_first() {
+    two(Some(Bug::OwnLockFirst), Fence::Symmetric, Stealing::Largest);
+}
+
+#[test]
+fn nothing_is_left_out_without_stealing() {
+    two(None, Fence::Symmetric, Stealing::Off);
+}
+
+/// Who has not entered is robbed even then.
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn who_enters_unknown_is_robbed_without_a_fence() {
+    two(Some(Bug::EntersUnknown), Fence::Symmetric, Stealing::Off);
+}
+
+#[test]
+fn three_workers_steal_from_each_other() {
+    explore(None, || drain(3, Fence::Symmetric, Stealing::Neighbour, 2, 3));
+}
+
+#[test]
+fn three_workers_steal_from_the_largest() {
+    explore(None, || drain(3, Fence::Symmetric, Stealing::Largest, 3, 3));
+}
+
+/// Two thieves from the beginning: found at once, but too many schedules to explore where there is nothing to be found.
+fn two_rob_the_third(bug: Option<Bug>, fence: Fence) {
+    explore(bug, move || drain(3, fence, Stealing::Largest, 2, 1));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn three_workers_that_keep_too_much() {
+    two_rob_the_third(Some(Bug::KeepsOneTooMany), Fence::Symmetric);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn three_workers_without_fences() {
+    two_rob_the_third(None, Fence::Missing);
+}
