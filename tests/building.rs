@@ -2,13 +2,14 @@
 //! again, with one test.
 
 #![cfg(target_os = "linux")]
-#![allow(unsafe_code)] // seccomp filters and raw limits
+#![allow(unsafe_code)] // a raw system call
 
 mod busy;
+mod child;
+mod refuse;
 
 use std::{
     collections::{HashMap, HashSet},
-    env,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     process::Command,
@@ -20,6 +21,7 @@ use std::{
 };
 
 use busy::work;
+use child::is_child;
 use nix::{
     libc,
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
@@ -27,38 +29,14 @@ use nix::{
     unistd::Pid,
 };
 use rangesteal::{BuildError, CountedBy, Hold, Pinning, Placement, Pool};
+use refuse::{error, filter, refuse, statement};
 
 const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 
-fn is_child() -> bool {
-    let is_child = env::var_os("RANGESTEAL_TEST_CHILD").is_some();
-    if is_child {
-        let _before = env_logger::Builder::new().filter_level(log::LevelFilter::Warn).try_init();
-    }
-    is_child
-}
-
 /// Runs the test `name` in a child, by the command `through` if there is one, checks that it passes, and returns its standard error.
 fn child(through: &[&str], name: &str, variable: Option<&str>) -> String {
-    let program = env::current_exe().unwrap();
-    let mut command = match through {
-        [] => Command::new(program),
-        [first, others @ ..] => {
-            let mut command = Command::new(first);
-            command.args(others).arg(program);
-            command
-        }
-    };
-    command.args([name, "--exact", "--nocapture"]).env("RANGESTEAL_TEST_CHILD", "1");
-    match variable {
-        Some(value) => command.env(VARIABLE, value),
-        None => command.env_remove(VARIABLE),
-    };
-    let output = command.output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
-    stderr
+    let variable = variable.map(|value| (VARIABLE, value));
+    child::passed(&child::run(through, name, variable.as_slice()))
 }
 
 /// In the child returns true; in the parent runs the test `name` in a child, checks that it passes and returns false. The
@@ -125,16 +103,6 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// From here on this thread, and those it starts, get `EPERM` from the system call `number`.
-fn refuse(number: libc::c_long) {
-    filter(&mut [
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0), // the system call's number
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, u32::try_from(number).unwrap()),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, error(libc::EPERM)),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ]);
-}
-
 /// From here on masks of less than 2048 CPUs are too small for `sched_getaffinity`, as they are on a machine that can have 2048.
 fn pretend_2048_cpus() {
     refuse_masks(1, libc::BPF_JGE, 2048 / 8, false, libc::EINVAL);
@@ -162,24 +130,6 @@ fn refuse_masks(argument: u32, comparison: u32, value: u32, said: bool, number: 
         statement(libc::BPF_RET | libc::BPF_K, 0, 0, error(number)),
         statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ]);
-}
-
-fn statement(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
-    libc::sock_filter { code: u16::try_from(code).unwrap(), jt, jf, k }
-}
-
-fn error(number: libc::c_int) -> u32 {
-    libc::SECCOMP_RET_ERRNO | u32::try_from(number).unwrap()
-}
-
-fn filter(filter: &mut [libc::sock_filter]) {
-    let len = filter.len().try_into().unwrap();
-    let program = libc::sock_fprog { len, filter: filter.as_mut_ptr() };
-    // SAFETY: plain integers.
-    assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
-    // SAFETY: the kernel copies the statements before it returns.
-    let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
-    assert_eq!(set, 0, "seccomp filters are not available");
 }
 
 #[test]

@@ -174,8 +174,9 @@ impl Executor {
                 acc = folded.ok().flatten();
             }
         }
-        // In a forked child no lock is touched: who held it may be gone.
-        let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
+        // In a forked child no lock from before is touched: who held it is gone.
+        let ours = crew.process.is_current() && options.watch.is_current();
+        let turn = if ours { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
             let mut solo = Solo::new(begin, &options, done..len);
             let folded = if is_watched {

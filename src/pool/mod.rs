@@ -66,7 +66,7 @@ use worker::Crew;
 /// A loop that is too short to be worth waking a thread runs on the calling thread, as the plain loop. So does a loop that
 /// finds its pool busy, because it is called inside another loop of the same pool or while another thread's loop is running:
 /// nothing waits for a turn, nothing can deadlock. Build two pools to run two loops side by side. In a child made by `fork`
-/// every loop runs on the calling thread; but a child forked by a closure *inside* a loop must not return into that loop, whose
+/// every loop runs on the calling thread, unless its pool, its [`CancelToken`] and its [`Progress`] were made there; but a child forked by a closure *inside* a loop must not return into that loop, whose
 /// other workers it does not have: let it exec or exit.
 ///
 /// # What no pool can help with
