@@ -6,6 +6,7 @@
 
 mod busy;
 mod child;
+mod kinds;
 mod refuse;
 
 use std::{
@@ -188,6 +189,99 @@ fn a_stack_of_the_size_asked_for() {
 }
 
 #[test]
+fn a_stack_that_is_too_small() {
+    for (threads, bytes) in [(2, 0), (2, 1024), (2, (64 << 10) - 1), (1, 1024)] {
+        let builder = || Pool::builder().num_threads(threads).stack_size(bytes);
+        for error in [builder().build().unwrap_err(), builder().scope(|_| ()).unwrap_err()] {
+            assert!(matches!(error, BuildError::StackSize { asked } if asked == bytes), "{error:?}");
+            let message = error.to_string();
+            assert!(
+                message.contains(&format!("stack_size({bytes})")) && message.contains("65536 bytes or more")
+            );
+        }
+    }
+    for too_large in [1 << 50, usize::MAX] {
+        let error = Pool::builder().num_threads(2).stack_size(too_large).build().unwrap_err();
+        assert!(matches!(error, BuildError::Spawn { worker: 1, .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn the_smallest_stack_holds_loops_and_panics() {
+    let pool = Pool::builder().num_threads(3).stack_size(64 << 10).build().unwrap();
+    let caller = std::thread::current().id();
+    let panicked = (0..1000).any(|_| {
+        kinds::loops(&pool);
+        let strike = |i: usize| {
+            work(20_000);
+            assert_eq!(std::thread::current().id(), caller, "item {i}");
+        };
+        catch_unwind(AssertUnwindSafe(|| pool.on(0..200).for_each(strike))).is_err()
+    });
+    assert!(panicked, "no helper ever came");
+}
+
+/// Threads whose names begin like this. One that has been joined may still be there for a moment.
+fn are_gone(prefix: &str) -> bool {
+    (0..10_000).any(|turn| {
+        std::thread::sleep(Duration::from_millis(turn.min(1)));
+        !masks_in_proc().keys().any(|name| name.starts_with(prefix))
+    })
+}
+
+/// Names threads, and has the system refuse those calls from just before the thread of worker `k` is started.
+fn refuse_from(k: usize, prefix: &'static str, calls: &'static [libc::c_long]) -> rangesteal::PoolBuilder {
+    Pool::builder().num_threads(6).thread_name(move |worker| {
+        if worker == k {
+            for call in calls {
+                refuse(*call);
+            }
+        }
+        format!("{prefix}{worker}")
+    })
+}
+
+#[test]
+fn every_thread_can_be_the_one_that_is_not_started() {
+    for k in 1..6 {
+        // A thread of its own: what it is refused, it is refused for ever.
+        let build = || refuse_from(k, "unstarted-", &[libc::SYS_clone3, libc::SYS_clone]).build();
+        let error = std::thread::scope(|scope| scope.spawn(build).join().unwrap()).unwrap_err();
+        let BuildError::Spawn { worker, ref source } = error else { panic!("{error}") };
+        assert_eq!((worker, source.raw_os_error()), (k, Some(libc::EPERM)));
+        assert!(error.to_string().contains(&format!("the thread of worker {k}")), "{error}");
+        assert!(are_gone("unstarted-"), "threads are left: {:?}", masks_in_proc().keys());
+    }
+    counts(&Pool::builder().num_threads(6).build().unwrap());
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "nobody is pinned")]
+fn every_thread_can_be_the_one_that_is_not_pinned() {
+    for k in 1..6 {
+        let build =
+            || refuse_from(k, "unpinned-", &[libc::SYS_sched_setaffinity]).pinning(Pinning::Required).build();
+        let error = std::thread::scope(|scope| scope.spawn(build).join().unwrap()).unwrap_err();
+        assert!(matches!(error, BuildError::Pin { worker, .. } if worker == k), "{error}");
+        assert!(are_gone("unpinned-"), "threads are left: {:?}", masks_in_proc().keys());
+    }
+}
+
+#[test]
+fn a_name_that_is_not_given() {
+    for k in 1..4 {
+        let name = move |worker| {
+            assert_ne!(worker, k, "no name");
+            format!("nameless-{worker}")
+        };
+        let build = || Pool::builder().num_threads(4).thread_name(name).build();
+        let payload = catch_unwind(AssertUnwindSafe(build)).unwrap_err();
+        assert!(payload.downcast_ref::<String>().is_some_and(|message| message.contains("no name")));
+        assert!(are_gone("nameless-"), "threads are left: {:?}", masks_in_proc().keys());
+    }
+}
+
+#[test]
 fn the_variable_counts_where_the_program_does_not() {
     if in_child("the_variable_counts_where_the_program_does_not", Some("3"), &[]) {
         assert_eq!(Pool::new().unwrap().num_threads(), 3);
@@ -363,7 +457,7 @@ fn membarrier_that_is_refused_later() {
     }
 }
 
-/// The masks of this process's threads by name, as `/proc` has them. For a child: other tests have threads of the same names.
+/// The masks of this process's threads by name, as `/proc` has them. Threads of other tests may have the same names, but for those in a child.
 fn masks_in_proc() -> HashMap<String, String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
     let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
