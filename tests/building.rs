@@ -426,6 +426,30 @@ fn best_effort_pinning_that_is_refused() {
 }
 
 #[test]
+#[cfg_attr(portable, ignore = "nobody is pinned")]
+fn pinning_that_is_refused_later() {
+    if mask().len() < 2 {
+        eprintln!("SKIPPED: one CPU has no room");
+    } else if in_child("pinning_that_is_refused_later", None, &["the calling thread stays pinned"]) {
+        let cpus = mask();
+        let pool = Pool::builder().placement(Placement::Cpus(vec![cpus[0], cpus[1]])).build().unwrap();
+        let scope = || {
+            Pool::builder().num_threads(2).scope(|inside| {
+                let mut only = CpuSet::new();
+                only.set(cpus[1]).unwrap();
+                sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+                refuse(libc::SYS_sched_setaffinity);
+                counts(inside);
+                counts(&pool);
+                assert_eq!(seats(&pool), [cpus[0], cpus[1]], "the helper has nowhere to go");
+            })
+        };
+        std::thread::scope(|threads| threads.spawn(scope).join().unwrap()).unwrap();
+        counts(&pool);
+    }
+}
+
+#[test]
 #[cfg_attr(portable, ignore = "there is no membarrier")]
 fn membarrier_that_is_refused_from_the_start() {
     if in_child("membarrier_that_is_refused_from_the_start", None, &[]) {
