@@ -1,4 +1,4 @@
-//! What befalls a whole process while there are pools.
+//! What befalls a whole process while there are pools. All of it in children: a hang ends them.
 
 #![cfg(target_os = "linux")]
 
@@ -99,6 +99,9 @@ fn beside(other: impl Fn() + Sync, meanwhile: impl FnOnce()) {
 
 #[test]
 fn a_forked_child_uses_the_handles_of_loops_under_way() {
+    if !in_child("a_forked_child_uses_the_handles_of_loops_under_way") {
+        return;
+    }
     let (pool, token, progress) = (pool(3), CancelToken::new(), Progress::new());
     let watched = || pool.on(0..500).cancel(&token).progress(&progress).for_each(|_| work(2_000));
     beside(
@@ -181,6 +184,9 @@ fn threads_of(pool: &Pool) -> usize {
 
 #[test]
 fn closures_fork_and_run_programs() {
+    if !in_child("closures_fork_and_run_programs") {
+        return;
+    }
     let pool = pool(3);
     for _ in 0..3 {
         let ended = pool.on(0..20).map_collect(|i| {
@@ -247,6 +253,9 @@ fn signals_every_millisecond() {
 
 #[test]
 fn dropped_by_a_worker_of_another_pool() {
+    if !in_child("dropped_by_a_worker_of_another_pool") {
+        return;
+    }
     let (others, workers) = ((0..40).map(|_| Mutex::new(Some(pool(2)))).collect::<Vec<_>>(), pool(3));
     workers.for_each(&others, |other| {
         let other = other.lock().unwrap().take().unwrap();
@@ -257,6 +266,9 @@ fn dropped_by_a_worker_of_another_pool() {
 
 #[test]
 fn dropped_while_its_thread_ends() {
+    if !in_child("dropped_while_its_thread_ends") {
+        return;
+    }
     thread_local! {
         static OWN: Pool = pool(3);
     }
@@ -335,6 +347,9 @@ fn nest(pool: &Pool, depth: usize) -> usize {
 
 #[test]
 fn loops_three_hundred_deep() {
+    if !in_child("loops_three_hundred_deep") {
+        return;
+    }
     const STACK: usize = 64 << 20; // 8 KiB a level in a debug build, several times that with sanitizers
     let deep = || {
         let pool = Pool::builder().num_threads(3).stack_size(STACK).build().unwrap();
