@@ -347,10 +347,10 @@ fn nest(pool: &Pool, depth: usize) -> usize {
 
 #[test]
 fn loops_three_hundred_deep() {
+    const STACK: usize = 64 << 20; // 8 KiB a level in a debug build, several times that with sanitizers
     if !in_child("loops_three_hundred_deep") {
         return;
     }
-    const STACK: usize = 64 << 20; // 8 KiB a level in a debug build, several times that with sanitizers
     let deep = || {
         let pool = Pool::builder().num_threads(3).stack_size(STACK).build().unwrap();
         for _ in 0..3 {
