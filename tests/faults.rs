@@ -98,6 +98,7 @@ fn beside(other: impl Fn() + Sync, meanwhile: impl FnOnce()) {
 }
 
 #[test]
+#[cfg_attr(portable, ignore = "forks are not noticed")]
 fn a_forked_child_uses_the_handles_of_loops_under_way() {
     if !in_child("a_forked_child_uses_the_handles_of_loops_under_way") {
         return;
@@ -128,6 +129,7 @@ fn a_forked_child_uses_the_handles_of_loops_under_way() {
 }
 
 #[test]
+#[cfg_attr(portable, ignore = "forks are not noticed")]
 fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
     const NAME: &str = "a_child_builds_a_pool_forked_while_its_parent_builds_the_first";
     if !is_child() {
@@ -149,6 +151,7 @@ fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
 }
 
 #[test]
+#[cfg_attr(portable, ignore = "forks are not noticed")]
 fn children_of_children_build_pools_of_their_own() {
     if in_child("children_of_children_build_pools_of_their_own") {
         let (own, token, progress) = (pool(3), CancelToken::new(), Progress::new());
