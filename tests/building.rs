@@ -2,13 +2,15 @@
 //! again, with one test.
 
 #![cfg(target_os = "linux")]
-#![allow(unsafe_code)] // seccomp filters and raw limits
+#![allow(unsafe_code)] // a raw system call
 
 mod busy;
+mod child;
+mod kinds;
+mod refuse;
 
 use std::{
     collections::{HashMap, HashSet},
-    env,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     process::Command,
@@ -20,6 +22,7 @@ use std::{
 };
 
 use busy::work;
+use child::is_child;
 use nix::{
     libc,
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
@@ -27,38 +30,14 @@ use nix::{
     unistd::Pid,
 };
 use rangesteal::{BuildError, CountedBy, Hold, Pinning, Placement, Pool};
+use refuse::{error, filter, refuse, statement};
 
 const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 
-fn is_child() -> bool {
-    let is_child = env::var_os("RANGESTEAL_TEST_CHILD").is_some();
-    if is_child {
-        let _before = env_logger::Builder::new().filter_level(log::LevelFilter::Warn).try_init();
-    }
-    is_child
-}
-
 /// Runs the test `name` in a child, by the command `through` if there is one, checks that it passes, and returns its standard error.
 fn child(through: &[&str], name: &str, variable: Option<&str>) -> String {
-    let program = env::current_exe().unwrap();
-    let mut command = match through {
-        [] => Command::new(program),
-        [first, others @ ..] => {
-            let mut command = Command::new(first);
-            command.args(others).arg(program);
-            command
-        }
-    };
-    command.args([name, "--exact", "--nocapture"]).env("RANGESTEAL_TEST_CHILD", "1");
-    match variable {
-        Some(value) => command.env(VARIABLE, value),
-        None => command.env_remove(VARIABLE),
-    };
-    let output = command.output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    let stdout = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}{stderr}");
-    stderr
+    let variable = variable.map(|value| (VARIABLE, value));
+    child::passed(&child::run(through, name, variable.as_slice()))
 }
 
 /// In the child returns true; in the parent runs the test `name` in a child, checks that it passes and returns false. The
@@ -125,16 +104,6 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// From here on this thread, and those it starts, get `EPERM` from the system call `number`.
-fn refuse(number: libc::c_long) {
-    filter(&mut [
-        statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0), // the system call's number
-        statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, u32::try_from(number).unwrap()),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, error(libc::EPERM)),
-        statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
-    ]);
-}
-
 /// From here on masks of less than 2048 CPUs are too small for `sched_getaffinity`, as they are on a machine that can have 2048.
 fn pretend_2048_cpus() {
     refuse_masks(1, libc::BPF_JGE, 2048 / 8, false, libc::EINVAL);
@@ -162,24 +131,6 @@ fn refuse_masks(argument: u32, comparison: u32, value: u32, said: bool, number: 
         statement(libc::BPF_RET | libc::BPF_K, 0, 0, error(number)),
         statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
     ]);
-}
-
-fn statement(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
-    libc::sock_filter { code: u16::try_from(code).unwrap(), jt, jf, k }
-}
-
-fn error(number: libc::c_int) -> u32 {
-    libc::SECCOMP_RET_ERRNO | u32::try_from(number).unwrap()
-}
-
-fn filter(filter: &mut [libc::sock_filter]) {
-    let len = filter.len().try_into().unwrap();
-    let program = libc::sock_fprog { len, filter: filter.as_mut_ptr() };
-    // SAFETY: plain integers.
-    assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
-    // SAFETY: the kernel copies the statements before it returns.
-    let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
-    assert_eq!(set, 0, "seccomp filters are not available");
 }
 
 #[test]
@@ -235,6 +186,99 @@ fn a_stack_of_the_size_asked_for() {
         std::thread::sleep(Duration::from_micros(100));
     });
     assert!(tried.into_inner());
+}
+
+#[test]
+fn a_stack_that_is_too_small() {
+    for (threads, bytes) in [(2, 0), (2, 1024), (2, (64 << 10) - 1), (1, 1024)] {
+        let builder = || Pool::builder().num_threads(threads).stack_size(bytes);
+        for error in [builder().build().unwrap_err(), builder().scope(|_| ()).unwrap_err()] {
+            assert!(matches!(error, BuildError::StackSize { asked } if asked == bytes), "{error:?}");
+            let message = error.to_string();
+            assert!(
+                message.contains(&format!("stack_size({bytes})")) && message.contains("65536 bytes or more")
+            );
+        }
+    }
+    for too_large in [1 << 50, usize::MAX] {
+        let error = Pool::builder().num_threads(2).stack_size(too_large).build().unwrap_err();
+        assert!(matches!(error, BuildError::Spawn { worker: 1, .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn the_smallest_stack_holds_loops_and_panics() {
+    let pool = Pool::builder().num_threads(3).stack_size(64 << 10).build().unwrap();
+    let caller = std::thread::current().id();
+    let panicked = (0..1000).any(|_| {
+        kinds::loops(&pool);
+        let strike = |i: usize| {
+            work(20_000);
+            assert_eq!(std::thread::current().id(), caller, "item {i}");
+        };
+        catch_unwind(AssertUnwindSafe(|| pool.on(0..200).for_each(strike))).is_err()
+    });
+    assert!(panicked, "no helper ever came");
+}
+
+/// Threads whose names begin like this. One that has been joined may still be there for a moment.
+fn are_gone(prefix: &str) -> bool {
+    (0..10_000).any(|turn| {
+        std::thread::sleep(Duration::from_millis(turn.min(1)));
+        !masks_in_proc().keys().any(|name| name.starts_with(prefix))
+    })
+}
+
+/// Names threads, and has the system refuse those calls from just before the thread of worker `k` is started.
+fn refuse_from(k: usize, prefix: &'static str, calls: &'static [libc::c_long]) -> rangesteal::PoolBuilder {
+    Pool::builder().num_threads(6).thread_name(move |worker| {
+        if worker == k {
+            for call in calls {
+                refuse(*call);
+            }
+        }
+        format!("{prefix}{worker}")
+    })
+}
+
+#[test]
+fn every_thread_can_be_the_one_that_is_not_started() {
+    for k in 1..6 {
+        // A thread of its own: what it is refused, it is refused for ever.
+        let build = || refuse_from(k, "unstarted-", &[libc::SYS_clone3, libc::SYS_clone]).build();
+        let error = std::thread::scope(|scope| scope.spawn(build).join().unwrap()).unwrap_err();
+        let BuildError::Spawn { worker, ref source } = error else { panic!("{error}") };
+        assert_eq!((worker, source.raw_os_error()), (k, Some(libc::EPERM)));
+        assert!(error.to_string().contains(&format!("the thread of worker {k}")), "{error}");
+        assert!(are_gone("unstarted-"), "threads are left: {:?}", masks_in_proc().keys());
+    }
+    counts(&Pool::builder().num_threads(6).build().unwrap());
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "nobody is pinned")]
+fn every_thread_can_be_the_one_that_is_not_pinned() {
+    for k in 1..6 {
+        let build =
+            || refuse_from(k, "unpinned-", &[libc::SYS_sched_setaffinity]).pinning(Pinning::Required).build();
+        let error = std::thread::scope(|scope| scope.spawn(build).join().unwrap()).unwrap_err();
+        assert!(matches!(error, BuildError::Pin { worker, .. } if worker == k), "{error}");
+        assert!(are_gone("unpinned-"), "threads are left: {:?}", masks_in_proc().keys());
+    }
+}
+
+#[test]
+fn a_name_that_is_not_given() {
+    for k in 1..4 {
+        let name = move |worker| {
+            assert_ne!(worker, k, "no name");
+            format!("nameless-{worker}")
+        };
+        let build = || Pool::builder().num_threads(4).thread_name(name).build();
+        let payload = catch_unwind(AssertUnwindSafe(build)).unwrap_err();
+        assert!(payload.downcast_ref::<String>().is_some_and(|message| message.contains("no name")));
+        assert!(are_gone("nameless-"), "threads are left: {:?}", masks_in_proc().keys());
+    }
 }
 
 #[test]
@@ -382,6 +426,30 @@ fn best_effort_pinning_that_is_refused() {
 }
 
 #[test]
+#[cfg_attr(portable, ignore = "nobody is pinned")]
+fn pinning_that_is_refused_later() {
+    if mask().len() < 2 {
+        eprintln!("SKIPPED: one CPU has no room");
+    } else if in_child("pinning_that_is_refused_later", None, &["the calling thread stays pinned"]) {
+        let cpus = mask();
+        let pool = Pool::builder().placement(Placement::Cpus(vec![cpus[0], cpus[1]])).build().unwrap();
+        let scope = || {
+            Pool::builder().num_threads(2).scope(|inside| {
+                let mut only = CpuSet::new();
+                only.set(cpus[1]).unwrap();
+                sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+                refuse(libc::SYS_sched_setaffinity);
+                counts(inside);
+                counts(&pool);
+                assert_eq!(seats(&pool), [cpus[0], cpus[1]], "the helper has nowhere to go");
+            })
+        };
+        std::thread::scope(|threads| threads.spawn(scope).join().unwrap()).unwrap();
+        counts(&pool);
+    }
+}
+
+#[test]
 #[cfg_attr(portable, ignore = "there is no membarrier")]
 fn membarrier_that_is_refused_from_the_start() {
     if in_child("membarrier_that_is_refused_from_the_start", None, &[]) {
@@ -413,7 +481,7 @@ fn membarrier_that_is_refused_later() {
     }
 }
 
-/// The masks of this process's threads by name, as `/proc` has them. For a child: other tests have threads of the same names.
+/// The masks of this process's threads by name, as `/proc` has them. Threads of other tests may have the same names, but for those in a child.
 fn masks_in_proc() -> HashMap<String, String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
     let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use super::{
     Pool,
     affinity::{self, Pinned},
-    error::BuildError,
+    error::{BuildError, LEAST_STACK},
     executor::Executor,
     fence::Fence,
     placement::{Hold, Pinning, Placement, Plan, System, Wish},
@@ -133,7 +133,7 @@ impl PoolBuilder {
         self
     }
 
-    /// Size of each thread's stack in bytes. Default: that of [`std::thread::Builder::stack_size`].
+    /// Size of each thread's stack in bytes, 64 KiB or more. Default: that of [`std::thread::Builder::stack_size`].
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().stack_size(16 << 20).build()?; // deep recursion in a closure
@@ -204,6 +204,9 @@ impl PoolBuilder {
     }
 
     fn assemble(self, pins_caller: bool) -> Result<(Pool, Option<Pinned>), BuildError> {
+        if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
+            return Err(BuildError::StackSize { asked });
+        }
         let required = self.wish.pinning == Pinning::Required;
         let mut plan = Plan::new(self.wish, System::now())?;
         let mut refused = Vec::new();

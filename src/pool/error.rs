@@ -9,6 +9,9 @@ pub(crate) const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 /// More threads than any machine has CPUs; a larger number is a mistake.
 pub(crate) const MOST_THREADS: usize = 65_536;
 
+/// Less than this does not hold a loop and a panic: measured in debug builds, 32 KiB do, with a backtrace and all, and 24 KiB do not.
+pub(crate) const LEAST_STACK: usize = 64 << 10;
+
 /// Why a pool could not be built. The message says what to do.
 ///
 /// ```
@@ -47,7 +50,12 @@ pub enum BuildError {
         /// The name.
         name: String,
     },
-    /// The system did not start a thread.
+    /// A [`stack_size`](crate::PoolBuilder::stack_size) of less than 64 KiB was asked for.
+    StackSize {
+        /// How many bytes.
+        asked: usize,
+    },
+    /// The system did not start a thread. The threads that it had started before are gone.
     Spawn {
         /// The worker whose thread it was to be, from 1 on.
         worker: usize,
@@ -97,6 +105,10 @@ impl fmt::Display for BuildError {
             Self::ThreadName { name } => {
                 write!(f, "thread name {name:?} contains a NUL character: leave it out")
             }
+            Self::StackSize { asked } => write!(
+                f,
+                "stack_size({asked}): a worker needs some 32 KiB for itself, and what the closures take; ask for {LEAST_STACK} bytes or more, or leave it out"
+            ),
             Self::Spawn { worker, source } => write!(
                 f,
                 "cannot start the thread of worker {worker}: {source}; ask for fewer threads (num_threads) or smaller stacks (stack_size), or raise the limits of this process (ulimit -u, ulimit -v)"
@@ -128,7 +140,8 @@ impl Error for BuildError {
             | Self::Variable { .. }
             | Self::NoCpus
             | Self::Cpu { .. }
-            | Self::ThreadName { .. } => None,
+            | Self::ThreadName { .. }
+            | Self::StackSize { .. } => None,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    mem,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::Arc,
@@ -40,7 +41,7 @@ pub(crate) struct Executor {
     costs: Costs,
     seats: Seats,
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so nothing waits for a turn.
-    turn: Mutex<Splits>,
+    turn: Arc<Mutex<Splits>>,
 }
 
 /// What is left to be shared.
@@ -56,7 +57,7 @@ impl Executor {
         let workers = ranges.workers();
         let placed = workers.min(seats.at_a_time()).max(2) - 1;
         seats.homes().for_each(|(worker, home)| ranges.seat(worker, home));
-        let (ranges, turn) = (Arc::new(ranges), Mutex::new(Splits::new(workers)));
+        let (ranges, turn) = (Arc::new(ranges), Arc::new(Mutex::new(Splits::new(workers))));
         Self { ranges, workers, placed, costs: Costs::new(patience), seats, turn }
     }
 
@@ -70,6 +71,15 @@ impl Executor {
 
     pub(crate) fn thefts(&self) -> u64 {
         self.ranges.thefts()
+    }
+
+    /// Whether a loop is being shared. If so, what its workers use stays for ever, also when this is dropped.
+    pub(crate) fn stays_if_busy(&self) -> bool {
+        let is_busy = try_lock(&self.turn).is_none();
+        if is_busy {
+            mem::forget((Arc::clone(&self.ranges), Arc::clone(&self.turn)));
+        }
+        is_busy
     }
 
     /// Whether a loop would be shared if it were long enough. A hint.
@@ -174,8 +184,9 @@ impl Executor {
                 acc = folded.ok().flatten();
             }
         }
-        // In a forked child no lock is touched: who held it may be gone.
-        let turn = if crew.process.is_current() { try_lock(&self.turn) } else { None };
+        // In a forked child no lock from before is touched: who held it is gone.
+        let ours = crew.process.is_current() && options.watch.is_current();
+        let turn = if ours { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
             let mut solo = Solo::new(begin, &options, done..len);
             let folded = if is_watched {
@@ -255,7 +266,7 @@ impl Executor {
             self.learn(call, options.habit, times);
         }
         call.report = options.report(call.called, (call.done, call.alone), Ok(times));
-        splits.give_back(std::mem::take(times));
+        splits.give_back(mem::take(times));
         made.into_runs(cancelled)
     }
 

@@ -74,17 +74,24 @@ pub(crate) enum Fence {
 }
 
 impl Fence {
-    /// The best pair that this process may use; registered with the kernel at the first call.
+    /// The best pair that this process may use; registered with the kernel at the first call. Not by a `OnceLock`, since that
+    /// takes a while, and a child forked meanwhile would wait for it for ever: threads that come at the same time all register.
     pub(crate) fn of_this_process() -> Self {
-        static FENCE: std::sync::OnceLock<Fence> = std::sync::OnceLock::new();
-        *FENCE.get_or_init(|| {
-            if membarrier::register() {
-                Self::Asymmetric
-            } else {
+        use std::sync::atomic::AtomicU8;
+        const UNKNOWN: u8 = 0;
+        const REGISTERED: u8 = 1;
+        const REFUSED: u8 = 2;
+        static ANSWER: AtomicU8 = AtomicU8::new(UNKNOWN);
+        // Relaxed: what the answer stands for is in the kernel, not in memory.
+        let mut answer = ANSWER.load(Ordering::Relaxed);
+        if answer == UNKNOWN {
+            answer = if membarrier::register() { REGISTERED } else { REFUSED };
+            ANSWER.store(answer, Ordering::Relaxed);
+            if answer == REFUSED {
                 log::debug!("no membarrier: claims pay for a full fence");
-                Self::Symmetric
             }
-        })
+        }
+        if answer == REGISTERED { Self::Asymmetric } else { Self::Symmetric }
     }
 
     /// The pair for claims that are dear anyway, so that thefts are cheap: `fence(SeqCst)` on both sides.

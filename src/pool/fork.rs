@@ -1,15 +1,13 @@
-//! Knows whether this process is a child, by `fork`, of the one that built a pool: its threads did not come along.
+//! Knows whether this process is a child, by `fork`, of the one that made something: its threads did not come along, and who held a
+//! lock is gone.
 
 #![allow(unsafe_code)] // pthread_atfork is not in std or nix
 
 #[cfg(all(unix, not(any(miri, portable))))]
 mod count {
-    use std::sync::{
-        Once,
-        atomic::{AtomicUsize, Ordering},
-    };
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-    /// Forks between the first process that asked and this one.
+    /// Rises with every fork between the first process that asked and this one.
     static FORKS: AtomicUsize = AtomicUsize::new(0);
 
     unsafe extern "C" {
@@ -25,16 +23,21 @@ mod count {
         FORKS.fetch_add(1, Ordering::Relaxed); // the child has one thread: nobody to order with
     }
 
+    /// Not by a `Once`: a child forked while another thread is in it would wait for that thread for ever. Two threads that come
+    /// at the same time register the handler twice, and a fork counts double.
     pub(super) fn start() {
-        static START: Once = Once::new();
-        START.call_once(|| {
-            // SAFETY: 1. the declaration is the one of POSIX; 2. the handler touches an atomic only, which is allowed in a
-            // child of a process with threads; 3. it is never unloaded before the process (or its library) is.
-            let refused = unsafe { pthread_atfork(None, None, Some(forked)) };
-            if refused != 0 {
-                log::warn!("out of memory for a fork handler: do not use this pool in a forked child");
-            }
-        });
+        static STARTED: AtomicBool = AtomicBool::new(false);
+        if STARTED.load(Ordering::Acquire) {
+            return; // partner: the store below; the handler is registered, to whoever forks after this
+        }
+        // SAFETY: 1. the declaration is the one of POSIX; 2. the handler touches an atomic only, which is allowed in a
+        // child of a process with threads; 3. it is never unloaded before the process (or its library) is.
+        let refused = unsafe { pthread_atfork(None, None, Some(forked)) };
+        if refused == 0 {
+            STARTED.store(true, Ordering::Release); // partner: the load above
+        } else {
+            log::warn!("out of memory for a fork handler: do not use this pool in a forked child");
+        }
     }
 
     pub(super) fn now() -> usize {
@@ -51,9 +54,15 @@ mod count {
     }
 }
 
-/// The process in which a pool was built.
+/// The process in which something was made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Process(usize);
+
+impl Default for Process {
+    fn default() -> Self {
+        Self::current()
+    }
+}
 
 impl Process {
     pub(crate) fn current() -> Self {

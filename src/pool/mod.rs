@@ -68,9 +68,16 @@ use worker::Crew;
 /// # Which loop runs where
 /// A loop that is too short to be worth waking a thread runs on the calling thread, as the plain loop. So does a loop that
 /// finds its pool busy, because it is called inside another loop of the same pool or while another thread's loop is running:
-/// nothing waits for a turn, nothing can deadlock. Build two pools to run two loops side by side. In a child made by `fork`
-/// every loop runs on the calling thread; but a child forked by a closure *inside* a loop must not return into that loop, whose
-/// other workers it does not have: let it exec or exit.
+/// nothing waits for a turn, nothing can deadlock. Build two pools to run two loops side by side. A loop inside a loop takes 2 KiB of
+/// stack, 8 KiB in debug builds.
+///
+/// # Ends and failures of the process
+/// In a child made by `fork` every loop runs on the calling thread, unless its pool, its [`CancelToken`] and its [`Progress`] were made
+/// there; but a child forked by a closure *inside* a loop must not return into that loop, whose other workers it does not have: let
+/// it exec or exit. A closure may end the process ([`std::process::exit`]), on whatever thread it is.
+///
+/// An allocation that fails ends the process, as everywhere in Rust and on whatever thread it is
+/// ([`handle_alloc_error`](std::alloc::handle_alloc_error)); more results than a `Vec` can have are a panic, before any item.
 ///
 /// # What no pool can help with
 /// A loop whose items all need one lock, or write one cache line (a shared counter, say), is slower on several threads than on
@@ -90,6 +97,16 @@ use worker::Crew;
 pub struct Pool {
     executor: Executor,
     crew: Crew,
+}
+
+impl Drop for Pool {
+    /// In the middle of a loop? Then a closure has called `process::exit`, which drops the thread-local variables of its thread, and
+    /// the pool is one of them. The workers go on for as long as the process is there.
+    fn drop(&mut self) {
+        if self.executor.stays_if_busy() {
+            self.crew.leave();
+        }
+    }
 }
 
 impl Pool {

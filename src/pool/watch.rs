@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{
+    fork::Process,
     planted::{Bug, is_planted},
     range::Ranges,
     units::Units,
@@ -45,6 +46,8 @@ pub struct CancelToken(Arc<Cancel>);
 
 #[derive(Debug, Default)]
 struct Cancel {
+    /// In others no lock is touched, and no loop is shared that has this token.
+    process: Process,
     /// Written under the lock. Release and Acquire: what was done before cancelling has happened for who finds it cancelled.
     cancelled: AtomicBool,
     /// The ranges of the rounds under way.
@@ -67,8 +70,12 @@ impl CancelToken {
     /// assert!(token.clone().is_cancelled());
     /// ```
     pub fn cancel(&self) {
+        let raise = || self.0.cancelled.store(true, Ordering::Release); // partner: `is_cancelled`
+        if !self.0.process.is_current() {
+            return raise();
+        }
         let rounds = lock(&self.0.rounds);
-        self.0.cancelled.store(true, Ordering::Release); // partner: `is_cancelled`
+        raise();
         rounds.iter().for_each(|ranges| ranges.cut(0));
     }
 
@@ -136,6 +143,8 @@ pub struct Progress(Arc<Done>);
 
 #[derive(Debug, Default)]
 struct Done {
+    /// In others no lock is touched, and no loop is shared that has this handle.
+    process: Process,
     /// Items that are done, but for those of the rounds under way. Changed together with these, under their lock; or by a loop that
     /// runs alone. A count: orders nothing.
     items: AtomicUsize,
@@ -174,8 +183,8 @@ impl Progress {
     /// Items done so far. Looks once at the range of each worker.
     #[must_use]
     pub fn done(&self) -> usize {
-        let rounds = lock(&self.0.rounds);
-        let underway: usize = rounds.iter().map(Underway::done).sum();
+        let rounds = self.0.process.is_current().then(|| lock(&self.0.rounds));
+        let underway: usize = rounds.iter().flat_map(|rounds| rounds.iter()).map(Underway::done).sum();
         let done = self.0.items.load(Ordering::Relaxed).wrapping_add(underway);
         drop(rounds);
         done.max(self.0.told.fetch_max(done, Ordering::Relaxed))
@@ -198,6 +207,12 @@ impl Watch<'_> {
     #[inline(always)]
     pub(crate) fn is_on(self) -> bool {
         self.cancel.is_some() || self.progress.is_some()
+    }
+
+    /// Whether the handles are of this process. Others may have been locked when it was forked.
+    pub(crate) fn is_current(self) -> bool {
+        self.cancel.is_none_or(|token| token.0.process.is_current())
+            && self.progress.is_none_or(|progress| progress.0.process.is_current())
     }
 
     pub(crate) fn is_cancelled(self) -> bool {

@@ -38,6 +38,11 @@ impl Crew {
         self.threads.len()
     }
 
+    /// Leaves the threads to themselves, whatever they are doing.
+    pub(crate) fn leave(&mut self) {
+        mem::forget(mem::take(&mut self.threads));
+    }
+
     /// Starts the next thread. It runs `arrive` first, and what that returned is returned here.
     pub(crate) fn hire<R: Send + 'static>(
         &mut self,
@@ -66,9 +71,11 @@ fn work(barrier: &Barrier<Job>, me: usize) {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        let threads = mem::take(&mut self.threads);
         if !self.process.is_current() {
-            mem::forget(threads); // they did not survive the fork, and a lock may have been held
+            self.leave(); // they did not survive the fork, and a lock may have been held
+        }
+        let threads = mem::take(&mut self.threads);
+        if threads.is_empty() {
             return;
         }
         self.barrier.stop();

@@ -1,0 +1,46 @@
+//! Tests that change, end or endanger a whole process run in a child: this test binary again, with one test.
+
+use std::{
+    env,
+    process::{Command, Output},
+};
+
+use nix::libc;
+
+const MARK: &str = "RANGESTEAL_TEST_CHILD";
+/// A child that takes longer hangs.
+const LIMIT: libc::c_uint = 300;
+
+/// Whether this is the child. Then its warnings go to standard error, and a hang ends it by SIGALRM.
+#[expect(unsafe_code, reason = "alarm is not in std")]
+pub(crate) fn is_child() -> bool {
+    let is_child = env::var_os(MARK).is_some();
+    if is_child {
+        let _before = env_logger::Builder::new().filter_level(log::LevelFilter::Warn).try_init();
+        // SAFETY: takes a number; nobody here has another alarm.
+        unsafe { libc::alarm(LIMIT) };
+    }
+    is_child
+}
+
+/// Runs the test `name` in a child, by the command `through` if there is one, with these variables set.
+pub(crate) fn run(through: &[&str], name: &str, variables: &[(&str, &str)]) -> Output {
+    let program = env::current_exe().unwrap();
+    let mut command = match through {
+        [] => Command::new(program),
+        [first, others @ ..] => {
+            let mut command = Command::new(first);
+            command.args(others).arg(program);
+            command
+        }
+    };
+    command.args([name, "--exact", "--nocapture"]).env(MARK, "1").env_remove("RANGESTEAL_NUM_THREADS");
+    command.envs(variables.iter().copied()).output().unwrap()
+}
+
+/// Checks that the child's test has passed, and returns what it wrote to standard error.
+pub(crate) fn passed(output: &Output) -> String {
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    assert!(output.status.success() && stdout.contains("1 passed"), "{}\n{stdout}{stderr}", output.status);
+    stderr.into_owned()
+}

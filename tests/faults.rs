@@ -1,0 +1,394 @@
+//! What befalls a whole process while there are pools. All of it in children: a hang ends them.
+
+#![cfg(target_os = "linux")]
+
+mod busy;
+mod child;
+mod kinds;
+
+use std::{
+    collections::HashSet,
+    fs,
+    hint::black_box,
+    os::unix::process::ExitStatusExt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    process::{self, Command},
+    ptr,
+    sync::{
+        LazyLock, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use busy::work;
+use child::{is_child, passed, run};
+use nix::{
+    libc,
+    sys::wait::{WaitStatus, waitpid},
+    unistd::{ForkResult, fork, getpid, gettid},
+};
+use rangesteal::{CancelToken, Cancelled, Pool, Progress};
+
+/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes and returns false.
+fn in_child(name: &str) -> bool {
+    let is_child = is_child();
+    if !is_child {
+        passed(&run(&[], name, &[]));
+    }
+    is_child
+}
+
+fn pool(threads: usize) -> Pool {
+    Pool::builder().num_threads(threads).build().expect("a small pool")
+}
+
+/// A loop that is shared, and then one that may not be.
+fn counts(pool: &Pool) {
+    for nanos in [10_000, 0] {
+        let item = |i: usize| {
+            work(nanos);
+            i
+        };
+        assert_eq!(pool.on(0..200).map_reduce(item, |a, b| a + b), Some(199 * 100));
+    }
+}
+
+/// Runs `work` in a forked child and checks that it ends well. A child that hangs is ended by SIGALRM.
+#[expect(unsafe_code, reason = "fork is what is tested")]
+fn forked(work: impl FnOnce()) {
+    // SAFETY: what the child does is what these tests are about: nothing of it may need another thread.
+    match unsafe { fork() }.unwrap() {
+        ForkResult::Child => {
+            // SAFETY: takes a number; the parent's alarm is not the child's.
+            unsafe { libc::alarm(60) };
+            let fine = catch_unwind(AssertUnwindSafe(work)).is_ok();
+            // SAFETY: ends the child without running what belongs to the parent.
+            unsafe { libc::_exit(i32::from(!fine)) }
+        }
+        ForkResult::Parent { child } => {
+            assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));
+        }
+    }
+}
+
+/// Runs `meanwhile` while another thread repeats `other`, which has begun.
+fn beside(other: impl Fn() + Sync, meanwhile: impl FnOnce()) {
+    struct Raise<'a>(&'a AtomicBool);
+    impl Drop for Raise<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Relaxed);
+        }
+    }
+    let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            begun.store(true, Relaxed);
+            while !over.load(Relaxed) {
+                other();
+            }
+        });
+        let _over = Raise(&over); // also if this panics
+        while !begun.load(Relaxed) {
+            std::hint::spin_loop();
+        }
+        meanwhile();
+    });
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "forks are not noticed")]
+fn a_forked_child_uses_the_handles_of_loops_under_way() {
+    if !in_child("a_forked_child_uses_the_handles_of_loops_under_way") {
+        return;
+    }
+    let (pool, token, progress) = (pool(3), CancelToken::new(), Progress::new());
+    let watched = || pool.on(0..500).cancel(&token).progress(&progress).for_each(|_| work(2_000));
+    beside(
+        || assert_eq!(watched(), Ok(())),
+        || {
+            let ask = || assert!(progress.done() < usize::MAX);
+            beside(ask, || {
+                for _ in 0..100 {
+                    forked(|| {
+                        let before = progress.done();
+                        assert_eq!(watched(), Ok(()));
+                        let done = progress.done();
+                        assert!(done >= before);
+                        assert_eq!(watched(), Ok(()));
+                        assert_eq!(progress.done(), done + 500);
+                        token.cancel();
+                        assert_eq!(watched(), Err(Cancelled));
+                    });
+                }
+            });
+        },
+    );
+    assert!(!token.is_cancelled(), "the parent's own");
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "forks are not noticed")]
+fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
+    const NAME: &str = "a_child_builds_a_pool_forked_while_its_parent_builds_the_first";
+    if !is_child() {
+        for _ in 0..6 {
+            passed(&run(&[], NAME, &[]));
+        }
+        return;
+    }
+    // The first pool takes its time to register with the kernel. It has no thread, lest one be forked while std starts it.
+    beside(
+        || drop(pool(1)),
+        || {
+            for micros in 0..5 {
+                work(100_000 * micros);
+                forked(|| counts(&pool(2)));
+            }
+        },
+    );
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "forks are not noticed")]
+fn children_of_children_build_pools_of_their_own() {
+    if in_child("children_of_children_build_pools_of_their_own") {
+        let (own, token, progress) = (pool(3), CancelToken::new(), Progress::new());
+        counts(&own);
+        forked(|| {
+            let childs = pool(3);
+            counts(&childs);
+            assert_eq!(threads_of(&childs), 3);
+            assert_eq!(threads_of(&own), 1);
+            assert_eq!(childs.on(0..500).cancel(&token).progress(&progress).for_each(|_| ()), Ok(()));
+            forked(|| {
+                let grandchilds = pool(3);
+                assert_eq!([&own, &childs, &grandchilds].map(threads_of), [1, 1, 3]);
+            });
+            counts(&childs);
+            assert_eq!(threads_of(&childs), 3);
+        });
+        assert_eq!(threads_of(&own), 3);
+    }
+}
+
+/// How many threads share a loop whose items sleep.
+fn threads_of(pool: &Pool) -> usize {
+    let count = || {
+        let ids = pool.on(0..20).map_collect(|_| {
+            thread::sleep(Duration::from_millis(1));
+            thread::current().id()
+        });
+        ids.into_iter().collect::<HashSet<_>>().len()
+    };
+    (0..20).map(|_| count()).max().unwrap_or(0)
+}
+
+#[test]
+fn closures_fork_and_run_programs() {
+    if !in_child("closures_fork_and_run_programs") {
+        return;
+    }
+    let pool = pool(3);
+    for _ in 0..3 {
+        let ended = pool.on(0..20).map_collect(|i| {
+            forked(|| assert!(i < 20));
+            Command::new("sh").args(["-c", &format!("exit {i}")]).status().unwrap().code()
+        });
+        assert_eq!(ended, (0..20).map(Some).collect::<Vec<_>>());
+    }
+}
+
+static SIGNALS: AtomicUsize = AtomicUsize::new(0);
+
+/// Sends a signal to each thread of this process but the calling one.
+#[expect(unsafe_code, reason = "signals are not in std")]
+fn strike_all_threads() {
+    let (process, me) = (getpid().as_raw(), gettid().as_raw());
+    for task in fs::read_dir("/proc/self/task").unwrap() {
+        let thread: libc::pid_t = task.unwrap().file_name().to_str().unwrap().parse().unwrap();
+        if thread != me {
+            // SAFETY: three numbers; a thread that is gone is an error.
+            unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGUSR1) };
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "signals are not in std")]
+fn handle_signals(flags: libc::c_int) {
+    extern "C" fn handler(_: libc::c_int) {
+        SIGNALS.fetch_add(1, Relaxed);
+    }
+    // SAFETY: plain integers, of which all may be zero.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    action.sa_flags = flags;
+    // SAFETY: the handler adds to an atomic and nothing else.
+    let refused = unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, ptr::null_mut()) };
+    assert_eq!(refused, 0);
+}
+
+#[test]
+fn signals_every_millisecond() {
+    if in_child("signals_every_millisecond") {
+        for (flags, spin) in [(0, 0), (libc::SA_RESTART, 50)] {
+            handle_signals(flags);
+            let strike = || {
+                strike_all_threads();
+                thread::sleep(Duration::from_millis(1));
+            };
+            let builder = || Pool::builder().num_threads(3).spin_before_park(Duration::from_micros(spin));
+            beside(strike, || {
+                let pool = builder().build().unwrap();
+                let (begin, before) = (Instant::now(), SIGNALS.load(Relaxed));
+                while begin.elapsed() < Duration::from_secs(1) || SIGNALS.load(Relaxed) < before + 200 {
+                    kinds::loops(&pool);
+                    counts(&pool);
+                    assert_eq!(threads_of(&pool), 3);
+                    thread::sleep(Duration::from_millis(20)); // nobody has anything to do
+                    builder().scope(counts).unwrap();
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn dropped_by_a_worker_of_another_pool() {
+    if !in_child("dropped_by_a_worker_of_another_pool") {
+        return;
+    }
+    let (others, workers) = ((0..40).map(|_| Mutex::new(Some(pool(2)))).collect::<Vec<_>>(), pool(3));
+    workers.for_each(&others, |other| {
+        let other = other.lock().unwrap().take().unwrap();
+        counts(&other);
+    });
+    counts(&workers);
+}
+
+#[test]
+fn dropped_while_its_thread_ends() {
+    if !in_child("dropped_while_its_thread_ends") {
+        return;
+    }
+    thread_local! {
+        static OWN: Pool = pool(3);
+    }
+    for _ in 0..20 {
+        thread::spawn(|| OWN.with(counts)).join().unwrap();
+    }
+}
+
+/// For the ends of a process: this many milliseconds after the first loop.
+const SOON: Duration = Duration::from_millis(30);
+
+#[test]
+fn the_process_ends_in_the_middle_of_a_loop() {
+    const NAME: &str = "the_process_ends_in_the_middle_of_a_loop";
+    const WAY: &str = "RANGESTEAL_TEST_END";
+    static SHARED: LazyLock<Pool> = LazyLock::new(|| pool(3));
+    thread_local! {
+        static OWN: Pool = pool(3);
+    }
+    extern "C" fn last_words() {
+        counts(&SHARED); // other threads may be in the middle of a loop of it
+    }
+    if !is_child() {
+        for way in ["return", "caller", "helper", "other", "own", "all", "panic"] {
+            let output = run(&[], NAME, &[(WAY, way)]);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let code = match way {
+                "return" => 0,
+                "panic" => 101,
+                _ => 42,
+            };
+            assert_eq!(output.status.code(), Some(code), "{way}: {}\n{stderr}", output.status);
+        }
+        return;
+    }
+    let way = std::env::var(WAY).unwrap();
+    #[expect(unsafe_code, reason = "not in std")]
+    // SAFETY: a function of Rust that unwinds ends the process, which this test would notice.
+    let refused = unsafe { libc::atexit(last_words) };
+    assert_eq!(refused, 0);
+    counts(&SHARED);
+    let (begin, caller) = (Instant::now(), thread::current().id());
+    let ends = |on_caller: Option<bool>| {
+        move |_| {
+            work(10_000);
+            let here = thread::current().id() == caller;
+            if begin.elapsed() > SOON && on_caller.is_none_or(|on_caller| on_caller == here) {
+                process::exit(42);
+            }
+        }
+    };
+    match &*way {
+        "caller" => SHARED.on(0..usize::MAX).for_each(ends(Some(true))),
+        "helper" => SHARED.on(0..usize::MAX).for_each(ends(Some(false))),
+        "own" => OWN.with(|own| own.on(0..usize::MAX).for_each(ends(Some(true)))),
+        "all" => OWN.with(|own| own.on(0..usize::MAX).for_each(ends(None))),
+        _ => {}
+    }
+    thread::spawn(|| SHARED.on(0..usize::MAX).for_each(|_| work(10_000)));
+    thread::sleep(SOON);
+    match &*way {
+        "other" => process::exit(42),
+        "panic" => panic!("as ordered"),
+        _ => {} // the test returns, and then `main` does
+    }
+}
+
+/// A loop in a loop, and so on. As many items as loops, and one.
+fn nest(pool: &Pool, depth: usize) -> usize {
+    let inner = |i| {
+        work(if depth.is_multiple_of(16) { 1_000 } else { 0 });
+        if i == 1 && depth > 0 { nest(pool, depth - 1) } else { 1 }
+    };
+    pool.on(0..2).map_reduce(inner, |a, b| a + b).unwrap_or(0)
+}
+
+#[test]
+fn loops_three_hundred_deep() {
+    const STACK: usize = 64 << 20; // 8 KiB a level in a debug build, several times that with sanitizers
+    if !in_child("loops_three_hundred_deep") {
+        return;
+    }
+    let deep = || {
+        let pool = Pool::builder().num_threads(3).stack_size(STACK).build().unwrap();
+        for _ in 0..3 {
+            let items = pool.on(0..20).map_collect(|i| {
+                work(20_000);
+                nest(&pool, 300 + i)
+            });
+            assert_eq!(items, (0..20).map(|i| 302 + i).collect::<Vec<_>>());
+        }
+    };
+    thread::Builder::new().stack_size(STACK).spawn(deep).unwrap().join().unwrap();
+}
+
+#[test]
+fn a_helper_that_recurses_for_ever() {
+    #[expect(unconditional_recursion, reason = "that is the fault")]
+    fn deeper(level: usize) -> usize {
+        deeper(black_box(level) + 1) + black_box(level)
+    }
+    const NAME: &str = "a_helper_that_recurses_for_ever";
+    if is_child() {
+        let pool = pool(2);
+        let caller = thread::current().id();
+        loop {
+            pool.on(0..100).for_each(|i| {
+                work(20_000);
+                if thread::current().id() != caller {
+                    black_box(deeper(i));
+                }
+            });
+        }
+    }
+    // What std does for every thread it starts: an end with a word, not somebody else's memory.
+    let output = run(&[], NAME, &[]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{}\n{stderr}", output.status);
+    assert!(stderr.contains("'rangesteal-1'") && stderr.contains("stack"), "{stderr}");
+}

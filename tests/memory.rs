@@ -1,0 +1,193 @@
+//! Memory that is not there, and memory that is not given back. This binary has an allocator of its own, so it has few tests, and
+//! these run one at a time: each in a child.
+
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code)] // an allocator
+
+mod busy;
+mod child;
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    fs,
+    os::unix::process::ExitStatusExt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
+};
+
+use child::{is_child, passed, run};
+use nix::libc;
+use rangesteal::Pool;
+
+/// Bytes that are allocated.
+static LIVE: AtomicIsize = AtomicIsize::new(0);
+/// Allocations until one fails; beyond all counting, none does.
+static UNTIL_FAILURE: AtomicUsize = AtomicUsize::new(usize::MAX / 2);
+/// Requests of more bytes than this fail.
+const MOST: usize = 1 << 40;
+
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+impl Counting {
+    fn has(size: usize) -> bool {
+        UNTIL_FAILURE.fetch_sub(1, Relaxed) != 0 && size <= MOST
+    }
+}
+
+// SAFETY: 1. it is the system's allocator, which may fail more often; 2. it does not unwind; 3. atomics do not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !Self::has(layout.size()) {
+            return std::ptr::null_mut();
+        }
+        LIVE.fetch_add(layout.size().cast_signed(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        LIVE.fetch_sub(layout.size().cast_signed(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(place, layout) }
+    }
+}
+
+fn pool() -> Pool {
+    Pool::builder().num_threads(3).build().expect("a pool of three")
+}
+
+/// A loop that is shared, and whose results are allocated.
+fn collect(pool: &Pool) {
+    let texts = pool.on(0..100).map_collect(|i| {
+        busy::work(10_000);
+        i.to_string()
+    });
+    assert!(texts.iter().enumerate().all(|(i, text)| text.parse() == Ok(i)));
+}
+
+fn in_child(name: &str) -> bool {
+    let is_child = is_child();
+    if !is_child {
+        passed(&run(&[], name, &[]));
+    }
+    is_child
+}
+
+#[test]
+fn the_kth_allocation_fails() {
+    const NAME: &str = "the_kth_allocation_fails";
+    const K: &str = "RANGESTEAL_TEST_K";
+    if is_child() {
+        let k = std::env::var(K).unwrap().parse().unwrap();
+        let warm = pool();
+        collect(&warm);
+        UNTIL_FAILURE.store(k, Relaxed);
+        collect(&warm);
+        let mut numbers: Vec<u32> = (0..50_000).rev().map(|x| x ^ 0x55).collect();
+        warm.sort(&mut numbers);
+        collect(&pool());
+        let was_enough = UNTIL_FAILURE.swap(usize::MAX / 2, Relaxed) <= usize::MAX / 2;
+        assert!(numbers.is_sorted());
+        println!("{}", if was_enough { "enough" } else { "did without" });
+        return;
+    }
+    // Those of the closure, of the loops, of the sort and of the new pool; the later, the fewer of them are tried. A file of the system
+    // that there is no memory to read (std tells) is one that does not tell.
+    let (mut k, mut failed) = (0, 0);
+    loop {
+        let output = run(&[], NAME, &[(K, &k.to_string())]);
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if output.status.success() {
+            assert!(stdout.contains("enough"), "allocation {k}: {stdout}");
+            break;
+        }
+        // What std does: the process ends and says why. No thread is left waiting, and no loop returns without its items.
+        assert_eq!(
+            output.status.signal(),
+            Some(libc::SIGABRT),
+            "allocation {k}: {}\n{stderr}",
+            output.status
+        );
+        assert!(stderr.contains("memory allocation of"), "allocation {k}: {stderr}");
+        (k, failed) = (k + 1 + k / 8, failed + 1);
+    }
+    assert!(failed > 20, "only {failed} allocations failed, of {k}");
+}
+
+#[test]
+fn more_results_than_memory() {
+    const NAME: &str = "more_results_than_memory";
+    const LEN: &str = "RANGESTEAL_TEST_LEN";
+    if is_child() {
+        let pool = pool();
+        let len: usize = std::env::var(LEN).unwrap().parse().unwrap();
+        let visited = AtomicUsize::new(0);
+        let collected = catch_unwind(AssertUnwindSafe(|| {
+            pool.on(0..len).map_collect(|i| {
+                visited.fetch_add(1, Relaxed);
+                i
+            })
+        }));
+        let payload = collected.unwrap_err();
+        assert!(payload.downcast_ref::<&str>().is_some_and(|text| text.contains("capacity overflow")));
+        assert_eq!(visited.into_inner(), 0, "before any item");
+        collect(&pool);
+        return;
+    }
+    passed(&run(&[], NAME, &[(LEN, &usize::MAX.to_string())]));
+    let output = run(&[], NAME, &[(LEN, &(1usize << 44).to_string())]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{}\n{stderr}", output.status);
+    assert!(stderr.contains("memory allocation of 140737488355328 bytes failed"), "{stderr}");
+}
+
+#[test]
+fn closures_that_may_be_refused_memory() {
+    if in_child("closures_that_may_be_refused_memory") {
+        let pool = pool();
+        for _ in 0..20 {
+            let tried = pool.on(0..200).try_for_each(|i| {
+                busy::work(5_000);
+                let mut buffer: Vec<u8> = Vec::new();
+                buffer.try_reserve_exact(if i % 64 == 63 { MOST + 1 } else { i }).map_err(|_| i)
+            });
+            assert_eq!(tried, Err(63));
+        }
+    }
+}
+
+/// What this process has: threads, open files, pages of memory.
+fn held() -> [usize; 3] {
+    let entries = |path| fs::read_dir(path).unwrap().count();
+    let pages = fs::read_to_string("/proc/self/statm").unwrap();
+    let resident = pages.split(' ').nth(1).unwrap().parse().unwrap();
+    [entries("/proc/self/task"), entries("/proc/self/fd"), resident]
+}
+
+#[test]
+fn ten_thousand_pools_leave_nothing() {
+    if in_child("ten_thousand_pools_leave_nothing") {
+        let pools = |number| {
+            for i in 0..number {
+                let pool = Pool::builder().num_threads(1 + i % 4).build().unwrap();
+                if i % 16 == 0 {
+                    collect(&pool);
+                } else {
+                    assert_eq!(pool.map_reduce(&[1, 2], |x| *x, |a, b| a + b), Some(3));
+                }
+            }
+        };
+        pools(1000); // what is made once
+        let (live, [threads, files, resident]) = (LIVE.load(Relaxed), held());
+        pools(10_000);
+        assert_eq!(LIVE.load(Relaxed), live, "bytes allocated");
+        let after = held();
+        assert_eq!(after[..2], [threads, files], "threads and files");
+        // Stacks and the like, which the allocator does not see: one page of each pool would be 40 MiB.
+        assert!(after[2] < resident + 1024, "{} pages, and before {resident}", after[2]);
+    }
+}

@@ -1,0 +1,397 @@
+//! Endurance: small loops and unbalanced ones, a hundred to one, with panics, stops and loops inside, from several threads at once,
+//! each compared with the plain loop.
+//!
+//! For `RANGESTEAL_SOAK_SECONDS`, by default a few. What fails says its seed: `RANGESTEAL_SOAK_SEED` repeats that episode for as long.
+//! In a minute on two cores, optimised, it runs some ten million small loops and a hundred thousand unbalanced ones.
+
+mod busy;
+
+use std::{
+    env,
+    hash::{BuildHasher, RandomState},
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    process,
+    sync::{
+        atomic::{AtomicU64, Ordering::Relaxed},
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use rangesteal::{CancelToken, Cancelled, Pinning, Pool, Progress, RunReport, Stealing};
+
+/// Numbers that one seed determines: splitmix64.
+struct Random(u64);
+
+fn mixed(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        mixed(self.0)
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).expect("less than a usize")
+    }
+
+    fn one_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    /// One of these indices, once in so many times.
+    fn some(&mut self, len: usize, times: usize) -> Option<usize> {
+        (len > 0 && self.one_in(times)).then(|| self.below(len))
+    }
+}
+
+/// Functions `x -> a x + b`: to put one behind the other is associative, and not commutative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Affine(u64, u64);
+
+impl Affine {
+    const NEUTRAL: Self = Self(1, 0);
+
+    fn of(value: u64) -> Self {
+        Self(value | 1, value)
+    }
+
+    fn then(self, next: Self) -> Self {
+        Self(self.0.wrapping_mul(next.0), self.1.wrapping_mul(next.0).wrapping_add(next.1))
+    }
+
+    fn of_all(values: impl IntoIterator<Item = u64>) -> Self {
+        values.into_iter().map(Self::of).fold(Self::NEUTRAL, Self::then)
+    }
+}
+
+/// How a loop ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    With(Affine),
+    Stopped(usize),
+    Panicked(usize),
+    Cancelled,
+}
+
+/// A loop, and what happens in it.
+#[derive(Debug)]
+struct Plan {
+    verb: Verb,
+    salt: u64,
+    len: usize,
+    heavy: Range<usize>,
+    nanos: u64,
+    panics: Option<usize>,
+    stops: Option<usize>,
+    nests: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    MapReduce,
+    FoldReduce,
+    Reproducible,
+    MapCollect,
+    MapInto,
+    ForEach,
+    With,
+    Sort,
+    TryMapReduce,
+    FindFirst,
+    FindAny,
+    Cancel,
+}
+
+impl Verb {
+    const ALL: [Self; 12] = [
+        Self::MapReduce,
+        Self::FoldReduce,
+        Self::Reproducible,
+        Self::MapCollect,
+        Self::MapInto,
+        Self::ForEach,
+        Self::With,
+        Self::Sort,
+        Self::TryMapReduce,
+        Self::FindFirst,
+        Self::FindAny,
+        Self::Cancel,
+    ];
+}
+
+impl Plan {
+    fn new(random: &mut Random, small: bool) -> Self {
+        let len = random.below(if small { 100 } else { 2000 });
+        let begin = random.below(len + 1);
+        let (heavy, nanos) = if small { (0, 0) } else { (random.below(20), 20_000) };
+        Self {
+            verb: Verb::ALL[random.below(Verb::ALL.len())],
+            salt: random.next(),
+            len,
+            heavy: begin..begin + heavy,
+            nanos: random.next() % (nanos + 1),
+            panics: random.some(len, 8),
+            stops: random.some(len, 4),
+            nests: random.some(len, 16),
+        }
+    }
+
+    fn value(&self, i: usize) -> u64 {
+        mixed(self.salt ^ i as u64)
+    }
+
+    /// What an item does.
+    fn visit(&self, pool: &Pool, i: usize) -> u64 {
+        if self.heavy.contains(&i) {
+            busy::work(self.nanos);
+        }
+        if self.nests == Some(i) {
+            let inner = pool.on(0..20).fold_reduce(
+                || Affine::NEUTRAL,
+                |acc, j| acc.then(Affine::of(self.value(j))),
+                Affine::then,
+            );
+            assert_eq!(inner, Affine::of_all((0..20).map(|j| self.value(j))), "inside");
+        }
+        if self.panics == Some(i) {
+            resume_unwind(Box::new(i)); // without a word from the panic hook
+        }
+        self.value(i)
+    }
+
+    fn try_visit(&self, pool: &Pool, i: usize) -> Result<u64, usize> {
+        let value = self.visit(pool, i);
+        if self.stops == Some(i) { Err(i) } else { Ok(value) }
+    }
+
+    fn run(&self, pool: &Pool) -> End {
+        match catch_unwind(AssertUnwindSafe(|| self.run_unwinding(pool))) {
+            Ok(end) => end,
+            Err(payload) => match payload.downcast() {
+                Ok(place) => End::Panicked(*place),
+                Err(other) => resume_unwind(other),
+            },
+        }
+    }
+
+    fn run_unwinding(&self, pool: &Pool) -> End {
+        let (indices, visit) = (0..self.len, |i| self.visit(pool, i));
+        let affine = |i| Affine::of(visit(i));
+        let fold = |acc: Affine, i| acc.then(affine(i));
+        let found = |place: Option<usize>| {
+            place.map_or_else(|| End::With(Affine::of_all(self.plain_values())), End::Stopped)
+        };
+        let stops = |i| self.try_visit(pool, i).is_err();
+        match self.verb {
+            Verb::MapReduce => {
+                End::With(pool.on(indices).map_reduce(affine, Affine::then).unwrap_or(Affine::NEUTRAL))
+            }
+            Verb::FoldReduce => {
+                End::With(pool.on(indices).fold_reduce(|| Affine::NEUTRAL, fold, Affine::then))
+            }
+            Verb::MapCollect => End::With(Affine::of_all(pool.on(indices).map_collect(visit))),
+            Verb::ForEach => {
+                let mut values = vec![0; self.len];
+                pool.on(&mut values).enumerate().for_each(|(i, value)| *value = visit(i));
+                End::With(Affine::of_all(values))
+            }
+            Verb::TryMapReduce => {
+                let tried = |i| self.try_visit(pool, i).map(Affine::of);
+                let ended = pool.on(indices).try_map_reduce(tried, Affine::then);
+                ended.map_or_else(End::Stopped, |reduced| End::With(reduced.unwrap_or(Affine::NEUTRAL)))
+            }
+            Verb::FindFirst => found(pool.on(indices).find_first(stops)),
+            Verb::FindAny => found(pool.on(indices).find_any(stops)),
+            Verb::Reproducible => {
+                let on = pool.on(indices).reproducible();
+                End::With(on.fold_reduce(|| Affine::NEUTRAL, fold, Affine::then))
+            }
+            Verb::With => {
+                let (progress, mut report) = (Progress::new(), RunReport::default());
+                let on = pool.on(indices).with(|_| 0).grain(7).progress(&progress).report(&mut report);
+                let values = on.map_collect(|count, i| {
+                    *count += 1;
+                    (visit(i), *count)
+                });
+                assert_eq!((progress.done(), report.items()), (self.len, self.len));
+                assert!(values.iter().all(|(_, count)| (1..=self.len).contains(count)));
+                End::With(Affine::of_all(values.into_iter().map(|(value, _)| value)))
+            }
+            Verb::MapInto => {
+                let mut values = vec![0; self.len];
+                pool.on(indices).threads(2).map_into(&mut values, visit);
+                End::With(Affine::of_all(values))
+            }
+            Verb::Cancel => {
+                let token = CancelToken::new();
+                let cancels = |acc: Affine, i| {
+                    if self.stops == Some(i) {
+                        token.cancel();
+                    }
+                    fold(acc, i)
+                };
+                let on = pool.on(indices).cancel(&token);
+                let ended = on.fold_reduce(|| Affine::NEUTRAL, cancels, Affine::then);
+                ended.map_or_else(|Cancelled| End::Cancelled, End::With)
+            }
+            Verb::Sort => {
+                let mut items: Vec<(u64, usize)> = indices.map(|i| (self.value(i) % 16, i)).collect();
+                let sorted = catch_unwind(AssertUnwindSafe(|| {
+                    pool.sort_by_key(&mut items, |&(key, i)| {
+                        if self.panics == Some(i) {
+                            resume_unwind(Box::new(i));
+                        }
+                        key
+                    });
+                }));
+                let mut there: Vec<usize> = items.iter().map(|(_, i)| *i).collect();
+                let all = there.clone();
+                there.sort_unstable();
+                assert!(there.into_iter().eq(0..self.len), "an item is lost");
+                sorted.unwrap_or_else(|payload| resume_unwind(payload));
+                End::With(Affine::of_all(all.into_iter().map(|i| i as u64)))
+            }
+        }
+    }
+
+    fn plain_values(&self) -> impl Iterator<Item = u64> {
+        (0..self.len).map(|i| self.value(i))
+    }
+
+    /// What the plain loop would have ended with.
+    fn is_plain(&self, end: End) -> bool {
+        let Self { verb, panics, stops, .. } = *self;
+        let panicked = panics.map(|place| (place, End::Panicked(place)));
+        let stopped = stops.map(|place| (place, End::Stopped(place)));
+        let ends = match verb {
+            Verb::Sort => {
+                let mut items: Vec<(u64, usize)> =
+                    self.plain_values().map(|value| value % 16).zip(0..).collect();
+                items.sort_by_key(|(key, _)| *key);
+                let sorted = End::With(Affine::of_all(items.into_iter().map(|(_, i)| i as u64)));
+                return end == panics.filter(|_| self.len > 1).map_or(sorted, End::Panicked);
+            }
+            Verb::FindAny if panics.is_some() && stops.is_some() => {
+                return [panicked, stopped].iter().flatten().any(|(_, possible)| *possible == end);
+            }
+            Verb::Cancel if end == End::Cancelled => return stops.is_some(),
+            Verb::Cancel if panics.is_none() && stops.is_some() => return false,
+            Verb::TryMapReduce | Verb::FindFirst | Verb::FindAny => [panicked, stopped],
+            _ => [panicked, None],
+        };
+        // Of both at one item, the panic comes first.
+        let first = ends.into_iter().flatten().min_by_key(|(place, _)| *place);
+        end == first.map_or_else(|| End::With(Affine::of_all(self.plain_values())), |(_, end)| end)
+    }
+}
+
+/// What has been run.
+#[derive(Debug, Default)]
+struct Counts {
+    small: AtomicU64,
+    unbalanced: AtomicU64,
+    panics: AtomicU64,
+    stops: AtomicU64,
+    nested: AtomicU64,
+    thefts: AtomicU64,
+}
+
+/// Says how to repeat what has failed.
+struct Replay(u64);
+
+impl Replay {
+    fn tell(&self) {
+        eprintln!("to repeat: RANGESTEAL_SOAK_SEED={} cargo test --release --test soak", self.0);
+    }
+}
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.tell();
+        }
+    }
+}
+
+/// A pool and some thousand loops, all of them determined by the seed. The schedule is not.
+fn episode(seed: u64, counts: &Counts) {
+    const ROUNDS: usize = 20;
+    let _replay = Replay(seed);
+    let mut random = Random(seed);
+    let builder = Pool::builder()
+        .num_threads(1 + random.below(6))
+        .stealing([Stealing::Largest, Stealing::Largest, Stealing::Neighbour, Stealing::Off][random.below(4)])
+        .pinning(if random.one_in(2) { Pinning::Off } else { Pinning::BestEffort })
+        .spin_before_park(Duration::from_micros([0, 0, 50][random.below(3)]));
+    let pool = builder.build().expect("a pool");
+    let callers = 1 + random.below(3);
+    let seeds: Vec<u64> = (0..callers).map(|_| random.next()).collect();
+    thread::scope(|scope| {
+        for seed in seeds {
+            let (pool, mut random) = (&pool, Random(seed));
+            scope.spawn(move || {
+                for round in 0..ROUNDS * 101 / callers {
+                    let small = round % 101 != 0;
+                    let plan = Plan::new(&mut random, small);
+                    let end = plan.run(pool);
+                    assert!(plan.is_plain(end), "{end:?} is no end of {plan:?}");
+                    if small { &counts.small } else { &counts.unbalanced }.fetch_add(1, Relaxed);
+                    counts.panics.fetch_add(u64::from(matches!(end, End::Panicked(_))), Relaxed);
+                    let stopped = matches!(end, End::Stopped(_) | End::Cancelled);
+                    counts.stops.fetch_add(u64::from(stopped), Relaxed);
+                    counts.nested.fetch_add(u64::from(plan.nests.is_some()), Relaxed);
+                }
+            });
+        }
+    });
+    counts.thefts.fetch_add(pool.thefts(), Relaxed);
+}
+
+fn variable(name: &str) -> Option<u64> {
+    let value = env::var(name).ok()?;
+    Some(value.parse().unwrap_or_else(|error| panic!("{name} is {value:?}: {error}")))
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "long")]
+fn soak() {
+    /// No episode takes so long, unless it hangs.
+    const LIMIT: Duration = Duration::from_mins(2);
+    let time = Duration::from_secs(variable("RANGESTEAL_SOAK_SECONDS").unwrap_or(3));
+    let given = variable("RANGESTEAL_SOAK_SEED");
+    let mut seeds = Random(RandomState::new().hash_one(Instant::now()));
+    let (begins, begun) = mpsc::channel();
+    let watch = thread::spawn(move || {
+        let mut last = Replay(0);
+        loop {
+            match begun.recv_timeout(LIMIT) {
+                Ok(seed) => last.0 = seed,
+                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Timeout) => {
+                    eprintln!("it hangs");
+                    last.tell();
+                    process::abort();
+                }
+            }
+        }
+    });
+    let (begin, counts, mut episodes) = (Instant::now(), Counts::default(), 0);
+    while begin.elapsed() < time || episodes == 0 {
+        let seed = given.unwrap_or_else(|| seeds.next());
+        begins.send(seed).expect("somebody watches");
+        episode(seed, &counts);
+        episodes += 1;
+    }
+    drop(begins);
+    watch.join().expect("nobody hangs");
+    println!("{episodes} episodes in {:?}: {counts:?}", begin.elapsed());
+    let Counts { panics, stops, nested, .. } = counts;
+    assert!([panics, stops, nested].into_iter().all(|count| count.into_inner() > 0), "nothing happens");
+}
