@@ -22,6 +22,8 @@ pub(crate) enum CountError {
         found: String,
         ballots: String,
     },
+    /// Two ways of counting come to different votes: a fault of this program, too.
+    Disagreement,
     Transcript(io::Error),
     Threads(String),
 }
@@ -43,6 +45,10 @@ impl fmt::Display for CountError {
                 f,
                 "round {round}: votes and residual are {found}, but there are {ballots} ballots; \
                  this is a fault of the program: do not use the result, and report it"
+            ),
+            Self::Disagreement => f.write_str(
+                "counted again, ballot by ballot, the last votes are others; \
+                 this is a fault of the program: do not use the result, and report it",
             ),
             Self::Transcript(error) => write!(f, "cannot write the transcript: {error}"),
             Self::Threads(error) => {

@@ -76,10 +76,11 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     let (threads, length, thefts) = match parallel {
         Parallel::No => {
             let mut sums = Sums::new(election.candidates.len());
-            let length = count(&mut |keep| match InWords::ready(&mut words, keep) {
-                Some(words) => words.serially(&mut sums),
-                None => serially(election, keep),
+            let length = count(&mut |keep| {
+                InWords::distribute(&mut words, keep, |words| words.serially(&mut sums))
+                    .unwrap_or_else(|| serially(election, keep))
             })?;
+            InWords::audit(words.as_ref(), |keep| serially(election, keep))?;
             (1, length, None)
         }
         Parallel::Rayon => {
@@ -88,10 +89,12 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
             let rayon = rayon.map_err(|error| CountError::Threads(error.to_string()))?;
             // The whole count runs inside rayon's threads, where starting a loop costs it least.
             let length = rayon.install(|| {
-                count(&mut |keep| match InWords::ready(&mut words, keep) {
-                    Some(words) => words.on_rayon(),
-                    None => on_rayon(election, keep),
-                })
+                let length = count(&mut |keep| {
+                    InWords::distribute(&mut words, keep, InWords::on_rayon)
+                        .unwrap_or_else(|| on_rayon(election, keep))
+                })?;
+                InWords::audit(words.as_ref(), |keep| on_rayon(election, keep))?;
+                Ok::<_, CountError>(length)
             })?;
             (rayon.current_num_threads(), length, None)
         }
@@ -107,10 +110,13 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
             let counted = builder.scope(|pool| {
                 log::debug!("{}", pool.placement());
                 let mut sums = pool.per_worker(|_| Sums::new(election.candidates.len()));
-                let length = count(&mut |keep| match InWords::ready(&mut words, keep) {
-                    Some(words) => words.on_pool(pool, &mut sums, stats.as_mut()),
-                    None => on_pool(pool, election, keep),
+                let length = count(&mut |keep| {
+                    InWords::distribute(&mut words, keep, |words| {
+                        words.on_pool(pool, &mut sums, stats.as_mut())
+                    })
+                    .unwrap_or_else(|| on_pool(pool, election, keep))
                 })?;
+                InWords::audit(words.as_ref(), |keep| on_pool(pool, election, keep))?;
                 Ok::<_, CountError>((pool.num_threads(), length, Some(pool.thefts())))
             });
             counted.map_err(|error| CountError::Threads(error.to_string()))??
@@ -166,6 +172,8 @@ struct InWords<A> {
     layout: Layout,
     words: Words<A>,
     kept: Kept,
+    /// The last distribution.
+    last: Option<(Vec<KeepFactor<A>>, Votes<A>)>,
 }
 
 impl<A: Arithmetic> InWords<A> {
@@ -173,13 +181,31 @@ impl<A: Arithmetic> InWords<A> {
         let words = A::WORDS?;
         let layout = Layout::of(election)?;
         log::debug!("{} ballots as {}", election.ballots.records().len(), layout.size());
-        Some(Self { layout, words, kept: Kept::default() })
+        Some(Self { layout, words, kept: Kept::default(), last: None })
     }
 
-    /// None if a keep factor is beyond one: an elected candidate may have fallen below the quota.
-    fn ready<'a>(this: &'a mut Option<Self>, keep: &[KeepFactor<A>]) -> Option<&'a Self> {
+    /// A distribution. None if a keep factor is beyond one: an elected candidate may have fallen below the quota.
+    fn distribute(
+        this: &mut Option<Self>,
+        keep: &[KeepFactor<A>],
+        distribute: impl FnOnce(&Self) -> Result<Votes<A>, Fault>,
+    ) -> Option<Result<Votes<A>, Fault>> {
         let this = this.as_mut()?;
-        layout::keep(&mut this.kept, keep, this.words.billionths).then_some(&*this)
+        if !layout::keep(&mut this.kept, keep, this.words.billionths) {
+            return None;
+        }
+        let votes = distribute(this);
+        this.last = votes.as_ref().ok().map(|votes| (keep.to_vec(), votes.clone()));
+        Some(votes)
+    }
+
+    /// The last distribution, counted once more: ballot by ballot, by code that has nothing in common with the trees but the arithmetic.
+    fn audit(
+        this: Option<&Self>,
+        ballot_by_ballot: impl FnOnce(&[KeepFactor<A>]) -> Result<Votes<A>, Fault>,
+    ) -> Result<(), CountError> {
+        let Some((keep, votes)) = this.and_then(|this| this.last.as_ref()) else { return Ok(()) };
+        if ballot_by_ballot(keep)? == *votes { Ok(()) } else { Err(CountError::Disagreement) }
     }
 
     fn votes(&self, sums: &Sums) -> Result<Votes<A>, Fault> {
@@ -303,6 +329,24 @@ mod tests {
                 assert_eq!(transcript(threads(parallel, number)), serial, "{parallel:?} {number}");
             }
         }
+    }
+
+    #[test]
+    fn a_distribution_that_other_code_does_not_confirm_is_found_out() {
+        let election = election("3 1=2 3 0\n2 2 1 0");
+        let keep: Vec<KeepFactor<Fixed9>> = vec![KeepFactor::all(); 4];
+        let mut words = InWords::of(&election);
+        let mut sums = Sums::new(4);
+        let votes = InWords::distribute(&mut words, &keep, |words| words.serially(&mut sums));
+        assert_eq!(votes, Some(serially(&election, &keep)));
+        let audit = |words: &Option<InWords<Fixed9>>| {
+            InWords::audit(words.as_ref(), |keep| serially(&election, keep))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(audit(&words), Ok(()));
+        let (_, votes) = words.as_mut().unwrap().last.as_mut().unwrap();
+        votes.of.swap(0, 1);
+        assert!(audit(&words).unwrap_err().contains("the last votes are others"));
     }
 
     /// The total is checked before the first distribution; should a sum overflow all the same, the loops say so and do not panic.

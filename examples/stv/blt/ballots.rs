@@ -72,6 +72,12 @@ impl Reader<'_> {
             self.ranks()?;
         }
         self.seen.lines += 1;
+        if self.text.last_line() != line {
+            self.seen.spanning += 1;
+            if self.seen.spanning == 1 {
+                self.seen.first_spanning = line;
+            }
+        }
         if self.ranked.is_empty() {
             self.seen.empty_lines += 1;
             self.seen.empty_ballots = self.seen.empty_ballots.plus(&weight);

@@ -74,6 +74,9 @@ pub(crate) struct Seen {
     /// Those without a candidate, or with withdrawn ones only; they do not count.
     pub(crate) empty_lines: u64,
     pub(crate) empty_ballots: Integer,
+    /// Those that end on another line than they begin, and where the first of them begins.
+    spanning: u64,
+    first_spanning: usize,
 }
 
 /// Reads an election from the bytes of a file; `source` is what messages call it.
@@ -104,7 +107,13 @@ pub(crate) fn survey(
         ballots: Ballots::new(),
         ballot: 0,
         ranked: Vec::new(),
-        seen: Seen { lines: 0, empty_lines: 0, empty_ballots: Integer::Word(0) },
+        seen: Seen {
+            lines: 0,
+            empty_lines: 0,
+            empty_ballots: Integer::Word(0),
+            spanning: 0,
+            first_spanning: 0,
+        },
         errors: Vec::new(),
         most_errors,
     };
@@ -190,6 +199,12 @@ impl Reader<'_> {
             self.complain(self.text.error(header.line, message))?;
         }
         let end_of_ballots = self.ballots()?;
+        let Seen { lines, spanning, first_spanning, .. } = self.seen;
+        if spanning > 0 && spanning < lines {
+            let message =
+                "this ballot ends on another line, where others do not; is the 0 at its end missing?";
+            self.text.warn(first_spanning, message);
+        }
         let names = names::read(&mut self.text, header.candidates, end_of_ballots)?;
         if self.seen.lines == self.seen.empty_lines && self.errors.is_empty() {
             let message = "no ballot ranks any candidate; there is nothing to count";

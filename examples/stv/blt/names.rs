@@ -46,6 +46,7 @@ pub(super) fn read(
         phrases.into_iter().step_by(2).collect()
     } else {
         check_quotes(text, &phrases, candidates)?;
+        check_lines(text, &phrases, candidates)?;
         phrases
     };
     let title = chosen[candidates].word().text.clone();
@@ -79,7 +80,7 @@ fn party_in_name(phrase: &Phrase) -> Option<String> {
     (plain(name) && plain(party)).then(|| name.to_owned())
 }
 
-/// Name and party of a candidate on each line, and the title alone on the line after them.
+/// Name and party of a candidate on each line, and after them the title, alone on its line unless that is the last one.
 fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
     let line = |place: usize| phrases.get(place).map(|phrase| phrase.word().line);
     let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_) | Phrase::Doubled(_));
@@ -89,7 +90,44 @@ fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
             line(2 * candidate) == line(2 * candidate + 1)
                 && line(2 * candidate + 1) < line(2 * candidate + 2)
         })
-        && line(2 * candidates) != line(2 * candidates + 1)
+        && (line(2 * candidates) != line(2 * candidates + 1)
+            || line(2 * candidates) == phrases.last().map(|last| last.word().line))
+}
+
+/// Strings of different kinds must not be taken for each other, or the wrong names win: either every name has a line of its own, or all
+/// stand on the first line.
+fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
+    let line = |phrase: &Phrase| phrase.word().line;
+    let lines: Vec<_> = phrases.chunk_by(|left, right| line(left) == line(right)).collect();
+    let alone = lines.iter().take(candidates).all(|line| line.len() == 1);
+    let first = lines[0].len();
+    // Two and one and one: two names, title and source, or a name with its party, another name and the title.
+    let in_a_row = first > candidates || first == candidates && (candidates != 2 || phrases.len() == 3);
+    if let Some(other) = lines.iter().find(|line| line.len() != first)
+        && !alone
+        && !in_a_row
+    {
+        let message = format!(
+            "strings on this line: {}, on line {}: {first}, so it is not clear which are names; write each name, and the title, on a line of \
+             its own, or name and party on each line",
+            other.len(),
+            line(&phrases[0]),
+        );
+        return Err(text.error(line(&other[0]), message));
+    }
+    if !alone && !in_a_row {
+        let message = format!(
+            "each line has {first} strings, so it is not clear which are names; write each name, and the title, on a line of its own"
+        );
+        return Err(text.error(line(&phrases[0]), message));
+    }
+    if let Some(name) = phrases[..=candidates].iter().find(|name| name.word().text.contains("\",")) {
+        text.warn(
+            line(name),
+            "a name with a quote and a comma in it: nothing but white space stands between two strings",
+        );
+    }
+    Ok(())
 }
 
 /// The usual shape: a quoted string for each name and one for the title. Up to two more, source and comment, say nothing to the count.

@@ -172,6 +172,32 @@ fn name_and_party() {
     assert_eq!(read_text("2 1\n1 1 0\n0\n\"Ada\" \"Bert\" \"T\"\n\"S\"\n\"C\"").unwrap().title, "T");
 }
 
+/// What could be read in two ways has cost a winner the seat.
+#[test]
+fn names_and_parties_are_not_taken_for_each_other() {
+    let ward = |names: &str| format!("3 1\n1 1 0\n0\n{names}\n");
+    for (names, line) in [
+        ("\"Ada\" \"Red\"\n\"Bert\"\n\"Cleo\"\n\"T\"", 5),
+        ("\"Ada\"\n\"Bert\" \"Blue\"\n\"Cleo\"\n\"T\"", 5),
+        ("\"Ada\" \"Red\"\n\"Bert\" \"Blue\"\n\"Cleo\"\n\"T\"", 6),
+        ("\"Ada\" \"Red\"\n\"Bert\" \"Blue\"\n\"Cleo\" \"Red\" \"x\"\n\"T\"", 6),
+        ("\"Ada\" \"Bert\"\n\"Cleo\" \"T\"", 4),
+    ] {
+        fails(&ward(names), line, "not clear which are names");
+    }
+    fails("2 1\n1 1 0\n0\n\"Ada\" \"Red\"\n\"Bert\"\n\"T\"\n", 5, "not clear which are names");
+    for names in [
+        "\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"T\" \"source\" \"comment\"",
+        "\"Ada\" \"Red\"\n\"Bert\" \"Blue\"\n\"Cleo\" \"Red\"\n\"T\" \"source\" \"comment\"",
+        "\"Ada\" \"Bert\" \"Cleo\"\n\"T\"\n\"source\" \"comment\"",
+        "\"Ada\" \"Bert\" \"Cleo\" \"T\" \"source\"\n\"comment\"",
+    ] {
+        let election = read_text(&ward(names)).unwrap_or_else(|error| panic!("{error}\n{names}"));
+        let found: Vec<_> = election.candidates.iter().map(|candidate| candidate.name.as_str()).collect();
+        assert_eq!((found, election.title.as_str()), (vec!["Ada", "Bert", "Cleo"], "T"), "{names}");
+    }
+}
+
 #[test]
 fn quotes_within_names() {
     let election = read_text("1 1\n1 1 0\n0\n\"Ada \"the\"-first Li\"\n\"\"\n").unwrap();

@@ -58,15 +58,19 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// How many ballots there are that differ in more than their weight.
+/// How many ballots there are that differ in more than their weight and the order in which equals are written.
 fn distinct(election: &Election) -> usize {
-    // Candidate and flag of all preferences, one ballot after the other, and where each begins: less than a vector for each ballot.
+    // Candidates of all preferences, the first of each rank with a flag, one ballot after the other, and where each begins: less than a vector for each ballot.
     let (mut all, mut starts) = (Vec::new(), vec![0]);
     let Ok(()) = blt::each_ballot(&election.ballots, |_, ranked| {
-        all.extend(ranked.iter().map(|&(candidate, shares_rank)| {
-            let candidate = u32::try_from(candidate).expect("a preference of the election holds it, too");
-            candidate << 1 | u32::from(shares_rank)
-        }));
+        for rank in ranked.split_inclusive(|preference| !preference.1) {
+            let start = all.len();
+            all.extend(rank.iter().map(|&(candidate, _)| {
+                u32::try_from(candidate).expect("a preference of the election holds it, too") << 1
+            }));
+            all[start..].sort_unstable();
+            all[start] |= 1; // where a rank begins
+        }
         starts.push(all.len());
         Ok::<_, Infallible>(())
     });

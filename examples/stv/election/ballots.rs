@@ -75,6 +75,24 @@ impl<'a> Preferences<'a> {
         (Self(rank), below)
     }
 
+    /// Whether both have the same candidates in every rank, whatever the order in which equals are written.
+    pub(crate) fn has_the_ranks_of(&self, other: &Self) -> bool {
+        let (mut left, mut right) = (self.clone(), other.clone());
+        while !left.is_empty() && !right.is_empty() {
+            let ranks = [&mut left, &mut right].map(|preferences| {
+                let (rank, below) = preferences.first_rank();
+                *preferences = below;
+                let mut candidates: Vec<_> = rank.map(Preference::candidate).collect();
+                candidates.sort_unstable();
+                candidates
+            });
+            if ranks[0] != ranks[1] {
+                return false;
+            }
+        }
+        left.is_empty() && right.is_empty()
+    }
+
     /// What two ranks have in common if and only if they are written alike.
     pub(crate) fn written(&self) -> &'a [u8] {
         self.0
@@ -219,6 +237,24 @@ mod tests {
         assert_eq!((candidates(rank), candidates(below.clone())), (vec![300, 1], vec![70]));
         let (rank, below) = below.first_rank();
         assert_eq!((candidates(rank), below.is_empty()), (vec![70], true));
+    }
+
+    #[test]
+    fn equals_have_no_order() {
+        let mut ballots = Ballots::new();
+        let written: [&[(CandidateIndex, usize)]; 5] = [
+            &[(0, 0), (1, 0), (2, 1)],
+            &[(1, 0), (0, 0), (2, 1)],
+            &[(0, 0), (1, 1), (2, 2)],
+            &[(0, 0), (1, 0), (2, 0)],
+            &[(0, 0), (1, 0)],
+        ];
+        written.iter().for_each(|ranked| ballots.push(Integer::Word(1), ranked));
+        let preferences = |place: usize| ballots.preferences(ballots.records()[place]);
+        let like_first: Vec<_> =
+            (0..5).map(|place| preferences(0).has_the_ranks_of(&preferences(place))).collect();
+        assert_eq!(like_first, [true, true, false, false, false]);
+        assert!(!preferences(4).has_the_ranks_of(&preferences(0)));
     }
 
     proptest! {

@@ -42,7 +42,7 @@ impl<W: Write> Trace<W> {
             text += if preference.shares_rank_with_next() { " = " } else { " > " };
         }
         let ballots = &election.ballots;
-        let alike = |ballot: &Ballot| ballots.preferences(*ballot).eq(self.preferences());
+        let alike = |ballot: &Ballot| self.preferences().has_the_ranks_of(&ballots.preferences(*ballot));
         let alike = ballots.records().iter().copied().filter(alike);
         let alike = alike.fold(Integer::Word(0), |sum, ballot| sum.plus(&ballots.weight(ballot)));
         writeln!(self.out, "Ballot: {}", text.trim_end_matches(" > "))?;
