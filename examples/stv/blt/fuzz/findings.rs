@@ -30,7 +30,7 @@ fn short_nicknames() {
     for number in [33, 129, 513, 2049, 4096, 8193, 16385] {
         let letters = |candidate: usize| {
             let places = [candidate / 4096, candidate / 64 % 64, candidate % 64];
-            let used = if number > 4096 { 0 } else { 1 };
+            let used = usize::from(number <= 4096);
             places[used..].iter().map(|&place| char::from(LETTERS[place])).collect::<String>()
         };
         let names: Vec<_> = (0..number).map(letters).collect();
@@ -75,7 +75,7 @@ impl Read for Repeat {
 #[test]
 fn other_encodings_are_named_whatever_the_blocks_are() {
     for start in [&b"\xff\xfe"[..], b"\xfe\xff", b"\x1f\x8b"] {
-        let error = examined(&[start, b"3\0 \01\0"].concat()).expect_err("no UTF-8").to_string();
+        let error = examined(&[start, b"3\0 \x001\0"].concat()).expect_err("no UTF-8").to_string();
         assert!(error.contains("UTF-16") || error.contains("gzip"), "{error}");
         let mut trickle = Trickle { bytes: start, most: 1 };
         assert_eq!(read_from("test", &mut trickle).expect_err("no UTF-8").to_string(), error);

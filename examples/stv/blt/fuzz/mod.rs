@@ -73,7 +73,7 @@ impl Figures {
         let budget = BYTES + BYTES_PER_BYTE * input.len();
         let begin = cpu_time();
         let (read, memory) = memory::most_taken(survey);
-        let mut time = cpu_time() - begin;
+        let mut time = cpu_time().saturating_sub(begin);
         assert!(memory <= budget, "{memory} bytes of memory for {} bytes", input.len());
         let budget = TIME + TIME_PER_BYTE * u32::try_from(input.len()).expect("an input is not that long");
         for _ in 0..3 {
@@ -81,7 +81,7 @@ impl Figures {
             if time > budget {
                 let begin = cpu_time();
                 drop(survey());
-                time = time.min(cpu_time() - begin);
+                time = time.min(cpu_time().saturating_sub(begin));
             }
         }
         assert!(time <= budget, "{time:?} for {} bytes", input.len());
