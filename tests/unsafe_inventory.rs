@@ -314,16 +314,14 @@ fn segments(export: &str) -> BTreeMap<String, Segments> {
         .collect()
 }
 
-/// Whether anything in `range` has been executed. Dereferences and the like are not counted: then by the rest of its lines.
+/// Whether anything in `range` has been executed. Dereferences and additions have no counter: then what is counted before them.
 fn executed(segments: &Segments, range: &Range<LineColumn>) -> bool {
-    let counts = |within: &dyn Fn(&LineColumn) -> bool| -> Vec<u64> {
-        segments.iter().filter(|(at, _)| within(at)).filter_map(|(_, count)| *count).collect()
-    };
-    let mut counts_inside = counts(&|at| range.contains(at));
-    if counts_inside.is_empty() {
-        counts_inside = counts(&|at| (range.start.line..=range.end.line).contains(&at.line));
+    let counted = || segments.iter().filter_map(|(at, count)| count.map(|count| (at, count)));
+    let mut inside = counted().filter(|(at, _)| range.contains(at)).peekable();
+    if inside.peek().is_some() {
+        return inside.any(|(_, count)| count > 0);
     }
-    counts_inside.into_iter().any(|count| count > 0)
+    counted().take_while(|(at, _)| at.line <= range.end.line).last().is_some_and(|(_, count)| count > 0)
 }
 
 /// But for the files that the inventory says are not in such a build: `* `file`: why`.
