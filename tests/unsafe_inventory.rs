@@ -5,6 +5,7 @@
 use std::{
     collections::{BTreeMap, HashSet},
     env, fs,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -24,8 +25,8 @@ struct Site {
     place: String,
     /// Its text without spaces; of functions and implementations the beginning.
     code: String,
-    /// Where what can be executed begins.
-    runs_at: Option<LineColumn>,
+    /// Where what can be executed lies.
+    runs: Option<Range<LineColumn>>,
 }
 
 impl Site {
@@ -93,12 +94,12 @@ struct Finder {
 }
 
 impl Finder {
-    fn note(&mut self, code: &str, runs_at: Option<Span>) {
+    fn note(&mut self, code: &str, runs: Option<Span>) {
         self.sites.push(Site {
             file: self.file.clone(),
             place: self.places.join("::"),
             code: squeezed(code),
-            runs_at: runs_at.map(|span| span.start()),
+            runs: runs.map(|span| span.start()..span.end()),
         });
     }
 
@@ -313,9 +314,14 @@ fn segments(export: &str) -> BTreeMap<String, Segments> {
         .collect()
 }
 
-fn executed(segments: &Segments, at: LineColumn) -> bool {
-    let before = segments.iter().take_while(|(place, _)| *place <= at);
-    before.last().and_then(|(_, count)| *count).is_some_and(|count| count > 0)
+/// Whether anything in `range` has been executed. Dereferences and additions have no counter: then what is counted before them.
+fn executed(segments: &Segments, range: &Range<LineColumn>) -> bool {
+    let counted = || segments.iter().filter_map(|(at, count)| count.map(|count| (at, count)));
+    let mut inside = counted().filter(|(at, _)| range.contains(at)).peekable();
+    if inside.peek().is_some() {
+        return inside.any(|(_, count)| count > 0);
+    }
+    counted().take_while(|(at, _)| at.line <= range.end.line).last().is_some_and(|(_, count)| count > 0)
 }
 
 /// But for the files that the inventory says are not in such a build: `* `file`: why`.
@@ -331,12 +337,11 @@ fn every_unsafe_block_is_executed() {
         inventory.lines().filter(|line| line.starts_with("* `")).map(|line| quoted(line)[0]).collect();
     let mut idle = Vec::new();
     for site in sites() {
-        let runs = |at| segments.get(&site.file).is_some_and(|segments| executed(segments, at));
-        if let Some(at) = site.runs_at
+        if let Some(range) = &site.runs
             && !elsewhere.contains(&&*site.file)
-            && !runs(at)
+            && !segments.get(&site.file).is_some_and(|segments| executed(segments, range))
         {
-            idle.push(format!("{}:{}: {} {}", site.file, at.line, site.place, site.code));
+            idle.push(format!("{}:{}: {} {}", site.file, range.start.line, site.place, site.code));
         }
     }
     assert!(idle.is_empty(), "never executed:\n{}", idle.join("\n"));

@@ -139,6 +139,7 @@ mod tests {
 
     /// What the table says is the same is the same.
     #[test]
+    #[cfg_attr(miri, ignore = "too long: tests/verbs.rs has the same loops over fewer items")]
     #[expect(clippy::many_single_char_names, reason = "those of the table")]
     fn the_rows_of_the_table_agree() -> Result<(), BuildError> {
         let pool = Pool::builder().num_threads(2).build()?;
