@@ -5,7 +5,8 @@
 //! `cargo test --release --lib litmus -- --ignored --test-threads=1`.
 //! On x86-64, without the heavy fence, an item was claimed twice after 22 to 100 encounters, within 0.03 s; where the light one was full,
 //! after 160 to 7,300, within 0.11 s; with the heavy one alone after 22 to 160; where the fences were changed and thieves not told, after
-//! 54 to 460.
+//! 54 to 460. (That is with optimisation, on two CPUs of which the workers had a tenth. Unoptimised, there was no wrong claim in 10^6
+//! encounters with the light fence alone.)
 
 use std::{
     convert::Infallible,
@@ -189,34 +190,34 @@ fn fences_may_be_changed_for_long() {
     holds(Fence::of_this_process(), Asks::Both, many());
 }
 
-/// Something goes wrong within a minute: else the litmus is blind on this machine. On one CPU nothing can.
+/// Something goes wrong within a minute, where each worker can have a CPU of its own: else the litmus is blind on this machine.
 fn fails(bug: Option<Bug>, fence: Fence, asks: Asks) {
-    if thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
+    if allowed().is_ok_and(|cpus| cpus.len() > 1) {
         let fought = litmus(bug, fence, asks, u64::MAX, Duration::from_mins(1));
         assert!(fought.wrong.is_some_and(|(_, claims)| claims == 2), "{} encounters", fought.encounters);
     }
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
 fn no_fence_fails() {
     fails(None, Fence::Missing, Asks::Best);
 }
 
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "unoptimised, a thief takes so long to look that its store is out: not one in 10^6 encounters"
-)]
+#[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
 fn the_light_fence_alone_fails() {
     fails(None, Fence::OnlyLight, Asks::Best);
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
 fn the_heavy_fence_alone_fails() {
     fails(None, Fence::OnlyHeavy, Asks::Best);
 }
 
 #[test]
+#[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
 fn a_change_of_fences_that_thieves_are_not_told_fails() {
     let best = Fence::of_this_process();
     if best != best.full() {
