@@ -12,7 +12,9 @@ fn drain(workers: usize, fence: Fence, stealing: Stealing, items: usize, dealt_t
         })
         .collect();
     round.drain(0);
-    others.into_iter().for_each(|worker| worker.join().unwrap());
+    for worker in others {
+        worker.join().unwrap();
+    }
     round.assert_all_claimed();
 }
 
