@@ -50,26 +50,18 @@ pub(crate) const fn is_planted(_: Bug) -> bool {
     false
 }
 
-/// Model checkers run all threads of a model on the thread of its test.
+// Of the calling thread: on which a model checker runs all threads of a model.
 #[cfg(test)]
-mod here {
-    use std::cell::Cell;
+thread_local!(static PLANTED: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) });
 
-    use super::Bug;
-
-    thread_local!(static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) });
-
-    /// For the calling thread, until the next call.
-    #[cfg_attr(miri, allow(dead_code))] // as `litmus.rs`
-    pub(crate) fn plant(bug: Option<Bug>) {
-        PLANTED.set(bug);
-    }
-
-    pub(crate) fn is_planted(bug: Bug) -> bool {
-        PLANTED.get() == Some(bug)
-    }
+#[cfg(test)]
+pub(crate) fn is_planted(bug: Bug) -> bool {
+    PLANTED.get() == Some(bug)
 }
+
+/// For the calling thread, until the next call.
 #[cfg(test)]
-pub(crate) use here::is_planted;
-#[cfg(all(test, not(miri)))]
-pub(crate) use here::plant;
+#[cfg_attr(miri, allow(dead_code))] // as is `litmus.rs`
+pub(crate) fn plant(bug: Option<Bug>) {
+    PLANTED.set(bug);
+}

@@ -57,6 +57,8 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
         frame.local.write(0); // the frame is gone
     }
     frame.barrier.stop();
-    threads.into_iter().for_each(|worker| worker.join().unwrap());
+    for worker in threads {
+        worker.join().unwrap();
+    }
     assert!(frame.visits.load(SeqCst) <= rounds * workers, "a worker entered a round twice");
 }

@@ -97,8 +97,7 @@ fn a_seed_makes_the_same_schedule_again() {
                 seen.lock().unwrap().push((team.thefts(), begin.elapsed()));
             });
         });
-        let log = log.lock().unwrap().clone();
-        log
+        log.lock().unwrap().clone()
     };
     assert_eq!(log(), log());
 }

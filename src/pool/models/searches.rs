@@ -21,7 +21,9 @@ fn search(searchers: usize) {
     };
     let others: Vec<_> = (1..searchers).map(|me| thread::spawn(searcher(me))).collect();
     searcher(0)();
-    others.into_iter().for_each(|other| other.join().unwrap());
+    for other in others {
+        other.join().unwrap();
+    }
     claims.assert_all_before(2);
 }
 

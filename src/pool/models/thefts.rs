@@ -21,7 +21,9 @@ fn robbed<const N: usize>(fence: Fence, items: usize, thieves: &[(usize, At)]) {
         })
         .collect();
     round.empty::<N>(0);
-    threads.into_iter().for_each(|thief| thief.join().unwrap());
+    for thief in threads {
+        thief.join().unwrap();
+    }
     (1..workers).for_each(|me| round.empty::<1>(me));
     round.assert_all_claimed();
 }
