@@ -512,7 +512,10 @@ fn a_ballot_that_goes_on_where_others_do_not_is_a_warning() {
     let ballots = "5 2\n2 1 2\n4 3 0\n1 1 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"D\"\n\"E\"\n\"T\"\n";
     for arguments in [["check", "-"], ["--arithmetic=fixed9", "meek"]] {
         let complaint = text(&stv(&arguments, ballots).stderr).to_owned();
-        assert!(complaint.contains("warn: standard input:2: this ballot ends on another line"), "{complaint}");
+        assert!(
+            complaint.contains("warn: standard input:2: this ballot ends on another line"),
+            "{complaint}"
+        );
     }
     let all_span = ballots.replace("1 1 0", "1\n1 0");
     assert!(!text(&stv(&["check", "-"], &all_span).stderr).contains("another line"));
