@@ -10,6 +10,8 @@ pub(crate) enum Bug {
     ChangesUntold,
     /// A thief keeps what its victim has just claimed: `<=` one too far.
     KeepsOneTooMany,
+    /// A thief leaves its victim the item that it claims.
+    CutsOneTooFew,
     /// A thief lets go of its own range for a moment while the theft is undecided.
     LetsGoUndecided,
     /// A thief locks its own cell before that of its victim, whatever their order.
@@ -34,6 +36,8 @@ pub(crate) enum Bug {
     RetractsNothing,
     /// Nor waits for those inside.
     WaitsForNobody,
+    /// Nor takes the lock when it has seen the last one leave: for ThreadSanitizer and Miri (`.ci/planted`).
+    SeesTheEndUnlocked,
     /// The last worker to leave looks whether the caller sleeps before it has left.
     LooksBeforeItLeaves,
     /// A pool that stops wakes its workers before they can see that it stops.

@@ -460,7 +460,8 @@ impl Owner<'_> {
             own.start.store(middle + 1, Ordering::Relaxed);
             own.end.store(end, Ordering::Relaxed);
             self.ranges.moves.fetch_add(1, Ordering::Release); // partner: `steal`
-            from.end.store(middle, Ordering::Release); // partner: the Acquire fence in `steal`
+            let cut = middle + usize::from(is_planted(Bug::CutsOneTooFew));
+            from.end.store(cut, Ordering::Release); // partner: the Acquire fence in `steal`
             if is_planted(Bug::LetsGoUndecided) {
                 drop(own_fence);
                 own_fence = lock(&own.lock);

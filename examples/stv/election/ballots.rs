@@ -249,7 +249,9 @@ mod tests {
             &[(0, 0), (1, 0), (2, 0)],
             &[(0, 0), (1, 0)],
         ];
-        written.iter().for_each(|ranked| ballots.push(Integer::Word(1), ranked));
+        for ranked in written {
+            ballots.push(Integer::Word(1), ranked);
+        }
         let preferences = |place: usize| ballots.preferences(ballots.records()[place]);
         let like_first: Vec<_> =
             (0..5).map(|place| preferences(0).has_the_ranks_of(&preferences(place))).collect();

@@ -53,6 +53,12 @@ fn pop_against_a_thief_that_keeps_too_much() {
 }
 
 #[test]
+#[should_panic(expected = "claimed twice")]
+fn pop_against_a_thief_that_cuts_one_too_few() {
+    two(Some(Bug::CutsOneTooFew), Fence::Symmetric, Stealing::Largest);
+}
+
+#[test]
 #[should_panic(expected = "deadlock")]
 fn pop_against_a_thief_that_locks_its_own_cell_first() {
     // Three items: with four, no schedule of two workers ends in a deadlock.
