@@ -1,5 +1,6 @@
 //! Numbers for the eye. The page rounds, to two decimals and to pixels; the exact ones are in the transcript, in JSON and in CSV.
 
+use crate::error::printable;
 use std::fmt::Write;
 
 /// The value of a number as an arithmetic prints it: a decimal or a fraction, of any length.
@@ -41,10 +42,10 @@ pub(super) fn rounded(text: &str) -> String {
     shown(value(text))
 }
 
-/// The characters that mean something in HTML made harmless, in text and in attributes.
+/// The characters that mean something in HTML made harmless, in text and in attributes; of control characters, which XML has not, none is left.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in printable(text).chars() {
         match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -106,5 +107,6 @@ mod tests {
         assert_eq!(fitted("<Ada>", 100.0, 7.0), "&lt;Ada&gt;");
         assert_eq!(fitted("Ada Lovelace", 50.0, 7.0), "Ada L…");
         assert_eq!(escaped("\"&'🍌"), "&quot;&amp;&#39;🍌");
+        assert_eq!(escaped("A\u{0}\u{1b}"), "A\u{fffd}\u{fffd}");
     }
 }
