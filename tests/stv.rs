@@ -100,6 +100,102 @@ fn package_name_replaces_the_line() {
     assert_eq!(named.lines().nth(3), Some("\tCounter: 7"));
 }
 
+/// A line break in it would look like a line of the transcript.
+#[test]
+fn a_package_name_is_one_line() {
+    let output = stv(&["meek", "--package-name", "A\n\tQuota: 1"], BALLOTS);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""));
+    assert!(text(&output.stderr).contains("line breaks"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_a_count_is_made_of_stands_before_the_command_or_after_it() {
+    let file = BallotFile::new("where.blt", BALLOTS.as_bytes());
+    let (path, rest) = (file.path(), ["--arithmetic", "exact", "--package-name", "P"]);
+    for command in ["meek", "plurality"] {
+        let before = transcript(&[&rest[..], &["--input", path, command]].concat(), "");
+        assert!(before.contains("\tP\n") && before.contains("rational"), "{before}");
+        for after in [&["--input", path][..], &[path]] {
+            assert_eq!(transcript(&[&[command], after, &rest].concat(), ""), before, "{after:?}");
+        }
+        let help = transcript(&[command, "--help"], "");
+        assert!(
+            ["--input", "--arithmetic", "--package-name", "[FILE]"].iter().all(|it| help.contains(it)),
+            "{help}"
+        );
+    }
+    let plain = transcript(&["--input", path, "convert"], "");
+    assert_eq!(transcript(&["convert", path], ""), plain);
+    assert_eq!(transcript(&["convert", "--input", path], ""), plain);
+}
+
+/// One of them would be left out of the count, and nobody would see which.
+#[test]
+fn two_ballot_files_are_no_command_line() {
+    let wrong: &[&[&str]] = &[
+        &["meek", "a.blt", "--input", "a.blt"],
+        &["--input", "a.blt", "plurality", "a.blt"],
+        &["--input", "a.blt", "convert", "--input", "a.blt"],
+        &["convert", "a.blt", "--input", "a.blt"],
+        &["--input", "a.blt", "check", "a.blt"],
+        &["--input", "a.blt", "generate", "--kind", "uniform"],
+        &["--arithmetic", "exact", "meek", "--arithmetic", "fixed9"],
+        &["meek", "--html", "-"],
+    ];
+    for arguments in wrong {
+        let output = stv(arguments, BALLOTS);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""), "{arguments:?}");
+    }
+}
+
+/// A terminal obeys them, and a spreadsheet obeys what begins like a formula.
+#[test]
+fn names_are_text_in_every_output() {
+    let ballots = BALLOTS.replace("Ada", "=A\u{1b}[2J").replace("Mayor", "May\u{7}or");
+    let page = BallotFile::new("names.html", b"");
+    let written = [
+        transcript(&["meek", "--html", page.path()], &ballots),
+        transcript(&["plurality"], &ballots),
+        transcript(&["meek", "--trace", "1 2"], &ballots),
+        transcript(&["meek", "--format", "csv"], &ballots),
+        fs::read_to_string(page.path()).expect("the page"),
+    ];
+    for output in &written {
+        assert!(output.contains("=A\u{fffd}[2J") && !output.contains(['\u{1b}', '\u{7}']), "{output}");
+    }
+    assert!(written[3].contains(",\"'=A\u{fffd}[2J\","), "{}", written[3]);
+    let json: serde_json::Value =
+        serde_json::from_str(&transcript(&["meek", "--format", "json"], &ballots)).expect("JSON");
+    assert_eq!(json["candidates"][0]["name"], "=A\u{1b}[2J", "exactly");
+}
+
+/// A device that has no room, where there is one.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error_that_says_what_was_not_written() {
+    let file = BallotFile::new("full.blt", BALLOTS.as_bytes());
+    for (arguments, what) in [
+        (&["meek"][..], "cannot write the transcript: "),
+        (&["plurality"], "cannot write the transcript: "),
+        (&["meek", "--format", "json"], "cannot write to standard output: "),
+        (&["meek", "--format", "csv"], "cannot write to standard output: "),
+        (&["check"], "cannot write to standard output: "),
+        (&["convert"], "cannot write to standard output: "),
+        (&["generate", "--kind", "uniform"], "cannot write to standard output: "),
+    ] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
+        let mut command = Command::new(program());
+        command.args(arguments);
+        if arguments[0] != "generate" {
+            command.arg(file.path());
+        }
+        let output = command.stdout(full).output().expect("the program runs");
+        let complaint = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {complaint}");
+        assert!(complaint.starts_with(&format!("stv: {what}")), "{arguments:?}: {complaint}");
+    }
+}
+
 #[test]
 fn json_csv_and_page_tell_the_same_count() {
     let json: serde_json::Value =
@@ -161,6 +257,7 @@ fn help_has_examples_and_exit_codes() {
         let help = transcript(arguments, "");
         assert!(help.contains("Examples:") && help.contains("Exit codes:"), "{help}");
     }
+    assert!(transcript(&["--help"], "").contains("RANGESTEAL_NUM_THREADS"));
 }
 
 #[test]
@@ -378,6 +475,10 @@ fn input_errors_name_file_and_line() {
         );
     }
     assert!(error(&["meek"], "2 1\n").starts_with("stv: standard input:1: "));
+    let one = error(&["meek"], "1 1\n-1\n0\n\"A\"\n\"T\"\n");
+    assert!(one.contains("1 seat cannot be filled by 0 candidates"), "{one}");
+    let two = error(&["generate", "--kind", "uniform", "--seats", "2", "--candidates", "1"], "");
+    assert!(two.starts_with("stv: 2 seats cannot be filled by 1 candidate; "), "{two}");
 }
 
 /// A gzip stream of these bytes as they are, in one stored block.

@@ -6,6 +6,7 @@ use crate::{
     check::{self, Check},
     convert::{self, Convert},
     election::Election,
+    error,
     generate::{self, Synthetic},
     help, input,
     meek::Rule,
@@ -14,7 +15,7 @@ use crate::{
     plurality,
     tally::{self, Effort, Parallel, Threads},
 };
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use std::{
     error::Error,
     io::{self, BufWriter, Write},
@@ -27,17 +28,24 @@ use std::{
 #[derive(Debug, Parser)]
 #[command(name = "stv", version, after_long_help = help::STV)]
 struct Arguments {
-    /// The numbers to count with
-    #[arg(long, value_enum, default_value_t = ArithmeticKind::Bigfixed9)]
-    arithmetic: ArithmeticKind,
+    #[command(flatten)]
+    before: Counting,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What can be said before the command and after it.
+#[derive(Debug, Args)]
+struct Counting {
+    /// The numbers to count with [default: bigfixed9]
+    #[arg(long, value_enum)]
+    arithmetic: Option<ArithmeticKind>,
     /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// The transcript's line about the program, instead of "Implementation: rangesteal"
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = one_line)]
     package_name: Option<String>,
-    #[command(subcommand)]
-    command: Command,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -52,6 +60,19 @@ enum ArithmeticKind {
     Approx,
     /// Floating point: fast, without limit in practice, and not exact
     Float64,
+}
+
+/// The function that is meant, for the arithmetic that was asked for.
+macro_rules! with_arithmetic {
+    ($kind:expr, $($count:ident)::+) => {
+        match $kind {
+            ArithmeticKind::Fixed9 => $($count)::+::<Fixed9>,
+            ArithmeticKind::Bigfixed9 => $($count)::+::<BigFixed9>,
+            ArithmeticKind::Exact => $($count)::+::<Exact>,
+            ArithmeticKind::Approx => $($count)::+::<Approx>,
+            ArithmeticKind::Float64 => $($count)::+::<Float64>,
+        }
+    };
 }
 
 #[derive(Debug, Subcommand)]
@@ -98,6 +119,11 @@ struct MeekArguments {
     stats: bool,
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    counting: Counting,
+    /// The ballot file, as with --input
+    #[arg(value_name = "FILE", conflicts_with = "input")]
+    file: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -105,19 +131,79 @@ struct PluralityArguments {
     /// How many candidates of a ballot get a vote [default: as many as there are seats]
     #[arg(long, value_name = "N")]
     votes_per_ballot: Option<NonZeroUsize>,
+    #[command(flatten)]
+    counting: Counting,
+    /// The ballot file, as with --input
+    #[arg(value_name = "FILE", conflicts_with = "input")]
+    file: Option<PathBuf>,
+}
+
+impl Counting {
+    /// What stands after the command joined to what stands before it.
+    fn join(&mut self, after: &mut Self, file: &mut Option<PathBuf>) -> Result<(), clap::Error> {
+        join(&mut self.arithmetic, &mut after.arithmetic, "--arithmetic")?;
+        join(&mut self.package_name, &mut after.package_name, "--package-name")?;
+        join(&mut self.input, &mut after.input, "--input")?;
+        join(&mut self.input, file, "the ballot file")
+    }
+}
+
+fn join<T>(before: &mut Option<T>, after: &mut Option<T>, what: &str) -> Result<(), clap::Error> {
+    if before.is_some() && after.is_some() {
+        let twice = format!("{what} is given before the command and after it");
+        return Err(Arguments::command().error(ErrorKind::ArgumentConflict, twice));
+    }
+    *before = before.take().or(after.take());
+    Ok(())
+}
+
+/// Nothing that would look like a line of the transcript.
+fn one_line(text: &str) -> Result<String, &'static str> {
+    if text.contains(char::is_control) {
+        Err("line breaks and control characters are not allowed")
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+impl Arguments {
+    fn arithmetic(&self) -> ArithmeticKind {
+        self.before.arithmetic.unwrap_or(ArithmeticKind::Bigfixed9)
+    }
+
+    fn join(&mut self) -> Result<(), clap::Error> {
+        match &mut self.command {
+            Command::Meek(meek) => self.before.join(&mut meek.counting, &mut meek.file),
+            Command::Plurality(plurality) => self.before.join(&mut plurality.counting, &mut plurality.file),
+            Command::Convert(convert) => {
+                join(&mut self.before.input, &mut convert.given(), "the ballot file")
+            }
+            Command::Check(_) | Command::Generate(_) if self.before.input.is_some() => {
+                let unread = "this command does not read --input; `check` takes its files after it";
+                Err(Arguments::command().error(ErrorKind::ArgumentConflict, unread))
+            }
+            Command::Check(_) | Command::Generate(_) => Ok(()),
+        }
+    }
 }
 
 /// Does what the command line says.
 pub(crate) fn run() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::parse();
+    let mut arguments = Arguments::parse();
+    if let Err(wrong) = arguments.join() {
+        wrong.exit();
+    }
     log_to_standard_error();
-    match &arguments.command {
+    let done = match &arguments.command {
         Command::Meek(meek) => count(&arguments, meek),
         Command::Plurality(plurality) => count_plurality(&arguments, plurality),
         Command::Check(check) => check::check(check),
-        Command::Convert(convert) => convert::convert(convert, arguments.input.as_deref()),
-        Command::Generate(synthetic) => Ok(generate::write(synthetic, &mut BufWriter::new(io::stdout()))?),
-    }
+        Command::Convert(convert) => convert::convert(convert, arguments.before.input.as_deref()),
+        Command::Generate(synthetic) => {
+            generate::write(synthetic, &mut BufWriter::new(io::stdout())).map_err(Into::into)
+        }
+    };
+    done.map_err(error::of_standard_output)
 }
 
 /// Warnings and worse, unless `RUST_LOG` says otherwise.
@@ -132,16 +218,10 @@ fn log_to_standard_error() {
 
 fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let mut election = read(arguments.input.as_ref())?;
+    let mut election = read(arguments.before.input.as_ref())?;
     let reading = start.elapsed();
     election.ballots.equalize = meek.equalize;
-    let count = match arguments.arithmetic {
-        ArithmeticKind::Fixed9 => count_with::<Fixed9>,
-        ArithmeticKind::Bigfixed9 => count_with::<BigFixed9>,
-        ArithmeticKind::Exact => count_with::<Exact>,
-        ArithmeticKind::Approx => count_with::<Approx>,
-        ArithmeticKind::Float64 => count_with::<Float64>,
-    };
+    let count = with_arithmetic!(arguments.arithmetic(), count_with);
     let effort = count(&election, arguments, meek)?;
     eprintln!("stv: {effort}");
     for line in effort.stats(reading).iter().flat_map(|lines| lines.lines()) {
@@ -151,14 +231,8 @@ fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Erro
 }
 
 fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Result<(), Box<dyn Error>> {
-    let election = read(arguments.input.as_ref())?;
-    let count = match arguments.arithmetic {
-        ArithmeticKind::Fixed9 => plurality::count::<Fixed9>,
-        ArithmeticKind::Bigfixed9 => plurality::count::<BigFixed9>,
-        ArithmeticKind::Exact => plurality::count::<Exact>,
-        ArithmeticKind::Approx => plurality::count::<Approx>,
-        ArithmeticKind::Float64 => plurality::count::<Float64>,
-    };
+    let election = read(arguments.before.input.as_ref())?;
+    let count = with_arithmetic!(arguments.arithmetic(), plurality::count);
     let votes = plurality.votes_per_ballot.map_or(election.seats, NonZeroUsize::get);
     Ok(count(&election, votes, &package(arguments, false), &mut BufWriter::new(io::stdout()))?)
 }
@@ -166,7 +240,7 @@ fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Res
 /// The transcript's line about the program.
 fn package(arguments: &Arguments, equalize: bool) -> String {
     let counting = if equalize { " (equalized counting)" } else { "" };
-    arguments.package_name.clone().unwrap_or_else(|| format!("Implementation: rangesteal{counting}"))
+    arguments.before.package_name.clone().unwrap_or_else(|| format!("Implementation: rangesteal{counting}"))
 }
 
 fn read(input: Option<&PathBuf>) -> Result<Election, Box<dyn Error>> {
@@ -195,7 +269,6 @@ fn count_with<A: Arithmetic>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed() {
@@ -205,7 +278,7 @@ mod tests {
     #[test]
     fn what_is_not_said_has_a_default() {
         let arguments = Arguments::parse_from(["stv", "meek"]);
-        assert!(matches!(arguments.arithmetic, ArithmeticKind::Bigfixed9));
+        assert!(matches!(arguments.arithmetic(), ArithmeticKind::Bigfixed9));
         let Command::Meek(meek) = arguments.command else { panic!("meek was said") };
         assert_eq!((meek.omega_exponent, meek.parallel, meek.num_threads), (6, Parallel::Pool, None));
         assert_eq!(meek.pinning, Pinning::BestEffort);

@@ -20,9 +20,9 @@ Nothing is written if the input has an error.
 
 EXAMPLES
     Make a file with nicknames and comments readable for other programs:
-        stv convert --input ward1.blt > plain.blt
+        stv convert ward1.blt > plain.blt
     For programs that take no numbers in ballots, such as stv-rs:
-        stv convert --nick --input ward1.blt.gz | stv-rs --arithmetic fixed9 meek
+        stv convert --nick ward1.blt.gz | stv-rs --arithmetic fixed9 meek
     From one program to another:
         stv generate --kind uniform | stv convert | gzip > uniform.blt.gz
 
@@ -35,6 +35,9 @@ pub(crate) struct Convert {
     /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// The ballot file, as with --input
+    #[arg(value_name = "FILE", conflicts_with = "input")]
+    file: Option<PathBuf>,
     /// Name candidates by nicknames, c1, c2 and so on
     #[arg(long)]
     nick: bool,
@@ -43,10 +46,16 @@ pub(crate) struct Convert {
     numeric: bool,
 }
 
-/// Writes the file in plain BLT to standard output; `input` is what stands before the command on the command line.
+impl Convert {
+    /// The file that was named after the command.
+    pub(crate) fn given(&self) -> Option<PathBuf> {
+        self.input.clone().or_else(|| self.file.clone())
+    }
+}
+
+/// Writes the file in plain BLT to standard output; `input` is where it was named, before the command or after it.
 pub(crate) fn convert(convert: &Convert, input: Option<&Path>) -> Result<(), Box<dyn Error>> {
-    let path = convert.input.as_deref().or(input);
-    let election = input::open(path, blt::read_from)??;
+    let election = input::open(input, blt::read_from)??;
     let naming = if convert.nick { Naming::Nicknames } else { Naming::Numbers };
     let mut out = BufWriter::new(io::stdout().lock());
     blt::print(&election, naming, &mut out)?;

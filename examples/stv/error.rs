@@ -67,12 +67,43 @@ impl Error for CountError {
     }
 }
 
+/// Standard output cannot be written to.
+#[derive(Debug)]
+struct Unwritten(io::Error);
+
+impl fmt::Display for Unwritten {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot write to standard output: {}", self.0)
+    }
+}
+
+impl Error for Unwritten {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+/// Says what could not be written. Whoever opens a file names it; what has no name when it comes here is standard output.
+pub(crate) fn of_standard_output(error: Box<dyn Error>) -> Box<dyn Error> {
+    match error.downcast::<io::Error>() {
+        // What cannot be generated has its own words.
+        Ok(error) if error.kind() == io::ErrorKind::InvalidInput => error,
+        Ok(error) => Unwritten(*error).into(),
+        Err(other) => other,
+    }
+}
+
 /// Whether whoever reads the output has seen enough, as `head` has after ten lines.
 pub(crate) fn reader_is_gone(error: &(dyn Error + 'static)) -> bool {
     match error.downcast_ref::<io::Error>() {
         Some(error) => error.kind() == io::ErrorKind::BrokenPipe,
         None => error.source().is_some_and(reader_is_gone),
     }
+}
+
+/// "1 seat", "2 seats".
+pub(crate) fn plural(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A name or a message on one line, without characters that a terminal would obey.

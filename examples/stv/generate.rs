@@ -1,6 +1,6 @@
 //! Synthetic elections from a seed, written ballot by ballot: they may be larger than the memory.
 
-use crate::{election::CandidateIndex, random::SplitMix64};
+use crate::{election::CandidateIndex, error::plural, random::SplitMix64};
 use std::{
     fmt,
     io::{self, Write},
@@ -52,7 +52,9 @@ pub(crate) fn write(synthetic: &Synthetic, out: &mut impl Write) -> io::Result<(
     let seats = synthetic.seats.map_or(seats, NonZeroUsize::get);
     if seats > candidates {
         let message = format!(
-            "{seats} seats cannot be filled by {candidates} candidates; change --seats or --candidates"
+            "{} cannot be filled by {}; change --seats or --candidates",
+            plural(seats, "seat"),
+            plural(candidates, "candidate")
         );
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }

@@ -3,11 +3,11 @@
 /// After the options of `stv`.
 pub(crate) const STV: &str = "\
 Examples:
-  stv --input ward.blt meek
+  stv meek ward.blt
           Count a ballot file and write the transcript
-  stv --arithmetic fixed9 meek < ward.blt > ward.log
+  stv meek --arithmetic fixed9 < ward.blt > ward.log
           The same from standard input, in 64-bit numbers
-  stv --input ward.blt meek --html ward.html
+  stv meek ward.blt --html ward.html
           A page with pictures beside the transcript
   stv generate --kind uniform --ballots 100000 | stv meek --format json
           Count a synthetic election
@@ -22,7 +22,9 @@ Exit codes:
 
 Environment:
   RUST_LOG  Which messages appear on standard error: error, warn (the default),
-            info, debug";
+            info, debug
+  RANGESTEAL_NUM_THREADS
+            How many threads `--parallel pool` has, unless --num-threads says so";
 
 /// After the options of `stv meek`.
 pub(crate) const MEEK: &str = "\
@@ -42,17 +44,18 @@ Audit:
 
   --trace follows one ballot. It is given by what it says, in numbers as in a
   ballot file (\"3 1=2\": the third candidate, then the first two as equals) or
-  in names (\"Cleo > Ada = Bert\"). After every round it shows which part of the
+  in names (\"Cleo > Ada = Bert\"). A - is a rank left out, as in a ballot file;
+  nicknames are not known here. After every round it shows which part of the
   ballot is with whom, and which is exhausted.
 
 Examples:
-  stv --input ward.blt meek --format json > ward.json
+  stv meek ward.blt --format json > ward.json
           Every action of the count, for other programs
-  stv --input ward.blt meek --format csv --html ward.html > ward.csv
+  stv meek ward.blt --format csv --html ward.html > ward.csv
           For a spreadsheet, and a page beside it
-  stv --input ward.blt meek --trace \"Cleo > Ada\"
+  stv meek ward.blt --trace \"Cleo > Ada\"
           Where a ballot for Cleo, then Ada, ends up
-  stv --input ward.blt meek --parallel no
+  stv meek ward.blt --parallel no
           On one thread; the transcript is the same
 
 Exit codes:

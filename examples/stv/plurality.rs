@@ -4,7 +4,7 @@
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
     election::{CandidateIndex, Election},
-    error::CountError,
+    error::{CountError, printable},
 };
 use std::{cmp::Ordering, io::Write};
 
@@ -20,8 +20,8 @@ pub(crate) fn count<A: Arithmetic>(
     let votes = votes::<A>(election, votes_per_ballot)?;
     let ranking = ranking(election, &votes);
     let (elected, defeated) = ranking.split_at(election.seats.min(ranking.len()));
-    let name = |candidate: CandidateIndex| &election.candidates[candidate].name;
-    writeln!(out, "\nElection: {}\n", election.title)?;
+    let name = |candidate: CandidateIndex| printable(&election.candidates[candidate].name);
+    writeln!(out, "\nElection: {}\n", printable(&election.title))?;
     writeln!(out, "\t{package}")?;
     writeln!(out, "\tRule: Simulated Plurality Block Voting")?;
     writeln!(out, "\tArithmetic: {}", A::DESCRIPTION)?;

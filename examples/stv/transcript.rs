@@ -3,7 +3,7 @@
 use crate::{
     arithmetic::Arithmetic,
     election::{CandidateIndex, Election},
-    error::CountError,
+    error::{CountError, printable},
     events::{Action, Event, Iteration, Listener, Scene},
     standing::{Standing, Status},
 };
@@ -26,7 +26,7 @@ impl<W: Write> Transcript<W> {
 
     fn header<A: Arithmetic>(&mut self, scene: &Scene<'_, A>) -> Written {
         let (out, election) = (&mut self.out, scene.election);
-        writeln!(out, "\nElection: {}\n", election.title)?;
+        writeln!(out, "\nElection: {}\n", printable(&election.title))?;
         writeln!(out, "\t{}", self.package)?;
         writeln!(out, "\tRule: Meek Parametric (omega = 1/10^{})", scene.omega_exponent)?;
         writeln!(out, "\tArithmetic: {}", A::DESCRIPTION)?;
@@ -36,7 +36,7 @@ impl<W: Write> Transcript<W> {
         writeln!(out, "\tOmega: {}\n", scene.omega)?;
         for candidate in &election.candidates {
             let standing = if candidate.withdrawn { "withdrawn" } else { "eligible" };
-            writeln!(out, "\tAdd {standing}: {}", candidate.name)?;
+            writeln!(out, "\tAdd {standing}: {}", printable(&candidate.name))?;
         }
         Ok(())
     }
@@ -44,13 +44,13 @@ impl<W: Write> Transcript<W> {
     /// One action: what concerns a candidate, or all, shows everybody's votes; the rest only the sums.
     fn action<A: Arithmetic>(&mut self, action: &Action, scene: &Scene<'_, A>) -> Written {
         let standing = scene.standing;
-        let name = |&candidate: &CandidateIndex| scene.election.candidates[candidate].name.as_str();
+        let name = |&candidate: &CandidateIndex| printable(&scene.election.candidates[candidate].name);
         let what = match action {
             Action::Begin => "Begin Count".to_owned(),
             Action::Elect(candidate) => format!("Elect: {}", name(candidate)),
             Action::Iterate(iteration) => format!("Iterate ({})", iteration.name()),
             Action::BreakTie { tied, defeated } => {
-                let tied: Vec<&str> = tied.iter().map(name).collect();
+                let tied: Vec<String> = tied.iter().map(name).collect();
                 format!("Break tie (defeat): [{}] -> {}", tied.join(", "), name(defeated))
             }
             Action::Defeat(candidate, Iteration::Stable) => {
@@ -71,7 +71,7 @@ impl<W: Write> Transcript<W> {
     }
 
     fn candidates<A: Arithmetic>(&mut self, election: &Election, standing: &Standing<A>) -> Written {
-        let name = |candidate: CandidateIndex| &election.candidates[candidate].name;
+        let name = |candidate: CandidateIndex| printable(&election.candidates[candidate].name);
         for (label, status) in [("Elected: ", Status::Elected), ("Hopeful: ", Status::Hopeful)] {
             for candidate in standing.with(status) {
                 writeln!(self.out, "\t{label} {} ({})", name(candidate), standing.votes[candidate])?;
@@ -83,7 +83,7 @@ impl<W: Write> Transcript<W> {
             writeln!(self.out, "\tDefeated: {} ({})", name(candidate), standing.votes[candidate])?;
         }
         if !without.is_empty() {
-            let names: Vec<&str> = without.into_iter().map(|candidate| name(candidate).as_str()).collect();
+            let names: Vec<String> = without.into_iter().map(name).collect();
             writeln!(self.out, "\tDefeated: {} ({})", names.join(", "), A::zero())?;
         }
         Ok(())

@@ -35,7 +35,7 @@ mod window;
 use crate::{
     arithmetic::Integer,
     election::{Ballots, Candidate, CandidateIndex, Election, Preference},
-    error::printable,
+    error::{plural, printable},
 };
 use candidates::Candidates;
 use nicknames::Nicknames;
@@ -193,8 +193,9 @@ impl Reader<'_> {
         let standing = self.candidates.standing();
         if standing < header.seats {
             let message = format!(
-                "{} seats cannot be filled by {standing} candidates; correct the numbers or the withdrawals",
-                header.seats
+                "{} cannot be filled by {}; correct the numbers or the withdrawals",
+                plural(header.seats, "seat"),
+                plural(standing, "candidate")
             );
             self.complain(self.text.error(header.line, message))?;
         }

@@ -4,6 +4,7 @@ use super::{
     json,
     record::{Record, Step},
 };
+use crate::error::printable;
 use std::io::{self, Write};
 
 const HEADER: &str = "step,round,action,subject,quota,surplus,residual,candidate,name,status,votes,keep";
@@ -32,7 +33,9 @@ fn rows(record: &Record, number: usize, step: &Step, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// Always in quotes, doubled inside: so a name can hold commas, quotes and line breaks.
+/// Always in quotes, doubled inside: so a name can hold commas and quotes. What a spreadsheet would take for a formula gets an
+/// apostrophe before it, which makes it text there.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
+    let live = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    format!("\"{live}{}\"", printable(text).replace('"', "\"\""))
 }

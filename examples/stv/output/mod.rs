@@ -17,6 +17,7 @@ use crate::{
     events::Listener,
     transcript::Transcript,
 };
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use record::{Record, Recorder};
 use std::{
     error::Error,
@@ -33,11 +34,19 @@ pub(crate) struct Output {
     #[arg(long, value_enum, default_value_t = Format::Transcript)]
     format: Format,
     /// Also write the result, the rounds and two pictures of them to a page for browsers and printers
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(a_file))]
     html: Option<PathBuf>,
     /// Show instead where the weight of this ballot lies after every round: "3 1=2", or "Cleo > Ada = Bert"
     #[arg(long, value_name = "BALLOT", conflicts_with = "format")]
     trace: Option<String>,
+}
+
+/// Standard output has the transcript.
+fn a_file(path: PathBuf) -> Result<PathBuf, &'static str> {
+    if path.as_os_str() == "-" {
+        return Err("the page goes to a file, because standard output has another output");
+    }
+    Ok(path)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

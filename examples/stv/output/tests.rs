@@ -148,8 +148,82 @@ fn the_page_begins_with_the_winners_in_their_order() {
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
     assert!(place("<strong>Ada</strong><span>round 1, with 10 votes") < place("<strong>Cleo</strong>"));
     assert!(place("<strong>Cleo</strong>") < place("<h2>Rounds</h2>"));
-    assert!(place(">quota 7<") < place("<h2>Flow of votes</h2>"));
+    assert!(place(">quota just above 7<") < place("<h2>Flow of votes</h2>"));
     assert!(page.contains(": 2 from Dora to Cleo"), "{page}");
+}
+
+/// Two halves reach no quota, which is one billionth above them; and whoever gets a seat that was left passes nothing on.
+#[test]
+fn a_quota_that_is_more_than_shown_says_so() {
+    let page = page::page(&record("3 1\n12 1 2 0\n12 2 1 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\""));
+    assert_well_formed(&page);
+    for text in [">quota just above 12<", "12<span>+</span>", "A quota with a + is just above"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    assert!(page.contains(">24</text>") && !page.contains("class=\"gone\""), "{page}");
+    let mut exact = record("2 1\n3 1 0\n1 2 0\n0\n\"Ada\" \"Bert\" \"T\"");
+    exact.steps.iter_mut().for_each(|step| step.quota = "2.000000000".to_owned());
+    let page = page::page(&exact);
+    assert!(!page.contains("just above") && page.contains("2<span class=\"none\">+</span>"), "{page}");
+}
+
+const COUNCIL: &str =
+    "5 3\n20 1 2 0\n9 2 3 0\n6 3 2 0\n7 4 5 0\n5 5 3 0\n0\n\"Ada\" \"Bert\" \"\" \"Dora\" \"Emil\" \"T\"";
+
+#[test]
+fn a_transfer_has_one_round_in_both_pictures() {
+    let page = page::page(&record(COUNCIL));
+    assert!(page.contains("Round 2: 8.25 from Ada to Bert"), "{page}");
+    assert!(page.contains("Bert: 8.25 gained by round 2<"), "{page}");
+    assert!(page.contains("<text class=\"on over\""), "hatched, and with its round: {page}");
+}
+
+#[test]
+fn the_nameless_have_a_number() {
+    let page = page::page(&record(COUNCIL));
+    assert_well_formed(&page);
+    assert!(
+        page.contains("<strong>Candidate 3</strong> elected") && page.contains("</span>Candidate 3</th>")
+    );
+    assert!(page.matches(">Candidate 3</text>").count() >= 4, "in both pictures: {page}");
+    assert!(!page.contains("<strong></strong>") && !page.contains("</span></th>"), "{page}");
+}
+
+#[test]
+fn the_numbers_of_a_column_have_the_same_decimals() {
+    let page = page::page(&record(COUNCIL));
+    let (_, table) = page.split_once("<table class=\"votes\">").unwrap();
+    let rows: Vec<Vec<&str>> =
+        table.split("<tr>").skip(1).map(|row| row.split("<td").skip(1).collect()).collect();
+    let has_decimals = |cell: &&str| cell.split('<').next().unwrap().contains('.');
+    for column in 0..5 {
+        let cells: Vec<_> =
+            rows.iter().filter_map(|row| row.get(column)).filter(|cell| !cell.starts_with("></")).collect();
+        assert!(cells.iter().all(|cell| has_decimals(cell) == (column > 0)), "{cells:?}");
+    }
+    assert!(page.contains("title=\"Surplus\">8.25<") && page.contains("title=\"Surplus\">0.00<"), "{page}");
+}
+
+#[test]
+fn no_line_goes_through_the_number_beside_a_bar() {
+    let page = page::page(&record(include_str!("../sample.blt")));
+    let (_, bars) = page.split_once("<h2>Votes by round</h2>").unwrap();
+    let (bars, _) = bars.split_once("<figcaption>").unwrap();
+    let number = |text: &str| text.split_once('"').unwrap().0.parse::<f64>().unwrap();
+    let mut lines_seen = 0;
+    for picture in bars.split("</svg>").filter(|picture| picture.contains("<svg")) {
+        let lines: Vec<f64> = picture.split(" x1=\"").skip(1).map(number).collect();
+        lines_seen += lines.len();
+        for text in picture.split("<text class=\"soft\" x=\"").skip(1) {
+            let shown = text.split_once('>').unwrap().1.split_once('<').unwrap().0;
+            let (left, width) = (number(text), 6.0 * f64::from(u8::try_from(shown.len()).unwrap()));
+            assert!(
+                lines.iter().all(|line| *line < left - 2.0 || left + width < *line),
+                "{shown} at {left}: {lines:?}"
+            );
+        }
+    }
+    assert_eq!(lines_seen, 4, "the first quota and the last, in both pictures");
 }
 
 #[test]

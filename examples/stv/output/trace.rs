@@ -38,7 +38,7 @@ impl<W: Write> Trace<W> {
     fn header(&mut self, election: &Election) -> Result<(), CountError> {
         let mut text = String::new();
         for preference in self.preferences() {
-            text += &election.candidates[preference.candidate()].name;
+            text += &printable(&election.candidates[preference.candidate()].name);
             text += if preference.shares_rank_with_next() { " = " } else { " > " };
         }
         let ballots = &election.ballots;
@@ -67,7 +67,7 @@ impl<W: Write> Trace<W> {
                 Status::Defeated => "Defeated:",
                 Status::Hopeful | Status::Withdrawn => "Hopeful: ",
             };
-            let name = &scene.election.candidates[candidate].name;
+            let name = printable(&scene.election.candidates[candidate].name);
             writeln!(self.out, "\t{status} {name} ({})", votes.of[candidate])?;
         }
         writeln!(self.out, "\tExhausted: {}", votes.exhausted)?;
@@ -77,7 +77,7 @@ impl<W: Write> Trace<W> {
 
 impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
     fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
-        let name = |candidate: &CandidateIndex| &scene.election.candidates[*candidate].name;
+        let name = |candidate: &CandidateIndex| printable(&scene.election.candidates[*candidate].name);
         let round = format!("Round {}", scene.round);
         match event {
             Event::Act(Action::Begin) => {
@@ -102,11 +102,14 @@ impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
     }
 }
 
-/// The ranking that the text gives: numbers as in a ballot file, `3 1=2`, or names and numbers from best to worst, `Cleo > Ada = Bert`.
+/// The ranking that the text gives: numbers as in a ballot file, `3 - 1=2` with `-` for a rank left out, or names and numbers from best to worst, `Cleo > Ada = Bert`.
 fn ranked(text: &str, election: &Election) -> Result<Vec<(CandidateIndex, usize)>, String> {
-    let in_numbers = text.chars().all(|letter| letter.is_ascii_digit() || " =".contains(letter));
-    let ranks: Vec<&str> =
-        if in_numbers { text.split_whitespace().collect() } else { split(text, " > ", '>', election) };
+    let in_numbers = text.chars().all(|letter| letter.is_ascii_digit() || " =-".contains(letter));
+    let ranks: Vec<&str> = if in_numbers {
+        text.split_whitespace().filter(|&word| word != "-").collect()
+    } else {
+        split(text, " > ", '>', election)
+    };
     let mut ranked: Vec<(CandidateIndex, usize)> = Vec::new();
     for (rank, text) in ranks.into_iter().enumerate() {
         for text in split(text, " = ", '=', election) {
@@ -169,6 +172,7 @@ mod tests {
     #[test]
     fn rankings_are_numbers_or_names() {
         assert_eq!(ranks("3 1=2"), Ok(vec![(2, 0), (0, 1), (1, 1)]));
+        assert_eq!(ranks("3 - - 1=2 -"), ranks("3 1=2"), "ranks left out");
         assert_eq!(ranks("Bert > Ada = 5"), Ok(vec![(1, 0), (0, 1), (4, 1)]));
         assert_eq!(ranks("Bert>Ada"), Ok(vec![(1, 0), (0, 1)]));
         assert_eq!(ranks("Cleo > Co = 1"), Ok(vec![(2, 0)]), "a name may hold the signs");
@@ -185,6 +189,8 @@ mod tests {
             ("Dora", "several candidates"),
             ("1 2 1", "`Ada` stands twice"),
             ("1==2", "`` is neither"),
+            ("1 -2", "`-2` is neither"),
+            ("-", "ranks nobody"),
         ] {
             assert!(ranks(text).is_err_and(|error| error.contains(wrong)), "{text}");
         }

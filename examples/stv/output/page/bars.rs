@@ -1,10 +1,13 @@
 //! Votes by round: a bar for each candidate, built up from the first preferences and what every round added, against the quota.
 
 use super::{
-    number::{escaped, fitted, shown, value},
+    number::{aligned, escaped, fitted, is_broken, is_more_than_shown, shown, value},
     order,
 };
-use crate::{election::CandidateIndex, output::record::Record};
+use crate::{
+    election::CandidateIndex,
+    output::record::{Cause, Record},
+};
 use std::fmt::Write;
 
 /// Where things stand in a picture of some width.
@@ -30,18 +33,25 @@ struct Growth {
     to: f64,
 }
 
-/// The new highs of a candidate's votes. What was lost in between, as surplus, is no growth when it comes back.
-fn growth(record: &Record, candidate: CandidateIndex) -> Vec<Growth> {
-    let mut high = 0.0;
-    let mut growth = Vec::new();
-    for (place, step) in record.steps[..1].iter().chain(order::decisions(record)).enumerate() {
-        let votes = order::votes(step, candidate);
-        if votes > high {
-            growth.push(Growth { round: if place == 0 { 0 } else { step.round }, from: high, to: votes });
-            high = votes;
+/// The new highs of a candidate's votes until the last seat is filled, each with the round of the transfers that led there. What was
+/// lost in between, as surplus, is no growth when it comes back. Beside them, what the candidate had when the last seat was filled.
+fn growth(record: &Record, candidate: CandidateIndex) -> (Vec<Growth>, f64) {
+    let mut votes = order::votes(&record.steps[0], candidate);
+    let mut growth = vec![Growth { round: 0, from: 0.0, to: votes }];
+    for transfer in record.transfers.iter().filter(|transfer| transfer.cause != Cause::NoSeatLeft) {
+        let Ok(place) = transfer.changes.binary_search_by_key(&candidate, |change| change.0) else {
+            continue;
+        };
+        votes += value(&transfer.changes[place].1);
+        let Some(last) = growth.last_mut().filter(|last| votes > last.to) else { continue };
+        if last.round == transfer.round {
+            last.to = votes;
+        } else {
+            let from = last.to;
+            growth.push(Growth { round: transfer.round, from, to: votes });
         }
     }
-    growth
+    (growth, votes)
 }
 
 pub(super) fn draw(record: &Record, order: &[CandidateIndex], out: &mut String) {
@@ -54,9 +64,13 @@ impl Frame {
     fn draw(&self, record: &Record, order: &[CandidateIndex], out: &mut String) {
         let (Some(begin), Some(end)) = (record.steps.first(), order::last_decision(record)) else { return };
         let (first_quota, quota) = (value(&begin.quota), value(&end.quota));
-        let bars: Vec<_> = order.iter().map(|&candidate| growth(record, candidate)).collect();
+        let (bars, kept): (Vec<_>, Vec<_>) = order.iter().map(|&candidate| growth(record, candidate)).unzip();
         let peaks = bars.iter().filter_map(|bar| bar.last()).map(|growth| growth.to);
         let most = peaks.fold(first_quota.max(quota), f64::max);
+        let elected = |row: usize| record.elected.contains(&order[row]);
+        let results: Vec<_> =
+            (0..order.len()).map(|row| if elected(row) { kept[row] } else { peak(&bars[row]) }).collect();
+        let broken = results.iter().any(|&votes| is_broken(votes));
         let scale = (self.width - self.names - self.results) / most;
         let height = TOP + ROW * count(order.len()) + 6.0;
         let _ = write!(
@@ -67,8 +81,18 @@ impl Frame {
         let mut numbers = String::new();
         for (row, (&candidate, bar)) in order.iter().zip(&bars).enumerate() {
             let y = TOP + ROW * count(row);
-            let kept = record.elected.contains(&candidate).then(|| order::votes(end, candidate));
-            numbers += &self.bar(record, candidate, bar, kept, (y, scale), out);
+            let kept = elected(row).then_some(kept[row]);
+            self.bar(record, candidate, bar, kept, (y, scale), out);
+            // No line goes through a number: it stands right of those that would.
+            let text = aligned(results[row], broken);
+            let mut x = self.names + peak(bar) * scale + 6.0;
+            for line in [quota, first_quota].map(|votes| self.names + votes * scale) {
+                if line > x - 4.0 && line < x + count(text.len()) * 6.5 + 2.0 {
+                    x = line + 5.0;
+                }
+            }
+            let middle = y + BAR / 2.0 + 4.0;
+            let _ = write!(numbers, "<text class=\"soft\" x=\"{x:.1}\" y=\"{middle:.1}\">{text}</text>");
         }
         let mark = |votes: f64, class: &str, out: &mut String| {
             let x = self.names + votes * scale;
@@ -86,12 +110,13 @@ impl Frame {
         let class = if x > self.width / 2.0 { " end" } else { "" };
         let _ = write!(
             out,
-            "<text class=\"quotatext{class}\" x=\"{x:.1}\" y=\"14\">quota {}</text>{numbers}</svg>",
+            "<text class=\"quotatext{class}\" x=\"{x:.1}\" y=\"14\">quota {}{}</text>{numbers}</svg>",
+            if is_more_than_shown(&end.quota) { "just above " } else { "" },
             shown(quota)
         );
     }
 
-    /// Draws one row. The result is the number beside the bar, which belongs on top of the lines of the quota.
+    /// Draws one row, but for the number beside the bar.
     fn bar(
         &self,
         record: &Record,
@@ -100,8 +125,9 @@ impl Frame {
         kept: Option<f64>,
         (y, scale): (f64, f64),
         out: &mut String,
-    ) -> String {
-        let name = &record.candidates[candidate].name;
+    ) {
+        let name = &*order::name(record, candidate);
+        let mut rounds = String::new();
         let middle = y + BAR / 2.0 + 4.0;
         let strong = if kept.is_some() { " strong" } else { "" };
         let _ = write!(
@@ -126,33 +152,34 @@ impl Frame {
                 escaped(name),
                 shown(to - from)
             );
-            if *round > 0 && width > 15.0 && kept.is_none_or(|kept| f64::midpoint(*from, *to) < kept) {
+            if *round > 0 && width > 15.0 {
+                let over = if kept.is_some_and(|kept| *to > kept) { " over" } else { "" };
                 let _ = write!(
-                    out,
-                    "<text class=\"on\" x=\"{:.1}\" y=\"{:.1}\">{round}</text>",
+                    rounds,
+                    "<text class=\"on{over}\" x=\"{:.1}\" y=\"{:.1}\">{round}</text>",
                     x + width / 2.0,
                     middle - 0.5
                 );
             }
         }
-        let peak = bar.last().map_or(0.0, |growth| growth.to);
+        let peak = peak(bar);
         if let Some(kept) = kept.filter(|kept| (peak - kept) * scale > 1.0) {
             let _ = write!(
                 out,
-                "<rect class=\"gone\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"><title>{}: {} passed on as surplus</title></rect>",
+                "<rect class=\"gone\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"><title>{}: {} more than when the last seat was filled</title></rect>",
                 self.names + kept * scale,
                 (peak - kept) * scale,
                 escaped(name),
                 shown(peak - kept)
             );
         }
+        out.push_str(&rounds);
         out.push_str("</g>");
-        format!(
-            "<text class=\"soft\" x=\"{:.1}\" y=\"{middle:.1}\">{}</text>",
-            self.names + peak * scale + 6.0,
-            shown(kept.unwrap_or(peak))
-        )
     }
+}
+
+fn peak(bar: &[Growth]) -> f64 {
+    bar.last().map_or(0.0, |growth| growth.to)
 }
 
 /// The hatching that marks what was passed on. Once on the page, and not in a picture: a picture that is not shown has no patterns either.

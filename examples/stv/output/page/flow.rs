@@ -5,12 +5,13 @@
 use super::{
     bars::count,
     number::{escaped, fitted, shown, value},
+    order,
 };
 use crate::{
     election::CandidateIndex,
     output::record::{Cause, Record, Transfer},
 };
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write};
 
 /// Where things stand in a picture of some width.
 struct Frame {
@@ -131,8 +132,12 @@ impl<'a> Panel<'a> {
         self.frame.names + self.column * count(column)
     }
 
-    fn name(&self, place: usize) -> &str {
-        self.record.candidates.get(place).map_or("Exhausted", |candidate| &candidate.name)
+    fn name(&self, place: usize) -> Cow<'_, str> {
+        if place < self.record.candidates.len() {
+            order::name(self.record, place)
+        } else {
+            Cow::from("Exhausted")
+        }
     }
 
     fn class(&self, place: usize) -> String {
@@ -153,7 +158,7 @@ impl<'a> Panel<'a> {
                 out,
                 "<text class=\"{class}\" x=\"{label:.0}\" y=\"{:.1}\">{}</text>",
                 y + 4.0,
-                fitted(self.name(place), label, if elected { 8.4 } else { 7.0 })
+                fitted(&self.name(place), label, if elected { 8.4 } else { 7.0 })
             );
         }
         let mut round = 0;
@@ -176,7 +181,7 @@ impl<'a> Panel<'a> {
                         self.x(column),
                         y - thickness / 2.0,
                         thickness.max(0.6),
-                        escaped(self.name(place)),
+                        escaped(&self.name(place)),
                         shown(state[place])
                     );
                 }

@@ -10,10 +10,11 @@ mod order;
 use super::record::{Record, Step};
 use crate::{
     election::CandidateIndex,
+    error::plural,
     events::{Action, Iteration},
     standing::Status,
 };
-use number::{escaped, rounded, shown};
+use number::{aligned, escaped, is_broken, is_more_than_shown, rounded, value};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
@@ -42,7 +43,7 @@ pub(super) fn page(record: &Record) -> String {
     rounds(record, &mut out);
     out.push_str("<h2>Votes by round</h2>\n<figure>");
     bars::draw(record, &order, &mut out);
-    out.push_str("<figcaption>A bar is the most votes a candidate ever had. It begins with the first preferences and grows by what each round added; a number in it is the round. The red line is the last quota, a dotted one the first: it falls as ballots exhaust. Hatched: votes above the quota, passed on as surplus. Beside the bar: what the winners had when the last seat was filled, and the most the others ever had.</figcaption></figure>\n");
+    out.push_str("<figcaption>A bar is the most votes a candidate had until the last seat was filled; what came after that is in the last column of the table below only. It begins with the first preferences and grows by what each round’s transfers added; a number in it is that round, as in the next picture. The red line is the last quota, a dotted one the first: it falls as ballots exhaust. Hatched: how much more a winner once had than when the last seat was filled; the surplus passed on may be more, for votes that came later were passed on too. Beside the bar: what the winners had when the last seat was filled, and the most the others had until then.</figcaption></figure>\n");
     out.push_str("<h2>Flow of votes</h2>\n<figure>");
     match flow::draw(record, &order, &mut out) {
         None => out.push_str("<figcaption>No votes moved before the last seat was filled.</figcaption>"),
@@ -58,10 +59,6 @@ pub(super) fn page(record: &Record) -> String {
         record.omega_exponent
     );
     out
-}
-
-fn plural(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// A colour for each candidate: strong for winners, faint for the others, all of one lightness.
@@ -89,7 +86,7 @@ fn result(record: &Record, out: &mut String) {
             Action::Elect(_) => format!("round {}, with {votes} votes", step.round),
             _ => format!("at the end, with {votes} votes: as many candidates as seats were left"),
         };
-        let name = escaped(&record.candidates[candidate].name);
+        let name = escaped(&order::name(record, candidate));
         let _ = writeln!(
             out,
             "<li class=\"k{candidate}\"><b>{}</b><strong>{name}</strong><span>{how}</span></li>",
@@ -97,9 +94,11 @@ fn result(record: &Record, out: &mut String) {
         );
     }
     out.push_str("</ol>\n");
-    let withdrawn: Vec<_> = record.candidates.iter().filter(|candidate| candidate.withdrawn).collect();
+    let withdrawn: Vec<_> =
+        (0..record.candidates.len()).filter(|&candidate| record.candidates[candidate].withdrawn).collect();
     if !withdrawn.is_empty() {
-        let names: Vec<_> = withdrawn.iter().map(|candidate| escaped(&candidate.name)).collect();
+        let names: Vec<_> =
+            withdrawn.iter().map(|&candidate| escaped(&order::name(record, candidate))).collect();
         let _ = writeln!(out, "<p class=\"soft\">Withdrawn: {}.</p>", names.join("; "));
     }
 }
@@ -108,6 +107,13 @@ fn result(record: &Record, out: &mut String) {
 fn rounds(record: &Record, out: &mut String) {
     out.push_str("<h2>Rounds</h2>\n<div class=\"scroll\"><table class=\"rounds\"><thead><tr><th>Round</th><th style=\"text-align:left\">Decision</th><th>Quota</th><th>Surplus</th><th>Exhausted</th></tr></thead><tbody>\n");
     let mut decided = Vec::new();
+    let sums_of = |sum: fn(&Step) -> &str| {
+        record.steps.iter().any(|step| {
+            let shows = matches!(step.action, Action::Iterate(_) | Action::Complete);
+            shows && is_broken(value(sum(step)))
+        })
+    };
+    let broken = [sums_of(|step| &step.quota), sums_of(|step| &step.surplus), sums_of(|step| &step.residual)];
     let mut sums: Option<&Step> = None;
     for (place, step) in record.steps.iter().enumerate() {
         if let Some(decision) = decision(record, step) {
@@ -119,36 +125,41 @@ fn rounds(record: &Record, out: &mut String) {
         let next = record.steps.get(place + 1);
         let ends = matches!(step.action, Action::Iterate(Iteration::Elected) | Action::Defeat(..));
         if ends && let Some(step) = sums {
-            row(&step.round.to_string(), &mut decided, step, out);
+            row(&step.round.to_string(), &mut decided, step, broken, out);
         } else if next.is_none() {
             let defeated = record.steps.iter().filter_map(|step| match step.action {
-                Action::DefeatRemaining(candidate) => Some(escaped(&record.candidates[candidate].name)),
+                Action::DefeatRemaining(candidate) => Some(escaped(&order::name(record, candidate))),
                 _ => None,
             });
             let defeated: Vec<_> = defeated.collect();
             if !defeated.is_empty() {
                 decided.push(format!("No seat was left for {}", defeated.join("; ")));
             }
-            row("End", &mut decided, step, out);
+            row("End", &mut decided, step, broken, out);
         }
     }
     out.push_str("</tbody></table></div>\n");
+    if record.steps.iter().any(|step| is_more_than_shown(&step.quota)) {
+        out.push_str("<p class=\"soft\">A quota with a + is just above the number shown: who has exactly that number does not reach it.</p>\n");
+    }
 }
 
-fn row(label: &str, decided: &mut Vec<String>, step: &Step, out: &mut String) {
+/// `broken`: which of the three sums show decimals.
+fn row(label: &str, decided: &mut Vec<String>, step: &Step, broken: [bool; 3], out: &mut String) {
+    let [quota, surplus, residual] =
+        [(&step.quota, broken[0]), (&step.surplus, broken[1]), (&step.residual, broken[2])]
+            .map(|(text, broken)| aligned(value(text), broken));
+    let above = if is_more_than_shown(&step.quota) { "" } else { " class=\"none\"" };
     let _ = writeln!(
         out,
-        "<tr><td>{label}</td><td class=\"what\">{}</td><td title=\"Quota\">{}</td><td title=\"Surplus\">{}</td><td title=\"Exhausted\">{}</td></tr>",
-        decided.join("<br/>"),
-        rounded(&step.quota),
-        rounded(&step.surplus),
-        rounded(&step.residual)
+        "<tr><td>{label}</td><td class=\"what\">{}</td><td title=\"Quota\">{quota}<span{above}>+</span></td><td title=\"Surplus\">{surplus}</td><td title=\"Exhausted\">{residual}</td></tr>",
+        decided.join("<br/>")
     );
     decided.clear();
 }
 
 fn decision(record: &Record, step: &Step) -> Option<String> {
-    let name = |candidate: &CandidateIndex| escaped(&record.candidates[*candidate].name);
+    let name = |candidate: &CandidateIndex| escaped(&order::name(record, *candidate));
     Some(match &step.action {
         Action::Elect(candidate) => format!("<strong>{}</strong> elected", name(candidate)),
         Action::ElectRemaining(candidate) => {
@@ -188,26 +199,32 @@ fn votes(record: &Record, order: &[CandidateIndex], out: &mut String) {
             let _ = write!(out, "<th>{}</th>", order::label(step));
         }
         out.push_str("</tr></thead><tbody>\n");
+        let broken = |step: &Step| {
+            let votes = |&candidate: &CandidateIndex| {
+                step.states[candidate].status != Status::Defeated && is_broken(order::votes(step, candidate))
+            };
+            is_broken(value(&step.residual)) || order.iter().any(votes)
+        };
+        let broken: Vec<_> = part.iter().map(|step| broken(step)).collect();
         for &candidate in order {
             if part[0].states[candidate].status == Status::Defeated {
                 continue;
             }
-            let name = escaped(&record.candidates[candidate].name);
+            let name = escaped(&order::name(record, candidate));
             let _ = write!(out, "<tr><th><span class=\"swatch k{candidate}\"></span>{name}</th>");
-            for step in part {
+            for (step, &broken) in part.iter().zip(&broken) {
+                let votes = aligned(order::votes(step, candidate), broken);
                 let _ = match step.states[candidate].status {
                     Status::Defeated => write!(out, "<td></td>"),
-                    Status::Elected => {
-                        write!(out, "<td class=\"in\">{}</td>", shown(order::votes(step, candidate)))
-                    }
-                    _ => write!(out, "<td>{}</td>", shown(order::votes(step, candidate))),
+                    Status::Elected => write!(out, "<td class=\"in\">{votes}</td>"),
+                    _ => write!(out, "<td>{votes}</td>"),
                 };
             }
             out.push_str("</tr>\n");
         }
         out.push_str("<tr><th><span class=\"swatch kx\"></span>Exhausted</th>");
-        for step in part {
-            let _ = write!(out, "<td class=\"out\">{}</td>", rounded(&step.residual));
+        for (step, &broken) in part.iter().zip(&broken) {
+            let _ = write!(out, "<td class=\"out\">{}</td>", aligned(value(&step.residual), broken));
         }
         out.push_str("</tr>\n</tbody></table></div>\n");
     }

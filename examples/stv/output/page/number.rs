@@ -1,5 +1,6 @@
 //! Numbers for the eye. The page rounds, to two decimals and to pixels; the exact ones are in the transcript, in JSON and in CSV.
 
+use crate::error::printable;
 use std::fmt::Write;
 
 /// The value of a number as an arithmetic prints it: a decimal or a fraction, of any length.
@@ -20,6 +21,16 @@ fn leading(digits: &str) -> (f64, i64) {
 
 /// With two decimals, or with none if it is whole, and thousands set apart.
 pub(super) fn shown(value: f64) -> String {
+    aligned(value, is_broken(value))
+}
+
+/// Whether a number shows decimals.
+pub(super) fn is_broken(value: f64) -> bool {
+    !format!("{value:.2}").ends_with(".00")
+}
+
+/// With two decimals or with none, as all numbers of a column.
+pub(super) fn aligned(value: f64, broken: bool) -> String {
     let text = format!("{:.2}", value.abs());
     let (whole, decimals) = text.split_once('.').unwrap_or((&text, "00"));
     let is_zero = text == "0.00";
@@ -30,10 +41,20 @@ pub(super) fn shown(value: f64) -> String {
         }
         shown.push(digit);
     }
-    if decimals != "00" {
+    if broken {
         let _ = write!(shown, ".{decimals}");
     }
     shown
+}
+
+/// Whether a number is more than its two decimals show: as a quota, it is not reached by what is shown of it.
+pub(super) fn is_more_than_shown(text: &str) -> bool {
+    let digits = text.split_once('.').map_or("", |(_, decimals)| decimals.get(2..).unwrap_or(""));
+    if text.contains('/') {
+        let value = value(text);
+        return value > (value * 100.0).round() / 100.0;
+    }
+    digits.starts_with(|digit| digit < '5') && digits.contains(|digit| digit != '0')
 }
 
 /// What an arithmetic printed, for the eye.
@@ -41,10 +62,10 @@ pub(super) fn rounded(text: &str) -> String {
     shown(value(text))
 }
 
-/// The characters that mean something in HTML made harmless, in text and in attributes.
+/// The characters that mean something in HTML made harmless, in text and in attributes; of control characters, which XML has not, none is left.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in printable(text).chars() {
         match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
@@ -102,9 +123,33 @@ mod tests {
     }
 
     #[test]
+    fn what_is_rounded_down_is_known() {
+        for (text, wanted) in [
+            ("12.000000001", true),
+            ("12345678901234567.500000001", true),
+            ("12.000000000", false),
+            ("12", false),
+            ("12.5", false),
+            ("3.666666667", false),
+            ("37/3", true),
+            ("38/3", false),
+            ("7/2", false),
+        ] {
+            assert_eq!(is_more_than_shown(text), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_column_has_the_same_decimals() {
+        assert_eq!([6.5, 12.0].map(|value| aligned(value, true)), ["6.50", "12.00"]);
+        assert!(is_broken(6.5) && !is_broken(12.000_000_001));
+    }
+
+    #[test]
     fn names_are_cut_and_escaped() {
         assert_eq!(fitted("<Ada>", 100.0, 7.0), "&lt;Ada&gt;");
         assert_eq!(fitted("Ada Lovelace", 50.0, 7.0), "Ada L…");
         assert_eq!(escaped("\"&'🍌"), "&quot;&amp;&#39;🍌");
+        assert_eq!(escaped("A\u{0}\u{1b}"), "A\u{fffd}\u{fffd}");
     }
 }

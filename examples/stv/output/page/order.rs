@@ -6,6 +6,7 @@ use crate::{
     events::Action,
     output::record::{Record, Step},
 };
+use std::borrow::Cow;
 
 /// Winners first, in the order of their election; then the others, who came farthest first. Those who have withdrawn are left out.
 pub(super) fn of_result(record: &Record) -> Vec<CandidateIndex> {
@@ -40,6 +41,12 @@ pub(super) fn last_decision(record: &Record) -> Option<&Step> {
 /// "Round 3", or "End".
 pub(super) fn label(step: &Step) -> String {
     if step.action == Action::Complete { "End".to_owned() } else { format!("Round {}", step.round) }
+}
+
+/// What a candidate is called, in text: without a name, by the number.
+pub(super) fn name(record: &Record, candidate: CandidateIndex) -> Cow<'_, str> {
+    let name = &record.candidates[candidate].name;
+    if name.trim().is_empty() { Cow::from(format!("Candidate {}", candidate + 1)) } else { Cow::from(name) }
 }
 
 /// The votes of a candidate at a step.
