@@ -110,19 +110,7 @@ impl Sums {
     pub(super) fn strict(&mut self, tree: &Trie<u16>, range: Range<usize>, above: &[u32], kept: &Kept) {
         self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
         self.powers[0] = ONE;
-        let Range { start: mut at, end } = range;
-        for &node in above {
-            let (node, ranks) = tree.node(node as usize);
-            if !self.strict_run(node.depth(), ranks, 0, kept) {
-                at = node.next();
-                break;
-            }
-        }
-        while at < end {
-            let (node, ranks) = tree.node(at);
-            let goes_on = self.strict_run(node.depth(), ranks, node.weight(), kept);
-            at = if goes_on { at + 1 } else { node.next() };
-        }
+        walk(tree, range, above, |depth, ranks, weight| self.strict_run(depth, ranks, weight, kept));
     }
 
     /// The ranks of a node; whether anything is passed on to those below.
@@ -153,19 +141,9 @@ impl Sums {
         self.shares.make_room(groups);
         self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
         self.powers[0] = ONE;
-        let Range { start: mut at, end } = range;
-        for &node in above {
-            let (node, ranks) = tree.node(node as usize);
-            if !self.equalized_run(node.depth(), ranks, 0, groups, kept) {
-                at = node.next();
-                break;
-            }
-        }
-        while at < end {
-            let (node, ranks) = tree.node(at);
-            let goes_on = self.equalized_run(node.depth(), ranks, node.weight(), groups, kept);
-            at = if goes_on { at + 1 } else { node.next() };
-        }
+        walk(tree, range, above, |depth, ranks, weight| {
+            self.equalized_run(depth, ranks, weight, groups, kept)
+        });
     }
 
     /// The ranks of a node; whether anything is passed on to those below.
@@ -296,6 +274,29 @@ impl Sums {
         }
         self.ends[depth + 2] = to + end;
         end > 0
+    }
+}
+
+/// Goes down to these nodes by way of those above, which give nothing, and through them. `run` is told depth, ranks and weight of each, and
+/// tells whether anything is passed on to those below it.
+#[inline(always)]
+fn walk<S: Rank>(
+    tree: &Trie<S>,
+    range: Range<usize>,
+    above: &[u32],
+    mut run: impl FnMut(usize, &[S], u64) -> bool,
+) {
+    let Range { start: mut at, end } = range;
+    for &node in above {
+        let (node, ranks) = tree.node(node as usize);
+        if !run(node.depth(), ranks, 0) {
+            at = node.next();
+            break;
+        }
+    }
+    while at < end {
+        let (node, ranks) = tree.node(at);
+        at = if run(node.depth(), ranks, node.weight()) { at + 1 } else { node.next() };
     }
 }
 
