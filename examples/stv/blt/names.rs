@@ -103,23 +103,20 @@ fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Re
     let first = lines[0].len();
     // Two and one and one: two names, title and source, or a name with its party, another name and the title.
     let in_a_row = first > candidates || first == candidates && (candidates != 2 || phrases.len() == 3);
-    if let Some(other) = lines.iter().find(|line| line.len() != first)
-        && !alone
-        && !in_a_row
-    {
-        let message = format!(
-            "strings on this line: {}, on line {}: {first}, so it is not clear which are names; write each name, and the title, on a line of \
-             its own, or name and party on each line",
-            other.len(),
-            line(&phrases[0]),
-        );
-        return Err(text.error(line(&other[0]), message));
-    }
     if !alone && !in_a_row {
+        let (at, found) = match lines.iter().find(|line| line.len() != first) {
+            Some(other) => {
+                let strings =
+                    format!("strings on this line: {}, on line {}: {first}", other.len(), line(&phrases[0]));
+                (&other[0], strings)
+            }
+            None => (&phrases[0], format!("strings on each line: {first}")),
+        };
         let message = format!(
-            "each line has {first} strings, so it is not clear which are names; write each name, and the title, on a line of its own"
+            "{found}, so it is not clear which are names; write each name, and the title, on a line of its own, or name and party on \
+             each line and the title behind them"
         );
-        return Err(text.error(line(&phrases[0]), message));
+        return Err(text.error(line(at), message));
     }
     if let Some(name) = phrases[..=candidates].iter().find(|name| name.word().text.contains("\",")) {
         text.warn(

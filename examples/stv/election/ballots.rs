@@ -79,16 +79,14 @@ impl<'a> Preferences<'a> {
     pub(crate) fn has_the_ranks_of(&self, other: &Self) -> bool {
         let (mut left, mut right) = (self.clone(), other.clone());
         while !left.is_empty() && !right.is_empty() {
-            let ranks = [&mut left, &mut right].map(|preferences| {
-                let (rank, below) = preferences.first_rank();
-                *preferences = below;
-                let mut candidates: Vec<_> = rank.map(Preference::candidate).collect();
-                candidates.sort_unstable();
-                candidates
-            });
-            if ranks[0] != ranks[1] {
+            let [(rank, below), (other_rank, other_below)] = [left, right].map(|all| all.first_rank());
+            // Nobody stands twice on a ballot.
+            let is_there =
+                |one: Preference| other_rank.clone().any(|other| other.candidate() == one.candidate());
+            if rank.clone().count() != other_rank.clone().count() || !rank.clone().all(is_there) {
                 return false;
             }
+            (left, right) = (below, other_below);
         }
         left.is_empty() && right.is_empty()
     }

@@ -13,7 +13,7 @@ pub(crate) use trie::Size;
 pub(crate) use walk::{Kept, Sums};
 
 use crate::{
-    arithmetic::{Arithmetic, Fault},
+    arithmetic::{Arithmetic, Fault, Integer},
     election::{Election, Preference},
     spread::{KeepFactor, Votes},
 };
@@ -84,11 +84,9 @@ impl Layout {
     /// None if the election is too large for machine words: those are counted ballot by ballot.
     pub(crate) fn of(election: &Election) -> Option<Self> {
         let (ballots, candidates) = (&election.ballots, election.candidates.len());
-        ballots
-            .total()
-            .word()
-            .and_then(|total| u64::try_from(total).ok())
-            .filter(|&total| total < MOST_BALLOTS)?;
+        if *ballots.total() >= Integer::from(MOST_BALLOTS) {
+            return None;
+        }
         let shares = ballots.records().iter().any(|&ballot| ballots.has_equal_ranks(ballot));
         if candidates > if shares && !ballots.equalize { MOST_IN_SETS } else { MOST_CANDIDATES } {
             return None;
