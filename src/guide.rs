@@ -117,7 +117,31 @@
 //! | all `working`, and in sum much longer than the plain loop | they wait for memory, for a lock, for a cache line that all write, or share a core; or the plain loop was vectorised and its blocks are not | touch less memory; fold instead of locking; try a large [`grain`](crate::On::grain), such as 4096 |
 //!
 //! The [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided by the longest. With a logger at level
-//! `debug` every loop logs its first line.
+//! `debug` every loop logs its first line, at level `trace` all of it.
+//!
+//! # How to see a loop
+//! A report adds up; a [`Trace`](crate::Trace) keeps what happened when: every run of every worker, from whom it was stolen, and which
+//! items were the slowest.
+//!
+//! ```no_run
+//! use rangesteal::{Pool, Trace};
+//!
+//! let pool = Pool::new()?;
+//! let mut trace = Trace::new();
+//! for round in 1..=3 {
+//!     let title = format!("round {round}");
+//!     pool.on(0..10_000).trace(trace.titled(title)).map_reduce(|i| (i as f64).sqrt(), |a, b| a + b);
+//! }
+//! std::fs::write("loops.svg", trace.svg().to_string())?; // for a browser
+//! std::fs::write("loops.json", trace.chrome().to_string())?; // for ui.perfetto.dev or profiler.firefox.com
+//! for slow in &trace.timelines()[2].slowest {
+//!     println!("items {:?} took {:?}", slow.items, slow.took);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! In the picture a worker has a lane and a colour, and a run has the colour of whoever was to have its items in the beginning: a lane of many
+//! colours is a thief's. Arrows point from the victim to the thief, grey is waiting, fine lines are looks at the clock.
 //!
 //! [`map_reduce`]: crate::Pool::map_reduce
 //! [`fold_reduce`]: crate::Pool::fold_reduce

@@ -84,12 +84,17 @@ struct Readme;
 
 pub use pool::{
     Alone, BuildError, CancelToken, Cancelled, CountedBy, Cpu, Hold, On, PerWorker, Pinning, Placement, Pool,
-    PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, WorkerReport,
+    PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WorkerReport,
 };
 
 /// What loops run over.
 pub mod source {
     pub use crate::pool::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
+}
+
+/// What a [`Trace`] holds.
+pub mod trace {
+    pub use crate::pool::{Run, Slow, Theft, Timeline};
 }
 
 /// The types that stand for the options of [`On`]. Only generic code has to name them.

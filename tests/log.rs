@@ -1,4 +1,4 @@
-//! One line a loop at debug level, wherever it runs; none of it between publishing a loop and its end.
+//! One line a loop at debug level, and a table at trace level, wherever it runs; none of it between publishing a loop and its end.
 
 use std::sync::{
     Mutex,
@@ -13,14 +13,14 @@ struct Lines(Mutex<Vec<String>>);
 impl Log for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         let turn = TURN.fetch_add(usize::from(MOODY.load(Relaxed)), Relaxed);
-        metadata.level() <= Level::Debug && turn.is_multiple_of(2)
+        metadata.level() <= Level::Trace && turn.is_multiple_of(2)
     }
 
     fn log(&self, record: &Record<'_>) {
         // A logger may use the pool itself.
         let pool = POOL.lock().unwrap().take();
         let line = record.args().to_string();
-        if record.level() == Level::Debug && record.target().starts_with("rangesteal") {
+        if record.level() >= Level::Debug && record.target().starts_with("rangesteal") {
             self.0.lock().unwrap().push(line);
         }
         if let Some(pool) = pool {
@@ -72,6 +72,12 @@ fn one_line_a_loop() {
     MOODY.store(false, Relaxed);
     TURN.store(0, Relaxed);
     lines();
+
+    log::set_max_level(LevelFilter::Trace);
+    pool.for_each(&[1, 2], |_| ());
+    let line_and_table = lines();
+    assert_eq!(line_and_table.len(), 2, "{line_and_table:?}");
+    assert!(line_and_table[1].starts_with("2 items in ") && line_and_table[1].contains("suffered"));
 
     log::set_max_level(LevelFilter::Info);
     pool.for_each(&[1, 2], |_| ());

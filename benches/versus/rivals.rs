@@ -12,7 +12,7 @@ use paralight::iter::{
     ExactParallelSourceExt, IntoExactParallelRefMutSource, IntoExactParallelRefSource, ParallelIterator as _,
     ParallelIteratorExt, ZipableSource,
 };
-use rangesteal::{Pool, RunReport};
+use rangesteal::{Pool, RunReport, Trace};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::{peers::Peer, search::Search, sort::Sort};
@@ -96,14 +96,21 @@ impl Rival for &Pool {
     }
 }
 
-/// rangesteal that reports.
-pub(crate) struct Reporting<'p>(pub(crate) &'p Pool);
+/// rangesteal that tells what it does.
+pub(crate) enum Telling<'p> {
+    Report(&'p Pool),
+    Trace(&'p Pool),
+}
 
-impl Rival for Reporting<'_> {
+impl Rival for Telling<'_> {
     fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
-        let mut report = RunReport::default();
-        let sum = self.0.on(items).report(&mut report).map_reduce(map, u64::wrapping_add).unwrap_or(0);
-        black_box(report);
+        let (mut report, mut trace) = (RunReport::default(), Trace::new());
+        let on = match self {
+            Self::Report(pool) => pool.on(items).report(&mut report),
+            Self::Trace(pool) => pool.on(items).trace(&mut trace),
+        };
+        let sum = on.map_reduce(map, u64::wrapping_add).unwrap_or(0);
+        black_box((report, trace));
         sum
     }
 

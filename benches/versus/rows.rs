@@ -295,6 +295,14 @@ impl Rows<'_> {
     fn reports(&mut self) {
         let race = self.race(&[Who::Rangesteal, Who::Reporting], Pace::ONCE, &Items::even(40_000, 100));
         self.table.push(Row::of(&race, 'r', "d with a report: to d without", Unit::Ratio, Some(1.01)));
+        let mut traced = |name, lap: &Items| {
+            let race = self.race(&[Who::Rangesteal, Who::Tracing], Pace::ONCE, lap);
+            let name = format!("{name} with a trace: to {name} without");
+            self.table.push(Row::of(&race, 'r', name, Unit::Ratio, Some(1.02)));
+        };
+        traced("d", &Items::even(40_000, 100));
+        traced("e growing", &Items::growing(1500, 5 * MILLI));
+        traced("f at third", &Items::heavy(10_000, 3333, 64, 50_000));
     }
 }
 

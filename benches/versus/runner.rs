@@ -13,7 +13,7 @@ use crate::{
     peers::Peer,
     race::{Race, Turn},
     random::Random,
-    rivals::{Chili, Foreign, Halves, Plain, Reporting},
+    rivals::{Chili, Foreign, Halves, Plain, Telling},
     turn::{Loop, Pace},
 };
 
@@ -38,6 +38,8 @@ pub(crate) enum Who {
     Spinning,
     /// rangesteal that reports.
     Reporting,
+    /// rangesteal that records a timeline.
+    Tracing,
     /// rangesteal without pinning.
     Unpinned,
     /// rangesteal with [`MANY`] workers.
@@ -151,6 +153,7 @@ impl Runner {
             Who::Plain
                 | Who::Rangesteal
                 | Who::Reporting
+                | Who::Tracing
                 | Who::Spinning
                 | Who::Many
                 | Who::ForkUnion
@@ -177,7 +180,8 @@ impl Runner {
                 .and_then(|peer| pace.first_turn(lap, &self.elsewhere(), || Foreign { peer, threads })),
             Who::Tbb => self.tbb.as_ref().and_then(|peer| pace.turn(lap, Foreign { peer, threads })),
             Who::Halves => pace.turn(lap, Halves(&self.rayon)),
-            Who::Reporting => pace.turn(lap, Reporting(pool)),
+            Who::Reporting => pace.turn(lap, Telling::Report(pool)),
+            Who::Tracing => pace.turn(lap, Telling::Trace(pool)),
             Who::Spinning => pace.turn(lap, &self.spinning),
             Who::Unpinned => pace.turn(lap, &self.unpinned),
             Who::Many => pace.turn(lap, &self.many),

@@ -10,7 +10,7 @@ use rangesteal::Pool;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::{
-    rivals::{Chili, Foreign, Halves, Plain, Reporting, Rival},
+    rivals::{Chili, Foreign, Halves, Plain, Rival, Telling},
     turn::Loop,
     work::work,
 };
@@ -138,7 +138,7 @@ impl Search for Halves<'_> {
     }
 }
 
-impl Search for Reporting<'_> {}
+impl Search for Telling<'_> {}
 impl Search for &mut Chili {}
 impl Search for Foreign<'_> {}
 #[cfg(fork_union)]

@@ -7,7 +7,7 @@ use rangesteal::Pool;
 use rayon::slice::ParallelSliceMut;
 
 use crate::{
-    rivals::{Chili, Foreign, Halves, Plain, Reporting, Rival},
+    rivals::{Chili, Foreign, Halves, Plain, Rival, Telling},
     turn::Loop,
 };
 
@@ -84,7 +84,7 @@ impl Sort for Foreign<'_> {
 
 impl Sort for Halves<'_> {}
 impl Sort for &mut paralight::prelude::ThreadPool {}
-impl Sort for Reporting<'_> {}
+impl Sort for Telling<'_> {}
 impl Sort for &mut Chili {}
 impl Sort for &BasicPool {} // it has an experiment that is not stable
 #[cfg(fork_union)]

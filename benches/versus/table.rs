@@ -85,7 +85,7 @@ impl Row {
 /// The column of an entrant.
 fn column(who: Who) -> Who {
     match who {
-        Who::Spinning | Who::Reporting | Who::Unpinned | Who::Many => Who::Rangesteal,
+        Who::Spinning | Who::Reporting | Who::Tracing | Who::Unpinned | Who::Many => Who::Rangesteal,
         Who::ManyRayon => Who::Rayon,
         who => who,
     }

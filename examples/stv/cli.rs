@@ -10,7 +10,7 @@ use crate::{
     generate::{self, Synthetic},
     help, input,
     meek::Rule,
-    output::Output,
+    output::{self, Output},
     pinning::Pinning,
     plurality,
     tally::{self, Effort, Parallel, Threads},
@@ -117,6 +117,9 @@ struct MeekArguments {
     /// Say on standard error what reading and counting took and how the loops were shared
     #[arg(long)]
     stats: bool,
+    /// Write what every thread did when: a picture of the last eight distributions if the name ends in .svg, else all of them for a profiler
+    #[arg(long, value_name = "FILE")]
+    timeline: Option<PathBuf>,
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
@@ -173,6 +176,10 @@ impl Arguments {
 
     fn join(&mut self) -> Result<(), clap::Error> {
         match &mut self.command {
+            Command::Meek(meek) if meek.timeline.is_some() && meek.parallel != Parallel::Pool => {
+                let unknown = "--timeline shows the threads of --parallel pool only";
+                Err(Arguments::command().error(ErrorKind::ArgumentConflict, unknown))
+            }
             Command::Meek(meek) => self.before.join(&mut meek.counting, &mut meek.file),
             Command::Plurality(plurality) => self.before.join(&mut plurality.counting, &mut plurality.file),
             Command::Convert(convert) => {
@@ -227,6 +234,11 @@ fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Erro
     for line in effort.stats(reading).iter().flat_map(|lines| lines.lines()) {
         eprintln!("stv: {line}");
     }
+    if let (Some(path), Some(timeline)) = (&meek.timeline, effort.timeline) {
+        let is_picture = path.extension().is_some_and(|extension| extension == "svg");
+        let written = if is_picture { timeline.svg().to_string() } else { timeline.chrome().to_string() };
+        output::to_file(path, &written)?;
+    }
     Ok(())
 }
 
@@ -260,6 +272,7 @@ fn count_with<A: Arithmetic>(
         pinning: meek.pinning.into(),
         stealing: !meek.disable_work_stealing,
         stats: meek.stats,
+        timeline: meek.timeline.is_some(),
     };
     let package = package(arguments, meek.equalize);
     meek.output

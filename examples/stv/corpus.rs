@@ -71,6 +71,7 @@ fn threads(ballots: &[u8], arithmetic: &str) -> Vec<Threads> {
         pinning: Pinning::default(),
         stealing: true,
         stats: false,
+        timeline: false,
     };
     kinds[..number].iter().map(threads).collect()
 }

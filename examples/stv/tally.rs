@@ -9,7 +9,7 @@ use crate::{
     meek::{self, Distribute, Length, Rule},
     spread::{KeepFactor, Votes},
 };
-use rangesteal::{PerWorker, Pinning, Pool, RunReport, Stealing};
+use rangesteal::{PerWorker, Pinning, Pool, RunReport, Stealing, Trace};
 use rayon::prelude::*;
 use std::{
     fmt,
@@ -45,6 +45,8 @@ pub(crate) struct Threads {
     pub(crate) stealing: bool,
     /// Whether to measure the loops of the pool.
     pub(crate) stats: bool,
+    /// Whether to record what they do when.
+    pub(crate) timeline: bool,
 }
 
 /// What the count took.
@@ -58,6 +60,8 @@ pub(crate) struct Effort {
     /// To lay out the ballots; it is part of the time.
     preparing: Duration,
     stats: Option<Stats>,
+    /// The loops of the pool, if they were recorded.
+    pub(crate) timeline: Option<Trace>,
 }
 
 /// Counts the election by Meek's method on these threads.
@@ -72,6 +76,7 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     let mut count = |distribute: &mut Distribute<'_, A>| meek::count(election, rule, distribute, listener);
     let mut words = InWords::of(election);
     let mut stats = threads.stats.then(|| Stats::new(words.as_ref()));
+    let mut timeline = threads.timeline.then(Trace::new);
     let preparing = start.elapsed();
     let (threads, length, thefts) = match parallel {
         Parallel::No => {
@@ -112,18 +117,18 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
                 let mut sums = pool.per_worker(|_| Sums::new(election.candidates.len()));
                 let length = count(&mut |keep| {
                     InWords::distribute(&mut words, keep, |words| {
-                        words.on_pool(pool, &mut sums, stats.as_mut())
+                        words.on_pool(pool, &mut sums, stats.as_mut(), timeline.as_mut())
                     })
-                    .unwrap_or_else(|| on_pool(pool, election, keep))
+                    .unwrap_or_else(|| on_pool(pool, election, keep, timeline.as_mut()))
                 })?;
-                InWords::audit(words.as_ref(), |keep| on_pool(pool, election, keep))?;
+                InWords::audit(words.as_ref(), |keep| on_pool(pool, election, keep, None))?;
                 Ok::<_, CountError>((pool.num_threads(), length, Some(pool.thefts())))
             });
             counted.map_err(|error| CountError::Threads(error.to_string()))??
         }
     };
     let elapsed = start.elapsed();
-    Ok(Effort { parallel, threads, length, thefts, elapsed, preparing, stats })
+    Ok(Effort { parallel, threads, length, thefts, elapsed, preparing, stats, timeline })
 }
 
 fn serially<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
@@ -154,17 +159,27 @@ fn on_pool<A: Arithmetic>(
     pool: &Pool,
     election: &Election,
     keep: &[KeepFactor<A>],
+    timeline: Option<&mut Trace>,
 ) -> Result<Votes<A>, Fault> {
     let ballots = &election.ballots;
-    if !A::SUMS_IN_ANY_ORDER {
-        return in_order::on_pool(pool, ballots, keep);
+    let mut records = pool.on(ballots.records());
+    if let Some(timeline) = timeline {
+        records = records.trace(titled(timeline));
     }
-    pool.fold_reduce(
-        ballots.records(),
+    if !A::SUMS_IN_ANY_ORDER {
+        return in_order::on_pool(records, ballots, keep);
+    }
+    records.fold_reduce(
         || Ok(Votes::none(keep.len())),
         |votes: Result<Votes<A>, Fault>, &ballot: &Ballot| votes?.with(ballot, ballots, keep),
         |left, right| left?.plus(&right?),
     )
+}
+
+/// The same for the next loop.
+fn titled(timeline: &mut Trace) -> &mut Trace {
+    let number = timeline.timelines().len() + 1;
+    timeline.titled(format!("distribution {number}"))
 }
 
 /// Distributions in machine words: nearly all that are not of fractions.
@@ -237,16 +252,22 @@ impl<A: Arithmetic> InWords<A> {
         pool: &Pool,
         sums: &mut PerWorker<Sums>,
         stats: Option<&mut Stats>,
+        timeline: Option<&mut Trace>,
     ) -> Result<Votes<A>, Fault> {
         sums.iter_mut().for_each(Sums::clear);
-        let chunks = pool.on(self.layout.chunks());
-        let distribute = |sums: &mut Sums, chunk: &Chunk| self.layout.distribute(chunk, &self.kept, sums);
+        let mut report = RunReport::default();
+        let mut chunks = pool.on(self.layout.chunks());
+        if stats.is_some() {
+            chunks = chunks.report(&mut report);
+        }
+        if let Some(timeline) = timeline {
+            chunks = chunks.trace(titled(timeline));
+        }
+        chunks
+            .with_kept(sums)
+            .for_each(|sums: &mut Sums, chunk: &Chunk| self.layout.distribute(chunk, &self.kept, sums));
         if let Some(stats) = stats {
-            let mut report = RunReport::default();
-            chunks.with_kept(sums).report(&mut report).for_each(distribute);
             stats.add(&report);
-        } else {
-            chunks.with_kept(sums).for_each(distribute);
         }
         let mut parts = sums.iter_mut();
         let Some(sum) = parts.next() else { return Ok(Votes::none(self.layout.candidates())) };
@@ -298,6 +319,7 @@ mod tests {
             pinning: Pinning::default(),
             stealing: true,
             stats: true,
+            timeline: true,
         }
     }
 
@@ -358,7 +380,7 @@ mod tests {
         let pool = Pool::builder().num_threads(2).build().unwrap();
         assert_eq!(serially(&election, &keep), Err(Fault::Overflow));
         assert_eq!(on_rayon(&election, &keep), Err(Fault::Overflow));
-        assert_eq!(on_pool(&pool, &election, &keep), Err(Fault::Overflow));
+        assert_eq!(on_pool(&pool, &election, &keep, None), Err(Fault::Overflow));
     }
 
     #[test]
@@ -381,6 +403,7 @@ mod tests {
             elapsed: Duration::from_micros(12_600),
             preparing: Duration::ZERO,
             stats: None,
+            timeline: None,
         };
         assert_eq!(effort.to_string(), "2 threads (pool), 153 distributions, 412 thefts, 0.013 s");
         let effort = Effort {
@@ -391,6 +414,7 @@ mod tests {
             elapsed: Duration::ZERO,
             preparing: Duration::from_millis(4),
             stats: Some(Stats::default()),
+            timeline: None,
         };
         assert_eq!(effort.to_string(), "1 thread (no), 1 distribution, 0.000 s");
         let lines = effort.stats(Duration::from_millis(2)).unwrap();

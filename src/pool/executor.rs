@@ -14,14 +14,15 @@ use super::{
     estimate::nanos,
     job::share,
     launch::{Costs, Habit, Launch},
-    options::Options,
+    options::{Account, Options},
     range::Ranges,
-    report::{Alone, RunReport},
+    report::Alone,
     round::{Made, Plan, Round, Run, discard},
     seats::Seats,
     site::{Loop, Site, Slice},
-    split::{Splits, equal_parts},
+    split::{Splits, equal_parts, parts},
     times::{Tally, Times},
+    trace::{Before, Closeup},
     units::Units,
     watch::Watch,
     worker::Crew,
@@ -124,8 +125,8 @@ impl Executor {
         if options.watch.is_cancelled() {
             options.watch.done(options.units.items(0..len));
             let begin = Instant::now();
-            let report = options.report(begin, (0, Duration::ZERO), Err(Alone::Cancelled));
-            options.tell(begin, report);
+            let account = options.account(&mut Before::none(begin), Err(Alone::Cancelled));
+            options.tell(begin, account);
             return Err(End::Cancelled);
         }
         let is_watched = options.is_watched(); // once: a logger may change its mind
@@ -159,6 +160,7 @@ impl Executor {
             }
         }
         let begin = Instant::now();
+        let mut before = Before::none(begin);
         let mut helpers = most;
         match launch {
             Launch::Shared { helpers: enough } => helpers = enough,
@@ -170,14 +172,15 @@ impl Executor {
                 let mut solo = Solo::new(begin, &options, done..len);
                 let folded = solo.fold(body, &mut state, acc, limit, stretch);
                 done = solo.done;
+                before = solo.so_far();
                 if done == len || folded.is_err() {
                     if !matches!(folded, Err(End::Cancelled)) {
                         self.costs.learn(this, options.habit, solo.looked, nanos(begin.elapsed()));
                     }
                     let why = if most == 0 { Alone::OneWorker } else { Alone::Short };
-                    let report = options.report(begin, (done, begin.elapsed()), Err(why));
+                    let account = options.account(&mut before, Err(why));
                     drop(solo);
-                    options.tell(begin, report);
+                    options.tell(begin, account);
                     return folded;
                 }
                 done = solo.hand_over();
@@ -189,6 +192,7 @@ impl Executor {
         let turn = if ours { try_lock(&self.turn) } else { None };
         let Some(mut turn) = turn else {
             let mut solo = Solo::new(begin, &options, done..len);
+            solo.closeup = before.closeup.or(solo.closeup.take()); // of all that this thread has done
             let folded = if is_watched {
                 solo.fold(body, &mut state, acc, Duration::MAX, 1)
             } else {
@@ -196,14 +200,15 @@ impl Executor {
                 let folded = fold(body, state, acc, done..len);
                 folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found))
             };
-            let report = options.report(begin, (solo.done, begin.elapsed()), Err(Alone::Busy));
+            let account = options.account(&mut solo.so_far(), Err(Alone::Busy));
             drop(solo);
-            options.tell(begin, report);
+            options.tell(begin, account);
             return folded;
         };
-        let alone = if done == 0 { Duration::ZERO } else { begin.elapsed() };
-        let begun = begin + alone;
-        let mut call = Call { this, awake, helpers, called: begin, done, alone, begin: begun, report: None };
+        if done > 0 {
+            (before.indices, before.took) = (done, begin.elapsed());
+        }
+        let mut call = Call { this, awake, helpers, begin: begin + before.took, before, account: None };
         self.seats.make_room(|worker, home| self.ranges.seat(worker, home));
         let runs = self.share(crew, &mut turn, &mut call, (state, acc), rest, &options);
         drop(turn);
@@ -211,7 +216,7 @@ impl Executor {
             runs.sort_unstable_by_key(|&(first, _)| first);
             combine(runs.into_iter().map(|(_, part)| part), reduce)
         });
-        options.tell(begin, call.report);
+        options.tell(begin, call.account);
         result
     }
 
@@ -225,17 +230,21 @@ impl Executor {
         rest: impl FnOnce(Range<usize>, usize) -> Rest<'a, S>,
         options: &Options<'_>,
     ) -> Result<Vec<Run<S::Acc>>, End<S::Found>> {
-        let Call { this, awake, helpers, done, .. } = *call;
+        let Call { this, awake, helpers, before: Before { indices: done, .. }, .. } = *call;
         let left = done..this.slice.len;
         let helpers = if splits.is_busy(this.site) { helpers.min(self.placed) } else { helpers };
         let workers = helpers.min(left.len() - 1) + 1;
         let Rest { body, range, units } = rest(left, workers);
-        let times = splits.take_times(workers, self.workers > self.placed + 1);
+        let mut times = splits.take_times(workers, self.workers > self.placed + 1);
         // Only of rounds over all of a slice, from one end to the other, is anything known.
         let whole = done == 0 && self.ranges.steals() && !matches!(units, Units::Searchers(_));
         let taught = if whole { splits.bounds(this, awake, workers) } else { None };
         let same = matches!(taught, Some(Cow::Borrowed(_)));
         let bounds = taught.unwrap_or_else(|| equal_parts(&range, workers).into());
+        times.notes = options.notes(call.before.took);
+        if let Some(notes) = &mut times.notes {
+            notes.dealt = parts(range.clone(), &bounds).map(|part| units.span(part)).collect();
+        }
         let plan = Plan {
             begin: call.begin,
             pace: match (options.habit, units) {
@@ -265,14 +274,15 @@ impl Executor {
         if !cancelled {
             self.learn(call, options.habit, times);
         }
-        call.report = options.report(call.called, (call.done, call.alone), Ok(times));
+        call.account = options.account(&mut call.before, Ok(times));
         splits.give_back(mem::take(times));
         made.into_runs(cancelled)
     }
 
     /// Learns what items cost and what help costs.
     fn learn(&self, call: &Call, habit: Habit, times: &Times) {
-        self.costs.learn(call.this, habit, call.done + times.indices(), nanos(call.alone) + times.work());
+        let Before { indices, took, .. } = call.before;
+        self.costs.learn(call.this, habit, indices + times.indices(), nanos(took) + times.work());
         let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
         let (own, helpers) = times.tallies.split_at(1);
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))
@@ -314,14 +324,11 @@ struct Call {
     /// Whether helpers were awake.
     awake: bool,
     helpers: usize,
-    called: Instant,
-    /// Indices done by the caller alone, and how long they took.
-    done: usize,
-    alone: Duration,
+    /// What the caller has done alone.
+    before: Before,
     /// When that was over.
     begin: Instant,
-    /// What it has done, if anybody wants to know.
-    report: Option<RunReport>,
+    account: Option<Account>,
 }
 
 /// A loop on the calling thread, with an eye on the clock and on the handles. What it leaves when dropped counts as done.
@@ -334,6 +341,7 @@ struct Solo<'a> {
     len: usize,
     /// Indices that have been looked at.
     looked: usize,
+    closeup: Option<Closeup>,
 }
 
 impl Drop for Solo<'_> {
@@ -346,7 +354,8 @@ impl<'a> Solo<'a> {
     /// Over what is left of a call that began at `begin`.
     fn new(begin: Instant, options: &Options<'a>, left: Range<usize>) -> Self {
         let Options { watch, units, .. } = *options;
-        Self { begin, watch, units, done: left.start, len: left.end, looked: left.start }
+        let closeup = options.closeup(left.start);
+        Self { begin, watch, units, done: left.start, len: left.end, looked: left.start, closeup }
     }
 
     /// Folds from there until the end is reached or `limit` is over, whichever comes first.
@@ -384,6 +393,9 @@ impl<'a> Solo<'a> {
                 }
             }
             let now = self.begin.elapsed();
+            if let Some(closeup) = &mut self.closeup {
+                closeup.look(self.done, self.begin + now);
+            }
             let took = now.saturating_sub(elapsed);
             if took < STRETCH {
                 stretch = stretch.saturating_mul(2);
@@ -393,6 +405,12 @@ impl<'a> Solo<'a> {
             elapsed = now;
         }
         if watch.is_cancelled() { Err(End::Cancelled) } else { Ok(acc) }
+    }
+
+    /// What has been done until now.
+    fn so_far(&mut self) -> Before {
+        let Self { begin, done, .. } = *self;
+        Before { begin, indices: done, took: begin.elapsed(), closeup: self.closeup.take() }
     }
 
     /// The rest is somebody else's. Returns how far it has got.

@@ -38,6 +38,7 @@ mod split;
 mod state;
 mod times;
 mod topology;
+mod trace;
 mod units;
 mod verb;
 mod watch;
@@ -53,6 +54,7 @@ pub use seats::{Seat, Seating};
 pub use source::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
 pub use state::{Fresh, Kept, PerWorker, State, Stateful, Stateless};
 pub use topology::Cpu;
+pub use trace::{Run, Slow, Theft, Timeline, Trace};
 pub use watch::{CancelToken, Cancelled, Progress};
 
 use std::cmp::Ordering;

@@ -7,12 +7,13 @@ use super::{
     body::{End, Stop},
     executor::Rest,
     launch::Habit,
-    options::Options,
+    options::{Options, Wishes},
     report::RunReport,
     reproducible::{self, Tree},
     site::Slice,
     source::{Chunks, IntoSource, Pieces, Source, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateless},
+    trace::Trace,
     units::{Blocks, Front, Units},
     verb::{InBlocks, InFront, InTree, Verb},
     watch::{CancelToken, Cancelled, Progress, Watch},
@@ -51,7 +52,7 @@ pub struct On<'p, S, E = Always, M = Stateless> {
     grain: Option<usize>,
     reproducible: bool,
     watch: Watch<'p>,
-    report: Option<&'p mut RunReport>,
+    wishes: Wishes<'p>,
     ending: PhantomData<E>,
 }
 
@@ -114,7 +115,7 @@ impl<'p, S: Source> On<'p, S> {
             grain: None,
             reproducible: false,
             watch: Watch::default(),
-            report: None,
+            wishes: Wishes::default(),
             ending: PhantomData,
         }
     }
@@ -125,9 +126,9 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// Another source, the same options.
     #[inline(always)]
     fn over<Z>(self, other: impl FnOnce(S) -> Z) -> On<'p, Z, E, M> {
-        let Self { pool, source, state, threads, grain, reproducible, watch, report, ending } = self;
+        let Self { pool, source, state, threads, grain, reproducible, watch, wishes, ending } = self;
         let source = other(source);
-        On { pool, source, state, threads, grain, reproducible, watch, report, ending }
+        On { pool, source, state, threads, grain, reproducible, watch, wishes, ending }
     }
 
     /// Runs over this source and another in step: the closures are given pairs.
@@ -267,9 +268,9 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// ```
     #[inline(always)]
     pub fn cancel(self, token: &'p CancelToken) -> On<'p, S, Unless, M> {
-        let Self { pool, source, state, threads, grain, reproducible, watch, report, .. } = self;
+        let Self { pool, source, state, threads, grain, reproducible, watch, wishes, .. } = self;
         let watch = Watch { cancel: Some(token), ..watch };
-        On { pool, source, state, threads, grain, reproducible, watch, report, ending: PhantomData }
+        On { pool, source, state, threads, grain, reproducible, watch, wishes, ending: PhantomData }
     }
 
     /// Lets any thread ask how many items are done: see [`Progress`]. Costs the calling thread about half a microsecond a loop.
@@ -344,14 +345,32 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// ```
     #[inline(always)]
     pub fn report(mut self, report: &'p mut RunReport) -> Self {
-        self.report = Some(report);
+        self.wishes.report = Some(report);
+        self
+    }
+
+    /// Records what the loop does when, to be drawn: see [`Trace`]. Not written if the loop panics. Costs some readings of the clock, and some
+    /// memory a theft.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut trace = rangesteal::Trace::new();
+    /// for _round in 0..3 {
+    ///     pool.on(0..500).trace(&mut trace).for_each(|_| ());
+    /// }
+    /// assert_eq!(trace.timelines().len(), 3);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn trace(mut self, trace: &'p mut Trace) -> Self {
+        self.wishes.trace = Some(trace);
         self
     }
 
     #[inline(always)]
     fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
-        let Self { pool, source, threads, grain, reproducible, watch, report, ending, .. } = self;
-        On { pool, source, state, threads, grain, reproducible, watch, report, ending }
+        let Self { pool, source, threads, grain, reproducible, watch, wishes, ending, .. } = self;
+        On { pool, source, state, threads, grain, reproducible, watch, wishes, ending }
     }
 
     /// How many items there are.
@@ -370,7 +389,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
         let (slice, verb) = (slice(&source), Verb::new(source, state, block));
-        let options = Options::new(self.threads.min(state.most()), self.watch, self.report, habit);
+        let options = Options::new(self.threads.min(state.most()), self.watch, self.wishes, habit);
         match grain {
             None => executor.fold(crew, slice, options, &verb, &reduce),
             Some(size) => {
@@ -394,7 +413,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let Self { pool, source, ref state, grain, .. } = self;
         let Pool { executor, crew } = pool;
         let (slice, verb) = (slice(&source), Verb::new(source, state, block));
-        let options = Options::new(self.threads.min(state.most()), self.watch, self.report, Habit::Through);
+        let options = Options::new(self.threads.min(state.most()), self.watch, self.wishes, Habit::Through);
         let blocks = Blocks { size: grain.unwrap_or(reproducible::block(slice.len)), len: slice.len };
         let body = InTree { leaves: InBlocks { verb, blocks }, reduce: &reduce };
         let join = |left: Tree<A>, right| left.join(right, &reduce);
@@ -411,7 +430,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let Self { pool, source, ref state, .. } = self;
         let Pool { executor, crew } = pool;
         let (slice, verb) = (slice(&source), Verb::new(source, state, block));
-        let options = Options::new(self.threads.min(state.most()), self.watch, self.report, Habit::Search);
+        let options = Options::new(self.threads.min(state.most()), self.watch, self.wishes, Habit::Search);
         let (watch, searching) = (self.watch, OnceCell::new());
         let rest = |items, workers| {
             let body =

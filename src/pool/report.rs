@@ -106,7 +106,7 @@ impl RunReport {
         self.wall = wall;
     }
 
-    /// A line for the log.
+    /// A line for the log, and who did what if all is wanted.
     #[cold]
     #[inline(never)]
     pub(crate) fn log(&self) {
@@ -118,6 +118,7 @@ impl RunReport {
             self.thefts(),
             self.balance(),
         );
+        log::trace!("{self}");
     }
 
     /// Items folded by all workers. They are what the closures are given: with [`chunks`](crate::On::chunks), chunks.

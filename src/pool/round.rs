@@ -17,6 +17,7 @@ use super::{
     range::{Loot, Owner, Ranges, half},
     split::Profile,
     times::{Pieces, Times},
+    trace,
     units::Units,
 };
 use crate::{
@@ -42,6 +43,8 @@ pub(crate) struct Round<'a, L: Body> {
     body: &'a L,
     plan: Plan<'a>,
     measures_usage: bool,
+    /// Whether somebody wants a timeline.
+    is_traced: bool,
     made: Mutex<Made<L>>,
 }
 
@@ -72,8 +75,9 @@ pub(crate) enum Why<Z> {
 impl<'a, L: Body> Round<'a, L> {
     pub(crate) fn new(ranges: &'a Ranges, body: &'a L, plan: Plan<'a>, mut times: Times) -> Self {
         let measures_usage = times.usage.take().is_some(); // and it stays none where the system does not tell
+        let is_traced = times.notes.is_some();
         let made = Made { runs: Vec::with_capacity(2 * times.tallies.len()), times, stop: None };
-        Self { ranges, body, plan, measures_usage, made: Mutex::new(made) }
+        Self { ranges, body, plan, measures_usage, is_traced, made: Mutex::new(made) }
     }
 
     /// What worker `me` does from entering to leaving; `state` and `acc` are its own if it has folded the items before its range.
@@ -127,10 +131,13 @@ impl<'a, L: Body> Round<'a, L> {
                 None => half(victim, left),
             })
         };
-        let (mut item, mut victim, mut pieces) = match first {
-            Some(item) => (item, None, Pieces::new(item, begun)),
+        let pieces_of = if self.is_traced { Pieces::closely } else { Pieces::new };
+        let (mut item, mut theft, mut pieces) = match first {
+            Some(item) => (item, None, pieces_of(item, begun)),
             None => match steal(owner) {
-                Some(Loot { item, victim }) => (item, Some(victim), Pieces::new(item, Instant::now())),
+                Some(Loot { item, victim }) => {
+                    (item, Some((victim, owner.left())), pieces_of(item, Instant::now()))
+                }
                 None => return,
             },
         };
@@ -140,9 +147,10 @@ impl<'a, L: Body> Round<'a, L> {
                 Ok(part) => lock(&self.made).runs.push((item, part)),
                 Err(stop) => self.stop(stop.place(), Why::Found(stop.found)),
             }
-            self.note(me, begun, pieces, item..owner.next(), victim);
-            let Some(loot) = steal(owner) else { return };
-            (item, victim, pieces) = (loot.item, Some(loot.victim), Pieces::new(loot.item, Instant::now()));
+            self.note(me, begun, pieces, item..owner.next(), theft);
+            let Some(Loot { item: stolen, victim }) = steal(owner) else { return };
+            (item, theft) = (stolen, Some((victim, owner.left())));
+            pieces = pieces_of(item, Instant::now());
         }
     }
 
@@ -158,6 +166,7 @@ impl<'a, L: Body> Round<'a, L> {
     ) -> Result<L::Acc, Stop<L::Found>> {
         let body = self.body;
         let mut part = fold(body, state, acc, first..first + 1)?;
+        pieces.look_closely(first + 1);
         let mut grain = Grain::new(pieces.begin(), self.plan.pace, !matches!(self.plan.units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
@@ -174,26 +183,49 @@ impl<'a, L: Body> Round<'a, L> {
         Ok(part)
     }
 
-    /// Notes a run that has ended, over `range`, stolen from `victim`.
-    fn note(&self, me: usize, begun: Instant, pieces: Pieces, range: Range<usize>, victim: Option<usize>) {
-        let Plan { units, .. } = self.plan;
+    /// Notes a run that has ended, over `range`: stolen from somebody, with so many items behind the first.
+    fn note(
+        &self,
+        me: usize,
+        begun: Instant,
+        mut pieces: Pieces,
+        range: Range<usize>,
+        theft: Option<(usize, usize)>,
+    ) {
+        let Plan { units, begin: round, .. } = self.plan;
         let items = units.items(range.clone());
         if items == 0 {
             return; // who comes to a search that is over has not come
         }
         let begin = pieces.begin();
         let mut made = lock(&self.made);
-        let Times { marks, tallies, .. } = &mut made.times;
+        let Times { marks, tallies, notes, .. } = &mut made.times;
+        let closeup = pieces.take_closeup();
         let end = pieces.end(marks);
         let tally = &mut tallies[me];
-        tally.span = nanos(begun - self.plan.begin)..nanos(end - self.plan.begin);
+        tally.span = nanos(begun - round)..nanos(end - round);
         tally.working += nanos(end - begin);
-        tally.indices += units.indices(range);
+        tally.indices += units.indices(range.clone());
         tally.items += items;
         tally.runs += 1;
-        if let Some(victim) = victim {
+        if let Some((victim, _)) = theft {
             tally.thefts += 1;
             tallies[victim].suffered += 1;
+        }
+        if let Some(notes) = notes {
+            let theft = theft.map(|(victim, more)| trace::Theft {
+                victim,
+                items: units.span(range.start..range.start + 1 + more),
+            });
+            let run = trace::Run {
+                worker: me,
+                items: units.span(range),
+                begin: begin - round,
+                end: end - round,
+                theft,
+                ticks: Vec::new(),
+            };
+            notes.add(run, closeup, round, units);
         }
     }
 

@@ -161,6 +161,16 @@ pub(crate) fn equal_parts(items: &Range<usize>, workers: usize) -> Vec<usize> {
     (1..workers).map(|worker| items.start + share * worker + rest.min(worker)).collect()
 }
 
+/// The parts themselves, whatever the bounds are.
+pub(crate) fn parts(items: Range<usize>, bounds: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    let mut start = items.start;
+    bounds.iter().copied().chain([items.end]).map(move |end| {
+        let begin = start;
+        start = end.clamp(start, items.end);
+        begin..start
+    })
+}
+
 /// What the items up to an index cost, for some indices in order; in between, as if neighbours cost the same.
 #[derive(Debug)]
 pub(crate) struct Profile(Vec<(usize, f32)>);
@@ -250,7 +260,7 @@ mod tests {
             &mut Times {
                 marks: marks.to_vec(),
                 tallies: begun.iter().map(|&begun| tally(begun..begun)).collect(),
-                usage: None,
+                ..Times::default()
             },
         );
     }

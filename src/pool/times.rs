@@ -2,7 +2,11 @@
 
 use std::{ops::Range, time::Duration};
 
-use super::{affinity::Usage, estimate::nanos};
+use super::{
+    affinity::Usage,
+    estimate::nanos,
+    trace::{Closeup, Notes},
+};
 use crate::clock::Instant;
 
 /// Neighbouring items and what they took: the index of the first, and nanoseconds for all up to the next mark.
@@ -41,6 +45,8 @@ pub(crate) struct Times {
     pub(crate) tallies: Vec<Tally>,
     /// What all workers together have used; none, if not measured.
     pub(crate) usage: Option<Usage>,
+    /// What a timeline needs; none, if nobody wants one.
+    pub(crate) notes: Option<Notes>,
 }
 
 impl Times {
@@ -78,18 +84,39 @@ pub(crate) struct Pieces {
     first: usize,
     since: Instant,
     lasted: Duration,
+    closeup: Option<Closeup>,
 }
 
 impl Pieces {
     /// A run that begins with item `first`.
     pub(crate) fn new(first: usize, begin: Instant) -> Self {
-        Self { begin, marks: Vec::new(), first, since: begin, lasted: Duration::ZERO }
+        Self { begin, marks: Vec::new(), first, since: begin, lasted: Duration::ZERO, closeup: None }
+    }
+
+    /// The same, for a timeline.
+    pub(crate) fn closely(first: usize, begin: Instant) -> Self {
+        Self { closeup: Some(Closeup::new(first, begin)), ..Self::new(first, begin) }
+    }
+
+    /// What was seen for a timeline.
+    pub(crate) fn take_closeup(&mut self) -> Option<Closeup> {
+        self.closeup.take()
+    }
+
+    /// The first item is done: a look that only a timeline wants.
+    pub(crate) fn look_closely(&mut self, next: usize) {
+        if let Some(closeup) = &mut self.closeup {
+            closeup.look(next, Instant::now());
+        }
     }
 
     /// All items before `next` are done. A piece lasts a sixteenth of its run so far, so pieces are few, and short where the
     /// run is.
     pub(crate) fn look(&mut self, next: usize, now: Instant) {
         const SHORTEST: Duration = Duration::from_micros(4);
+        if let Some(closeup) = &mut self.closeup {
+            closeup.look(next, now);
+        }
         self.lasted = now - self.since;
         if self.lasted >= SHORTEST.max((now - self.begin) / 16) {
             self.marks.push((self.first, nanos(self.lasted)));

@@ -33,6 +33,18 @@ impl Units<'_> {
         }
     }
 
+    /// The items that `units` were; of searchers, as many, and about where their last ones were.
+    pub(crate) fn span(self, units: Range<usize>) -> Range<usize> {
+        match self {
+            Self::Items => units,
+            Self::Blocks(blocks) => blocks.items(units),
+            Self::Searchers(front) => {
+                let end = units.clone().map(|searcher| front.place(searcher) + 1).max().unwrap_or(0);
+                end.saturating_sub(self.items(units))..end
+            }
+        }
+    }
+
     /// Where in the slice the last claim of a unit lies, be it of the unit itself or in it.
     pub(crate) fn place(self, unit: usize) -> usize {
         match self {

@@ -23,7 +23,7 @@ use std::{
     error::Error,
     fs,
     io::{self, BufWriter, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 use trace::Trace;
 
@@ -103,10 +103,14 @@ impl Output {
         }
         out.flush()?;
         if let Some(path) = &self.html {
-            let written = fs::write(path, page::page(record));
-            let name = || printable(&path.display().to_string());
-            written.map_err(|error| format!("cannot write {}: {error}", name()))?;
+            to_file(path, &page::page(record))?;
         }
         Ok(())
     }
+}
+
+/// Writes what was asked for beside standard output.
+pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
+    let name = || printable(&path.display().to_string());
+    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", name()))
 }

@@ -9,7 +9,7 @@ use crate::{
     election::{Ballot, Ballots},
     spread::{KeepFactor, Votes},
 };
-use rangesteal::Pool;
+use rangesteal::On;
 
 /// Ballots in a block: enough of them that its sums, as many as candidates, cost little beside them; and not so many that threads have nothing to share.
 fn block(ballots: usize) -> usize {
@@ -58,9 +58,13 @@ pub(super) fn on_rayon<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>])
     })
 }
 
-pub(super) fn on_pool<A: Arithmetic>(pool: &Pool, ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
-    let records = ballots.records();
-    pool.on(records).grain(block(records.len())).reproducible().fold_reduce(
+/// `records` are those of `ballots`.
+pub(super) fn on_pool<A: Arithmetic>(
+    records: On<'_, &[Ballot]>,
+    ballots: &Ballots,
+    keep: &[KeepFactor<A>],
+) -> Part<A> {
+    records.grain(block(ballots.records().len())).reproducible().fold_reduce(
         || Ok(Votes::none(keep.len())),
         |votes: Part<A>, &ballot: &Ballot| votes?.with(ballot, ballots, keep),
         |left, right| left?.plus(&right?),
@@ -71,6 +75,7 @@ pub(super) fn on_pool<A: Arithmetic>(pool: &Pool, ballots: &Ballots, keep: &[Kee
 mod tests {
     use super::*;
     use crate::arithmetic::{Float64, Integer};
+    use rangesteal::Pool;
 
     /// Thirds and sevenths of ballots of all sizes: the last digits of the sums show any other order.
     #[test]
@@ -98,7 +103,11 @@ mod tests {
                         wanted,
                         "{lines} {threads}"
                     );
-                    assert_eq!(on_pool(&pool, &ballots, &keep).unwrap(), wanted, "{lines} {threads}");
+                    assert_eq!(
+                        on_pool(pool.on(ballots.records()), &ballots, &keep).unwrap(),
+                        wanted,
+                        "{lines} {threads}"
+                    );
                 }
             }
         }

@@ -1,0 +1,37 @@
+//! Draws what range stealing does: 64 heavy items at one end of a slice, by a static split and by stealing.
+//!
+//! `cargo run --release --example timeline -- loops.svg [loops.json]`
+//!
+//! The items wait instead of computing, as for a device, so that four workers show on any number of CPUs.
+
+use rangesteal::{Pool, Stealing, Trace};
+use std::{env, error::Error, fs, thread, time::Duration};
+
+const ITEMS: usize = 1024;
+const HEAVY: usize = 64;
+
+fn item(number: usize) {
+    let micros = if number < ITEMS - HEAVY { 20 } else { 2000 };
+    thread::sleep(Duration::from_micros(micros));
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut files = env::args_os().skip(1);
+    let mut trace = Trace::new();
+    for (stealing, title) in [(Stealing::Off, "Static split"), (Stealing::Largest, "Range stealing")] {
+        let pool = Pool::builder().num_threads(4).stealing(stealing).build()?;
+        pool.for_each(&[0; 64], |_| item(0)); // so that everybody is awake
+        pool.on(0..ITEMS).trace(trace.titled(title)).for_each(item);
+    }
+    fs::write(files.next().unwrap_or_else(|| "loops.svg".into()), trace.svg().to_string())?;
+    if let Some(profile) = files.next() {
+        fs::write(profile, trace.chrome().to_string())?;
+    }
+    for timeline in trace.timelines() {
+        println!("{}: {:.1?}, the slowest items", timeline.title, timeline.wall);
+        for slow in timeline.slowest.iter().take(3) {
+            println!("  {:?} by worker {}: {:.1?}", slow.items, slow.worker, slow.took);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! A trace as a picture.
+
+#![allow(clippy::cast_precision_loss)] // a pixel is wide
+
+use std::{fmt, time::Duration};
+
+use super::{Run, Timeline, Trace};
+
+pub(super) struct Picture<'a>(pub(super) &'a Trace);
+
+/// Loops in a picture, and arrows in a panel: of more thefts, the largest.
+const MOST_PANELS: usize = 8;
+const MOST_ARROWS: usize = 200;
+
+// In pixels of the picture's own scale.
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 92.0;
+const RIGHT: f64 = 76.0;
+const LANE: f64 = 30.0;
+const GAP: f64 = 14.0;
+const HEAD: f64 = 50.0;
+const FOOT: f64 = 40.0;
+/// Narrower than this nothing is drawn on its own.
+const SPECK: f64 = 0.4;
+
+const STYLE: &str = "\
+text{font:13px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#1f2328}\
+.h{font-weight:600;font-size:15px}.s{fill:#59636e}.n{fill:#fff;font-size:11px;font-weight:600;paint-order:stroke;stroke-width:5px}\
+.b{fill:#818b98;fill-opacity:.16}.g{stroke:#818b98;stroke-opacity:.35}.t{stroke:#fff;stroke-opacity:.5}\
+.a{stroke:#1f2328;stroke-width:1.5;fill:none}.d{fill:#1f2328}.w{stroke:#1f2328;stroke-dasharray:3 3}\
+@media(prefers-color-scheme:dark){text{fill:#f0f6fc}.s{fill:#9198a1}.n{fill:#fff}\
+.t{stroke:#0d1117}.a,.w{stroke:#f0f6fc}.d{fill:#f0f6fc}}";
+
+impl fmt::Display for Picture<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timelines = self.0.timelines();
+        let shown = &timelines[timelines.len().saturating_sub(MOST_PANELS)..];
+        let longest = shown.iter().map(|timeline| timeline.wall).max().unwrap_or_default();
+        let scale = Scale { seconds: longest.as_secs_f64().max(1e-9) };
+        let height = shown.iter().map(Timeline::height).sum::<f64>() + FOOT;
+        writeln!(
+            f,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">
+<title>Which worker did which items when</title>
+<style>{STYLE}</style>
+<defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="d" d="M0 0L8 4L0 8Z"/></marker></defs>"#
+        )?;
+        let bottom = height - FOOT;
+        for (at, label) in scale.ticks() {
+            let x = scale.x(at);
+            writeln!(f, r#"<line class="g" x1="{x:.1}" y1="{HEAD}" x2="{x:.1}" y2="{:.1}"/>"#, bottom + 4.0)?;
+            writeln!(
+                f,
+                r#"<text class="s" x="{x:.1}" y="{:.1}" text-anchor="middle">{label}</text>"#,
+                bottom + 20.0
+            )?;
+        }
+        let mut top = 0.0;
+        for timeline in shown {
+            timeline.draw(f, top, scale)?;
+            top += timeline.height();
+        }
+        writeln!(f, "</svg>")
+    }
+}
+
+impl Timeline {
+    fn height(&self) -> f64 {
+        HEAD + self.dealt.len() as f64 * (LANE + GAP) + GAP
+    }
+
+    fn draw(&self, f: &mut fmt::Formatter<'_>, top: f64, scale: Scale) -> fmt::Result {
+        self.head(f, top + 22.0)?;
+        let lane = |worker: usize| top + HEAD + worker as f64 * (LANE + GAP);
+        let (start, end) = (scale.x(0.0), scale.x(self.wall.as_secs_f64()));
+        for worker in 0..self.dealt.len() {
+            let (y, colour) = (lane(worker), Colour(worker));
+            let name = if worker == 0 { "caller".to_owned() } else { format!("worker {worker}") };
+            let middle = y + LANE / 2.0;
+            writeln!(
+                f,
+                r#"<rect x="8" y="{:.1}" width="10" height="10" rx="2" fill="{colour}"/>"#,
+                middle - 5.0
+            )?;
+            writeln!(f, r#"<text x="24" y="{:.1}">{name}</text>"#, middle + 4.5)?;
+            let width = end - start;
+            writeln!(
+                f,
+                r#"<rect class="b" x="{start:.2}" y="{y:.1}" width="{width:.2}" height="{LANE}" rx="3"/>"#
+            )?;
+        }
+        let mut drawn = vec![f64::NEG_INFINITY; self.dealt.len()];
+        for run in &self.runs {
+            let behind = scale.x(run.end.as_secs_f64());
+            if behind - drawn[run.worker] >= SPECK {
+                self.run(f, run, lane(run.worker), scale)?;
+                drawn[run.worker] = behind;
+            }
+        }
+        let mut stolen: Vec<_> =
+            self.runs.iter().filter_map(|run| run.theft.as_ref().map(|theft| (theft, run))).collect();
+        stolen.sort_by_key(|(theft, _)| std::cmp::Reverse(theft.items.len()));
+        for (theft, run) in stolen.into_iter().take(MOST_ARROWS) {
+            let down = run.worker > theft.victim;
+            let x = scale.x(run.begin.as_secs_f64());
+            let (upper, lower) = (0.0, LANE);
+            let from = lane(theft.victim) + if down { lower } else { upper };
+            let to = lane(run.worker) + if down { upper } else { lower };
+            writeln!(f, r#"<circle class="d" cx="{x:.2}" cy="{from:.1}" r="2.5"/>"#)?;
+            writeln!(f, r#"<path class="a" d="M{x:.2} {from:.1}V{to:.1}" marker-end="url(#a)"/>"#)?;
+        }
+        let (head, foot) = (top + HEAD - 8.0, lane(self.dealt.len()) - GAP + 8.0);
+        writeln!(f, r#"<line class="w" x1="{end:.2}" y1="{head:.1}" x2="{end:.2}" y2="{foot:.1}"/>"#)?;
+        let middle = f64::midpoint(head, foot) + 4.5;
+        writeln!(f, r#"<text class="h" x="{:.2}" y="{middle:.1}">{}</text>"#, end + 6.0, Brief(self.wall))
+    }
+
+    /// What it is, and the figures.
+    fn head(&self, f: &mut fmt::Formatter<'_>, y: f64) -> fmt::Result {
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        let items: usize = self.runs.iter().map(|run| run.items.len()).sum();
+        let (workers, thefts) =
+            (self.dealt.len(), self.runs.iter().filter(|run| run.theft.is_some()).count());
+        write!(f, r#"<text x="8" y="{y:.1}">"#)?;
+        if self.title.is_empty() {
+            write!(f, r#"<tspan class="s">"#)?;
+        } else {
+            write!(f, r#"<tspan class="h">{}</tspan><tspan class="s">: "#, Text(&self.title))?;
+        }
+        write!(f, "{items} item{}, {workers} worker{}", plural(items), plural(workers))?;
+        match self.alone {
+            None => write!(f, ", {thefts} theft{}", plural(thefts))?,
+            Some(_) => write!(f, ", not shared")?,
+        }
+        writeln!(f, "</tspan></text>")
+    }
+
+    fn run(&self, f: &mut fmt::Formatter<'_>, run: &Run, y: f64, scale: Scale) -> fmt::Result {
+        const ROOM: f64 = 40.0;
+        let (x, behind) = (scale.x(run.begin.as_secs_f64()), scale.x(run.end.as_secs_f64()));
+        let (width, colour) = ((behind - x).max(SPECK), Colour(self.owner(run.items.start)));
+        let count = run.items.len();
+        writeln!(
+            f,
+            r#"<rect x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{LANE}" rx="{:.1}" fill="{colour}"><title>items {} to {}, {}</title></rect>"#,
+            3.0_f64.min(width / 3.0),
+            run.items.start,
+            run.items.end.saturating_sub(1),
+            Brief(run.end.saturating_sub(run.begin)),
+        )?;
+        let mut last = x;
+        for at in run.ticks.iter().map(|tick| scale.x(tick.1.as_secs_f64())) {
+            if at - last > 3.0 && behind - at > 2.0 {
+                writeln!(
+                    f,
+                    r#"<line class="t" x1="{at:.2}" y1="{y:.1}" x2="{at:.2}" y2="{:.1}"/>"#,
+                    y + LANE
+                )?;
+                last = at;
+            }
+        }
+        if width >= ROOM {
+            let (x, y) = (x + width / 2.0, y + LANE / 2.0 + 4.0);
+            writeln!(
+                f,
+                r#"<text class="n" x="{x:.2}" y="{y:.1}" text-anchor="middle" stroke="{colour}">{count}</text>"#
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// From time to place.
+#[derive(Clone, Copy)]
+struct Scale {
+    /// What the width stands for.
+    seconds: f64,
+}
+
+impl Scale {
+    fn x(self, seconds: f64) -> f64 {
+        LEFT + (WIDTH - LEFT - RIGHT) * seconds / self.seconds
+    }
+
+    /// Round times with their labels.
+    fn ticks(self) -> impl Iterator<Item = (f64, Brief)> {
+        const MOST: f64 = 8.0;
+        let power = 10_f64.powf((self.seconds / MOST).log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
+        let step = step.into_iter().find(|step| self.seconds / step <= MOST).unwrap_or(self.seconds);
+        let at = move |count: u32| f64::from(count) * step;
+        (0..)
+            .map(at)
+            .take_while(move |at| *at <= self.seconds)
+            .map(|at| (at, Brief(Duration::from_secs_f64(at))))
+    }
+}
+
+/// A time with three digits at most.
+struct Brief(Duration);
+
+impl fmt::Display for Brief {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0.as_nanos() as f64;
+        let (number, unit) = match nanos {
+            0.0 => return f.write_str("0"),
+            nanos if nanos < 999.5 => (nanos, "ns"),
+            nanos if nanos < 999.5e3 => (nanos / 1e3, "µs"),
+            nanos if nanos < 999.5e6 => (nanos / 1e6, "ms"),
+            nanos => (nanos / 1e9, "s"),
+        };
+        let digits = if number < 9.995 { 2 } else { usize::from(number < 99.95) };
+        let number = format!("{number:.digits$}");
+        let number =
+            if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { &number };
+        write!(f, "{number} {unit}")
+    }
+}
+
+/// Of a worker: hues far from those of its neighbours, of a brightness that is seen on white and on black.
+struct Colour(usize);
+
+impl fmt::Display for Colour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const GOLDEN: f64 = 137.508;
+        let hue = (212.0 + self.0 as f64 * GOLDEN) % 360.0;
+        write!(f, "hsl({hue:.0},58%,52%)")
+    }
+}
+
+/// As SVG writes it.
+struct Text<'a>(&'a str);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|letter| match letter {
+            '&' => f.write_str("&amp;"),
+            '<' => f.write_str("&lt;"),
+            '>' => f.write_str("&gt;"),
+            control if control.is_control() => f.write_str("\u{fffd}"),
+            _ => write!(f, "{letter}"),
+        })
+    }
+}

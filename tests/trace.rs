@@ -1,0 +1,294 @@
+//! What a trace promises: every item in one run, times that fit together, and pictures that are well formed.
+
+mod busy;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    time::{Duration, Instant},
+};
+
+use busy::work;
+use rangesteal::{
+    Alone, CancelToken, Pool, RunReport, Stealing, Trace,
+    trace::{Run, Timeline},
+};
+use serde_json::Value;
+
+const ITEMS: usize = if cfg!(miri) { 24 } else { 400 };
+
+fn pool(threads: usize) -> Pool {
+    Pool::builder().num_threads(threads).build().expect("a small pool")
+}
+
+/// Items that take some microseconds; those at the end, ten times as long.
+fn visit(i: usize) {
+    work(if i >= ITEMS - ITEMS / 8 { 50_000 } else { 5_000 });
+}
+
+/// What must be so for each timeline, whatever the schedule was; `report` is of the same loop.
+fn check(timeline: &Timeline, report: &RunReport) {
+    let Timeline { wall, alone, dealt, runs, slowest, .. } = timeline;
+    assert_eq!((*wall, *alone, dealt.len()), (report.wall, report.alone, report.workers.len()));
+    for (number, worker) in report.workers.iter().enumerate() {
+        let own: Vec<&Run> = runs.iter().filter(|run| run.worker == number).collect();
+        assert_eq!(own.iter().map(|run| run.items.len()).sum::<usize>(), worker.items, "{timeline:?}");
+        assert_eq!(own.iter().filter(|run| run.theft.is_some()).count(), worker.thefts, "{timeline:?}");
+        let robbed = |run: &&Run| run.theft.as_ref().is_some_and(|theft| theft.victim == number);
+        assert_eq!(runs.iter().filter(robbed).count(), worker.thefts_suffered, "{timeline:?}");
+        assert!(own.iter().all(|run| run.begin <= run.end && run.end <= *wall), "{timeline:?}");
+        assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].begin), "one after the other: {timeline:?}");
+        let waited: Duration = timeline.waits(number).map(|wait| wait.end.saturating_sub(wait.start)).sum();
+        let worked: Duration = own.iter().map(|run| run.end.saturating_sub(run.begin)).sum();
+        assert_eq!(waited + worked, *wall);
+    }
+    for run in runs {
+        assert!(run.ticks.is_sorted() && run.ticks.len() <= 256);
+        assert!(run.ticks.iter().all(|tick| (run.begin..=run.end).contains(&tick.1)), "{run:?}");
+        if let Some(theft) = &run.theft {
+            assert_ne!(theft.victim, run.worker);
+        }
+    }
+    assert!(slowest.len() <= 16 && slowest.is_sorted_by_key(|slow| std::cmp::Reverse(slow.took)));
+}
+
+/// Where the items are known: that each is in one run, and what was stolen in the run of its thief.
+fn check_items(timeline: &Timeline, items: usize) {
+    let mut runs: Vec<_> = timeline.runs.iter().map(|run| run.items.clone()).collect();
+    runs.sort_unstable_by_key(|run| run.start);
+    let ends = runs.iter().fold(0, |next, run| {
+        assert_eq!(run.start, next, "{timeline:?}");
+        run.end
+    });
+    assert_eq!(ends, items);
+    for run in &timeline.runs {
+        for (next, _) in &run.ticks {
+            assert!(run.items.start < *next && *next <= run.items.end, "{run:?}");
+        }
+        if let Some(theft) = &run.theft {
+            assert_eq!(theft.items.start, run.items.start);
+            assert!(theft.items.end >= run.items.end, "others may have stolen of it since: {run:?}");
+        }
+    }
+    for slow in &timeline.slowest {
+        let run = timeline.runs.iter().find(|run| run.items.contains(&slow.items.start)).unwrap();
+        assert!(slow.worker == run.worker && slow.items.end <= run.items.end, "{slow:?} of {run:?}");
+        assert!(
+            slow.took <= run.end.saturating_sub(run.begin) + Duration::from_micros(1),
+            "{slow:?} of {run:?}"
+        );
+    }
+}
+
+fn last(trace: &Trace) -> &Timeline {
+    trace.timelines().last().expect("a loop was traced")
+}
+
+#[test]
+fn every_item_is_in_one_run() {
+    for (threads, stealing) in
+        [(1, Stealing::Largest), (2, Stealing::Largest), (4, Stealing::Largest), (2, Stealing::Off)]
+    {
+        let pool = Pool::builder().num_threads(threads).stealing(stealing).build().unwrap();
+        let (mut trace, mut report) = (Trace::new(), RunReport::default());
+        for _ in 0..if cfg!(miri) { 1 } else { 10 } {
+            pool.on(0..ITEMS).trace(&mut trace).report(&mut report).for_each(visit);
+            check(last(&trace), &report);
+            check_items(last(&trace), ITEMS);
+            pool.on(0..ITEMS).grain(7).trace(&mut trace).report(&mut report).map_collect(visit);
+            check(last(&trace), &report);
+            check_items(last(&trace), ITEMS);
+            let unit = |(), ()| ();
+            pool.on(0..ITEMS).reproducible().trace(&mut trace).report(&mut report).map_reduce(visit, unit);
+            check(last(&trace), &report);
+            check_items(last(&trace), ITEMS);
+            let found = pool.on(0..ITEMS).trace(&mut trace).report(&mut report).find_first(|i| {
+                visit(i);
+                i == ITEMS / 2
+            });
+            assert_eq!(found, Some(ITEMS / 2));
+            check(last(&trace), &report);
+        }
+        let (empty, mut none) = (0..0, Trace::new());
+        pool.on(empty).trace(&mut none).report(&mut report).for_each(visit);
+        check(last(&none), &report);
+        check_items(last(&none), 0);
+        let thefts = |timeline: &Timeline| timeline.runs.iter().filter(|run| run.theft.is_some()).count();
+        let all: usize = trace.timelines().iter().map(thefts).sum();
+        let expected = pool.thefts();
+        assert_eq!(u64::try_from(all).unwrap(), expected);
+    }
+}
+
+#[test]
+fn the_slowest_items_are_named() {
+    const SLOW: [usize; 3] = [37, 201, 399];
+    let took = |i: usize| 100_000 + 50_000 * (i as u64 % 10);
+    for threads in [1, 2] {
+        let pool = pool(threads);
+        // Where somebody else takes the CPU away, other items are slow: not in every one of fifty runs.
+        let all_found = |_| {
+            let mut trace = Trace::new();
+            let light = 30_000; // long enough to be told apart
+            let visit = |i| work(if SLOW.contains(&i) { took(i) } else { light });
+            pool.on(0..400).trace(&mut trace).for_each(visit);
+            let slowest = &last(&trace).slowest;
+            let singly = slowest.iter().filter(|slow| slow.items.len() == 1).count();
+            let found = |i: &usize| {
+                let slow = slowest.iter().find(|slow| slow.items == (*i..*i + 1));
+                slow.is_some_and(|slow| slow.took >= Duration::from_nanos(took(*i)))
+            };
+            singly >= 12 && SLOW.iter().all(found)
+        };
+        assert!((0..50).any(all_found), "{threads} threads");
+    }
+}
+
+#[test]
+fn times_count_from_the_first_call() {
+    let (pool, begin) = (pool(2), Instant::now());
+    let mut trace = Trace::new();
+    for title in ["a", "b"] {
+        for _ in 0..3 {
+            pool.on(0..10).trace(trace.titled(title)).for_each(|_| work(1_000));
+        }
+    }
+    let total = begin.elapsed();
+    let titles: Vec<_> = trace.timelines().iter().map(|timeline| timeline.title.as_str()).collect();
+    assert_eq!(titles, ["a", "a", "a", "b", "b", "b"]);
+    let timelines = trace.timelines();
+    assert_eq!(timelines[0].called, Duration::ZERO);
+    assert!(timelines.windows(2).all(|pair| pair[0].called + pair[0].wall <= pair[1].called));
+    assert!(
+        timelines[5].called + timelines[5].wall <= total && timelines[5].wall >= Duration::from_micros(10)
+    );
+}
+
+#[test]
+fn a_loop_that_is_not_shared_says_why() {
+    let (pool, token, mut trace) = (pool(2), CancelToken::new(), Trace::new());
+    pool.on(0..1).trace(&mut trace).for_each(visit);
+    pool.for_each(&[(); ITEMS], |()| {
+        let mut inner = Trace::new();
+        pool.on(0..ITEMS).trace(&mut inner).for_each(|_| ());
+        check_items(last(&inner), ITEMS);
+    });
+    token.cancel();
+    pool.on(0..ITEMS).cancel(&token).trace(&mut trace).for_each(visit).unwrap_err();
+    let why: Vec<_> = trace.timelines().iter().map(|timeline| timeline.alone).collect();
+    assert_eq!(why, [Some(Alone::OneWorker), Some(Alone::Cancelled)]);
+    assert!(last(&trace).runs.is_empty());
+}
+
+#[test]
+fn a_loop_that_panics_leaves_none() {
+    for threads in [1, 2] {
+        let (pool, mut trace) = (pool(threads), Trace::new());
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            pool.on(0..ITEMS).trace(&mut trace).for_each(|i| {
+                visit(i);
+                assert_ne!(i, ITEMS - 1, "bad item");
+            });
+        }));
+        assert!(panicked.is_err() && trace.timelines().is_empty());
+        pool.on(0..ITEMS).trace(&mut trace).for_each(visit);
+        check_items(last(&trace), ITEMS);
+    }
+}
+
+/// A loop with thefts, one that is not shared, and an empty one, with a title that has to be escaped.
+fn traced() -> Trace {
+    let (pool, mut trace) = (pool(2), Trace::new());
+    let mut tries = 0;
+    while last_thefts(&trace) == 0 && tries < 50 {
+        trace = Trace::new();
+        pool.on(0..ITEMS).trace(trace.titled("\"a\" < b & \\ \n c")).for_each(visit);
+        tries += 1;
+    }
+    pool.on(0..1).trace(trace.titled("")).for_each(visit);
+    pool.on(0..0).trace(trace.titled("nothing")).for_each(visit);
+    trace
+}
+
+fn last_thefts(trace: &Trace) -> usize {
+    let of = |timeline: &Timeline| timeline.runs.iter().filter(|run| run.theft.is_some()).count();
+    trace.timelines().first().map_or(0, of)
+}
+
+#[test]
+fn profilers_can_read_it() {
+    let trace = traced();
+    let json: Value = serde_json::from_str(&trace.chrome().to_string()).expect("well formed");
+    let events = json["traceEvents"].as_array().unwrap();
+    let of = |kind: &'static str| events.iter().filter(move |event| event["cat"] == kind);
+    let titles: Vec<_> = of("loop").map(|event| event["name"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["\"a\" < b & \\ \n c", "loop", "nothing"]);
+    let thefts =
+        |phase| of("theft").filter(move |event| event["ph"] == phase).map(|event| event["tid"].as_u64());
+    assert_eq!((thefts("s").count(), thefts("f").count()), (last_thefts(&trace), last_thefts(&trace)));
+    assert!(thefts("s").ne(thefts("f")) || last_thefts(&trace) == 0);
+    let runs: usize = trace.timelines().iter().map(|timeline| timeline.runs.len()).sum();
+    assert_eq!(of("run").count(), runs);
+    let items: u64 = of("run").map(|run| run["args"]["items"].as_u64().unwrap()).sum();
+    assert_eq!(items, ITEMS as u64 + 1);
+    let slowest = &of("loop").next().unwrap()["args"]["slowest"][0];
+    let expected = &trace.timelines()[0].slowest[0];
+    assert_eq!(slowest["items"], format!("{:?}", expected.items));
+
+    // Runs and waits of a worker fill its loop, in microseconds.
+    let number = |event: &Value, key| event[key].as_f64().unwrap();
+    let lasts = |worker: u64| {
+        let own = of("run").chain(of("wait")).filter(move |event| event["tid"] == worker);
+        own.map(|event| number(event, "dur")).sum::<f64>()
+    };
+    let all: f64 = of("loop").map(|event| number(event, "dur")).sum();
+    assert!((lasts(0) - all).abs() < 0.01, "{} of {all}", lasts(0));
+    let first = trace.timelines()[0].wall.as_secs_f64() * 1e6;
+    assert!((lasts(1) - first).abs() < 0.01, "{} of {first}", lasts(1));
+}
+
+/// The tags of a document and what is written in it, if each tag is closed in its turn.
+fn tags(document: &str) -> (Vec<&str>, String) {
+    let (mut open, mut all, mut text) = (Vec::new(), Vec::new(), String::new());
+    for piece in document.split('<').skip(1) {
+        let (tag, behind) = piece.split_once('>').expect("a tag ends");
+        if let Some(closed) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closed), "in {document}");
+        } else {
+            let name = tag.split([' ', '/']).next().unwrap();
+            all.push(tag);
+            if !tag.ends_with('/') {
+                open.push(name);
+            }
+        }
+        text.push_str(behind);
+    }
+    assert_eq!(open, [""; 0], "left open");
+    (all, text)
+}
+
+#[test]
+fn it_can_be_drawn() {
+    let trace = traced();
+    let picture = trace.svg().to_string();
+    let (tags, text) = tags(&picture);
+    assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"), "{picture}");
+    assert!(text.contains("\"a\" &lt; b &amp; \\ \u{fffd} c"), "{text}");
+    assert!(text.contains("1 item, 1 worker, not shared"), "{text}");
+    let count = |part: &str| tags.iter().filter(|tag| tag.contains(part)).count();
+    assert_eq!(count("marker-end"), last_thefts(&trace));
+    assert_eq!(
+        count("class=\"b\""),
+        trace.timelines().iter().map(|timeline| timeline.dealt.len()).sum::<usize>()
+    );
+    for word in ["NaN", "inf", "-0"] {
+        assert!(!picture.contains(word), "{word} in {picture}");
+    }
+    self::tags(&Trace::new().svg().to_string());
+
+    let (pool, mut many) = (pool(1), Trace::new());
+    for number in 0..100 {
+        pool.on(0..10).trace(many.titled(format!("loop {number}"))).for_each(|_| ());
+    }
+    let picture = many.svg().to_string();
+    assert!(picture.contains("loop 92<") && picture.contains("loop 99<") && !picture.contains("loop 91<"));
+}
