@@ -137,6 +137,9 @@ fn the_slowest_items_are_named() {
                 let slow = slowest.iter().find(|slow| slow.items == (*i..*i + 1));
                 slow.is_some_and(|slow| slow.took >= Duration::from_nanos(took(*i)))
             };
+            for run in last(&trace).runs.iter().filter(|run| run.theft.is_some()) {
+                assert_eq!(run.ticks[0].0, run.items.start + 1, "the first is looked at by itself");
+            }
             singly >= 12 && SLOW.iter().all(found)
         };
         assert!((0..50).any(all_found), "{threads} threads");

@@ -205,9 +205,6 @@ impl Executor {
             options.tell(begin, account);
             return folded;
         };
-        if done > 0 {
-            (before.indices, before.took) = (done, begin.elapsed());
-        }
         let mut call = Call { this, awake, helpers, begin: begin + before.took, before, account: None };
         self.seats.make_room(|worker, home| self.ranges.seat(worker, home));
         let runs = self.share(crew, &mut turn, &mut call, (state, acc), rest, &options);
