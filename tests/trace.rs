@@ -4,6 +4,7 @@ mod busy;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -120,6 +121,7 @@ fn every_item_is_in_one_run() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "what is slow is a matter of time")]
 fn the_slowest_items_are_named() {
     const SLOW: [usize; 3] = [37, 201, 399];
     let took = |i: usize| 100_000 + 50_000 * (i as u64 % 10);
@@ -170,16 +172,34 @@ fn times_count_from_the_first_call() {
 fn a_loop_that_is_not_shared_says_why() {
     let (pool, token, mut trace) = (pool(2), CancelToken::new(), Trace::new());
     pool.on(0..1).trace(&mut trace).for_each(visit);
-    pool.for_each(&[(); ITEMS], |()| {
-        let mut inner = Trace::new();
-        pool.on(0..ITEMS).trace(&mut inner).for_each(|_| ());
-        check_items(last(&inner), ITEMS);
-    });
     token.cancel();
     pool.on(0..ITEMS).cancel(&token).trace(&mut trace).for_each(visit).unwrap_err();
     let why: Vec<_> = trace.timelines().iter().map(|timeline| timeline.alone).collect();
     assert_eq!(why, [Some(Alone::OneWorker), Some(Alone::Cancelled)]);
     assert!(last(&trace).runs.is_empty());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "which loop is shared is a matter of time")]
+fn a_loop_that_finds_its_pool_busy_is_seen_from_its_beginning() {
+    let pool = pool(2);
+    let busy = AtomicUsize::new(0);
+    for _ in 0..50 {
+        pool.for_each(&[(); 20], |()| {
+            let mut inner = Trace::new();
+            pool.on(0..ITEMS).trace(&mut inner).for_each(|_| work(500));
+            let timeline = last(&inner);
+            check_items(timeline, ITEMS);
+            if timeline.alone == Some(Alone::Busy) {
+                busy.fetch_add(1, Relaxed);
+                assert!(timeline.runs[0].ticks[0].0 < 20, "{timeline:?}");
+            }
+        });
+        if busy.load(Relaxed) > 0 {
+            return;
+        }
+    }
+    panic!("no loop was shared");
 }
 
 #[test]
