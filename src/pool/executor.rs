@@ -364,9 +364,10 @@ impl<'a> Solo<'a> {
         limit: Duration,
         mut stretch: usize,
     ) -> Result<Option<L::Acc>, End<L::Found>> {
-        const STRETCH: Duration = Duration::from_micros(1);
         /// Items at once, where somebody may cancel.
         const FEW: usize = 8;
+        // How exactly a limit is kept; without one, looks are as far apart as those of a shared loop.
+        let lasts = Duration::from_micros(if limit == Duration::MAX { 10 } else { 1 });
         let Self { watch, units, len, .. } = *self;
         let most = if watch.cancel.is_some() { FEW } else { usize::MAX };
         let mut elapsed = Duration::ZERO;
@@ -394,9 +395,9 @@ impl<'a> Solo<'a> {
                 closeup.look(self.done, self.begin + now);
             }
             let took = now.saturating_sub(elapsed);
-            if took < STRETCH {
+            if took < lasts {
                 stretch = stretch.saturating_mul(2);
-            } else if took > 4 * STRETCH {
+            } else if took > 4 * lasts {
                 stretch = (stretch / 4).max(1);
             }
             elapsed = now;

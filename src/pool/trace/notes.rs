@@ -43,7 +43,7 @@ impl Timeline {
             alone,
             dealt,
             runs,
-            slowest: slowest.0,
+            slowest: slowest.found,
         }
     }
 }
@@ -127,7 +127,7 @@ impl Closeup {
             return; // one index each
         }
         run.ticks = self.ticks.iter().map(|&(next, at)| (units.span(0..next).end, at - begin)).collect();
-        for slow in self.slowest.0 {
+        for slow in self.slowest.found {
             slowest.see(run.worker, units.span(slow.items), slow.took);
         }
     }
@@ -135,24 +135,31 @@ impl Closeup {
 
 /// The slowest of what was seen.
 #[derive(Debug, Default)]
-pub(crate) struct Slowest(Vec<Slow>);
+pub(crate) struct Slowest {
+    found: Vec<Slow>,
+    /// What is not slower is none of them.
+    least: Duration,
+}
 
 impl Slowest {
     const MOST: usize = 16;
 
     fn see(&mut self, worker: usize, items: Range<usize>, took: Duration) {
-        let slow = Slow { worker, items, took };
-        if self.0.len() < Self::MOST {
-            self.0.push(slow);
-        } else if let Some(least) = self.0.iter_mut().min_by_key(|slow| slow.took)
-            && least.took < took
-        {
-            *least = slow;
+        if took <= self.least {
+            return;
+        }
+        if self.found.len() == Self::MOST {
+            self.sort();
+            self.found.pop();
+        }
+        self.found.push(Slow { worker, items, took });
+        if self.found.len() == Self::MOST {
+            self.least = self.found.iter().map(|slow| slow.took).min().unwrap_or_default();
         }
     }
 
     fn sort(&mut self) {
-        self.0.sort_by_key(|slow| (Reverse(slow.took), slow.items.start));
+        self.found.sort_unstable_by_key(|slow| (Reverse(slow.took), slow.items.start));
     }
 }
 
@@ -199,7 +206,7 @@ mod tests {
         closeup.end(&mut run, &mut slowest, begin, Units::Items);
         slowest.sort();
         let found: Vec<_> =
-            slowest.0.iter().map(|slow| (slow.worker, slow.items.clone(), slow.took)).collect();
+            slowest.found.iter().map(|slow| (slow.worker, slow.items.clone(), slow.took)).collect();
         let heavy = (0..1000).rev().filter(|item| item % 50 == 7);
         let expected: Vec<_> = heavy
             .map(|item| (3, item..item + 1, Duration::from_nanos(1000 + item as u64)))
@@ -220,7 +227,7 @@ mod tests {
             begin: late,
             dealt: vec![10..20, 20..30],
             runs: vec![run()],
-            slowest: Slowest(vec![slow]),
+            slowest: Slowest { found: vec![slow], ..Slowest::default() },
         };
         let timeline = Timeline::new(&mut before, Units::Items, Ok(round));
         let spans: Vec<_> = timeline.runs.iter().map(|run| (run.items.clone(), run.begin..run.end)).collect();
