@@ -90,9 +90,9 @@ def rows(head, names, lines):
     """A table: its title, the names of its columns, and lines of a name and as many cells."""
     lines = [(head, names), *((name, [str(cell) for cell in cells]) for name, cells in lines)]
     first = max(28, *(len(name) for name, _ in lines))
-    width = 3 + max(9, *(len(cell) for _, cells in lines for cell in cells))
+    widths = [3 + max(9, *map(len, column)) for column in zip(*(cells for _, cells in lines))]
     for name, cells in lines:
-        print((f"{name:<{first}}" + "".join(f"{cell:>{width}}" for cell in cells)).rstrip())
+        print((f"{name:<{first}}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths))).rstrip())
 
 
 def stamp():

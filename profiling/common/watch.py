@@ -49,12 +49,16 @@ def watched(command, options):
 def by_perf(command, options):
     data = os.path.join(runs.WORK, "data")
     runs.finish(["perf", "record", *options, "-o", data, "--", *command])
-    script = ["perf", "script", "-i", data, "--show-switch-events", "-F", "comm,tid,cpu,time,event,trace"]
+    script = ["perf", "script", "-i", data, "--show-switch-events", "--show-task-events", "-F", "comm,tid,cpu,time,event,trace"]
     text = subprocess.run(script, check=True, capture_output=True, text=True, errors="replace").stdout
     return from_script(text)
 
 
-EVENT = re.compile(r"^\s*(.*?)\s+(\d+)\s+\[(\d+)\]\s+(\d+\.\d+):\s+(?:PERF_RECORD_SWITCH (IN|OUT)\s*(preempt)?|.*wakeup:.* pid=(\d+) )", re.M)
+EVENT = re.compile(
+    r"^\s*(.*?)\s+(\d+)\s+\[(\d+)\]\s+(\d+\.\d+):\s+"
+    r"(?:PERF_RECORD_(?:SWITCH )?(IN|OUT|EXIT)(?:\s*(preempt)|\b)|.*wakeup:.* pid=(\d+) )",
+    re.M,
+)
 
 
 def from_script(text):
@@ -68,7 +72,7 @@ def from_script(text):
             thread.wakes.append((when - first, int(woken)))
         elif switch == "IN":
             since[tid] = when
-        else:
+        elif switch == "OUT" or tid in since:  # the last stay ends with the thread
             begin = since.pop(tid, first if not thread.stays else when)
             thread.moves += bool(thread.stays) and thread.stays[-1][2] != cpu
             thread.stays.append((begin - first, when - first, cpu, bool(preempted)))
