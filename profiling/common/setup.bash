@@ -89,14 +89,15 @@ election() {
 
 # The default: the STV count on each of these kinds of threads, "no" for none.
 count() {
-    local kind
+    local kind names_of_kinds=''
     [ ${#commands[@]} -eq 0 ] || return 0
     built=$(examples stv)
     election
     for kind in "$@"; do
         commands+=(-- "$built/stv" --arithmetic fixed9 --input "$file" meek --num-threads "$threads" --parallel "$kind")
-        names+=${names:+,}${kind/#no/serial}
+        names_of_kinds+=,${kind/#no/serial}
     done
+    names=${names:-${names_of_kinds#,}}
 }
 
 # Prints what the Python program on standard input says of its arguments, and keeps it as a file.
