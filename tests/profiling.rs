@@ -22,13 +22,15 @@ impl Answer {
     fn row(&self, name: &str) -> Vec<f64> {
         let line = self.said.lines().find(|line| line.trim_start().starts_with(name));
         let line = line.unwrap_or_else(|| panic!("no line {name}:\n{}", self.said));
-        let cells = line.trim_start()[name.len()..].split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        let cells =
+            line.trim_start()[name.len()..].split("  ").map(str::trim).filter(|cell| !cell.is_empty());
         cells.filter_map(|cell| cell.split(' ').next()?.parse().ok()).collect()
     }
 
     /// The files whose names begin and end like this, checked for what is to be in none.
     fn files(&self, start: &str, end: &str) -> Vec<String> {
-        let mut files: Vec<PathBuf> = fs::read_dir(&self.folder).unwrap().map(|file| file.unwrap().path()).collect();
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(&self.folder).unwrap().map(|file| file.unwrap().path()).collect();
         files.retain(|file| {
             let name = file.file_name().unwrap().to_str().unwrap();
             name.starts_with(start) && name.ends_with(end)
@@ -44,7 +46,8 @@ impl Answer {
         for picture in &pictures {
             assert!(picture.contains("prefers-color-scheme:dark") && picture.contains("CPUs, commit "));
         }
-        let parse = "import glob, sys, xml.dom.minidom as m; [m.parse(f) for f in glob.glob(sys.argv[1] + '/*.svg')]";
+        let parse =
+            "import glob, sys, xml.dom.minidom as m; [m.parse(f) for f in glob.glob(sys.argv[1] + '/*.svg')]";
         let parsed = Command::new("python3").args(["-c", parse]).arg(&self.folder).output().unwrap();
         assert!(parsed.status.success(), "{}", String::from_utf8_lossy(&parsed.stderr));
         pictures
@@ -55,13 +58,26 @@ impl Answer {
 fn clean(text: String) -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     let home = env::var("HOME").unwrap_or_default();
-    for word in ["/home/", "/root/", "/usr/", "/tmp/", "/target", env!("CARGO_MANIFEST_DIR"), host.trim(), home.trim()] {
+    for word in [
+        "/home/",
+        "/root/",
+        "/usr/",
+        "/tmp/",
+        "/target",
+        env!("CARGO_MANIFEST_DIR"),
+        host.trim(),
+        home.trim(),
+    ] {
         let at = text.match_indices(word).find(|(at, _)| {
             let around = (text[..*at].chars().next_back(), text[at + word.len()..].chars().next());
             let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_.-".contains(c));
             !word.is_empty() && (word.starts_with('/') || !inside(around.0) && !inside(around.1))
         });
-        assert!(at.is_none_or(|_| word == "/"), "{word} in {}", text.lines().find(|line| line.contains(word)).unwrap());
+        assert!(
+            at.is_none_or(|_| word == "/"),
+            "{word} in {}",
+            text.lines().find(|line| line.contains(word)).unwrap()
+        );
     }
     text
 }
@@ -134,7 +150,9 @@ fn each_explains_itself() {
         let (output, _) = run("help", script, None, &["--help"]);
         let said = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && said.starts_with(&format!("usage: profiling/{script}")), "{said}");
-        for words in [&["--nonsense"][..], &["--threads", "0"], &["--threads", "many"], &["--"], &["--", "ls", "--"]] {
+        for words in
+            [&["--nonsense"][..], &["--threads", "0"], &["--threads", "many"], &["--"], &["--", "ls", "--"]]
+        {
             let (output, _) = run("misuse", script, None, words);
             let said = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(2), "{script} {words:?}: {said}");
@@ -158,7 +176,12 @@ fn a_missing_tool_is_named_with_its_package() {
         let (output, _) = run("missing", script, Some(&bare), &[]);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(&format!("profiling/{script}: no python3: install it (Debian: apt-get install python3)")), "{said}");
+        assert!(
+            said.contains(&format!(
+                "profiling/{script}: no python3: install it (Debian: apt-get install python3)"
+            )),
+            "{said}"
+        );
     }
 }
 
@@ -168,7 +191,8 @@ fn a_program_that_fails_is_the_end() {
         return;
     }
     for script in ["syscalls", "counters", "scaling", "schedule", "placement"] {
-        let (output, _) = run("failing", script, None, &["--quick", "--", "sh", "-c", "echo because >&2; exit 3"]);
+        let (output, _) =
+            run("failing", script, None, &["--quick", "--", "sh", "-c", "echo because >&2; exit 3"]);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{script}: {said}");
         assert!(said.contains("failed:\n") && said.contains("because"), "{script}: {said}");
@@ -181,16 +205,18 @@ fn system_calls() {
         return;
     }
     let answer = ask("syscalls", "syscalls", &["--quick"]);
-    assert!(answer.said.starts_with("system calls") && answer.said.lines().next().unwrap().ends_with("rayon"));
+    assert!(
+        answer.said.starts_with("system calls") && answer.said.lines().next().unwrap().ends_with("rayon")
+    );
     assert!(answer.row("all").iter().all(|calls| *calls > 50.0) && answer.row("all").len() == 2);
     let (cpu, wall) = (answer.row("CPU time, ms"), answer.row("wall, ms"));
     assert!((0..2).all(|i| cpu[i] > 0.0 && cpu[i] < 20.0 + 1.1 * cpus() * wall[i]), "{}", answer.said);
     assert_eq!(answer.files("syscalls-", ".txt").len(), 1);
 
-    let answer = ask("sleeps", "syscalls", &["--", "sh", "-c", "sleep 0.01; sleep 0.01", "--", "sleep", "0.1"]);
-    assert!(answer.said.lines().next().unwrap().ends_with("sleep"), "{}", answer.said);
-    let sleeps = answer.row(if answer.said.contains("clock_nanosleep") { "clock_nanosleep" } else { "nanosleep" });
-    assert_eq!(sleeps, [2.0, 1.0], "{}", answer.said);
+    let copies = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "status=none", "count=500", "--"];
+    let answer = ask("copies", "syscalls", &[&["--"], &copies[..], &copies[..5], &["count=300"]].concat());
+    assert!(answer.said.lines().next().unwrap().ends_with("second"), "{}", answer.said);
+    assert_eq!(answer.row("write"), [500.0, 300.0], "{}", answer.said);
 }
 
 #[test]
@@ -203,14 +229,24 @@ fn counters() {
     let wall = answer.row("wall, ms");
     assert!(wall[0] >= 100.0 && wall[1] >= 200.0 && wall[1] < 20_000.0, "{}", answer.said);
     assert!(answer.row("CPU time, ms").iter().all(|cpu| *cpu < 100.0), "{}", answer.said);
-    assert!(answer.row("context switches, waiting").iter().all(|switches| *switches >= 1.0), "{}", answer.said);
+    assert!(
+        answer.row("context switches, waiting").iter().all(|switches| *switches >= 1.0),
+        "{}",
+        answer.said
+    );
     // Hardware counters, or words for it.
     let cycles = answer.row("cycles");
-    assert_eq!(cycles.is_empty(), answer.said.contains("no hardware counters") || answer.said.contains("perf is not"), "{cycles:?}");
+    assert_eq!(
+        cycles.is_empty(),
+        answer.said.contains("no hardware counters") || answer.said.contains("perf is not"),
+        "{cycles:?}"
+    );
 
     let answer = answered(run("no-counters", "counters", Some(&without_perf()), &["--quick"]));
     assert!(answer.said.contains("perf is not installed, or may not count here"), "{}", answer.said);
-    assert!(answer.row("page faults").iter().all(|faults| *faults > 10.0) && answer.row("page faults").len() == 3);
+    assert!(
+        answer.row("page faults").iter().all(|faults| *faults > 10.0) && answer.row("page faults").len() == 3
+    );
 }
 
 /// A search path on which perf refuses everything.
@@ -235,7 +271,10 @@ fn flame_graphs() {
     }
     let answer = ask("flame", "flame", &["--quick", "--rate", "4000"]);
     let pictures = answer.pictures(2);
-    for (picture, words) in pictures.iter().zip([["rangesteal-1", "Where the time goes: pool"], ["stv (2)", "Where the time goes: rayon"]]) {
+    for (picture, words) in pictures
+        .iter()
+        .zip([["rangesteal-1", "Where the time goes: pool"], ["stv (2)", "Where the time goes: rayon"]])
+    {
         assert!(words.iter().all(|word| picture.contains(word)), "{words:?}");
     }
     assert!(answer.row("rangesteal-1")[0] >= 1.0);
@@ -243,10 +282,22 @@ fn flame_graphs() {
     let stacks = answer.files("flame-pool", ".perf.txt");
     let (mut seen, mut stretches) = (0, 0);
     for stack in stacks[0].split("\n\n").filter(|stack| stack.trim_start().starts_with("rangesteal-")) {
-        let frames: Vec<&str> = stack.lines().skip(1).filter_map(|line| line.trim().split_once(' ')).map(|(_, name)| name).collect();
-        let Some(work) = frames.iter().position(|frame| frame.starts_with("rangesteal::pool::worker::work ")) else { continue };
-        let loops: Vec<&&str> = frames[..work].iter().filter(|frame| frame.starts_with("rangesteal::pool::round::")).collect();
-        let rounds = loops.iter().filter(|frame| frame.contains("::Round<L>::work ") || frame.contains("::Round<L>::run ")).count();
+        let frames: Vec<&str> = stack
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.trim().split_once(' '))
+            .map(|(_, name)| name)
+            .collect();
+        let Some(work) = frames.iter().position(|frame| frame.starts_with("rangesteal::pool::worker::work "))
+        else {
+            continue;
+        };
+        let loops: Vec<&&str> =
+            frames[..work].iter().filter(|frame| frame.starts_with("rangesteal::pool::round::")).collect();
+        let rounds = loops
+            .iter()
+            .filter(|frame| frame.contains("::Round<L>::work ") || frame.contains("::Round<L>::run "))
+            .count();
         assert!(rounds <= 1, "{stack}");
         seen += 1;
         stretches += usize::from(loops.iter().any(|frame| frame.contains("stretch")));
@@ -262,12 +313,20 @@ fn schedules() {
     let check = |answer: &Answer| {
         answer.pictures(2);
         let rangesteal = answer.row("rangesteal-1");
-        let all: Vec<f64> = answer.said.lines().filter(|line| line.starts_with("stv")).filter_map(|line| line.split_whitespace().nth(1)?.parse().ok()).collect();
-        let length: f64 = answer.row("pool,")[..].first().copied().unwrap_or_else(|| {
-            let line = answer.said.lines().find(|line| line.starts_with("pool, ")).unwrap();
-            line.split(' ').nth(1).unwrap().parse().unwrap()
-        });
-        assert!(rangesteal[0] > 0.0 && all[0] > 0.0 && rangesteal[0] + all[0] < 10.0 + cpus() * length, "{}", answer.said);
+        let all: Vec<f64> = answer
+            .said
+            .lines()
+            .filter(|line| line.starts_with("stv"))
+            .filter_map(|line| line.split_whitespace().nth(1)?.parse().ok())
+            .collect();
+        let length =
+            answer.said.lines().find(|line| line.starts_with("pool, ")).unwrap().split(' ').nth(1).unwrap();
+        let length: f64 = length.parse().unwrap();
+        assert!(
+            rangesteal[0] > 0.0 && all[0] > 0.0 && rangesteal[0] + all[0] < 10.0 + cpus() * length,
+            "{}",
+            answer.said
+        );
     };
     if !lacks(&["perf"]) {
         let answer = ask("schedule", "schedule", &["--quick"]);
@@ -289,7 +348,13 @@ fn scaling() {
     let answer = ask("scaling", "scaling", &["--quick", "--threads", "2", "--", "sh", "-c", threads]);
     let wall: Vec<f64> = ["1 thread ", "2 threads "].iter().flat_map(|name| answer.row(name)).collect();
     assert!(wall.len() == 2 && wall.iter().all(|wall| *wall >= 100.0 && *wall < 20_000.0), "{}", answer.said);
-    let speedup: Vec<f64> = answer.said.lines().skip(4).take(2).filter_map(|line| line.split_whitespace().last()?.parse().ok()).collect();
+    let speedup: Vec<f64> = answer
+        .said
+        .lines()
+        .skip(4)
+        .take(2)
+        .filter_map(|line| line.split_whitespace().last()?.parse().ok())
+        .collect();
     assert!(speedup[0] == 1.0 && (speedup[1] - wall[0] / wall[1]).abs() < 0.02, "{}", answer.said);
     assert!(answer.pictures(1)[0].contains("What one more thread brings"));
 }
@@ -301,10 +366,18 @@ fn placement() {
     }
     for path in [None, Some(without_perf())] {
         let answer = answered(run("placement", "placement", path.as_deref(), &["--quick", "--busy", "1"]));
-        for words in ["busy loops beside the commands: 1", "STV count, 1 round ", "loop of cache size, 1 round ", "not pinned: cache_loop: "] {
+        for words in [
+            "busy loops beside the commands: 1",
+            "STV count, 1 round ",
+            "loop of cache size, 1 round ",
+            "not pinned: cache_loop: ",
+        ] {
             assert!(answer.said.contains(words), "{}", answer.said);
         }
-        assert_eq!(answer.said.contains("migrations and times by CPU: /proc"), path.is_some() || lacks(&["perf"]));
+        assert_eq!(
+            answer.said.contains("migrations and times by CPU: /proc"),
+            path.is_some() || lacks(&["perf"])
+        );
         assert!(answer.row("rangesteal-1, migrations").len() == 2, "{}", answer.said);
     }
 }
@@ -319,7 +392,11 @@ fn all_on_one_page() {
     assert_eq!(page.matches("<h2>").count(), 5);
     assert_eq!(page.matches("<svg").count(), 7, "{page}");
     assert!(!page.contains("Left out"), "{page}");
-    assert!(page.contains("<title>serial, pool and rayon</title>") && !page.contains("src=") && !page.contains("href="));
+    assert!(
+        page.contains("<title>serial, pool and rayon</title>")
+            && !page.contains("src=")
+            && !page.contains("href=")
+    );
 
     let (output, folder) = run("half", "compare", Some(&without_perf()), &["--quick", "--", "sleep", "0.02"]);
     let answer = answered((output, folder));
