@@ -109,11 +109,13 @@ answer() {
 
 # The machine and the state of the sources: no name of host or user, no path.
 machine() {
-    local model
+    local model commit
     model=$(sed -n '/^model name[[:space:]]*: / { s///p; q }' /proc/cpuinfo)
     [ -n "$model" ] || model=$(uname -m)
     cpus=$(getconf _NPROCESSORS_ONLN)
-    stamp="$model, $cpus CPUs, commit $(git -C "$top" describe --always --dirty=' and changes' 2>/dev/null || echo unknown), $(date -u +%F)"
+    commit=$(git -C "$top" rev-parse --short HEAD 2>/dev/null || echo unknown)
+    [ -z "$(git -C "$top" status --porcelain -- . ':!profiling/results' 2>/dev/null)" ] || commit+=" and changes"
+    stamp="$model, $cpus CPUs, commit $commit, $(date -u +%F)"
     suffix=$(tr -cs '[:alnum:]' - <<<"-$model" | tr '[:upper:]' '[:lower:]')$cpus
 }
 
