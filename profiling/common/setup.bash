@@ -1,0 +1,129 @@
+# shellcheck shell=bash
+# What all scripts share: options, tools, the programs that are looked at, and where answers go. A script has a function `usage` and
+# names in `numbers` its options that take a number, with a variable for each.
+set -euo pipefail
+
+top=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
+question=${0##*/}
+results=$top/profiling/results file='' quick='' names='' threads=2 commands=()
+
+# The lines of `usage` that are the same for all.
+shared_options() {
+    cat <<'HELP'
+  --names A,B    what to call the programs in the answer
+  --results DIR  where the answer goes, with its pictures [default: profiling/results]
+  --quick        one round of a small input, to see whether all of it works
+HELP
+}
+
+fail() {
+    echo "profiling/$question: $*" >&2
+    exit 2
+}
+misused() {
+    usage >&2
+    exit 2
+}
+
+parse() {
+    while [ $# -gt 0 ]; do
+        case $1 in
+        -h | --help) usage; exit 0 ;;
+        --quick) quick=yes; shift ;;
+        --names | --results) [ -n "${2:-}" ] || misused; declare -g "${1#--}=$2"; shift 2 ;;
+        --) shift; given "$@"; break ;;
+        --*)
+            [[ " ${numbers:-} " == *" ${1#--} "* && ${2:-} =~ ^(0|[1-9][0-9]{0,3})$ ]] || misused
+            declare -g "${1#--}=$2"
+            shift 2
+            ;;
+        -*) misused ;;
+        *) [ -f "$1" ] || fail "no file $1"; file=$1; shift ;;
+        esac
+    done
+    if [ "${rounds:-1}" = 0 ] || [ "$threads" = 0 ]; then misused; fi
+}
+
+# Programs with their arguments, between --.
+given() {
+    local word program=''
+    for word in "$@" --; do
+        if [ "$word" = -- ]; then
+            [ -n "$program" ] || misused
+            program=''
+        elif [ -z "$program" ]; then
+            command -v "$word" >/dev/null || fail "no program $word"
+            program=$word
+        fi
+    done
+    commands=(-- "$@")
+}
+
+# Tools without which there is no answer; the name of a package where it differs: perf=linux-perf.
+needs() {
+    local tool
+    for tool in "$@"; do
+        command -v "${tool%=*}" >/dev/null || fail "no ${tool%=*}: install it (Debian: apt-get install ${tool#*=})"
+    done
+    [ -e /proc/self/stat ] || fail "no /proc/self/stat: this needs Linux"
+}
+
+# Where the examples are. $PROFILING_EXAMPLES names a folder of built ones; otherwise cargo sees to it that they are up to date.
+examples() {
+    local example wanted=()
+    if [ -n "${PROFILING_EXAMPLES:-}" ]; then
+        (cd "$PROFILING_EXAMPLES" && pwd)
+        return
+    fi
+    for example in "$@"; do wanted+=(--example "$example"); done
+    (cd "$top" && cargo build --quiet --release "${wanted[@]}")
+    (cd "$top" && cd "${CARGO_TARGET_DIR:-target}/release/examples" && pwd)
+}
+
+# Sets $file to a generated election, unless one was given: few ballots with many equal ranks are most of its work.
+election() {
+    [ -z "$file" ] || return 0
+    file=$work/election.blt
+    "$built/stv" generate --kind sorted --ballots "$(if [ -n "$quick" ]; then echo 1000; else echo 20000; fi)" --seed 1 >"$file"
+}
+
+# The default: the STV count on each of these kinds of threads, "no" for none.
+count() {
+    local kind names_of_kinds=''
+    [ ${#commands[@]} -eq 0 ] || return 0
+    built=$(examples stv)
+    election
+    for kind in "$@"; do
+        commands+=(-- "$built/stv" --arithmetic fixed9 --input "$file" meek --num-threads "$threads" --parallel "$kind")
+        names_of_kinds+=,${kind/#no/serial}
+    done
+    names=${names:-${names_of_kinds#,}}
+}
+
+# Prints what the Python program on standard input says of its arguments, and keeps it as a file.
+answer() {
+    mkdir -p "$results"
+    RESULTS=$results SUFFIX=$suffix STAMP=$stamp NAMES=$names QUESTION=$question WORK=$work QUICK=$quick \
+        PYTHONPATH=$top/profiling/common PYTHONDONTWRITEBYTECODE=1 python3 -u - "$@" | tee "$results/$question$suffix.txt"
+}
+
+# The machine and the state of the sources: no name of host or user, no path.
+machine() {
+    local model commit
+    model=$(sed -n '/^model name[[:space:]]*: / { s///p; q }' /proc/cpuinfo)
+    [ -n "$model" ] || model=$(uname -m)
+    cpus=$(getconf _NPROCESSORS_ONLN)
+    commit=$(git -C "$top" rev-parse --short HEAD 2>/dev/null || echo unknown)
+    [ -z "$(git -C "$top" status --porcelain -- . ':!profiling/results' 2>/dev/null)" ] || commit+=" and changes"
+    stamp="$model, $cpus CPUs, commit $commit, $(date -u +%F)"
+    suffix=$(tr -cs '[:alnum:]' - <<<"-$model" | tr '[:upper:]' '[:lower:]')$cpus
+}
+
+work=$(mktemp -d)
+loops=() # processes that are to end with this one
+end() {
+    [ ${#loops[@]} -eq 0 ] || kill "${loops[@]}" 2>/dev/null || true
+    rm -rf "$work"
+}
+trap end EXIT
+machine

@@ -1,0 +1,117 @@
+"""Where each thread of a program ran, and when: as perf saw it, or as a look into /proc every few milliseconds."""
+
+import os, re, subprocess, time
+
+import runs
+
+POLL, TICK = 0.005, 1e3 / os.sysconf("SC_CLK_TCK")
+SWITCHES = ["--quiet", "--switch-events", "--sample-cpu", "-e", "dummy:u"]  # perf may always do that for one's own programs
+WAKES = ["-e", "sched:sched_wakeup"]  # and that as root
+
+
+class Thread:
+    def __init__(self, tid):
+        self.tid, self.name, self.moves = tid, "", 0
+        self.stays = []  # (begin, end, CPU, whether it was preempted at the end), in ms since the program's start
+        self.wakes = []  # (when, whom)
+
+    def time(self):
+        """By CPU, in ms."""
+        times = {}
+        for begin, end, cpu, _ in self.stays:
+            times[cpu] = times.get(cpu, 0.0) + end - begin
+        return times
+
+
+def source():
+    """What perf may do here: its options, and words for them."""
+    data = os.path.join(runs.WORK, "probe")
+    for options, words in [([*SWITCHES, *WAKES], "perf, each switch and each wake-up"), (SWITCHES, "perf, each switch")]:
+        try:
+            subprocess.run(["perf", "record", *options, "-o", data, "--", "true"], check=True, capture_output=True)
+            return options, words
+        except (OSError, subprocess.CalledProcessError):
+            pass
+    return None, f"/proc, read each {1e3 * POLL:.0f} ms: there is no perf, or it may not record"
+
+
+def watched(command, options):
+    """The threads of one run, in the order in which they were started, named apart."""
+    threads = by_perf(command, options) if options else by_proc(command)
+    seen = {}
+    for thread in threads:
+        seen[thread.name] = seen.get(thread.name, 0) + 1
+        if seen[thread.name] > 1:
+            thread.name += f" ({seen[thread.name]})"
+    return threads
+
+
+def by_perf(command, options):
+    data = os.path.join(runs.WORK, "data")
+    runs.finish(["perf", "record", *options, "-o", data, "--", *command])
+    script = ["perf", "script", "-i", data, "--show-switch-events", "--show-task-events", "-F", "comm,tid,cpu,time,event,trace"]
+    text = subprocess.run(script, check=True, capture_output=True, text=True, errors="replace").stdout
+    return from_script(text)
+
+
+EVENT = re.compile(
+    r"^\s*(.*?)\s+(\d+)\s+\[(\d+)\]\s+(\d+\.\d+):\s+"
+    r"(?:PERF_RECORD_(?:SWITCH )?(IN|OUT|EXIT)(?:\s*(preempt)|\b)|.*wakeup:.* pid=(\d+) )",
+    re.M,
+)
+
+
+def from_script(text):
+    threads, since, first = {}, {}, None
+    for name, tid, cpu, when, switch, preempted, woken in EVENT.findall(text):
+        tid, cpu, when = int(tid), int(cpu), 1e3 * float(when)
+        first = when if first is None else first
+        thread = threads.setdefault(tid, Thread(tid))
+        thread.name = name  # its last: a thread is named after it has started
+        if woken:
+            thread.wakes.append((when - first, int(woken)))
+        elif switch == "IN":
+            since[tid] = when
+        elif switch == "OUT" or tid in since:  # the last stay ends with the thread
+            begin = since.pop(tid, first if not thread.stays else when)
+            thread.moves += bool(thread.stays) and thread.stays[-1][2] != cpu
+            thread.stays.append((begin - first, when - first, cpu, bool(preempted)))
+    return [threads[tid] for tid in sorted(threads) if tid]
+
+
+def by_proc(command):
+    """What happens after the last look is missed."""
+    child, threads, begin = runs.start(command), {}, time.monotonic()
+    tasks = f"/proc/{child.pid}/task"
+    while True:
+        pid, status = os.waitpid(child.pid, os.WNOHANG)
+        if pid:
+            runs.said(command, child, status)
+            return [threads[tid] for tid in sorted(threads) if threads[tid].name]
+        for tid in map(int, os.listdir(tasks)):
+            try:
+                look(f"{tasks}/{tid}", threads.setdefault(tid, Thread(tid)), 1e3 * (time.monotonic() - begin))
+            except OSError:
+                pass  # it has ended
+        time.sleep(POLL)
+
+
+def look(task, thread, now):
+    """Credits the time since the last look to the CPU that the thread is on now."""
+    name, fields = open(f"{task}/stat").read().partition("(")[2].rsplit(")", 1)
+    fields = fields.split()
+    cpu = int(fields[36])
+    try:
+        total = int(open(f"{task}/schedstat").read().split()[0]) / 1e6
+    except (OSError, IndexError):
+        total = (int(fields[11]) + int(fields[12])) * TICK
+    ran = total - getattr(thread, "total", 0.0)
+    try:
+        moves = re.search(r"nr_migrations\s*:\s*(\d+)", open(f"{task}/sched").read())
+    except OSError:
+        moves = None
+    # Without the kernel's count, those that can be seen: it was on another CPU at the last look.
+    thread.moves = int(moves[1]) if moves else thread.moves + (getattr(thread, "cpu", cpu) != cpu)
+    thread.name, thread.total, thread.cpu = name, total, cpu
+    if ran > 0:
+        thread.stays.append((max(now - ran, 0.0), now, cpu, False))

@@ -1,0 +1,413 @@
+//! Every script of `profiling/` on small inputs: what it says, the files it makes, and what it does without its tools.
+#![cfg(target_os = "linux")]
+
+use std::{
+    env, fs,
+    io::{self, Write},
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+const SCRIPTS: [&str; 7] = ["syscalls", "counters", "flame", "schedule", "scaling", "placement", "compare"];
+
+/// What a script said, and the folder with what it made.
+struct Answer {
+    said: String,
+    folder: PathBuf,
+}
+
+impl Answer {
+    /// The numbers of a line that begins with this name, without what stands in brackets.
+    fn row(&self, name: &str) -> Vec<f64> {
+        let line = self.said.lines().find(|line| line.trim_start().starts_with(name));
+        let line = line.unwrap_or_else(|| panic!("no line {name}:\n{}", self.said));
+        let cells =
+            line.trim_start()[name.len()..].split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        cells.filter_map(|cell| cell.split(' ').next()?.parse().ok()).collect()
+    }
+
+    /// The files whose names begin and end like this, checked for what is to be in none.
+    fn files(&self, start: &str, end: &str) -> Vec<String> {
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(&self.folder).unwrap().map(|file| file.unwrap().path()).collect();
+        files.retain(|file| {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            name.starts_with(start) && name.ends_with(end)
+        });
+        files.sort();
+        files.iter().map(|file| clean(fs::read_to_string(file).unwrap())).collect()
+    }
+
+    /// Its pictures, all of them well-formed.
+    fn pictures(&self, count: usize) -> Vec<String> {
+        let pictures = self.files("", ".svg");
+        assert_eq!(pictures.len(), count, "{}", self.said);
+        for picture in &pictures {
+            assert!(picture.contains("prefers-color-scheme:dark") && picture.contains("CPUs, commit "));
+        }
+        let parse =
+            "import glob, sys, xml.dom.minidom as m; [m.parse(f) for f in glob.glob(sys.argv[1] + '/*.svg')]";
+        let parsed = Command::new("python3").args(["-c", parse]).arg(&self.folder).output().unwrap();
+        assert!(parsed.status.success(), "{}", String::from_utf8_lossy(&parsed.stderr));
+        pictures
+    }
+}
+
+/// No folder, no name of host or home.
+fn clean(text: String) -> String {
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let home = env::var("HOME").unwrap_or_default();
+    for word in [
+        "/home/",
+        "/root/",
+        "/usr/",
+        "/tmp/",
+        "/target",
+        env!("CARGO_MANIFEST_DIR"),
+        host.trim(),
+        home.trim(),
+    ] {
+        let at = text.match_indices(word).find(|(at, _)| {
+            let around = (text[..*at].chars().next_back(), text[at + word.len()..].chars().next());
+            let inside = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_.-".contains(c));
+            !word.is_empty() && (word.starts_with('/') || !inside(around.0) && !inside(around.1))
+        });
+        assert!(
+            at.is_none_or(|_| word == "/"),
+            "{word} in {}",
+            text.lines().find(|line| line.contains(word)).unwrap()
+        );
+    }
+    text
+}
+
+/// The examples of the profile that this test is built with: they are there after `cargo test`.
+fn examples() -> &'static Path {
+    static EXAMPLES: OnceLock<PathBuf> = OnceLock::new();
+    EXAMPLES.get_or_init(|| {
+        let folder = env::current_exe().unwrap().parent().unwrap().with_file_name("examples");
+        if !folder.join("stv").is_file() || !folder.join("cache_loop").is_file() {
+            let mut build = Command::new(env!("CARGO"));
+            build.args(["build", "--quiet", "--example", "stv", "--example", "cache_loop"]);
+            build.args((!cfg!(debug_assertions)).then_some("--release"));
+            assert!(build.status().unwrap().success());
+        }
+        folder
+    })
+}
+
+/// Runs a script in a folder of its own.
+fn run(test: &str, script: &str, path: Option<&Path>, words: &[&str]) -> (Output, PathBuf) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("profiling-{test}"));
+    let _not_there = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("profiling").join(script));
+    command.arg("--results").arg(&folder).args(words).env("PROFILING_EXAMPLES", examples());
+    if let Some(path) = path {
+        command.env("PATH", path);
+    }
+    (command.output().unwrap(), folder)
+}
+
+fn ask(test: &str, script: &str, words: &[&str]) -> Answer {
+    answered(run(test, script, None, words))
+}
+
+fn answered((output, folder): (Output, PathBuf)) -> Answer {
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("CPUs, commit "), "no stamp: {said}");
+    Answer { said: clean(said), folder }
+}
+
+/// Whether the test is to be left out for want of tools.
+fn lacks(tools: &[&str]) -> bool {
+    let missing = tools.iter().find(|tool| {
+        let probe: &[&str] = match **tool {
+            "perf" => &["record", "--quiet", "-e", "cpu-clock", "-o", "/dev/null", "true"],
+            "strace" => &["-qq", "-o", "/dev/null", "true"],
+            _ => &["--version"],
+        };
+        !Command::new(tool).args(probe).output().is_ok_and(|output| output.status.success())
+    });
+    if let Some(tool) = missing {
+        // Past the test harness, which keeps what a test prints to itself.
+        let words = format!("SKIPPED: {tool} is not installed, or may do nothing here\n");
+        io::stderr().write_all(words.as_bytes()).unwrap();
+    }
+    missing.is_some()
+}
+
+fn cpus() -> f64 {
+    f64::from(u32::try_from(std::thread::available_parallelism().unwrap().get()).unwrap())
+}
+
+#[test]
+fn each_explains_itself() {
+    if lacks(&["python3"]) {
+        return;
+    }
+    for script in SCRIPTS {
+        let (output, _) = run("help", script, None, &["--help"]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success() && said.starts_with(&format!("usage: profiling/{script}")), "{said}");
+        for words in
+            [&["--nonsense"][..], &["--threads", "0"], &["--threads", "many"], &["--"], &["--", "ls", "--"]]
+        {
+            let (output, _) = run("misuse", script, None, words);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{script} {words:?}: {said}");
+            assert!(said.starts_with("usage: "), "{script} {words:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_tool_is_named_with_its_package() {
+    // A system with hardly anything.
+    let bare = Path::new(env!("CARGO_TARGET_TMPDIR")).join("profiling-bare");
+    let _not_there = fs::remove_dir_all(&bare);
+    fs::create_dir_all(&bare).unwrap();
+    let everything = env::var_os("PATH").unwrap();
+    for tool in ["bash", "cat", "date", "dirname", "env", "getconf", "mktemp", "rm", "sed", "tr", "uname"] {
+        let found = env::split_paths(&everything).map(|folder| folder.join(tool)).find(|file| file.is_file());
+        symlink(found.unwrap_or_else(|| panic!("no {tool}")), bare.join(tool)).unwrap();
+    }
+    for script in SCRIPTS {
+        let (output, _) = run("missing", script, Some(&bare), &[]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains(&format!(
+                "profiling/{script}: no python3: install it (Debian: apt-get install python3)"
+            )),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_program_that_fails_is_the_end() {
+    if lacks(&["python3", "strace"]) {
+        return;
+    }
+    for script in ["syscalls", "counters", "scaling", "schedule", "placement"] {
+        let (output, _) =
+            run("failing", script, None, &["--quick", "--", "sh", "-c", "echo because >&2; exit 3"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{script}: {said}");
+        assert!(said.contains("failed:\n") && said.contains("because"), "{script}: {said}");
+    }
+}
+
+#[test]
+fn system_calls() {
+    if lacks(&["python3", "strace"]) {
+        return;
+    }
+    let answer = ask("syscalls", "syscalls", &["--quick"]);
+    assert!(
+        answer.said.starts_with("system calls") && answer.said.lines().next().unwrap().ends_with("rayon")
+    );
+    assert!(answer.row("all").iter().all(|calls| *calls > 50.0) && answer.row("all").len() == 2);
+    let (cpu, wall) = (answer.row("CPU time, ms"), answer.row("wall, ms"));
+    assert!((0..2).all(|i| cpu[i] > 0.0 && cpu[i] < 20.0 + 1.1 * cpus() * wall[i]), "{}", answer.said);
+    assert_eq!(answer.files("syscalls-", ".txt").len(), 1);
+
+    let copies = ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "status=none", "count=500", "--"];
+    let answer = ask("copies", "syscalls", &[&["--"], &copies[..], &copies[..5], &["count=300"]].concat());
+    assert!(answer.said.lines().next().unwrap().ends_with("second"), "{}", answer.said);
+    assert_eq!(answer.row("write"), [500.0, 300.0], "{}", answer.said);
+}
+
+#[test]
+fn counters() {
+    if lacks(&["python3"]) {
+        return;
+    }
+    let answer = ask("counters", "counters", &["--rounds", "2", "--", "sleep", "0.1", "--", "sleep", "0.2"]);
+    assert!(answer.said.starts_with("2 rounds"));
+    let wall = answer.row("wall, ms");
+    assert!(wall[0] >= 100.0 && wall[1] >= 200.0 && wall[1] < 20_000.0, "{}", answer.said);
+    assert!(answer.row("CPU time, ms").iter().all(|cpu| *cpu < 100.0), "{}", answer.said);
+    assert!(
+        answer.row("context switches, waiting").iter().all(|switches| *switches >= 1.0),
+        "{}",
+        answer.said
+    );
+    // Hardware counters, or words for it.
+    let cycles = answer.row("cycles");
+    assert_eq!(
+        cycles.is_empty(),
+        answer.said.contains("no hardware counters") || answer.said.contains("perf is not"),
+        "{cycles:?}"
+    );
+
+    let answer = answered(run("no-counters", "counters", Some(&without_perf()), &["--quick"]));
+    assert!(answer.said.contains("perf is not installed, or may not count here"), "{}", answer.said);
+    assert!(
+        answer.row("page faults").iter().all(|faults| *faults > 10.0) && answer.row("page faults").len() == 3
+    );
+}
+
+/// A search path on which perf refuses everything.
+fn without_perf() -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    let made = PATH.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("profiling-without-perf");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("perf"), "#!/bin/sh\nexit 255\n").unwrap();
+        fs::set_permissions(folder.join("perf"), fs::Permissions::from_mode(0o755)).unwrap();
+        let everything = env::var_os("PATH").unwrap();
+        env::join_paths([folder].into_iter().chain(env::split_paths(&everything))).unwrap().into()
+    });
+    made.clone()
+}
+
+#[test]
+fn flame_graphs() {
+    if lacks(&["python3", "perf"]) {
+        return;
+    }
+    let answer = ask("flame", "flame", &["--quick", "--rate", "4000"]);
+    let pictures = answer.pictures(2);
+    for (picture, words) in pictures
+        .iter()
+        .zip([["rangesteal-1", "Where the time goes: pool"], ["stv (2)", "Where the time goes: rayon"]])
+    {
+        assert!(words.iter().all(|word| picture.contains(word)), "{words:?}");
+    }
+    assert!(answer.row("rangesteal-1")[0] >= 1.0);
+    // What the Firefox Profiler opens: a worker's stack is flat, from the start of its thread through its loop to the closure.
+    let stacks = answer.files("flame-pool", ".perf.txt");
+    let (mut seen, mut stretches) = (0, 0);
+    for stack in stacks[0].split("\n\n").filter(|stack| stack.trim_start().starts_with("rangesteal-")) {
+        let frames: Vec<&str> = stack
+            .lines()
+            .skip(1)
+            .filter_map(|line| line.trim().split_once(' '))
+            .map(|(_, name)| name)
+            .collect();
+        let Some(work) = frames.iter().position(|frame| frame.starts_with("rangesteal::pool::worker::work "))
+        else {
+            continue;
+        };
+        let loops: Vec<&&str> =
+            frames[..work].iter().filter(|frame| frame.starts_with("rangesteal::pool::round::")).collect();
+        let rounds = loops
+            .iter()
+            .filter(|frame| frame.contains("::Round<L>::work ") || frame.contains("::Round<L>::run "))
+            .count();
+        assert!(rounds <= 1, "{stack}");
+        seen += 1;
+        stretches += usize::from(loops.iter().any(|frame| frame.contains("stretch")));
+    }
+    assert!(seen > 0 && stretches > 0, "{seen} stacks of the worker, {stretches} in its loop");
+}
+
+#[test]
+fn schedules() {
+    if lacks(&["python3"]) {
+        return;
+    }
+    let check = |answer: &Answer| {
+        answer.pictures(2);
+        let rangesteal = answer.row("rangesteal-1");
+        let all: Vec<f64> = answer
+            .said
+            .lines()
+            .filter(|line| line.starts_with("stv"))
+            .filter_map(|line| line.split_whitespace().nth(1)?.parse().ok())
+            .collect();
+        let length =
+            answer.said.lines().find(|line| line.starts_with("pool, ")).unwrap().split(' ').nth(1).unwrap();
+        let length: f64 = length.parse().unwrap();
+        assert!(
+            rangesteal[0] > 0.0 && all[0] > 0.0 && rangesteal[0] + all[0] < 10.0 + cpus() * length,
+            "{}",
+            answer.said
+        );
+    };
+    if !lacks(&["perf"]) {
+        let answer = ask("schedule", "schedule", &["--quick"]);
+        assert!(answer.said.starts_with("seen by perf, each switch"), "{}", answer.said);
+        check(&answer);
+    }
+    let answer = answered(run("schedule-proc", "schedule", Some(&without_perf()), &["--quick"]));
+    assert!(answer.said.starts_with("seen by /proc"), "{}", answer.said);
+    check(&answer);
+}
+
+#[test]
+fn scaling() {
+    if lacks(&["python3"]) {
+        return;
+    }
+    // It is told the number of threads in both ways.
+    let threads = "sleep 0.1; test $RANGESTEAL_NUM_THREADS = {} -a $RAYON_NUM_THREADS = {}";
+    let answer = ask("scaling", "scaling", &["--quick", "--threads", "2", "--", "sh", "-c", threads]);
+    let wall: Vec<f64> = ["1 thread ", "2 threads "].iter().flat_map(|name| answer.row(name)).collect();
+    assert!(wall.len() == 2 && wall.iter().all(|wall| *wall >= 100.0 && *wall < 20_000.0), "{}", answer.said);
+    let speedup: Vec<f64> = answer
+        .said
+        .lines()
+        .skip(4)
+        .take(2)
+        .filter_map(|line| line.split_whitespace().last()?.parse().ok())
+        .collect();
+    assert!(
+        (speedup[0] - 1.0).abs() < 0.001 && (speedup[1] - wall[0] / wall[1]).abs() < 0.02,
+        "{}",
+        answer.said
+    );
+    assert!(answer.pictures(1)[0].contains("What one more thread brings"));
+}
+
+#[test]
+fn placement() {
+    if lacks(&["python3"]) {
+        return;
+    }
+    for path in [None, Some(without_perf())] {
+        let answer = answered(run("placement", "placement", path.as_deref(), &["--quick", "--busy", "1"]));
+        for words in [
+            "busy loops beside the commands: 1",
+            "STV count, 1 round ",
+            "loop of cache size, 1 round ",
+            "not pinned: cache_loop: ",
+        ] {
+            assert!(answer.said.contains(words), "{}", answer.said);
+        }
+        assert_eq!(
+            answer.said.contains("migrations and times by CPU: /proc"),
+            path.is_some() || lacks(&["perf"])
+        );
+        assert!(answer.row("rangesteal-1, migrations").len() == 2, "{}", answer.said);
+    }
+}
+
+#[test]
+fn all_on_one_page() {
+    if lacks(&["python3", "perf", "strace"]) {
+        return;
+    }
+    let answer = ask("compare", "compare", &["--quick"]);
+    let page = &answer.files("compare-", ".html")[0];
+    assert_eq!(page.matches("<h2>").count(), 5);
+    assert_eq!(page.matches("<svg").count(), 7, "{page}");
+    assert!(!page.contains("Left out"), "{page}");
+    assert!(
+        page.contains("<title>serial, pool and rayon</title>")
+            && !page.contains("src=")
+            && !page.contains("href=")
+    );
+
+    let (output, folder) = run("half", "compare", Some(&without_perf()), &["--quick", "--", "sleep", "0.02"]);
+    let answer = answered((output, folder));
+    let page = &answer.files("compare-", ".html")[0];
+    assert_eq!(page.matches("Left out").count(), 1, "{page}");
+    assert_eq!(page.matches("<svg").count(), 2, "{page}");
+}
