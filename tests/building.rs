@@ -501,6 +501,12 @@ fn masks_in_proc() -> HashMap<String, String> {
     tasks.filter_map(mask).collect()
 }
 
+/// Drops it and waits until its threads are gone: those of the next pool have the same names.
+fn end(pool: Pool) {
+    drop(pool);
+    assert!(are_gone("rangesteal-"), "threads are left: {:?}", masks_in_proc().keys());
+}
+
 /// Checks every helper's mask against the seats the pool shows, and returns the CPUs of these seats.
 fn seats(pool: &Pool) -> Vec<usize> {
     let (placement, masks) = (pool.placement(), masks_in_proc());
@@ -538,7 +544,7 @@ fn workers_sit_where_the_pool_says() {
         "{placement}"
     );
     let mut taken = seats(&by_default);
-    drop(by_default);
+    end(by_default);
     taken.sort_unstable();
     taken.dedup();
     if placement.counted_by == CountedBy::Cpus {
@@ -553,8 +559,7 @@ fn workers_sit_where_the_pool_says() {
         assert!(taken.iter().all(|cpu| before.contains(cpu)), "{taken:?}");
         let round = taken[1..].iter().position(|cpu| *cpu == taken[0]).unwrap() + 1;
         assert!(taken.chunks(round).all(|chunk| chunk == &taken[..chunk.len()]), "no round robin: {taken:?}");
-        drop(pool);
-        assert_eq!(masks_in_proc().keys().filter(|name| name.starts_with("rangesteal-")).count(), 0);
+        end(pool);
 
         required()
             .scope(|pool| {
@@ -567,6 +572,7 @@ fn workers_sit_where_the_pool_says() {
                 assert_eq!(&pool.placement().seats[0], caller, "nobody has moved");
             })
             .unwrap();
+        assert!(are_gone("rangesteal-"), "threads are left: {:?}", masks_in_proc().keys());
         assert_eq!(mask(), before);
     }
     let last = *before.last().unwrap();
@@ -658,15 +664,17 @@ fn no_sysfs() {
 struct Group(PathBuf);
 
 impl Group {
-    fn new(controller: &str, settings: &[(&str, &str)]) -> Option<Self> {
-        let name = format!("rangesteal-{}", std::process::id());
-        let group = Self(Path::new("/sys/fs/cgroup").join(controller).join(name));
-        let made = std::fs::create_dir(&group.0).is_ok()
-            && settings.iter().all(|(file, value)| std::fs::write(group.0.join(file), value).is_ok());
-        if !made {
-            eprintln!("SKIPPED: cannot make a control group in {}", group.0.display());
+    /// For this test: tests of a process run side by side.
+    fn new(test: &str, controller: &str, settings: &[(&str, &str)]) -> Option<Self> {
+        let path = Path::new("/sys/fs/cgroup").join(controller);
+        let path = path.join(format!("rangesteal-{}-{test}", std::process::id()));
+        let made = std::fs::create_dir(&path).is_ok().then(|| Self(path.clone()));
+        let set = |(file, value): &(&str, &str)| std::fs::write(path.join(file), value).is_ok();
+        let group = made.filter(|_| settings.iter().all(set));
+        if group.is_none() {
+            eprintln!("SKIPPED: cannot make the control group {}", path.display());
         }
-        made.then_some(group)
+        group
     }
 
     /// Runs the test `name` inside.
@@ -687,7 +695,9 @@ fn in_quota(name: &str, quota: &str) -> bool {
     if is_child() {
         return true;
     }
-    if let Some(group) = Group::new("cpu", &[("cpu.cfs_period_us", "10000"), ("cpu.cfs_quota_us", quota)]) {
+    if let Some(group) =
+        Group::new(name, "cpu", &[("cpu.cfs_period_us", "10000"), ("cpu.cfs_quota_us", quota)])
+    {
         warns(&group.child(name), &[]);
     }
     false
@@ -704,7 +714,7 @@ fn a_quota_below_the_cpus() {
         counts(&pool);
         let hold = if mask().len() > 1 { Hold::Quota } else { Hold::Pinned };
         assert_eq!(pool.placement().seats[1].hold, hold);
-        drop(pool);
+        end(pool);
         seats(&Pool::builder().num_threads(3).pinning(Pinning::Required).build().unwrap());
     }
 }
@@ -776,7 +786,7 @@ fn a_cpu_that_is_forbidden_under_way() {
     }
     let all = cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     if cpus.len() > 1
-        && let Some(group) = Group::new("cpuset", &[("cpuset.mems", "0"), ("cpuset.cpus", &all)])
+        && let Some(group) = Group::new(NAME, "cpuset", &[("cpuset.mems", "0"), ("cpuset.cpus", &all)])
     {
         warns(&group.child(NAME), &[]);
     }

@@ -195,10 +195,11 @@ fn closures_fork_and_run_programs() {
     let pool = pool(3);
     for _ in 0..3 {
         let ended = pool.on(0..20).map_collect(|i| {
-            forked(|| assert!(i < 20));
+            forked(|| counts(&pool)); // in the middle of a loop that its parent shares
             Command::new("sh").args(["-c", &format!("exit {i}")]).status().unwrap().code()
         });
         assert_eq!(ended, (0..20).map(Some).collect::<Vec<_>>());
+        assert_eq!(threads_of(&pool), 3, "those of the parent");
     }
 }
 
@@ -256,6 +257,20 @@ fn signals_every_millisecond() {
     }
 }
 
+/// Checks that there are so many threads of pools. One that has been joined may still be there for a moment.
+fn left(threads: usize) {
+    let name = |task: &fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+    let are_left = || {
+        let tasks = fs::read_dir("/proc/self/task").unwrap();
+        tasks.filter(|task| name(task.as_ref().unwrap()).starts_with("rangesteal-")).count()
+    };
+    let begin = Instant::now();
+    while are_left() != threads && begin.elapsed() < Duration::from_mins(1) {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!(are_left(), threads, "threads of pools");
+}
+
 #[test]
 fn dropped_by_a_worker_of_another_pool() {
     if !in_child("dropped_by_a_worker_of_another_pool") {
@@ -267,6 +282,7 @@ fn dropped_by_a_worker_of_another_pool() {
         counts(&other);
     });
     counts(&workers);
+    left(3 - 1);
 }
 
 #[test]
@@ -280,6 +296,7 @@ fn dropped_while_its_thread_ends() {
     for _ in 0..20 {
         thread::spawn(|| OWN.with(counts)).join().unwrap();
     }
+    left(0);
 }
 
 /// For the ends of a process: this many milliseconds after the first loop.

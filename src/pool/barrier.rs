@@ -23,7 +23,9 @@ pub(crate) struct Barrier<J> {
     wake: Box<[Condvar]>,
     /// Where the caller waits for the last worker to leave.
     done: Condvar,
-    /// Workers that entered and have not left. Written under the lock; read without it only to pass the time.
+    /// Workers that entered and have not left. Written under the lock, which orders it: hence Relaxed; read without it only to pass the
+    /// time. Written in one step for loom's sake: it tries a store before what another thread read, but not if the storing thread has read
+    /// in between.
     active: CachePadded<AtomicUsize>,
     /// 1 for a worker that sleeps on its `wake`. Written under the lock. `publish` reads it behind the lock: who fell asleep
     /// before the job was there is seen by way of the lock, and who comes later finds the job. Hence Relaxed.
@@ -105,7 +107,7 @@ impl<J: Copy> Barrier<J> {
             if let Some((job, workers)) = state.job
                 && me < workers
             {
-                self.count(1);
+                self.active.fetch_add(1, Ordering::Relaxed);
                 return Some((job, Entered { barrier: self }));
             }
         }
@@ -122,13 +124,6 @@ impl<J: Copy> Barrier<J> {
         lock(&self.state).stop = true;
         self.news.store(Self::STOP, Ordering::Relaxed);
         wake();
-    }
-
-    /// Adds `change` to the workers inside. Under the lock only, which orders it: hence load and store, and Relaxed.
-    fn count(&self, change: isize) -> usize {
-        let now = self.active.load(Ordering::Relaxed).wrapping_add_signed(change);
-        self.active.store(now, Ordering::Relaxed);
-        now
     }
 }
 
@@ -174,9 +169,10 @@ impl<J: Copy> Drop for Entered<'_, J> {
     fn drop(&mut self) {
         let looked = is_planted(Bug::LooksBeforeItLeaves).then(|| lock(&self.barrier.state).caller_waits);
         let state = lock(&self.barrier.state);
-        let last = self.barrier.count(-1) == 0 && looked.unwrap_or(state.caller_waits);
+        let is_last = self.barrier.active.fetch_sub(1, Ordering::Relaxed) == 1;
+        let wakes = is_last && looked.unwrap_or(state.caller_waits);
         drop(state);
-        if last {
+        if wakes {
             self.barrier.done.notify_one();
         }
     }

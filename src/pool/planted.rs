@@ -36,8 +36,7 @@ pub(crate) enum Bug {
     RetractsNothing,
     /// Nor waits for those inside.
     WaitsForNobody,
-    /// Nor takes the lock when it has seen the last one leave: for `ThreadSanitizer` and Miri (`.ci/planted`). In 5,208 schedules loom never
-    /// let the last one leave just before that look, though nothing keeps it from that.
+    /// Nor takes the lock when it has seen the last one leave.
     SeesTheEndUnlocked,
     /// The last worker to leave looks whether the caller sleeps before it has left.
     LooksBeforeItLeaves,

@@ -29,6 +29,12 @@ fn a_caller_that_does_not_wait() {
 
 #[test]
 #[should_panic(expected = "Causality violation")]
+fn a_caller_that_sees_the_end_unlocked() {
+    one_worker(Some(Bug::SeesTheEndUnlocked), enter_and_leave);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
 fn a_caller_that_does_not_retract() {
     one_worker(Some(Bug::RetractsNothing), enter_and_leave);
 }

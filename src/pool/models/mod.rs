@@ -2,10 +2,10 @@
 //! nothing.
 //!
 //! loom explores small ones, the smaller exhaustively, the others with at most three preemptions (two have missed a real bug):
-//! `RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=target/loom cargo test --release --lib models`
+//! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test --release --lib models`
 //!
 //! shuttle runs large ones in random schedules (`schedules.rs`):
-//! `RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=target/shuttle cargo test --release --lib models`
+//! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/shuttle cargo test --release --lib models`
 
 #[cfg(loom)]
 mod barrier;
