@@ -283,6 +283,11 @@ fn flame_graphs() {
     assert!(answer.row("rangesteal-1")[0] >= 1.0);
     // What the Firefox Profiler opens: a worker's stack is flat, from the start of its thread through its loop to the closure.
     let stacks = answer.files("flame-pool", ".perf.txt");
+    let head: Vec<&str> = stacks[0].lines().next().unwrap().split(' ').collect();
+    assert!(
+        !head[0].is_empty() && head[1].contains('/') && head[2].starts_with('[') && head[3].ends_with(':'),
+        "{head:?}"
+    );
     let (mut seen, mut stretches) = (0, 0);
     for stack in stacks[0].split("\n\n").filter(|stack| stack.trim_start().starts_with("rangesteal-")) {
         let frames: Vec<&str> = stack

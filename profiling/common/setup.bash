@@ -104,7 +104,7 @@ count() {
 answer() {
     mkdir -p "$results"
     RESULTS=$results SUFFIX=$suffix STAMP=$stamp NAMES=$names QUESTION=$question WORK=$work QUICK=$quick \
-        PYTHONPATH=$top/profiling/common PYTHONDONTWRITEBYTECODE=1 python3 -u - "$@" | tee "$results/$question$suffix.txt"
+        PYTHONPATH=$top/profiling/common PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1 python3 -u - "$@" | tee "$results/$question$suffix.txt"
 }
 
 # The machine and the state of the sources: no name of host or user, no path.

@@ -5,7 +5,7 @@ import os, re, subprocess, time
 import runs
 
 POLL, TICK = 0.005, 1e3 / os.sysconf("SC_CLK_TCK")
-SWITCHES = ["--quiet", "--switch-events", "--sample-cpu", "-e", "dummy:u"]  # perf may always do that for one's own programs
+SWITCHES = ["--quiet", "--no-buildid-cache", "--switch-events", "--sample-cpu", "-e", "dummy:u"]  # perf may always do that for one's own programs
 WAKES = ["-e", "sched:sched_wakeup"]  # and that as root
 
 
