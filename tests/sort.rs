@@ -1,5 +1,7 @@
 //! `sort`, `sort_by` and `sort_by_key` do what std's stable sort does, on several threads, and lose no item whatever a comparison does.
 
+#![cfg(not(miri))] // It takes hours over slices long enough to be shared. The tests of `src/pool/sort.rs` cut them into smaller pieces.
+
 use std::{
     cell::Cell,
     cmp::Ordering,
