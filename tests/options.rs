@@ -791,7 +791,19 @@ mod reports {
             busy.fetch_add(usize::from(is_busy), Relaxed);
         };
         let shared = (0..100).any(|_| why(&pool, ITEMS, 2, &inside).is_none());
-        assert!(shared && (cfg!(miri) || busy.into_inner() > 0));
+        assert!(cfg!(miri) || shared && busy.into_inner() > 0);
+    }
+
+    #[test]
+    fn of_a_watched_loop_tell_that_it_was_shared() {
+        let (pool, token, progress) = (pool(2), CancelToken::new(), Progress::new());
+        let is_shared = |_| {
+            let mut report = RunReport::default();
+            let watched = pool.on(0..ITEMS).cancel(&token).progress(&progress).report(&mut report);
+            watched.for_each(|_| item()).unwrap();
+            report.alone.is_none()
+        };
+        assert!((0..100).any(is_shared) || cfg!(miri));
     }
 
     #[test]
