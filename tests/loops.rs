@@ -182,6 +182,26 @@ fn arrays_vecs_and_slices_are_taken_without_annotations() {
 }
 
 #[test]
+fn whatever_holds_a_slice_is_a_source() {
+    let pool = pool(2);
+    let (mut vec, mut array, mut other) = (vec![1, 2, 3], [1, 2, 3], [1, 2, 3]);
+    let add = |x: &mut i32| *x += 1;
+    pool.on(&mut vec).for_each(add);
+    pool.on(&mut array).for_each(add);
+    let (mut vec, mut slice) = (&mut vec, &mut other[..]);
+    pool.on(&mut vec).for_each(add);
+    pool.on(&mut slice).for_each(add);
+    let (vec, slice) = (&*vec, &*slice);
+    assert_eq!((&vec[..], array, slice), (&[3, 4, 5][..], [2, 3, 4], &[2, 3, 4][..]));
+    let twelve = |sum| assert_eq!(sum, Some(12));
+    twelve(pool.on(vec).map_reduce(|x| *x, |a, b| a + b));
+    twelve(pool.on(&vec).map_reduce(|x| *x, |a, b| a + b));
+    twelve(pool.on(slice).map_reduce(|x| x + 1, |a, b| a + b));
+    twelve(pool.on(&slice).map_reduce(|x| x + 1, |a, b| a + b));
+    twelve(pool.on(&array).map_reduce(|x| x + 1, |a, b| a + b));
+}
+
+#[test]
 #[cfg_attr(miri, ignore = "about time")]
 fn a_short_loop_wakes_nobody() {
     let pool = pool(2);

@@ -21,7 +21,7 @@ use std::{
 use busy::work;
 use proptest::prelude::*;
 use rangesteal::{
-    CancelToken, Cancelled, PerWorker, Pinning, Pool, Progress, RunReport, Stealing, source::Exclusive,
+    Alone, CancelToken, Cancelled, PerWorker, Pinning, Pool, Progress, RunReport, Stealing, source::Exclusive,
 };
 
 /// Enough for all workers to come, and few under an interpreter.
@@ -152,6 +152,20 @@ mod states {
             });
         }
         assert_eq!(counts.into_vec().into_iter().sum::<usize>(), ROUNDS * ITEMS);
+    }
+
+    #[test]
+    fn kept_ones_are_for_all_workers_that_have_one() {
+        let pool = pool(2);
+        let mut counts = pool.per_worker(|_| 0);
+        let all_have_come = (0..100).any(|_| {
+            pool.on(0..ITEMS).with_kept(&mut counts).for_each(|count, _| {
+                *count += 1;
+                item();
+            });
+            counts.iter_mut().all(|count| *count > 0)
+        });
+        assert!(all_have_come || cfg!(miri));
     }
 
     #[test]
@@ -690,6 +704,7 @@ mod reports {
         assert!((0.0..=1.0).contains(&report.balance()), "{report}");
         // Times are kept in single precision.
         let limit = report.wall + report.wall / 1000 + Duration::from_micros(1);
+        assert!(report.alone.is_none() || workers.len() == 1, "{report}");
         for worker in workers {
             assert_eq!(worker.runs > 0, worker.items > 0, "{report}");
             assert!(
@@ -743,6 +758,55 @@ mod reports {
     }
 
     #[test]
+    fn all_work_is_somebodys() {
+        const COST: u64 = 20_000;
+        for threads in [1, 2, 4] {
+            let pool = pool(threads);
+            for _ in 0..ROUNDS {
+                let mut report = RunReport::default();
+                pool.on(0..ITEMS).report(&mut report).for_each(|_| work(COST));
+                let working: Duration = report.workers.iter().map(|worker| worker.working).sum();
+                let least = Duration::from_nanos(COST) * u32::try_from(ITEMS).unwrap();
+                assert!(working + least / 1000 >= least, "single precision: {report}");
+            }
+        }
+    }
+
+    #[test]
+    fn say_why_a_loop_ran_alone() {
+        let why = |pool: &Pool, items: usize, threads: usize, f: &(dyn Fn() + Sync)| {
+            let mut report = RunReport::default();
+            pool.on(0..items).threads(threads).report(&mut report).for_each(|_| f());
+            report.alone
+        };
+        let pool = pool(2);
+        for (items, threads) in [(ITEMS, 1), (1, 2), (0, 2)] {
+            assert_eq!(why(&pool, items, threads, &item), Some(Alone::OneWorker), "{items} items");
+        }
+        // It may be interrupted, and is then no longer short.
+        assert!((0..100).any(|_| why(&pool, 3, 2, &|| ()) == Some(Alone::Short)));
+        let busy = AtomicUsize::new(0);
+        let inside = || {
+            let is_busy = why(&pool, 20, 2, &item) == Some(Alone::Busy);
+            busy.fetch_add(usize::from(is_busy), Relaxed);
+        };
+        let shared = (0..100).any(|_| why(&pool, ITEMS, 2, &inside).is_none());
+        assert!(cfg!(miri) || shared && busy.into_inner() > 0);
+    }
+
+    #[test]
+    fn of_a_watched_loop_tell_that_it_was_shared() {
+        let (pool, token, progress) = (pool(2), CancelToken::new(), Progress::new());
+        let is_shared = |_| {
+            let mut report = RunReport::default();
+            let watched = pool.on(0..ITEMS).cancel(&token).progress(&progress).report(&mut report);
+            watched.for_each(|_| item()).unwrap();
+            report.alone.is_none()
+        };
+        assert!((0..100).any(is_shared) || cfg!(miri));
+    }
+
+    #[test]
     fn of_a_loop_that_finds_its_pool_busy_tell_of_the_calling_thread_alone() {
         let pool = pool(3);
         pool.for_each(&[(); ITEMS], |()| item());
@@ -776,7 +840,7 @@ mod reports {
         run().unwrap();
         token.cancel();
         run().unwrap_err();
-        assert_eq!((report.items(), report.alone), (0, Some(rangesteal::Alone::Cancelled)));
+        assert_eq!((report.items(), report.alone), (0, Some(Alone::Cancelled)));
     }
 
     #[test]

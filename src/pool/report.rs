@@ -78,10 +78,7 @@ impl RunReport {
         let mut workers: Vec<_> =
             tallies.iter().map(|tally| WorkerReport::new(wall, before, tally)).collect();
         if workers.is_empty() {
-            workers.push(WorkerReport {
-                waiting_at_end: wall.saturating_sub(before),
-                ..WorkerReport::default()
-            });
+            workers.push(WorkerReport { waiting_to_start: wall, ..WorkerReport::default() });
         }
         if items > 0 {
             let caller = &mut workers[0];
@@ -207,5 +204,96 @@ impl fmt::Display for RunReport {
             )?;
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn times_and_counts_are_those_of_the_round() {
+        let thief = Tally {
+            span: 1e6..6e6,
+            working: 4e6,
+            items: 30,
+            runs: 2,
+            thefts: 1,
+            failed: 3,
+            ..Tally::default()
+        };
+        let victim =
+            Tally { span: 2e6..5e6, working: 3e6, items: 10, runs: 1, suffered: 1, ..Tally::default() };
+        let times = Times { tallies: vec![thief, victim, Tally::default()], ..Times::default() };
+        let mut report = RunReport::new(ms(20), (5, ms(10)), Ok(&times)); // 5 items in 10 ms before it was shared
+        report.end(ms(21));
+        let caller = WorkerReport {
+            items: 35,
+            runs: 2,
+            thefts: 1,
+            thefts_suffered: 0,
+            thefts_failed: 3,
+            working: ms(14),
+            waiting_to_start: ms(0),
+            waiting_at_end: ms(5),
+        };
+        let helper = WorkerReport {
+            items: 10,
+            runs: 1,
+            thefts_suffered: 1,
+            working: ms(3),
+            waiting_to_start: ms(12),
+            waiting_at_end: ms(6),
+            ..WorkerReport::default()
+        };
+        let late = WorkerReport { waiting_to_start: ms(21), ..WorkerReport::default() };
+        let workers = vec![caller, helper, late];
+        assert_eq!(report, RunReport { wall: ms(21), alone: None, workers });
+        assert_eq!((report.items(), report.thefts()), (45, 1));
+        assert!((report.balance() - 17.0 / 3.0 / 14.0).abs() < 1e-9, "{}", report.balance());
+        let text = report.to_string();
+        let [head, _, first, ..] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        assert_eq!(head, "45 items in 21.0ms, 1 thefts, balance 0.405");
+        let columns = ["0", "35", "2", "1", "0", "3", "14.0ms", "0.0ns", "5.0ms"];
+        assert_eq!(first.split_whitespace().collect::<Vec<_>>(), columns);
+    }
+
+    #[test]
+    fn who_has_folded_everything_alone_has_one_run() {
+        let mut report = RunReport::new(ms(12), (7, ms(10)), Err(Alone::Short));
+        report.end(ms(13));
+        let worker = WorkerReport {
+            items: 7,
+            runs: 1,
+            working: ms(10),
+            waiting_at_end: ms(3),
+            ..WorkerReport::default()
+        };
+        assert_eq!(report, RunReport { wall: ms(13), alone: Some(Alone::Short), workers: vec![worker] });
+        assert!((report.balance() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn whoever_has_had_no_item_has_waited_for_one_all_the_time() {
+        let mut report = RunReport::new(ms(12), (0, ms(0)), Err(Alone::OneWorker));
+        report.end(ms(13));
+        let worker = WorkerReport { waiting_to_start: ms(13), ..WorkerReport::default() };
+        assert_eq!(report, RunReport { wall: ms(13), alone: Some(Alone::OneWorker), workers: vec![worker] });
+        assert!((report.balance() - 1.0).abs() < 1e-9, "nobody has worked more than another");
+    }
+
+    #[test]
+    fn what_the_caller_did_before_the_others_came_is_a_run_if_it_gets_no_other() {
+        let late = Tally::default();
+        let helper = Tally { span: 1e6..4e6, working: 3e6, items: 9, runs: 1, ..Tally::default() };
+        let times = Times { tallies: vec![late, helper], ..Times::default() };
+        let report = RunReport::new(ms(16), (5, ms(10)), Ok(&times));
+        let caller = &report.workers[0];
+        assert_eq!((caller.items, caller.runs, caller.working), (5, 1, ms(10)));
+        assert_eq!((caller.waiting_to_start, caller.waiting_at_end), (ms(0), ms(6)));
     }
 }

@@ -296,3 +296,91 @@ pub(crate) fn discard<T>(value: T) {
         mem::forget(payload); // its own drop may panic as well
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::pool::{fence::Fence, range::Stealing, times::Tally};
+
+    /// Counts the items.
+    struct Count;
+
+    impl Body for Count {
+        type State = ();
+        type Acc = usize;
+        type Found = Infallible;
+
+        fn state(&self, _me: usize) {}
+
+        fn block(
+            &self,
+            (): &mut (),
+            acc: Option<usize>,
+            range: Range<usize>,
+        ) -> Result<usize, Stop<Infallible>> {
+            Ok(acc.unwrap_or(0) + range.len())
+        }
+    }
+
+    /// A round of two workers with five items each, on this thread: the first works, after the second has entered or not; then the second.
+    fn round(fence: Fence, stealing: Stealing, second_has_entered: bool) -> (Vec<Run<usize>>, [Tally; 2]) {
+        let ranges = Ranges::new(2, fence, stealing);
+        ranges.deal(0..10, &[5]);
+        let plan = Plan { begin: Instant::now(), units: Units::Items, pace: None, profile: None };
+        let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
+        let round = Round::new(&ranges, &Count, plan, times);
+        let enter = |me| {
+            let (owner, first) = ranges.enter(me);
+            (me, owner, first)
+        };
+        let work = |(me, owner, first)| round.work(me, owner, first, None, None);
+        let second = second_has_entered.then(|| enter(1));
+        work(enter(0));
+        work(second.unwrap_or_else(|| enter(1)));
+        let Made { mut runs, times, .. } = round.into_made();
+        runs.sort_unstable();
+        (runs, times.tallies.try_into().expect("two workers"))
+    }
+
+    /// Items, indices, runs, thefts, those that brought nothing, and those suffered.
+    fn counts(tally: &Tally) -> [usize; 6] {
+        let Tally { items, indices, runs, thefts, failed, suffered, .. } = *tally;
+        [items, indices, runs, thefts, failed, suffered]
+    }
+
+    #[test]
+    fn what_a_worker_that_has_not_come_would_have_done_is_stolen() {
+        for stealing in [Stealing::Largest, Stealing::Neighbour, Stealing::Off] {
+            let (runs, [thief, late]) = round(Fence::Symmetric, stealing, false);
+            assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 3)], "halves of what is left");
+            assert_eq!(counts(&thief), [10, 10, 4, 3, 0, 0]);
+            assert_eq!(counts(&late), [0, 0, 0, 0, 0, 3]);
+            assert!(thief.span.start >= 0.0 && thief.span.end > thief.span.start, "{thief:?}");
+            assert!(thief.working > 0.0, "{thief:?}");
+            assert!(late.span.start.is_infinite() && late.working <= 0.0, "{late:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_that_has_come_and_does_not_move_is_robbed_unless_that_is_switched_off() {
+        for stealing in [Stealing::Largest, Stealing::Neighbour] {
+            let (runs, [thief, victim]) = round(Fence::Symmetric, stealing, true);
+            assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 1), (8, 2)]);
+            assert_eq!(counts(&thief), [9, 9, 4, 3, 0, 0]);
+            assert_eq!(counts(&victim), [1, 1, 1, 0, 0, 3]);
+        }
+        let (runs, [thief, victim]) = round(Fence::Symmetric, Stealing::Off, true);
+        assert_eq!(runs, [(0, 5), (5, 5)]);
+        assert_eq!((counts(&thief), counts(&victim)), ([5, 5, 1, 0, 0, 0], [5, 5, 1, 0, 0, 0]));
+    }
+
+    #[test]
+    fn a_theft_that_the_kernel_refuses_is_noted() {
+        let (runs, [thief, victim]) = round(Fence::Refusing, Stealing::Largest, true);
+        assert_eq!(runs, [(0, 5), (5, 5)]);
+        assert_eq!(counts(&thief), [5, 5, 1, 0, 1, 0]);
+        assert_eq!(counts(&victim), [5, 5, 1, 0, 0, 0]);
+    }
+}

@@ -253,3 +253,52 @@ impl Watch<'_> {
         }
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::pool::{fence::Fence, range::Stealing, units::Blocks};
+
+    fn ranges() -> Arc<Ranges> {
+        Arc::new(Ranges::new(2, Fence::Symmetric, Stealing::Largest))
+    }
+
+    #[test]
+    fn progress_is_what_has_been_claimed() {
+        let (progress, ranges) = (Progress::new(), ranges());
+        let watch = Watch { cancel: None, progress: Some(&progress) };
+        let blocks = Units::Blocks(Blocks { size: 3, len: 29 });
+        for before in [0, 29] {
+            ranges.deal(0..10, &[5]);
+            watch.enter(&ranges, blocks, 0..10);
+            assert_eq!(progress.done(), before);
+            let (mut owner, first) = ranges.enter(0);
+            assert_eq!((first, progress.done()), (Some(0), before + 2), "a block is 2.9 items on average");
+            assert_eq!((owner.settle(3), progress.done()), (1..4, before + 11));
+            watch.leave(&ranges);
+            assert_eq!(progress.done(), before + 29, "all, whatever was left");
+        }
+    }
+
+    #[test]
+    fn a_token_cuts_the_rounds_that_it_knows() {
+        let (token, ranges) = (CancelToken::new(), ranges());
+        let watch = Watch { cancel: Some(&token), progress: None };
+        let enter = || {
+            ranges.deal(0..10, &[5]);
+            watch.enter(&ranges, Units::Items, 0..10);
+            ranges.left()
+        };
+        assert_eq!(enter(), 10);
+        watch.leave(&ranges);
+        assert_eq!(enter(), 10);
+        token.cancel();
+        assert_eq!(ranges.left(), 0);
+        watch.leave(&ranges);
+        assert_eq!(enter(), 0, "one that begins later");
+        watch.leave(&ranges);
+        ranges.deal(0..10, &[5]);
+        token.cancel();
+        assert_eq!(ranges.left(), 10, "another loop's");
+    }
+}
