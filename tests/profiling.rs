@@ -98,6 +98,9 @@ fn examples() -> &'static Path {
     })
 }
 
+/// Enough work for the pool to share it, and to be seen.
+const WORK: &[&str] = if cfg!(debug_assertions) { &["--quick"] } else { &[] };
+
 /// Runs a script in a folder of its own.
 fn run(test: &str, script: &str, path: Option<&Path>, words: &[&str]) -> (Output, PathBuf) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("profiling-{test}"));
@@ -272,7 +275,7 @@ fn flame_graphs() {
     if lacks(&["python3", "perf"]) {
         return;
     }
-    let answer = ask("flame", "flame", &["--quick", "--rate", "4000"]);
+    let answer = ask("flame", "flame", &[WORK, &["--rate", "4000"]].concat());
     let pictures = answer.pictures(2);
     for (picture, words) in pictures
         .iter()
@@ -337,11 +340,11 @@ fn schedules() {
         );
     };
     if !lacks(&["perf"]) {
-        let answer = ask("schedule", "schedule", &["--quick"]);
+        let answer = ask("schedule", "schedule", WORK);
         assert!(answer.said.starts_with("seen by perf, each switch"), "{}", answer.said);
         check(&answer);
     }
-    let answer = answered(run("schedule-proc", "schedule", Some(&without_perf()), &["--quick"]));
+    let answer = answered(run("schedule-proc", "schedule", Some(&without_perf()), WORK));
     assert!(answer.said.starts_with("seen by /proc"), "{}", answer.said);
     check(&answer);
 }
