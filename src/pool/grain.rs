@@ -194,6 +194,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "long, and safe code on one thread")]
     fn blocks_of_64_are_kept_where_they_are_faster() {
         // Items of 1 ns, and so many nanoseconds a claim.
         let size_after = |claim: f64, stretches: usize| {

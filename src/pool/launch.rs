@@ -233,7 +233,7 @@ impl Costs {
     }
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
 mod tests {
     use super::{
         super::site::{Site, Slice},

@@ -16,7 +16,7 @@ mod launch;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod litmus;
 mod loops;
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
 mod machines;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;

@@ -111,7 +111,7 @@ impl Ranges {
         self.cells[worker].home.store(home);
     }
 
-    #[cfg(all(test, not(any(loom, shuttle))))]
+    #[cfg(all(test, not(any(loom, shuttle, miri))))]
     pub(crate) fn home(&self, worker: usize) -> Home {
         self.cells[worker].home.load()
     }

@@ -208,7 +208,7 @@ impl fmt::Display for Seating {
     }
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
     use std::cell::RefCell;
 
