@@ -149,6 +149,28 @@ fn the_slowest_items_are_named() {
 }
 
 #[test]
+fn what_stops_a_loop_is_seen_as_well() {
+    const STOP: usize = 3;
+    const TAKES: Duration = Duration::from_micros(300);
+    for threads in [1, 2] {
+        let (pool, mut trace) = (pool(threads), Trace::new());
+        for _ in 0..10 {
+            // No more items than slowest ones are kept.
+            let stopped = pool.on(0..16).trace(&mut trace).try_for_each(|i| {
+                work(if i == STOP { TAKES.as_nanos() as u64 } else { 20_000 });
+                if i == STOP { Err(i) } else { Ok(()) }
+            });
+            assert_eq!(stopped, Err(STOP));
+            let Timeline { runs, slowest, .. } = last(&trace);
+            let run = runs.iter().find(|run| run.items.contains(&STOP)).unwrap();
+            assert!(run.end.saturating_sub(run.begin) >= TAKES, "{run:?}");
+            let slow = slowest.iter().find(|slow| slow.items.contains(&STOP)).expect("a slow item");
+            assert!(slow.took >= TAKES && slow.worker == run.worker, "{slow:?} of {run:?}");
+        }
+    }
+}
+
+#[test]
 fn times_count_from_the_first_call() {
     let (pool, begin) = (pool(2), Instant::now());
     let mut trace = Trace::new();
@@ -228,7 +250,7 @@ fn traced() -> Trace {
         tries += 1;
     }
     pool.on(0..1).trace(trace.titled("")).for_each(visit);
-    pool.on(0..0).trace(trace.titled("nothing")).for_each(visit);
+    pool.on(0..0).trace(trace.titled("\u{fffe}nothing\u{ffff}")).for_each(visit);
     trace
 }
 
@@ -244,7 +266,7 @@ fn profilers_can_read_it() {
     let events = json["traceEvents"].as_array().unwrap();
     let of = |kind: &'static str| events.iter().filter(move |event| event["cat"] == kind);
     let titles: Vec<_> = of("loop").map(|event| event["name"].as_str().unwrap()).collect();
-    assert_eq!(titles, ["\"a\" < b & \\ \n c", "loop", "nothing"]);
+    assert_eq!(titles, ["\"a\" < b & \\ \n c", "loop", "\u{fffe}nothing\u{ffff}"]);
     let thefts =
         |phase| of("theft").filter(move |event| event["ph"] == phase).map(|event| event["tid"].as_u64());
     assert_eq!((thefts("s").count(), thefts("f").count()), (last_thefts(&trace), last_thefts(&trace)));
@@ -257,16 +279,44 @@ fn profilers_can_read_it() {
     let expected = &trace.timelines()[0].slowest[0];
     assert_eq!(slowest["items"], format!("{:?}", expected.items));
 
+    // The calling thread is the main thread: its number is the process's. No thread has number 0, which some readers take for another.
+    let names: Vec<_> = events.iter().filter(|event| event["name"] == "thread_name").collect();
+    assert_eq!(names[0]["args"]["name"], "worker 0, the calling thread");
+    assert_eq!((&names[0]["tid"], names[1]["tid"].as_u64()), (&names[0]["pid"], Some(2)));
+    assert!(events.iter().all(|event| event["tid"] != 0));
+
     // Runs and waits of a worker fill its loop, in microseconds.
     let number = |event: &Value, key| event[key].as_f64().unwrap();
     let lasts = |worker: u64| {
-        let own = of("run").chain(of("wait")).filter(move |event| event["tid"] == worker);
+        let own = of("run").chain(of("wait")).filter(move |event| event["tid"] == worker + 1);
         own.map(|event| number(event, "dur")).sum::<f64>()
     };
     let all: f64 = of("loop").map(|event| number(event, "dur")).sum();
     assert!((lasts(0) - all).abs() < 0.01, "{} of {all}", lasts(0));
     let first = trace.timelines()[0].wall.as_secs_f64() * 1e6;
     assert!((lasts(1) - first).abs() < 0.01, "{} of {first}", lasts(1));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "who comes in time is a matter of time")]
+fn nobody_owns_the_items_of_a_search() {
+    let pool = pool(2);
+    for _ in 0..50 {
+        let mut trace = Trace::new();
+        pool.on(0..ITEMS).trace(&mut trace).position_first(|i| {
+            visit(i);
+            false
+        });
+        let json: Value = serde_json::from_str(&trace.chrome().to_string()).expect("well formed");
+        let events = json["traceEvents"].as_array().unwrap();
+        for run in events.iter().filter(|event| event["cat"] == "run") {
+            assert_eq!(run["args"]["owner"].as_u64().map(|owner| owner + 1), run["tid"].as_u64(), "{run}");
+        }
+        if last(&trace).runs.iter().any(|run| run.worker == 1 && run.theft.is_none()) {
+            return;
+        }
+    }
+    panic!("no search was shared");
 }
 
 /// The tags of a document and what is written in it, if each tag is closed in its turn.
@@ -296,6 +346,7 @@ fn it_can_be_drawn() {
     let (tags, text) = tags(&picture);
     assert!(picture.starts_with("<svg xmlns=") && picture.ends_with("</svg>\n"), "{picture}");
     assert!(text.contains("\"a\" &lt; b &amp; \\ \u{fffd} c"), "{text}");
+    assert!(text.contains("\u{fffd}nothing\u{fffd}"), "two characters that XML does not know: {text}");
     assert!(text.contains("1 item, 1 worker, not shared"), "{text}");
     let count = |part: &str| tags.iter().filter(|tag| tag.contains(part)).count();
     assert_eq!(count("marker-end"), last_thefts(&trace));
@@ -306,7 +357,9 @@ fn it_can_be_drawn() {
     for word in ["NaN", "inf", "-0"] {
         assert!(!picture.contains(word), "{word} in {picture}");
     }
-    self::tags(&Trace::new().svg().to_string());
+    let empty = Trace::new().svg().to_string();
+    let (_, text) = self::tags(&empty);
+    assert!(text.contains("no loops") && !text.contains(" ns"), "{empty}");
 
     let (pool, mut many) = (pool(1), Trace::new());
     for number in 0..100 {

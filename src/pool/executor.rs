@@ -408,7 +408,11 @@ impl<'a> Solo<'a> {
     /// What has been done until now.
     fn so_far(&mut self) -> Before {
         let Self { begin, done, .. } = *self;
-        Before { begin, indices: done, took: begin.elapsed(), closeup: self.closeup.take() }
+        let (took, mut closeup) = (begin.elapsed(), self.closeup.take());
+        if let Some(closeup) = &mut closeup {
+            closeup.look_again(done, begin + took);
+        }
+        Before { begin, indices: done, took, closeup }
     }
 
     /// The rest is somebody else's. Returns how far it has got.

@@ -145,7 +145,10 @@ impl<'a, L: Body> Round<'a, L> {
         loop {
             match self.run(owner, item, state, acc.take(), &mut pieces) {
                 Ok(part) => lock(&self.made).runs.push((item, part)),
-                Err(stop) => self.stop(stop.place(), Why::Found(stop.found)),
+                Err(stop) => {
+                    pieces.look(owner.next(), Instant::now()); // at what has stopped it
+                    self.stop(stop.place(), Why::Found(stop.found));
+                }
             }
             self.note(me, begun, pieces, item..owner.next(), theft);
             let Some(Loot { item: stolen, victim }) = steal(owner) else { return };

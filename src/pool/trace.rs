@@ -182,8 +182,8 @@ impl Timeline {
         ends.zip(begins).map(|(end, begin)| end..begin).filter(|wait| !wait.is_empty())
     }
 
-    /// Who was to fold an item in the beginning.
-    fn owner(&self, item: usize) -> usize {
-        self.dealt.iter().position(|dealt| dealt.contains(&item)).unwrap_or(0)
+    /// Who was to fold the items of a run in the beginning; its worker, if they were nobody's.
+    fn owner(&self, run: &Run) -> usize {
+        self.dealt.iter().position(|dealt| dealt.contains(&run.items.start)).unwrap_or(run.worker)
     }
 }

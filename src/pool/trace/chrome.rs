@@ -19,8 +19,8 @@ impl fmt::Display for Events<'_> {
             let name = if worker == 0 { ", the calling thread" } else { "" };
             write!(
                 f,
-                ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{worker},\"name\":\"thread_name\",\
-                 \"args\":{{\"name\":\"worker {worker}{name}\"}}}}"
+                ",\n{{\"ph\":\"M\",{},\"name\":\"thread_name\",\"args\":{{\"name\":\"worker {worker}{name}\"}}}}",
+                Lane(worker)
             )?;
         }
         let mut thefts = 0;
@@ -57,23 +57,35 @@ impl Timeline {
                 f.write_str("}}")?;
             }
         }
-        for &Run { worker, ref items, begin, end, ref theft, .. } in &self.runs {
+        for run in &self.runs {
+            let &Run { worker, ref items, begin, end, ref theft, .. } = run;
             let name = format!("items {items:?}");
             Event { worker, kind: "run", name: &name, span: span(begin, end) }.write(f)?;
-            write!(f, "\"items\":{},\"owner\":{}}}}}", items.len(), self.owner(items.start))?;
+            write!(f, "\"items\":{},\"owner\":{}}}}}", items.len(), self.owner(run))?;
             let Some(theft) = theft else { continue };
             *thefts += 1;
             for (phase, thread) in [("s", theft.victim), ("f", worker)] {
                 write!(
                     f,
-                    ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",\"pid\":1,\"tid\":{thread},\"cat\":\"theft\",\
+                    ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",{},\"cat\":\"theft\",\
                      \"name\":\"theft of {}\",\"id\":{thefts},\"ts\":{}}}",
+                    Lane(thread),
                     theft.items.len(),
                     at(begin),
                 )?;
             }
         }
         Ok(())
+    }
+}
+
+/// Of a worker: a process and a thread. They count from 1, so that the caller has the numbers of a main thread, and nobody those of the
+/// system's idle thread, which Perfetto has mixed up with others.
+struct Lane(usize);
+
+impl fmt::Display for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"pid\":1,\"tid\":{}", self.0 + 1)
     }
 }
 
@@ -96,8 +108,8 @@ impl Event<'_> {
         let Self { worker, kind, name, span: Span { from, lasts } } = self;
         write!(
             f,
-            ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{worker},\"cat\":\"{kind}\",\"name\":{},\
-             \"ts\":{from},\"dur\":{lasts},\"args\":{{",
+            ",\n{{\"ph\":\"X\",{},\"cat\":\"{kind}\",\"name\":{},\"ts\":{from},\"dur\":{lasts},\"args\":{{",
+            Lane(worker),
             Text(name)
         )
     }

@@ -121,6 +121,13 @@ impl Closeup {
         }
     }
 
+    /// The same, unless it is seen already: a loop that stops does so between two looks.
+    pub(crate) fn look_again(&mut self, next: usize, now: Instant) {
+        if next > self.next {
+            self.look(next, now);
+        }
+    }
+
     /// The run is over.
     fn end(self, run: &mut Run, slowest: &mut Slowest, begin: Instant, units: Units<'_>) {
         if let Units::Searchers(_) = units {

@@ -20,6 +20,8 @@ const LANE: f64 = 30.0;
 const GAP: f64 = 14.0;
 const HEAD: f64 = 50.0;
 const FOOT: f64 = 40.0;
+/// What the width stands for at least: with less, labels would be the same.
+const SHORTEST: Duration = Duration::from_nanos(10);
 /// Narrower than this nothing is drawn on its own.
 const SPECK: f64 = 0.4;
 
@@ -36,7 +38,7 @@ impl fmt::Display for Picture<'_> {
         let timelines = self.0.timelines();
         let shown = &timelines[timelines.len().saturating_sub(MOST_PANELS)..];
         let longest = shown.iter().map(|timeline| timeline.wall).max().unwrap_or_default();
-        let scale = Scale { seconds: longest.as_secs_f64().max(1e-9) };
+        let scale = Scale { seconds: longest.max(SHORTEST).as_secs_f64() };
         let height = shown.iter().map(Timeline::height).sum::<f64>() + FOOT;
         writeln!(
             f,
@@ -45,6 +47,9 @@ impl fmt::Display for Picture<'_> {
 <style>{STYLE}</style>
 <defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="d" d="M0 0L8 4L0 8Z"/></marker></defs>"#
         )?;
+        if shown.is_empty() {
+            return writeln!(f, "<text class=\"s\" x=\"8\" y=\"22\">no loops</text>\n</svg>");
+        }
         let bottom = height - FOOT;
         for (at, label) in scale.ticks() {
             let x = scale.x(at);
@@ -138,7 +143,7 @@ impl Timeline {
     fn run(&self, f: &mut fmt::Formatter<'_>, run: &Run, y: f64, scale: Scale) -> fmt::Result {
         const ROOM: f64 = 40.0;
         let (x, behind) = (scale.x(run.begin.as_secs_f64()), scale.x(run.end.as_secs_f64()));
-        let (width, colour) = ((behind - x).max(SPECK), Colour(self.owner(run.items.start)));
+        let (width, colour) = ((behind - x).max(SPECK), Colour(self.owner(run)));
         let count = run.items.len();
         writeln!(
             f,
@@ -237,8 +242,27 @@ impl fmt::Display for Text<'_> {
             '&' => f.write_str("&amp;"),
             '<' => f.write_str("&lt;"),
             '>' => f.write_str("&gt;"),
+            '\u{fffe}' | '\u{ffff}' => f.write_str("\u{fffd}"), // not XML's
             control if control.is_control() => f.write_str("\u{fffd}"),
             _ => write!(f, "{letter}"),
         })
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_few_and_no_two_the_same() {
+        let nanos = [10, 11, 39, 80, 81, 999, 1000, 7_999_999, 123_456_789, u64::MAX];
+        for length in nanos.map(Duration::from_nanos) {
+            let scale = Scale { seconds: length.as_secs_f64() };
+            let mut labels: Vec<_> = scale.ticks().map(|(_, label)| label.to_string()).collect();
+            let count = labels.len();
+            assert!((4..=10).contains(&count), "{length:?}: {labels:?}");
+            labels.dedup();
+            assert_eq!(labels.len(), count, "{length:?}: {labels:?}");
+        }
     }
 }
