@@ -312,7 +312,9 @@ fn nobody_owns_the_items_of_a_search() {
         for run in events.iter().filter(|event| event["cat"] == "run") {
             assert_eq!(run["args"]["owner"].as_u64().map(|owner| owner + 1), run["tid"].as_u64(), "{run}");
         }
-        if last(&trace).runs.iter().any(|run| run.worker == 1 && run.theft.is_none()) {
+        let Timeline { alone, runs, slowest, .. } = last(&trace);
+        assert!(alone.is_some() || slowest.is_empty(), "what others have looked at is not known by item");
+        if runs.iter().any(|run| run.worker == 1 && run.theft.is_none()) {
             return;
         }
     }

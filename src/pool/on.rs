@@ -349,8 +349,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self
     }
 
-    /// Records what the loop does when, to be drawn: see [`Trace`]. Not written if the loop panics. Costs some readings of the clock, and some
-    /// memory a theft.
+    /// Records what the loop does when, to be drawn: see [`Trace`]. Not written if the loop panics. Costs some readings of the clock, and
+    /// memory for each run of each loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -13,7 +13,8 @@ pub(crate) use notes::{Before, Closeup, Notes};
 
 /// What loops did when: each loop that is given one with [`On::trace`](crate::On::trace) adds a [`Timeline`].
 ///
-/// It can be drawn ([`svg`](Self::svg)), opened in a profiler ([`chrome`](Self::chrome)), or read.
+/// It can be drawn ([`svg`](Self::svg)), opened in a profiler ([`chrome`](Self::chrome)), or read. It keeps all of its loops: a kilobyte of a
+/// short one, and up to six for each run of a long one. Where a million loops run, give it to some of them, or begin a new one now and then.
 ///
 /// ```
 /// use rangesteal::{Pool, Trace};
@@ -54,7 +55,7 @@ pub struct Timeline {
     pub dealt: Vec<Range<usize>>,
     /// What was folded when and by whom, in the order of the runs' ends.
     pub runs: Vec<Run>,
-    /// The slowest items, the slowest first: [`Slow`] says how closely that is known.
+    /// The slowest items, the slowest first: [`Slow`] says how closely that is known. None of a search that was shared.
     pub slowest: Vec<Slow>,
 }
 
@@ -86,7 +87,8 @@ pub struct Theft {
     pub items: Range<usize>,
 }
 
-/// Items that took long: one where items take longer than some 20 µs, otherwise as many as lie between two looks at the clock.
+/// Neighbouring items that took long, as many as lie between two looks at the clock: one where those before it took longer than some 20 µs each,
+/// otherwise some 10 µs' worth of such as those before, even if a single one of them has taken nearly all of the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slow {

@@ -13,6 +13,7 @@ impl Timeline {
     pub(crate) fn new(before: &mut Before, units: Units<'_>, round: Result<Notes, Alone>) -> Self {
         let alone = round.as_ref().err().copied();
         let Notes { begin, mut dealt, mut runs, mut slowest } = round.unwrap_or_default();
+        let is_search = alone.is_none() && dealt.iter().all(Range::is_empty);
         if dealt.is_empty() {
             dealt.push(0..0);
         }
@@ -34,6 +35,9 @@ impl Timeline {
                 closeup.end(&mut own, &mut slowest, before.begin, units);
             }
             runs.insert(0, own);
+        }
+        if is_search {
+            slowest = Slowest::default(); // the few items that the calling thread has looked at before tell nothing of all others
         }
         slowest.sort();
         Self {

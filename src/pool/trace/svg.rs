@@ -142,9 +142,10 @@ impl Timeline {
 
     fn run(&self, f: &mut fmt::Formatter<'_>, run: &Run, y: f64, scale: Scale) -> fmt::Result {
         const ROOM: f64 = 40.0;
+        const DIGIT: f64 = 7.0;
         let (x, behind) = (scale.x(run.begin.as_secs_f64()), scale.x(run.end.as_secs_f64()));
         let (width, colour) = ((behind - x).max(SPECK), Colour(self.owner(run)));
-        let count = run.items.len();
+        let count = run.items.len().to_string();
         writeln!(
             f,
             r#"<rect x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{LANE}" rx="{:.1}" fill="{colour}"><title>items {} to {}, {}</title></rect>"#,
@@ -164,7 +165,7 @@ impl Timeline {
                 last = at;
             }
         }
-        if width >= ROOM {
+        if width >= ROOM.max(DIGIT * (count.len() + 1) as f64) {
             let (x, y) = (x + width / 2.0, y + LANE / 2.0 + 4.0);
             writeln!(
                 f,
@@ -251,7 +252,34 @@ impl fmt::Display for Text<'_> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use std::ops::Range;
+
     use super::*;
+
+    #[test]
+    fn numbers_stand_in_their_runs() {
+        let millis = Duration::from_millis;
+        let run = |items: Range<usize>, (begin, end): (u64, u64)| Run {
+            worker: 0,
+            items,
+            begin: millis(begin),
+            end: millis(end),
+            theft: None,
+            ticks: Vec::new(),
+        };
+        let timeline = Timeline {
+            title: String::new(),
+            called: Duration::ZERO,
+            wall: millis(792), // a pixel each
+            alone: None,
+            dealt: vec![0..usize::MAX],
+            runs: vec![run(0..7, (0, 39)), run(7..107, (40, 80)), run(107..1_000_107, (80, 125))],
+            slowest: Vec::new(),
+        };
+        let picture = Picture(&Trace { timelines: vec![timeline], ..Trace::default() }).to_string();
+        assert!(picture.contains(">100</text>"), "{picture}");
+        assert!(!picture.contains(">7</text>") && !picture.contains(">1000000</text>"), "{picture}");
+    }
 
     #[test]
     fn labels_are_few_and_no_two_the_same() {
