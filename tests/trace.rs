@@ -151,24 +151,22 @@ fn the_slowest_items_are_named() {
 #[test]
 fn what_stops_a_loop_is_seen_as_well() {
     const STOP: usize = 3;
-    const NANOS: u64 = 300_000;
+    const TAKES: u64 = 300_000;
     for threads in [1, 2] {
         let (pool, mut trace) = (pool(threads), Trace::new());
         for _ in 0..10 {
             // No more items than slowest ones are kept.
             let stopped = pool.on(0..16).trace(&mut trace).try_for_each(|i| {
-                work(if i == STOP { NANOS } else { 20_000 });
+                work(if i == STOP { TAKES } else { 20_000 });
                 if i == STOP { Err(i) } else { Ok(()) }
             });
             assert_eq!(stopped, Err(STOP));
             let Timeline { runs, slowest, .. } = last(&trace);
             let run = runs.iter().find(|run| run.items.contains(&STOP)).unwrap();
-            assert!(run.end.saturating_sub(run.begin) >= Duration::from_nanos(NANOS), "{run:?}");
+            let took = Duration::from_nanos(TAKES);
+            assert!(run.end.saturating_sub(run.begin) >= took, "{run:?}");
             let slow = slowest.iter().find(|slow| slow.items.contains(&STOP)).expect("a slow item");
-            assert!(
-                slow.took >= Duration::from_nanos(NANOS) && slow.worker == run.worker,
-                "{slow:?} of {run:?}"
-            );
+            assert!(slow.took >= took && slow.worker == run.worker, "{slow:?} of {run:?}");
         }
     }
 }
