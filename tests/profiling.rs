@@ -196,13 +196,17 @@ fn a_program_that_fails_is_the_end() {
     if lacks(&["python3", "strace"]) {
         return;
     }
-    for script in ["syscalls", "counters", "scaling", "schedule", "placement"] {
-        let (output, _) =
+    for script in ["syscalls", "counters", "scaling", "schedule", "placement", "compare"] {
+        let (output, folder) =
             run("failing", script, None, &["--quick", "--", "sh", "-c", "echo because >&2; exit 3"]);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{script}: {said}");
-        assert!(said.contains("failed:\n") && said.contains("because"), "{script}: {said}");
+        assert!(said.contains("sh has failed (exit status 3)\nbecause"), "{script}: {said}");
+        assert_eq!(fs::read_dir(folder).unwrap().count(), 0, "an answer of before would be lost");
     }
+    let (output, _) = run("names", "syscalls", None, &["--names", "a,a", "--", "true", "--", "true"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && said.contains("no two the same"), "{said}");
 }
 
 #[test]

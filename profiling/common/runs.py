@@ -2,10 +2,11 @@
 
 import os, signal, statistics, subprocess, sys, time
 
-WORK, STAMP, QUICK = os.environ["WORK"], os.environ["STAMP"], bool(os.environ["QUICK"])
+QUESTION, WORK, STAMP, QUICK = os.environ["QUESTION"], os.environ["WORK"], os.environ["STAMP"], bool(os.environ["QUICK"])
 PLACES = ["first", "second", "third", "fourth"]
 
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever reads the answer may stop
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # and whoever asked
 
 
 def commands(words):
@@ -17,10 +18,12 @@ def commands(words):
         else:
             found[-1].append(word)
     names = os.environ["NAMES"].split(",")
-    if len(names) != len(found) or names == [""]:
+    if names == [""]:
         names = [os.path.basename(command[0]) for command in found]
         if len(set(names)) < len(names):
             names = [*PLACES, *map(str, range(len(PLACES) + 1, len(names) + 1))][: len(names)]
+    if len(names) != len(found) or len(set(names)) < len(names):
+        sys.exit(f"profiling/{QUESTION}: --names: {len(found)} programs need as many names, no two the same")
     return list(zip(names, found))
 
 
@@ -31,11 +34,13 @@ def start(command, environment=None):
 
 
 def said(command, child, status):
-    """What the command wrote to standard error; that it failed is the end of all."""
+    """What the command wrote to standard error; that it failed is the end of all. What it is run by stands before --."""
     child.returncode = status
     log = open(os.path.join(WORK, "log"), errors="replace").read()
     if status:
-        sys.exit(f"profiling/{os.environ['QUESTION']}: {' '.join(command)} failed:\n{log}")
+        program = command[command.index("--") + 1 :] if "--" in command else command
+        how = f"exit status {status}" if status > 0 else signal.Signals(-status).name
+        sys.exit(f"profiling/{QUESTION}: {os.path.basename(program[0])} has failed ({how})\n{log}".strip())
     return log
 
 
@@ -50,7 +55,7 @@ def by_itself(command, environment=None):
     child = start(command, environment)
     _, status, usage = os.wait4(child.pid, 0)
     wall = time.monotonic() - begin
-    words = said(command, child, status).splitlines()
+    words = said(command, child, os.waitstatus_to_exitcode(status)).splitlines()
     return {
         "words": words[-1] if words else "",
         "wall, ms": 1e3 * wall,

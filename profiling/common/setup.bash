@@ -41,7 +41,10 @@ parse() {
         *) [ -f "$1" ] || fail "no file $1"; file=$1; shift ;;
         esac
     done
-    if [ "${rounds:-1}" = 0 ] || [ "$threads" = 0 ]; then misused; fi
+    local number
+    for number in rounds threads ms rate width; do
+        [ "${!number:-1}" != 0 ] || misused
+    done
 }
 
 # Programs with their arguments, between --.
@@ -100,11 +103,12 @@ count() {
     names=${names:-${names_of_kinds#,}}
 }
 
-# Prints what the Python program on standard input says of its arguments, and keeps it as a file.
+# Prints what the Python program on standard input says of its arguments, and keeps it as a file, unless it fails.
 answer() {
     mkdir -p "$results"
     RESULTS=$results SUFFIX=$suffix STAMP=$stamp NAMES=$names QUESTION=$question WORK=$work QUICK=$quick \
-        PYTHONPATH=$top/profiling/common PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1 python3 -u - "$@" | tee "$results/$question$suffix.txt"
+        PYTHONPATH=$top/profiling/common PYTHONDONTWRITEBYTECODE=1 PYTHONUTF8=1 python3 -u - "$@" | tee "$work/said" || return
+    mv "$work/said" "$results/$question$suffix.txt"
 }
 
 # The machine and the state of the sources: no name of host or user, no path.

@@ -86,7 +86,7 @@ def by_proc(command):
     while True:
         pid, status = os.waitpid(child.pid, os.WNOHANG)
         if pid:
-            runs.said(command, child, status)
+            runs.said(command, child, os.waitstatus_to_exitcode(status))
             return [threads[tid] for tid in sorted(threads) if threads[tid].name]
         for tid in map(int, os.listdir(tasks)):
             try:
