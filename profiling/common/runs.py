@@ -22,8 +22,8 @@ def commands(words):
         names = [os.path.basename(command[0]) for command in found]
         if len(set(names)) < len(names):
             names = [*PLACES, *map(str, range(len(PLACES) + 1, len(names) + 1))][: len(names)]
-    if len(names) != len(found) or len(set(names)) < len(names):
-        sys.exit(f"profiling/{QUESTION}: --names: {len(found)} programs need as many names, no two the same")
+    if len(names) != len(found):
+        sys.exit(f"profiling/{QUESTION}: --names: {len(names)} for {len(found)} programs")
     return list(zip(names, found))
 
 

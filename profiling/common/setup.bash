@@ -41,6 +41,7 @@ parse() {
         *) [ -f "$1" ] || fail "no file $1"; file=$1; shift ;;
         esac
     done
+    [ -z "$(tr , '\n' <<<"$names" | sort | uniq -d)" ] || fail "--names: two are the same"
     local number
     for number in rounds threads ms rate width; do
         [ "${!number:-1}" != 0 ] || misused
