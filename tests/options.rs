@@ -795,6 +795,16 @@ mod reports {
     }
 
     #[test]
+    fn of_a_short_search_are_written_every_time() {
+        let pool = pool(2);
+        for _ in 0..20 {
+            let mut report = RunReport::default();
+            assert!(!pool.on(0..100).report(&mut report).any(|i| i == 100));
+            assert_eq!(report.items(), 100);
+        }
+    }
+
+    #[test]
     fn of_a_watched_loop_tell_that_it_was_shared() {
         let (pool, token, progress) = (pool(2), CancelToken::new(), Progress::new());
         let is_shared = |_| {

@@ -5,8 +5,9 @@ mod busy;
 use std::{
     mem,
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
-    sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed},
     thread,
+    time::{Duration, Instant},
 };
 
 use rangesteal::{CancelToken, Pool, Progress};
@@ -329,6 +330,42 @@ fn of_an_error_and_a_panic_the_first_by_index_ends_the_loop() {
                 }
                 assert_eq!(ALIVE.load(Relaxed), 0, "results, errors and payloads, {context}");
             }
+        }
+    }
+}
+
+#[test]
+fn of_errors_in_two_blocks_the_first_by_index_comes_out_though_it_is_late() {
+    const BLOCK: usize = 10;
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    for (late, soon) in [(0, 2 * BLOCK - 1), (BLOCK - 1, BLOCK)] {
+        let (strikes, has_struck) = (AtomicBool::new(false), AtomicBool::new(false));
+        let item = |i: usize| {
+            if !strikes.load(Relaxed) {
+                busy::work(if cfg!(miri) { 0 } else { 20_000 }); // so that the next call is shared at once
+            } else if i == soon {
+                has_struck.store(true, Relaxed);
+                return Err(i);
+            } else if i == late {
+                let begin = Instant::now();
+                while !has_struck.load(Relaxed) && begin.elapsed() < Duration::from_secs(2) {
+                    thread::yield_now();
+                }
+                thread::sleep(Duration::from_millis(1));
+                return Err(i);
+            }
+            Ok(())
+        };
+        let loops: [&dyn Fn() -> Option<usize>; 2] =
+            [&|| pool.on(0..2 * BLOCK).grain(BLOCK).try_for_each(item).err(), &|| {
+                pool.on(0..2 * BLOCK).grain(BLOCK).try_map_reduce(item, |(), ()| ()).err()
+            }];
+        for run in loops {
+            strikes.store(false, Relaxed);
+            assert_eq!(run(), None);
+            strikes.store(true, Relaxed);
+            has_struck.store(false, Relaxed);
+            assert_eq!(run(), Some(late));
         }
     }
 }

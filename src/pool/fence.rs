@@ -23,7 +23,7 @@ mod membarrier {
     use nix::libc;
 
     /// Asks for `command`; true if the kernel did it.
-    fn call(command: libc::c_int) -> bool {
+    pub(super) fn call(command: libc::c_int) -> bool {
         const FLAGS: libc::c_uint = 0;
         // SAFETY: 1. membarrier reads its two integers and no memory of ours; 2. an unknown system call or command is
         // answered with an error.
@@ -141,5 +141,23 @@ impl Fence {
             #[cfg(test)]
             Self::Refusing => false,
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(any(loom, shuttle, miri, portable))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_asked_and_its_answer_heeded() {
+        assert!(!membarrier::call(-1), "there is no such command");
+        let registered = membarrier::register();
+        assert_eq!(membarrier::everywhere(), registered);
+        let best = Fence::of_this_process();
+        assert_eq!(best, if registered { Fence::Asymmetric } else { Fence::Symmetric });
+        assert_eq!(best, Fence::of_this_process(), "remembered");
+        assert!(best.heavy() && best.full().heavy());
+        assert_eq!(best.is_dear_for_thieves(), registered);
+        assert!(!best.full().is_dear_for_thieves());
     }
 }
