@@ -515,7 +515,7 @@ mod tests {
     #[test]
     fn a_panic_loses_nothing() {
         let pool = pool(2);
-        for pieces in 1..=8 {
+        for pieces in (1..=8).step_by(if cfg!(miri) { 3 } else { 1 }) {
             let given = items(40, 10, 1);
             let mut struck = true;
             let mut at = 0;
@@ -559,7 +559,8 @@ mod tests {
 
     #[test]
     fn runs_are_recognised() {
-        for len in [1, 2, 31, 32, 33, 34, 64, 65, 100] {
+        let lengths: &[usize] = if cfg!(miri) { &[1, 2, 34] } else { &[1, 2, 31, 32, 33, 34, 64, 65, 100] };
+        for &len in lengths {
             for end in 1..=len {
                 let mut items: Vec<usize> = (0..len).collect();
                 items[end..].fill(0);
