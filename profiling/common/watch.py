@@ -6,7 +6,7 @@ import runs
 
 POLL, TICK = 0.005, 1e3 / os.sysconf("SC_CLK_TCK")
 SWITCHES = ["--quiet", "--no-buildid-cache", "--switch-events", "--sample-cpu", "-e", "dummy:u"]  # perf may always do that for one's own programs
-WAKES = ["-e", "sched:sched_wakeup"]  # and that as root
+WAKES = ["-e", "sched:sched_waking"]  # and that as root; a wakeup is noted where the woken one runs, by nobody
 
 
 class Thread:
@@ -56,7 +56,7 @@ def by_perf(command, options):
 
 EVENT = re.compile(
     r"^\s*(.*?)\s+(\d+)\s+\[(\d+)\]\s+(\d+\.\d+):\s+"
-    r"(?:PERF_RECORD_(?:SWITCH )?(IN|OUT|EXIT)(?:\s*(preempt)|\b)|.*wakeup:.* pid=(\d+) )",
+    r"(?:PERF_RECORD_(?:SWITCH )?(IN|OUT|EXIT)(?:\s*(preempt)|\b)|.*waking:.* pid=(\d+) )",
     re.M,
 )
 
