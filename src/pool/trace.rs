@@ -21,8 +21,8 @@ pub(crate) use notes::{Before, Closeup, Notes};
 ///
 /// let pool = Pool::builder().num_threads(2).build()?;
 /// let mut trace = Trace::new();
-/// let heavy_at_the_end = |i: u64| (0..i * i).fold(1, |a: u64, b| a.wrapping_mul(b | 1));
-/// pool.on(0..300).trace(trace.titled("growing costs")).map_reduce(heavy_at_the_end, u64::wrapping_add);
+/// let heavy_at_the_end = |i: usize| (0..i * i).fold(1, |a: usize, b| a.wrapping_mul(b | 1));
+/// pool.on(0..300).trace(trace.titled("growing costs")).map_reduce(heavy_at_the_end, usize::wrapping_add);
 ///
 /// let timeline = &trace.timelines()[0];
 /// assert_eq!(timeline.runs.iter().map(|run| run.items.len()).sum::<usize>(), 300);
