@@ -269,11 +269,27 @@ fn profilers_can_read_it() {
     let events = json["traceEvents"].as_array().unwrap();
     let of = |kind: &'static str| events.iter().filter(move |event| event["cat"] == kind);
     let titles: Vec<_> = of("loop").map(|event| event["name"].as_str().unwrap()).collect();
-    assert_eq!(titles, ["\"a\" < b & \\ \n c", "loop", "\u{fffe}nothing\u{ffff}"]);
-    let thefts =
-        |phase| of("theft").filter(move |event| event["ph"] == phase).map(|event| event["tid"].as_u64());
-    assert_eq!((thefts("s").count(), thefts("f").count()), (last_thefts(&trace), last_thefts(&trace)));
-    assert!(thefts("s").ne(thefts("f")) || last_thefts(&trace) == 0);
+    assert_eq!(titles, ["loop: \"a\" < b & \\ \n c", "loop", "loop: \u{fffe}nothing\u{ffff}"]);
+
+    // An arrow for each theft, from a mark in the lane of the victim to what the thief has taken, behind all that they lie in.
+    let taken = trace.timelines()[0].runs.iter().filter_map(|run| Some((run.worker, run.theft.as_ref()?)));
+    let arrows = &events[events.len() - 3 * last_thefts(&trace)..];
+    assert!(of("theft").eq(arrows));
+    for (number, (arrow, (thief, theft))) in arrows.chunks(3).zip(taken).enumerate() {
+        let [mark, begin, end] = arrow else { unreachable!() };
+        assert_eq!([&mark["ph"], &begin["ph"], &end["ph"]], ["X", "s", "f"]);
+        assert_eq!(
+            [&mark["tid"], &begin["tid"], &end["tid"]],
+            [theft.victim + 1, theft.victim + 1, thief + 1]
+        );
+        assert!([begin, end].iter().all(|&event| event["id"] == number + 1 && event["ts"] == mark["ts"]));
+        assert_eq!(mark["args"]["detail"], format!("{:?} by worker {thief}", theft.items));
+        let is_taken = |run: &Value| {
+            [&run["name"], &run["tid"], &run["ts"]] == [&"stolen items".into(), &end["tid"], &end["ts"]]
+        };
+        assert!(of("run").any(is_taken), "{end}");
+    }
+
     let runs: usize = trace.timelines().iter().map(|timeline| timeline.runs.len()).sum();
     assert_eq!(of("run").count(), runs);
     let items: u64 = of("run").map(|run| run["args"]["items"].as_u64().unwrap()).sum();
@@ -281,6 +297,20 @@ fn profilers_can_read_it() {
     let slowest = &of("loop").next().unwrap()["args"]["slowest"][0];
     let expected = &trace.timelines()[0].slowest[0];
     assert_eq!(slowest["items"], format!("{:?}", expected.items));
+
+    // What the Firefox Profiler shows of an event, beside a row for each name.
+    let details: Vec<_> = of("loop").map(|event| event["args"]["detail"].as_str().unwrap()).collect();
+    assert!(details[0].starts_with(&format!("{ITEMS} items; slowest {:?} ", expected.items)), "{details:?}");
+    assert_eq!(details[2], "0 items");
+    for (event, run) in of("run").zip(&trace.timelines()[0].runs) {
+        let (name, owner) =
+            (if run.theft.is_some() { "stolen items" } else { "items" }, &event["args"]["owner"]);
+        assert_eq!(
+            (event["name"].as_str(), event["tid"].as_u64()),
+            (Some(name), Some(run.worker as u64 + 1))
+        );
+        assert_eq!(event["args"]["detail"], format!("{:?} of worker {owner}", run.items));
+    }
 
     // The calling thread is the main thread: its number is the process's. No thread has number 0, which some readers take for another.
     let names: Vec<_> = events.iter().filter(|event| event["name"] == "thread_name").collect();

@@ -1,11 +1,12 @@
-//! A trace as profilers read it: JSON objects, one an event.
+//! A trace as profilers read it: JSON objects, one an event. Of the arguments of an event, Perfetto shows all, and the Firefox Profiler
+//! `detail`. That gives each name of events a row, and takes some (`Profile`) for its own: so there are few, and no bare titles.
 
 use std::{
     fmt::{self, Write},
     time::Duration,
 };
 
-use super::{Run, Slow, Timeline, Trace};
+use super::{Run, Slow, Theft, Timeline, Trace};
 
 pub(super) struct Events<'a>(pub(super) &'a Trace);
 
@@ -23,24 +24,30 @@ impl fmt::Display for Events<'_> {
                 Lane(worker)
             )?;
         }
-        let mut thefts = 0;
-        timelines.iter().try_for_each(|timeline| timeline.events(f, &mut thefts))?;
+        timelines.iter().try_for_each(|timeline| timeline.events(f))?;
+        let mut thefts = 0; // those of all loops: each has a number of its own
+        timelines.iter().try_for_each(|timeline| timeline.thefts(f, &mut thefts))?;
         f.write_str("\n]}\n")
     }
 }
 
 impl Timeline {
-    /// `thefts` counts those of all loops: each has a number of its own.
-    fn events(&self, f: &mut fmt::Formatter<'_>, thefts: &mut usize) -> fmt::Result {
-        let at = |time: Duration| Micros(self.called + time);
+    fn events(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let span = |begin: Duration, end: Duration| Span {
-            from: at(begin),
+            from: self.at(begin),
             lasts: Micros(end.saturating_sub(begin)),
         };
 
-        let title = if self.title.is_empty() { "loop" } else { &self.title };
-        Event { worker: 0, kind: "loop", name: title, span: span(Duration::ZERO, self.wall) }.write(f)?;
-        write!(f, "\"items\":{}", self.runs.iter().map(|run| run.items.len()).sum::<usize>())?;
+        let colon = if self.title.is_empty() { "" } else { ": " };
+        let name = format!("loop{colon}{}", self.title);
+        Event { worker: 0, kind: "loop", name: &name, span: span(Duration::ZERO, self.wall) }.write(f)?;
+        let items = self.runs.iter().map(|run| run.items.len()).sum::<usize>();
+        write!(f, "\"detail\":\"{items} items")?;
+        for (number, slow) in self.slowest.iter().take(3).enumerate() {
+            let begin = if number > 0 { "" } else { "; slowest" };
+            write!(f, "{begin} {:?}", slow.items)?;
+        }
+        write!(f, "\",\"items\":{items}")?;
         if let Some(alone) = self.alone {
             write!(f, ",\"alone\":\"{alone:?}\"")?;
         }
@@ -59,23 +66,36 @@ impl Timeline {
         }
         for run in &self.runs {
             let &Run { worker, ref items, begin, end, ref theft, .. } = run;
-            let name = format!("items {items:?}");
-            Event { worker, kind: "run", name: &name, span: span(begin, end) }.write(f)?;
-            write!(f, "\"items\":{},\"owner\":{}}}}}", items.len(), self.owner(run))?;
-            let Some(theft) = theft else { continue };
-            *thefts += 1;
-            for (phase, thread) in [("s", theft.victim), ("f", worker)] {
+            let name = if theft.is_some() { "stolen items" } else { "items" };
+            Event { worker, kind: "run", name, span: span(begin, end) }.write(f)?;
+            let (count, owner) = (items.len(), self.owner(run));
+            write!(f, "\"detail\":\"{items:?} of worker {owner}\",\"items\":{count},\"owner\":{owner}}}}}")?;
+        }
+        Ok(())
+    }
+
+    /// Arrows: they go from the end of what they begin in to the begin of what they end in. Hence a nanosecond of its own for each victim, behind
+    /// all that it lies in.
+    fn thefts(&self, f: &mut fmt::Formatter<'_>, number: &mut usize) -> fmt::Result {
+        for run in &self.runs {
+            let Some(Theft { victim, items }) = &run.theft else { continue };
+            let span = Span { from: self.at(run.begin), lasts: Micros(Duration::from_nanos(1)) };
+            Event { worker: *victim, kind: "theft", name: "robbed", span }.write(f)?;
+            write!(f, "\"detail\":\"{items:?} by worker {}\",\"items\":{}}}}}", run.worker, items.len())?;
+            *number += 1;
+            for (phase, worker) in [("s", *victim), ("f", run.worker)] {
                 write!(
                     f,
-                    ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",{},\"cat\":\"theft\",\
-                     \"name\":\"theft of {}\",\"id\":{thefts},\"ts\":{}}}",
-                    Lane(thread),
-                    theft.items.len(),
-                    at(begin),
+                    ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",\"id\":{number},\"cat\":\"theft\",\"name\":\"theft\","
                 )?;
+                write!(f, "{},\"ts\":{}}}", Lane(worker), self.at(run.begin))?;
             }
         }
         Ok(())
+    }
+
+    fn at(&self, time: Duration) -> Micros {
+        Micros(self.called + time)
     }
 }
 
