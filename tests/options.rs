@@ -783,8 +783,8 @@ mod reports {
         for (items, threads) in [(ITEMS, 1), (1, 2), (0, 2)] {
             assert_eq!(why(&pool, items, threads, &item), Some(Alone::OneWorker), "{items} items");
         }
-        // It may be interrupted, and is then no longer short.
-        assert!((0..100).any(|_| why(&pool, 3, 2, &|| ()) == Some(Alone::Short)));
+        // It may be interrupted, and is then no longer short; under Miri, nothing is.
+        assert!(cfg!(miri) || (0..100).any(|_| why(&pool, 3, 2, &|| ()) == Some(Alone::Short)));
         let busy = AtomicUsize::new(0);
         let inside = || {
             let is_busy = why(&pool, 20, 2, &item) == Some(Alone::Busy);

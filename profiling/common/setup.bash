@@ -72,7 +72,8 @@ needs() {
     [ -e /proc/self/stat ] || fail "no /proc/self/stat: this needs Linux"
 }
 
-# Where the examples are. $PROFILING_EXAMPLES names a folder of built ones; otherwise cargo sees to it that they are up to date.
+# Where the examples are. $PROFILING_EXAMPLES names a folder of built ones; otherwise cargo sees to it that they are up to date, in a
+# folder of their own, since they are to know nothing of where they were built.
 examples() {
     local example wanted=()
     if [ -n "${PROFILING_EXAMPLES:-}" ]; then
@@ -80,8 +81,19 @@ examples() {
         return
     fi
     for example in "$@"; do wanted+=(--example "$example"); done
-    (cd "$top" && cargo build --quiet --release "${wanted[@]}")
-    (cd "$top" && cd "${CARGO_TARGET_DIR:-target}/release/examples" && pwd)
+    cd "$top" && export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/profiling &&
+        CARGO_ENCODED_RUSTFLAGS=$(without_paths "$(rustc --print sysroot)" "${CARGO_HOME:-$HOME/.cargo}" "$top") \
+            cargo build --quiet --release "${wanted[@]}" &&
+        cd "$CARGO_TARGET_DIR/release/examples" && pwd
+}
+
+# The user's flags for rustc, and those that keep the names of these folders out of what it makes.
+without_paths() {
+    local folder flags
+    read -ra flags <<<"${RUSTFLAGS:-}"
+    for folder in "$@"; do flags+=("--remap-path-prefix=$folder=${folder##*/}"); done
+    local IFS=$'\037'
+    echo "${flags[*]}"
 }
 
 # Sets $file to a generated election, unless one was given: few ballots with many equal ranks are most of its work.
