@@ -38,7 +38,7 @@ impl fmt::Display for Picture<'_> {
         let timelines = self.0.timelines();
         let shown = &timelines[timelines.len().saturating_sub(MOST_PANELS)..];
         let longest = shown.iter().map(|timeline| timeline.wall).max().unwrap_or_default();
-        let scale = Scale { seconds: longest.max(SHORTEST).as_secs_f64() };
+        let scale = Scale { longest: longest.max(SHORTEST) };
         let height = shown.iter().map(Timeline::height).sum::<f64>() + FOOT;
         writeln!(
             f,
@@ -51,8 +51,8 @@ impl fmt::Display for Picture<'_> {
             return writeln!(f, "<text class=\"s\" x=\"8\" y=\"22\">no loops</text>\n</svg>");
         }
         let bottom = height - FOOT;
-        for (at, label) in scale.ticks() {
-            let x = scale.x(at);
+        for at in scale.ticks() {
+            let (x, label) = (scale.x(at), Brief(at));
             writeln!(f, r#"<line class="g" x1="{x:.1}" y1="{HEAD}" x2="{x:.1}" y2="{:.1}"/>"#, bottom + 4.0)?;
             writeln!(
                 f,
@@ -77,7 +77,7 @@ impl Timeline {
     fn draw(&self, f: &mut fmt::Formatter<'_>, top: f64, scale: Scale) -> fmt::Result {
         self.head(f, top + 22.0)?;
         let lane = |worker: usize| top + HEAD + worker as f64 * (LANE + GAP);
-        let (start, end) = (scale.x(0.0), scale.x(self.wall.as_secs_f64()));
+        let (start, end) = (scale.x(Duration::ZERO), scale.x(self.wall));
         for worker in 0..self.dealt.len() {
             let (y, colour) = (lane(worker), Colour(worker));
             let name = if worker == 0 { "caller".to_owned() } else { format!("worker {worker}") };
@@ -96,7 +96,7 @@ impl Timeline {
         }
         let mut drawn = vec![f64::NEG_INFINITY; self.dealt.len()];
         for run in &self.runs {
-            let behind = scale.x(run.end.as_secs_f64());
+            let behind = scale.x(run.end);
             if behind - drawn[run.worker] >= SPECK {
                 self.run(f, run, lane(run.worker), scale)?;
                 drawn[run.worker] = behind;
@@ -107,7 +107,7 @@ impl Timeline {
         stolen.sort_by_key(|(theft, _)| std::cmp::Reverse(theft.items.len()));
         for (theft, run) in stolen.into_iter().take(MOST_ARROWS) {
             let down = run.worker > theft.victim;
-            let x = scale.x(run.begin.as_secs_f64());
+            let x = scale.x(run.begin);
             let (upper, lower) = (0.0, LANE);
             let from = lane(theft.victim) + if down { lower } else { upper };
             let to = lane(run.worker) + if down { upper } else { lower };
@@ -143,7 +143,7 @@ impl Timeline {
     fn run(&self, f: &mut fmt::Formatter<'_>, run: &Run, y: f64, scale: Scale) -> fmt::Result {
         const ROOM: f64 = 40.0;
         const DIGIT: f64 = 7.0;
-        let (x, behind) = (scale.x(run.begin.as_secs_f64()), scale.x(run.end.as_secs_f64()));
+        let (x, behind) = (scale.x(run.begin), scale.x(run.end));
         let (width, colour) = ((behind - x).max(SPECK), Colour(self.owner(run)));
         let count = run.items.len().to_string();
         writeln!(
@@ -155,7 +155,7 @@ impl Timeline {
             Brief(run.end.saturating_sub(run.begin)),
         )?;
         let mut last = x;
-        for at in run.ticks.iter().map(|tick| scale.x(tick.1.as_secs_f64())) {
+        for at in run.ticks.iter().map(|tick| scale.x(tick.1)) {
             if at - last > 3.0 && behind - at > 2.0 {
                 writeln!(
                     f,
@@ -180,25 +180,21 @@ impl Timeline {
 #[derive(Clone, Copy)]
 struct Scale {
     /// What the width stands for.
-    seconds: f64,
+    longest: Duration,
 }
 
 impl Scale {
-    fn x(self, seconds: f64) -> f64 {
-        LEFT + (WIDTH - LEFT - RIGHT) * seconds / self.seconds
+    fn x(self, time: Duration) -> f64 {
+        LEFT + (WIDTH - LEFT - RIGHT) * time.as_secs_f64() / self.longest.as_secs_f64()
     }
 
-    /// Round times with their labels.
-    fn ticks(self) -> impl Iterator<Item = (f64, Brief)> {
-        const MOST: f64 = 8.0;
-        let power = 10_f64.powf((self.seconds / MOST).log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
-        let step = step.into_iter().find(|step| self.seconds / step <= MOST).unwrap_or(self.seconds);
-        let at = move |count: u32| f64::from(count) * step;
-        (0..)
-            .map(at)
-            .take_while(move |at| *at <= self.seconds)
-            .map(|at| (at, Brief(Duration::from_secs_f64(at))))
+    /// Round times: four to nine of ten nanoseconds or more. Integers, since logarithms differ from system to system.
+    fn ticks(self) -> impl Iterator<Item = Duration> {
+        const MOST: u32 = 8;
+        let power = 10_u128.pow((self.longest / MOST).as_nanos().checked_ilog10().unwrap_or(0));
+        let steps = [1, 2, 5, 10].map(|times| Duration::from_nanos_u128(times * power));
+        let step = steps.into_iter().find(|&step| step * MOST >= self.longest).unwrap_or(self.longest);
+        (0..=MOST).map(move |count| step * count).take_while(move |&at| at <= self.longest)
     }
 }
 
@@ -283,12 +279,12 @@ mod tests {
 
     #[test]
     fn labels_are_few_and_no_two_the_same() {
-        let nanos = [10, 11, 39, 80, 81, 999, 1000, 7_999_999, 123_456_789, u64::MAX];
+        let nanos = (10..2000).chain([7_999_999, 80_000_000, 123_456_789, u64::MAX]);
         for length in nanos.map(Duration::from_nanos) {
-            let scale = Scale { seconds: length.as_secs_f64() };
-            let mut labels: Vec<_> = scale.ticks().map(|(_, label)| label.to_string()).collect();
+            let mut labels: Vec<_> =
+                Scale { longest: length }.ticks().map(|at| Brief(at).to_string()).collect();
             let count = labels.len();
-            assert!((4..=10).contains(&count), "{length:?}: {labels:?}");
+            assert!((4..=9).contains(&count), "{length:?}: {labels:?}");
             labels.dedup();
             assert_eq!(labels.len(), count, "{length:?}: {labels:?}");
         }
