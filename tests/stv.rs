@@ -240,7 +240,7 @@ fn a_page_that_cannot_be_written_is_an_error() {
 
 #[test]
 fn a_timeline_shows_every_distribution() {
-    let [picture, profile] = ["loops.svg", "loops.json"].map(|name| BallotFile::new(name, b""));
+    let [picture, profile] = ["loops.SVG", "loops.json"].map(|name| BallotFile::new(name, b""));
     for arithmetic in ["bigfixed9", "exact", "float64"] {
         let plain = ["--arithmetic", arithmetic, "meek", "--num-threads", "2"];
         let with = |file: &BallotFile| {
@@ -258,7 +258,7 @@ fn a_timeline_shows_every_distribution() {
         let events = profile["traceEvents"].as_array().expect("events");
         let loops: Vec<_> = events.iter().filter(|event| event["cat"] == "loop").collect();
         assert_eq!(loops.len(), distributions);
-        assert_eq!(loops[0]["name"], "distribution 1");
+        assert_eq!(loops[0]["name"], "loop: distribution 1");
         let (picture, distributions) = with(&picture);
         assert!(picture.starts_with("<svg") && picture.contains(&format!("distribution {distributions}<")));
     }

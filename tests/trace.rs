@@ -400,6 +400,11 @@ fn it_can_be_drawn() {
     for number in 0..100 {
         pool.on(0..10).trace(many.titled(format!("loop {number}"))).for_each(|_| ());
     }
+    for letters in [64, 65] {
+        pool.on(0..10).trace(many.titled("é".repeat(letters))).for_each(|_| ());
+    }
     let picture = many.svg().to_string();
-    assert!(picture.contains("loop 92<") && picture.contains("loop 99<") && !picture.contains("loop 91<"));
+    assert!(picture.contains("loop 94<") && picture.contains("loop 99<") && !picture.contains("loop 93<"));
+    let full = "é".repeat(64);
+    assert!(picture.contains(&format!(">{full}<")) && picture.contains(&format!(">{full}…<")), "{picture}");
 }

@@ -235,7 +235,7 @@ fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Erro
         eprintln!("stv: {line}");
     }
     if let (Some(path), Some(timeline)) = (&meek.timeline, effort.timeline) {
-        let is_picture = path.extension().is_some_and(|extension| extension == "svg");
+        let is_picture = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg"));
         let written = if is_picture { timeline.svg().to_string() } else { timeline.chrome().to_string() };
         output::to_file(path, &written)?;
     }

@@ -8,9 +8,10 @@ use super::{Run, Timeline, Trace};
 
 pub(super) struct Picture<'a>(pub(super) &'a Trace);
 
-/// Loops in a picture, and arrows in a panel: of more thefts, the largest.
+/// Loops in a picture, arrows in a panel (of more thefts, the largest), and letters of a title.
 const MOST_PANELS: usize = 8;
 const MOST_ARROWS: usize = 200;
+const MOST_LETTERS: usize = 64;
 
 // In pixels of the picture's own scale.
 const WIDTH: f64 = 960.0;
@@ -52,13 +53,8 @@ impl fmt::Display for Picture<'_> {
         }
         let bottom = height - FOOT;
         for at in scale.ticks() {
-            let (x, label) = (scale.x(at), Brief(at));
-            writeln!(f, r#"<line class="g" x1="{x:.1}" y1="{HEAD}" x2="{x:.1}" y2="{:.1}"/>"#, bottom + 4.0)?;
-            writeln!(
-                f,
-                r#"<text class="s" x="{x:.1}" y="{:.1}" text-anchor="middle">{label}</text>"#,
-                bottom + 20.0
-            )?;
+            let (x, y, label) = (scale.x(at), bottom + 20.0, Brief(at));
+            writeln!(f, r#"<text class="s" x="{x:.1}" y="{y:.1}" text-anchor="middle">{label}</text>"#)?;
         }
         let mut top = 0.0;
         for timeline in shown {
@@ -77,6 +73,10 @@ impl Timeline {
     fn draw(&self, f: &mut fmt::Formatter<'_>, top: f64, scale: Scale) -> fmt::Result {
         self.head(f, top + 22.0)?;
         let lane = |worker: usize| top + HEAD + worker as f64 * (LANE + GAP);
+        let (head, foot) = (lane(0) - 8.0, lane(self.dealt.len()) - GAP + 8.0);
+        for x in scale.ticks().map(|at| scale.x(at)) {
+            writeln!(f, r#"<line class="g" x1="{x:.1}" y1="{head:.1}" x2="{x:.1}" y2="{foot:.1}"/>"#)?;
+        }
         let (start, end) = (scale.x(Duration::ZERO), scale.x(self.wall));
         for worker in 0..self.dealt.len() {
             let (y, colour) = (lane(worker), Colour(worker));
@@ -114,7 +114,6 @@ impl Timeline {
             writeln!(f, r#"<circle class="d" cx="{x:.2}" cy="{from:.1}" r="2.5"/>"#)?;
             writeln!(f, r#"<path class="a" d="M{x:.2} {from:.1}V{to:.1}" marker-end="url(#a)"/>"#)?;
         }
-        let (head, foot) = (top + HEAD - 8.0, lane(self.dealt.len()) - GAP + 8.0);
         writeln!(f, r#"<line class="w" x1="{end:.2}" y1="{head:.1}" x2="{end:.2}" y2="{foot:.1}"/>"#)?;
         let middle = f64::midpoint(head, foot) + 4.5;
         writeln!(f, r#"<text class="h" x="{:.2}" y="{middle:.1}">{}</text>"#, end + 6.0, Brief(self.wall))
@@ -130,7 +129,10 @@ impl Timeline {
         if self.title.is_empty() {
             write!(f, r#"<tspan class="s">"#)?;
         } else {
-            write!(f, r#"<tspan class="h">{}</tspan><tspan class="s">: "#, Text(&self.title))?;
+            let mut letters = self.title.chars();
+            let title: String = letters.by_ref().take(MOST_LETTERS).collect();
+            let more = if letters.next().is_some() { "…" } else { "" };
+            write!(f, r#"<tspan class="h">{}{more}</tspan><tspan class="s">: "#, Text(&title))?;
         }
         write!(f, "{items} item{}, {workers} worker{}", plural(items), plural(workers))?;
         match self.alone {
