@@ -216,6 +216,31 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "long, and safe code on one thread")]
+    fn nothing_else_is_claimed_in_larger_blocks() {
+        for (nanos, size) in [(3.0, 8), (100.0, 8), (150.0, 1), (500.0, 1)] {
+            let largest = (0..70).map(|stretches| after(stretches, 1 << 30, nanos).size).max();
+            assert_eq!(largest, Some(size), "{nanos} ns");
+        }
+        let begin = Instant::now();
+        let later = |nanos: f64| begin + Duration::from_secs_f64(nanos * 1e-9);
+        // Whatever they cost, if they are to be claimed singly.
+        let mut grain = Grain::new(begin, Some(0.1), true);
+        assert_eq!(grain.stretch(1 << 30).size, 1);
+        grain.look(grain.left, later(1.0));
+        assert_eq!(grain.stretch(1 << 30).size, 1);
+        // Blocks of 64 that were faster, until items get dearer.
+        let faster =
+            Grain { size: 64, claims: 10, large: Large::Faster(1.0), ..Grain::new(begin, None, false) };
+        for (nanos, size) in [(0.9, 64), (1.1, 8), (200.0, 1)] {
+            let mut grain = Grain { clock: begin, ..faster };
+            assert_eq!(grain.stretch(1 << 30).size, 64);
+            grain.look(grain.left, later(grain.items as f64 * nanos));
+            assert_eq!(grain.stretch(1 << 20).size, size, "{nanos} ns");
+        }
+    }
+
+    #[test]
     fn stretches_last_some_microseconds() {
         for nanos in [0.2, 1.0, 2.0, 50.0, 300.0] {
             let Stretch { size, claims, .. } = after(30, 1 << 30, nanos);
