@@ -121,6 +121,13 @@ fn a_forked_child_uses_the_handles_of_loops_under_way() {
                         assert_eq!(watched(), Ok(()));
                         assert_eq!(progress.done(), done + 500);
                         assert_eq!([(); 2].map(|()| watch(&own)), [Ok(()); 2]);
+                        // Nor is it shared if one of them alone is the parent's.
+                        let (token_here, progress_here) = (CancelToken::new(), Progress::new());
+                        let mixed = own.on(0..500).cancel(&token_here).progress(&progress);
+                        assert_eq!(mixed.for_each(|_| work(2_000)), Ok(()));
+                        let mixed = own.on(0..500).cancel(&token).progress(&progress_here);
+                        assert_eq!(mixed.for_each(|_| work(2_000)), Ok(()));
+                        assert_eq!(progress_here.done(), 500);
                         token.cancel();
                         assert_eq!(watched(), Err(Cancelled));
                     });
