@@ -160,4 +160,22 @@ mod tests {
         assert_eq!(best.is_dear_for_thieves(), registered);
         assert!(!best.full().is_dear_for_thieves());
     }
+
+    #[test]
+    fn a_barrier_that_the_kernel_refuses_is_none() {
+        use std::{env, process::Command};
+        const MARK: &str = "RANGESTEAL_TEST_CHILD";
+        if env::var_os(MARK).is_some() {
+            assert!(!membarrier::everywhere(), "this process has not registered");
+            assert_eq!(membarrier::register(), membarrier::everywhere());
+            return;
+        }
+        let mut child = Command::new(env::current_exe().unwrap());
+        child
+            .args(["--exact", "pool::fence::tests::a_barrier_that_the_kernel_refuses_is_none"])
+            .env(MARK, "1");
+        let output = child.output().unwrap();
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && stdout.contains("1 passed"), "{stdout}");
+    }
 }
