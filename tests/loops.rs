@@ -182,6 +182,19 @@ fn arrays_vecs_and_slices_are_taken_without_annotations() {
 }
 
 #[test]
+fn a_slice_is_searched_without_options() {
+    let (pool, items) = (pool(2), [1, 2, 3, 2]);
+    for sought in [2, 3, 4] {
+        let (is_sought, found) = (|x: &i32| *x == sought, items.iter().find(|x| **x == sought));
+        assert_eq!(pool.any(&items, is_sought), found.is_some());
+        assert_eq!(pool.all(&items, |x| !is_sought(x)), found.is_none());
+        assert_eq!(pool.find_any(&items, is_sought), found);
+        assert_eq!(pool.find_first(&items, is_sought), found);
+        assert_eq!(pool.position_first(&items, is_sought), items.iter().position(is_sought));
+    }
+}
+
+#[test]
 fn whatever_holds_a_slice_is_a_source() {
     let pool = pool(2);
     let (mut vec, mut array, mut other) = (vec![1, 2, 3], [1, 2, 3], [1, 2, 3]);

@@ -213,4 +213,17 @@ mod tests {
         assert!(Mask::only(100_000).unwrap().apply().is_err(), "there is no such CPU");
         assert_eq!(allowed().unwrap(), before);
     }
+
+    #[test]
+    fn time_in_the_kernel_is_used_time() {
+        use nix::time::{ClockId, clock_gettime};
+        let before = usage().unwrap();
+        let clock = || Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap());
+        let end = clock() + Duration::from_millis(40);
+        while clock() < end {} // system calls, most of it
+        let mut used = Usage::default();
+        used.add(before, usage().unwrap());
+        // The kernel counts in ticks of up to 10 ms.
+        assert!((20..60).contains(&used.cpu.as_millis()), "{:?}", used.cpu);
+    }
 }

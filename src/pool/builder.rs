@@ -264,3 +264,26 @@ impl PoolBuilder {
         Ok((Pool { executor: Executor::new(ranges, seats, self.spin_before_park), crew }, pinned))
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_kept_when_others_are_set() {
+        let builder = Pool::builder()
+            .num_threads(3)
+            .pinning(Pinning::Off)
+            .placement(Placement::Compact)
+            .stack_size(1 << 20)
+            .thread_name(|worker| format!("count-{worker}"))
+            .spin_before_park(Duration::from_millis(7))
+            .stealing(Stealing::Neighbour);
+        assert_eq!(
+            format!("{builder:?}"),
+            "PoolBuilder { num_threads: Some(3), pinning: Off, placement: Compact, stealing: Neighbour, \
+             stack_size: Some(1048576), spin_before_park: 7ms, .. }"
+        );
+        assert!(builder.thread_name.is_some());
+    }
+}

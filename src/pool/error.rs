@@ -160,7 +160,23 @@ pub(crate) fn ranges(ascending: &[usize]) -> String {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::ranges;
+    use std::{error::Error, io};
+
+    use super::{BuildError, ranges};
+
+    #[test]
+    fn what_the_system_said_is_the_source() {
+        let source = || io::Error::from(io::ErrorKind::OutOfMemory);
+        let said = source().to_string();
+        for error in [
+            BuildError::Spawn { worker: 1, source: source() },
+            BuildError::Affinity { source: source() },
+            BuildError::Pin { worker: 0, cpu: 0, allowed: vec![0], source: source() },
+        ] {
+            assert_eq!(error.source().map(ToString::to_string).as_ref(), Some(&said));
+        }
+        assert!(BuildError::NoCpus.source().is_none());
+    }
 
     #[test]
     fn masks_are_written_short() {
