@@ -196,6 +196,11 @@ fn strong_cores_and_weak_ones() {
     assert_eq!(three.order(PhysicalCores), list("2-14:2,24-31,16-23,0"));
     assert_eq!(Machine::new(HYBRID).lie("cpu_atom/cpus", "\n").order(Compact), list("0-31"));
 
+    for (capacity, class) in [("900", 0), ("899", 1)] {
+        let two = Machine::new(VM).lie("cpu0/cpu_capacity", "1000").lie("cpu1/cpu_capacity", capacity);
+        assert_eq!(two.plan(LogicalCpus).machine.cpus[1].class, class, "{capacity} of 1000");
+    }
+
     let phone = Machine::new(PHONE);
     assert_eq!(phone.order(LogicalCpus), [7, 4, 5, 6, 0, 1, 2, 3]);
     let plan = phone.plan(LogicalCpus);
@@ -326,6 +331,10 @@ fn what_cannot_be_true_is_not_used() {
         let plan = Machine::new(SOCKETS).lie("node/online", lie).plan(LogicalCpus);
         assert_eq!(plan.doubts.len(), 1, "{lie:?}: {:?}", plan.doubts);
     }
+    for lie in ["17-16", "16-1048576"] {
+        let plan = Machine::new(HYBRID).lie("cpu_atom/cpus", lie).plan(LogicalCpus);
+        assert_eq!(plan.doubts.len(), 1, "{lie:?}: {:?}", plan.doubts);
+    }
     let plan = Machine::new(PHONE).lie("cpu5/cpu_capacity", "-1").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (list("0-7"), 1), "{:?}", plan.doubts);
     let plan = Machine::new(PHONE).lie("cpu5/cpu_capacity", "0").plan(LogicalCpus);
@@ -448,6 +457,8 @@ fn quotas() {
     assert_eq!(container("/docker/7", "/docker/7"), Some(1.5));
     assert_eq!(container("/../other", "/"), Some(1.5));
     assert_eq!(container("/user", "/machine/x"), None, "what is mounted there is another group");
+    let top = "/proc/self/cgroup 0::/\n/proc/self/mountinfo 1 2 0:27 / /cg rw - cgroup2 none rw\n";
+    assert_eq!(told(&format!("{top}/cg/cpu.max 1000 0\n")), None, "a period of nothing");
     for nonsense in ["", "0", "::", "0::/", "0::\n/\n"] {
         let file = |path: &str| path.starts_with("/proc").then(|| nonsense.to_owned());
         assert_eq!(quota(&file), None);
