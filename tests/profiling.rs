@@ -10,7 +10,8 @@ use std::{
     sync::OnceLock,
 };
 
-const SCRIPTS: [&str; 7] = ["syscalls", "counters", "flame", "schedule", "scaling", "placement", "compare"];
+const SCRIPTS: [&str; 8] =
+    ["syscalls", "counters", "flame", "schedule", "scaling", "placement", "slow", "compare"];
 
 /// What a script said, and the folder with what it made.
 struct Answer {
@@ -284,7 +285,7 @@ fn flame_graphs() {
     if lacks(&["python3", "perf"]) {
         return;
     }
-    let answer = ask("flame", "flame", &[WORK, &["--rate", "4000"]].concat());
+    let answer = ask("flame", "flame", &[WORK, &["--rate", "4000", "--stack", "16384"]].concat());
     let pictures = answer.pictures(2);
     for (picture, words) in pictures
         .iter()
@@ -403,6 +404,33 @@ fn placement() {
             path.is_some() || lacks(&["perf"])
         );
         assert!(answer.row("rangesteal-1, migrations").len() == 2, "{}", answer.said);
+    }
+}
+
+#[test]
+fn slow_items() {
+    if lacks(&["python3"]) {
+        return;
+    }
+    let answer = ask("slow", "slow", &["--rows", "3", "--quick"]);
+    let rows: Vec<_> = answer.said.lines().skip(1).take_while(|line| line.starts_with("  ")).collect();
+    assert!(answer.said.starts_with("pool, items of ") && rows.len() == 3, "{}", answer.said);
+    let mut before = f64::INFINITY;
+    for row in rows {
+        let [loops, median, most, share] = answer.row(row.split_whitespace().next().unwrap())[..] else {
+            panic!("{row}");
+        };
+        assert!(loops >= 1.0 && loops <= before && median <= most && share <= 100.0, "{row}");
+        before = loops;
+    }
+    for (words, said) in [
+        (&["--", "true"][..], "no {} among the arguments of true"),
+        (&["--", "true", "{}"], "true has not written Trace::chrome to {}"),
+        (&["--", "cp", "/dev/null", "{}"], "cp has not written Trace::chrome to {}"),
+    ] {
+        let (output, _) = run("not-traced", "slow", None, words);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8(output.stderr).unwrap().contains(said), "{words:?}");
     }
 }
 

@@ -300,7 +300,7 @@ fn profilers_can_read_it() {
 
     // What the Firefox Profiler shows of an event, beside a row for each name.
     let details: Vec<_> = of("loop").map(|event| event["args"]["detail"].as_str().unwrap()).collect();
-    assert!(details[0].starts_with(&format!("{ITEMS} items; slowest {:?} ", expected.items)), "{details:?}");
+    assert!(details[0].starts_with(&format!("{ITEMS} items; slowest {:?}, ", expected.items)), "{details:?}");
     assert_eq!(details[2], "0 items");
     for (event, run) in of("run").zip(&trace.timelines()[0].runs) {
         let (name, owner) =

@@ -3,7 +3,7 @@
 # names in `numbers` its options that take a number, with a variable for each.
 set -euo pipefail
 
-top=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
+top=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
 question=${0##*/}
 results=$top/profiling/results file='' quick='' names='' threads=2 commands=()
 
@@ -33,7 +33,7 @@ parse() {
         --names | --results) [ -n "${2:-}" ] || misused; declare -g "${1#--}=$2"; shift 2 ;;
         --) shift; given "$@"; break ;;
         --*)
-            [[ " ${numbers:-} " == *" ${1#--} "* && ${2:-} =~ ^(0|[1-9][0-9]{0,3})$ ]] || misused
+            [[ " ${numbers:-} " == *" ${1#--} "* && ${2:-} =~ ^(0|[1-9][0-9]{0,5})$ ]] || misused
             declare -g "${1#--}=$2"
             shift 2
             ;;
@@ -43,7 +43,7 @@ parse() {
     done
     [ -z "$(tr , '\n' <<<"$names" | sort | uniq -d)" ] || fail "--names: two are the same"
     local number
-    for number in rounds threads ms rate width; do
+    for number in rounds threads ms rate width rows; do
         [ "${!number:-1}" != 0 ] || misused
     done
 }
@@ -81,17 +81,17 @@ examples() {
         return
     fi
     for example in "$@"; do wanted+=(--example "$example"); done
-    cd "$top" && export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/profiling &&
-        CARGO_ENCODED_RUSTFLAGS=$(without_paths "$(rustc --print sysroot)" "${CARGO_HOME:-$HOME/.cargo}" "$top") \
+    cd "$top" && export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$top/target}/profiling &&
+        CARGO_ENCODED_RUSTFLAGS=$(without_paths "$(rustc --print sysroot)" "${CARGO_HOME:-${HOME:-/}/.cargo}" "$top") \
             cargo build --quiet --release "${wanted[@]}" &&
-        cd "$CARGO_TARGET_DIR/release/examples" && pwd
+        cd "$CARGO_TARGET_DIR/release/examples" >/dev/null && pwd
 }
 
-# The user's flags for rustc, and those that keep the names of these folders out of what it makes.
+# The user's RUSTFLAGS, and those that keep the names of these folders out of what rustc makes.
 without_paths() {
     local folder flags
     read -ra flags <<<"${RUSTFLAGS:-}"
-    for folder in "$@"; do flags+=("--remap-path-prefix=$folder=${folder##*/}"); done
+    for folder in "$@"; do flags+=("--remap-path-prefix=$(realpath -m "$folder")=${folder##*/}"); done
     local IFS=$'\037'
     echo "${flags[*]}"
 }

@@ -42,3 +42,9 @@ fn three_search() {
 fn a_search_that_claims_in_two_steps() {
     explore_all(Some(Bug::ClaimsInTwoSteps), || search(2));
 }
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn three_that_claim_in_two_steps() {
+    explore(Some(Bug::ClaimsInTwoSteps), || search(3));
+}

@@ -44,7 +44,7 @@ impl Timeline {
         let items = self.runs.iter().map(|run| run.items.len()).sum::<usize>();
         write!(f, "\"detail\":\"{items} items")?;
         for (number, slow) in self.slowest.iter().take(3).enumerate() {
-            let begin = if number > 0 { "" } else { "; slowest" };
+            let begin = if number > 0 { "," } else { "; slowest" };
             write!(f, "{begin} {:?}", slow.items)?;
         }
         write!(f, "\",\"items\":{items}")?;
@@ -74,8 +74,8 @@ impl Timeline {
         Ok(())
     }
 
-    /// Arrows: they go from the end of what they begin in to the begin of what they end in. Hence a nanosecond of its own for each victim, behind
-    /// all that it lies in.
+    /// Arrows. Perfetto draws them from the end of the event that they begin in to the begin of the one that they end in: so each has an event
+    /// of a nanosecond in the lane of the victim. They are written after the events around them.
     fn thefts(&self, f: &mut fmt::Formatter<'_>, number: &mut usize) -> fmt::Result {
         for run in &self.runs {
             let Some(Theft { victim, items }) = &run.theft else { continue };

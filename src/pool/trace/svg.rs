@@ -190,7 +190,8 @@ impl Scale {
         LEFT + (WIDTH - LEFT - RIGHT) * time.as_secs_f64() / self.longest.as_secs_f64()
     }
 
-    /// Round times: four to nine of ten nanoseconds or more. Integers, since logarithms differ from system to system.
+    /// Round times, four to nine of them where the width stands for ten nanoseconds or more. By integers, since the logarithms of floating
+    /// point differ from system to system.
     fn ticks(self) -> impl Iterator<Item = Duration> {
         const MOST: u32 = 8;
         let power = 10_u128.pow((self.longest / MOST).as_nanos().checked_ilog10().unwrap_or(0));
