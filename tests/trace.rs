@@ -253,7 +253,7 @@ fn traced() -> Trace {
         tries += 1;
     }
     pool.on(0..1).trace(trace.titled("")).for_each(visit);
-    pool.on(0..0).trace(trace.titled("\u{fffe}nothing\u{ffff}")).for_each(visit);
+    pool.on(0..0).trace(trace.titled("\u{fffe}nothing\u{ffff}\u{1f600}")).for_each(visit);
     trace
 }
 
@@ -269,7 +269,7 @@ fn profilers_can_read_it() {
     let events = json["traceEvents"].as_array().unwrap();
     let of = |kind: &'static str| events.iter().filter(move |event| event["cat"] == kind);
     let titles: Vec<_> = of("loop").map(|event| event["name"].as_str().unwrap()).collect();
-    assert_eq!(titles, ["loop: \"a\" < b & \\ \n c", "loop", "loop: \u{fffe}nothing\u{ffff}"]);
+    assert_eq!(titles, ["loop: \"a\" < b & \\ \n c", "loop", "loop: \u{fffe}nothing\u{ffff}\u{1f600}"]);
 
     // An arrow for each theft, from a mark in the lane of the victim to what the thief has taken, behind all that they lie in.
     let taken = trace.timelines()[0].runs.iter().filter_map(|run| Some((run.worker, run.theft.as_ref()?)));

@@ -214,6 +214,7 @@ mod tests {
             now += Duration::from_nanos(if item % 50 == 7 { 1000 + item as u64 } else { 500 });
             closeup.look(item + 1, now);
         }
+        closeup.look(1000, now + Duration::from_millis(1)); // nothing since
         closeup.end(&mut run, &mut slowest, begin, Units::Items);
         slowest.sort();
         let found: Vec<_> =
@@ -232,6 +233,7 @@ mod tests {
         let [early, late] = [5, 30].map(Duration::from_micros);
         let mut closeup = Closeup::new(0, begin);
         closeup.look(4, begin + early);
+        closeup.look_again(4, begin + late); // which is seen already
         let mut before = Before { begin, indices: 10, took: late, closeup: Some(closeup) };
         let slow = Slow { worker: 3, items: 10..11, took: 2 * late };
         let round = Notes {

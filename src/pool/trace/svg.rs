@@ -251,33 +251,153 @@ impl fmt::Display for Text<'_> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::ops::Range;
+    use std::{iter, ops::Range};
 
-    use super::*;
+    use super::{super::Theft, *};
 
-    #[test]
-    fn numbers_stand_in_their_runs() {
-        let millis = Duration::from_millis;
-        let run = |items: Range<usize>, (begin, end): (u64, u64)| Run {
-            worker: 0,
-            items,
-            begin: millis(begin),
-            end: millis(end),
-            theft: None,
-            ticks: Vec::new(),
-        };
-        let timeline = Timeline {
-            title: String::new(),
+    const fn millis(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    fn run(worker: usize, items: Range<usize>, (begin, end): (u64, u64), victim: Option<usize>) -> Run {
+        let theft = victim.map(|victim| Theft { victim, items: items.clone() });
+        Run { worker, items, begin: millis(begin), end: millis(end), theft, ticks: Vec::new() }
+    }
+
+    fn timeline(dealt: Vec<Range<usize>>, runs: Vec<Run>) -> Timeline {
+        Timeline {
+            title: "]]>".to_owned(),
             called: Duration::ZERO,
             wall: millis(792), // a pixel each
             alone: None,
-            dealt: vec![0..50, 50..1_000_107],
-            runs: vec![run(0..7, (0, 39)), run(7..107, (40, 80)), run(107..1_000_107, (80, 125))],
+            dealt,
+            runs,
             slowest: Vec::new(),
-        };
-        let picture = Picture(&Trace { timelines: vec![timeline], ..Trace::default() }).to_string();
+        }
+    }
+
+    fn picture(timelines: Vec<Timeline>) -> String {
+        Picture(&Trace { timelines, ..Trace::default() }).to_string()
+    }
+
+    #[test]
+    fn numbers_stand_in_their_runs() {
+        let runs = vec![
+            run(0, 0..7, (0, 39), None),
+            run(0, 7..107, (40, 80), None),
+            run(0, 107..1_000_107, (80, 125), None),
+            run(0, 1_000_107..1_100_107, (125, 170), None),
+        ];
+        let picture = picture(vec![timeline(vec![0..50, 50..1_100_107], runs)]);
         assert!(picture.contains(">100</text>"), "{picture}");
-        assert!(!picture.contains(">7</text>") && !picture.contains(">1000000</text>"), "{picture}");
+        for too_wide in ["7", "1000000", "100000"] {
+            assert!(!picture.contains(&format!(">{too_wide}</text>")), "{picture}");
+        }
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp)] // the same numbers are written
+    fn what_belongs_together_is_drawn_together() {
+        let mut own = run(0, 0..100, (0, 60), None);
+        own.ticks = (0..=60).map(|at| (0, millis(at))).collect();
+        let (down, up) = (run(1, 50..60, (400, 500), Some(0)), run(0, 250..260, (600, 700), Some(2)));
+        let all = run(2, 200..300, (0, 792), None);
+        let panel = timeline(vec![0..100, 100..200, 200..300], vec![own, down, up, all]);
+        let picture = picture(vec![panel.clone(), panel]);
+        let of = |kind: &'static str| picture.lines().filter_map(move |line| line.strip_prefix(kind));
+        let number = |tag: &str, name: &str| -> f64 {
+            let (_, value) = tag.split_once(&format!(" {name}=\"")).expect(name);
+            value.split('"').next().unwrap().parse().unwrap()
+        };
+        let numbers = |kind, name| of(kind).map(|tag| number(tag, name)).collect::<Vec<_>>();
+        let (_, viewed) = picture.split_once("0 0 960 ").unwrap();
+        let height: f64 = viewed.split('"').next().unwrap().parse().unwrap();
+
+        // Beneath each other and near: a title, a frame, in it the lanes, then the next; the times last.
+        let lanes = numbers(r#"<rect class="b""#, "y");
+        assert_eq!(lanes.len(), 6);
+        assert!(lanes.windows(2).all(|pair| pair[0] + LANE <= pair[1]), "{lanes:?}");
+        let mut last = 0.0;
+        let (heads, frames) = (numbers(r#"<text x="8""#, "y"), of(r#"<line class="w""#));
+        for ((head, frame), lanes) in heads.into_iter().zip(frames).zip(lanes.chunks(3)) {
+            let (upper, lower) = (number(frame, "y1"), number(frame, "y2"));
+            assert!((15.0..60.0).contains(&(head - last)) && head < upper, "{frame}");
+            assert!(upper <= lanes[0] && lanes[2] + LANE <= lower, "{frame}");
+            last = lower;
+        }
+        for y in numbers(r#"<text class="s""#, "y") {
+            assert!(last + 15.0 < y && y < last + 60.0 && y < height && height < y + 30.0, "{y} of {height}");
+        }
+        let walls = numbers(r#"<text class="h""#, "y");
+        assert!((lanes[0]..lanes[2]).contains(&walls[0]) && (lanes[3]..lanes[5]).contains(&walls[1]));
+
+        // What is of a worker, in its lane.
+        let (marks, names) = (numbers(r#"<rect x="8""#, "y"), of(r#"<text x="24""#));
+        for (place, (name, (lane, mark))) in names.zip(lanes.iter().zip(marks)).enumerate() {
+            let expected = [">caller<", ">worker 1<", ">worker 2<"][place % 3];
+            assert!(name.contains(expected), "{name}");
+            let y = number(name, "y");
+            assert!(*lane <= mark && mark + 10.0 <= lane + LANE && lane + LANE / 2.0 < y && y < lane + LANE);
+        }
+        let runs: Vec<_> = of("<rect").filter(|tag| tag.contains("<title>")).take(4).collect();
+        assert!(runs.iter().zip([0, 1, 0, 2]).all(|(run, worker)| number(run, "y") == lanes[worker]));
+        let whole = of(r#"<rect class="b""#).next().unwrap();
+        assert!(["x", "width"].iter().all(|name| number(whole, name) == number(runs[3], name)), "{whole}");
+        let count = of(r#"<text class="n""#).next().unwrap();
+        assert_eq!(number(count, "x"), number(runs[0], "x") + 30.0);
+        assert!((lanes[0] + LANE / 2.0..lanes[0] + LANE).contains(&number(count, "y")), "{count}");
+
+        // Of a tick each pixel, some, neither too near to each other nor to the ends.
+        let ticks = of(r#"<line class="t""#).map(|tag| number(tag, "x1") - LEFT).take_while(|&x| x <= 60.0);
+        let ticks: Vec<_> = iter::once(0.0).chain(ticks).collect();
+        let one = &ticks[..=ticks.len() / 2]; // of the first panel
+        assert!(one.windows(2).all(|pair| (3.0..5.0).contains(&(pair[1] - pair[0]))), "{one:?}");
+        assert!((54.0..58.0).contains(one.last().unwrap()), "{one:?}");
+
+        // Arrows, from lane to lane.
+        let from: Vec<_> = numbers(r#"<circle class="d""#, "cy");
+        assert_eq!(from[..2], [lanes[0] + LANE, lanes[2]]);
+        let to = of("<path").map(|tag| tag.split(['V', '"']).nth(4).unwrap().parse::<f64>().unwrap());
+        assert_eq!(to.take(2).collect::<Vec<_>>(), [lanes[1], lanes[0] + LANE]);
+
+        assert!(picture.contains(">]]&gt;<"), "what would end a section of XML");
+    }
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        for (nanos, text) in [
+            (0, "0"),
+            (7, "7 ns"),
+            (999, "999 ns"),
+            (1_000, "1 µs"),
+            (1_234, "1.23 µs"),
+            (9_995, "10 µs"),
+            (12_340, "12.3 µs"),
+            (99_960, "100 µs"),
+            (123_400, "123 µs"),
+            (999_499, "999 µs"),
+            (999_500, "1 ms"),
+            (45_600_000, "45.6 ms"),
+            (999_499_999, "999 ms"),
+            (999_500_000, "1 s"),
+            (1_500_000_000, "1.5 s"),
+            (3_600_000_000_000, "3600 s"),
+        ] {
+            assert_eq!(Brief(Duration::from_nanos(nanos)).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn neighbours_differ_in_colour() {
+        let hue = |worker| -> f64 {
+            let colour = Colour(worker).to_string();
+            colour.strip_prefix("hsl(").and_then(|hue| hue.split(',').next()).unwrap().parse().unwrap()
+        };
+        for worker in 0..64 {
+            let (one, next) = (hue(worker), hue(worker + 1));
+            assert!((0.0..=360.0).contains(&one), "{one}");
+            assert!((90.0..=270.0).contains(&(one - next).abs()), "{one} and {next}");
+        }
     }
 
     #[test]
