@@ -298,8 +298,8 @@ mod tests {
     #[test]
     #[allow(clippy::float_cmp)] // the same numbers are written
     fn what_belongs_together_is_drawn_together() {
-        let mut own = run(0, 0..100, (0, 60), None);
-        own.ticks = (0..=60).map(|at| (0, millis(at))).collect();
+        let mut own = run(0, 0..100, (0, 59), None);
+        own.ticks = (0..=65).map(|at| (0, Duration::from_micros(900) * at)).collect();
         let (down, up) = (run(1, 50..60, (400, 500), Some(0)), run(0, 250..260, (600, 700), Some(2)));
         let all = run(2, 200..300, (0, 792), None);
         let panel = timeline(vec![0..100, 100..200, 200..300], vec![own, down, up, all]);
@@ -344,15 +344,15 @@ mod tests {
         let whole = of(r#"<rect class="b""#).next().unwrap();
         assert!(["x", "width"].iter().all(|name| number(whole, name) == number(runs[3], name)), "{whole}");
         let count = of(r#"<text class="n""#).next().unwrap();
-        assert_eq!(number(count, "x"), number(runs[0], "x") + 30.0);
+        assert_eq!(number(count, "x"), number(runs[0], "x") + 29.5);
         assert!((lanes[0] + LANE / 2.0..lanes[0] + LANE).contains(&number(count, "y")), "{count}");
 
-        // Of a tick each pixel, some, neither too near to each other nor to the ends.
-        let ticks = of(r#"<line class="t""#).map(|tag| number(tag, "x1") - LEFT).take_while(|&x| x <= 60.0);
+        // Of more ticks than one in a pixel, some, neither too near to each other nor to the ends.
+        let ticks = of(r#"<line class="t""#).map(|tag| number(tag, "x1") - LEFT).take_while(|&x| x <= 59.0);
         let ticks: Vec<_> = iter::once(0.0).chain(ticks).collect();
         let one = &ticks[..=ticks.len() / 2]; // of the first panel
         assert!(one.windows(2).all(|pair| (3.0..5.0).contains(&(pair[1] - pair[0]))), "{one:?}");
-        assert!((54.0..58.0).contains(one.last().unwrap()), "{one:?}");
+        assert!((53.0..57.0).contains(one.last().unwrap()), "{one:?}");
 
         // Arrows, from lane to lane.
         let from: Vec<_> = numbers(r#"<circle class="d""#, "cy");
