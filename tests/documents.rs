@@ -44,7 +44,7 @@ fn links_lead_somewhere() {
             between(&text, "](", ")").filter(|link| !link.contains("://") && !link.starts_with("mailto:"))
         {
             let (path, heading) = link.split_once('#').unwrap_or((link, ""));
-            let target = if path.is_empty() { file.clone() } else { file.with_file_name("").join(path) };
+            let target = if path.is_empty() { file.clone() } else { file.with_file_name(path) };
             assert!(target.exists(), "{}: {link}", file.display());
             if !heading.is_empty() {
                 let text = fs::read_to_string(&target).unwrap();

@@ -427,6 +427,10 @@ fn slow_items() {
         (&["--", "true"][..], "no {} among the arguments of true"),
         (&["--", "true", "{}"], "true has not written Trace::chrome to {}"),
         (&["--", "cp", "/dev/null", "{}"], "cp has not written Trace::chrome to {}"),
+        (
+            &["--", "sh", "-c", "echo '{\"traceEvents\": []}' >$0", "{}", "--", "true", "{}"],
+            "true has not written Trace::chrome to {}",
+        ),
     ] {
         let (output, _) = run("not-traced", "slow", None, words);
         assert_eq!(output.status.code(), Some(1));

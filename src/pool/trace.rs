@@ -184,6 +184,11 @@ impl Timeline {
         ends.zip(begins).map(|(end, begin)| end..begin).filter(|wait| !wait.is_empty())
     }
 
+    /// How many were folded.
+    fn items(&self) -> usize {
+        self.runs.iter().map(|run| run.items.len()).sum()
+    }
+
     /// Who was to fold the items of a run in the beginning; its worker, if they were nobody's.
     fn owner(&self, run: &Run) -> usize {
         self.dealt.iter().position(|dealt| dealt.contains(&run.items.start)).unwrap_or(run.worker)

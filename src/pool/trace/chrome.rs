@@ -41,7 +41,7 @@ impl Timeline {
         let colon = if self.title.is_empty() { "" } else { ": " };
         let name = format!("loop{colon}{}", self.title);
         Event { worker: 0, kind: "loop", name: &name, span: span(Duration::ZERO, self.wall) }.write(f)?;
-        let items = self.runs.iter().map(|run| run.items.len()).sum::<usize>();
+        let items = self.items();
         write!(f, "\"detail\":\"{items} items")?;
         for (number, slow) in self.slowest.iter().take(3).enumerate() {
             let begin = if number > 0 { "," } else { "; slowest" };

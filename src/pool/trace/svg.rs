@@ -122,7 +122,7 @@ impl Timeline {
     /// What it is, and the figures.
     fn head(&self, f: &mut fmt::Formatter<'_>, y: f64) -> fmt::Result {
         let plural = |count: usize| if count == 1 { "" } else { "s" };
-        let items: usize = self.runs.iter().map(|run| run.items.len()).sum();
+        let items = self.items();
         let (workers, thefts) =
             (self.dealt.len(), self.runs.iter().filter(|run| run.theft.is_some()).count());
         write!(f, r#"<text x="8" y="{y:.1}">"#)?;
@@ -195,8 +195,8 @@ impl Scale {
     fn ticks(self) -> impl Iterator<Item = Duration> {
         const MOST: u32 = 8;
         let power = 10_u128.pow((self.longest / MOST).as_nanos().checked_ilog10().unwrap_or(0));
-        let steps = [1, 2, 5, 10].map(|times| Duration::from_nanos_u128(times * power));
-        let step = steps.into_iter().find(|&step| step * MOST >= self.longest).unwrap_or(self.longest);
+        let [one, two, five, ten] = [1, 2, 5, 10].map(|times| Duration::from_nanos_u128(times * power));
+        let step = [one, two, five].into_iter().find(|&step| step * MOST >= self.longest).unwrap_or(ten);
         (0..=MOST).map(move |count| step * count).take_while(move |&at| at <= self.longest)
     }
 }
