@@ -409,8 +409,9 @@ mod tests {
             u64::MAX,
         ]);
         for length in nanos.map(Duration::from_nanos) {
-            let mut labels: Vec<_> =
-                Scale { longest: length }.ticks().map(|at| Brief(at).to_string()).collect();
+            let ticks: Vec<_> = Scale { longest: length }.ticks().collect();
+            assert!(ticks[ticks.len() - 1] + ticks[1] > length, "up to the end of {length:?}: {ticks:?}");
+            let mut labels: Vec<_> = ticks.into_iter().map(|at| Brief(at).to_string()).collect();
             let count = labels.len();
             assert!((4..=9).contains(&count), "{length:?}: {labels:?}");
             labels.dedup();
