@@ -272,7 +272,7 @@ fn left(threads: usize) {
         tasks.filter(|task| name(task.as_ref().unwrap()).starts_with("rangesteal-")).count()
     };
     let begin = Instant::now();
-    while are_left() != threads && begin.elapsed() < Duration::from_mins(1) {
+    while are_left() != threads && begin.elapsed() < Duration::from_secs(60) {
         thread::sleep(Duration::from_millis(1));
     }
     assert_eq!(are_left(), threads, "threads of pools");

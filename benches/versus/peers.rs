@@ -34,7 +34,7 @@ impl Peer {
     }
 
     fn compile(name: &str, flags: &[&str]) -> Result<Self, String> {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/versus/peers.cpp");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("versus/peers.cpp");
         let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("versus-{name}.so"));
         let mut compiler = Command::new("c++");
         compiler.args(["-O3", "-shared", "-fPIC"]);

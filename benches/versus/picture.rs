@@ -37,7 +37,7 @@ pub(crate) fn draw(table: &Table) -> io::Result<PathBuf> {
         model.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     let slug: Vec<&str> = slug.split('-').filter(|word| !word.is_empty()).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!(
-        "benches/results/versus-{}-{}.svg",
+        "results/versus-{}-{}.svg",
         slug.join("-"),
         table.threads
     ));
@@ -147,7 +147,7 @@ fn text(svg: &mut String, x: f64, y: f64, anchor: &str, size: u32, text: &str) -
 /// Names and versions of all executors. Those of crates are in Cargo.lock.
 fn versions(table: &Table) -> Vec<String> {
     let lock =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock")).unwrap_or_default();
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock")).unwrap_or_default();
     let version = |name: &str| {
         let package =
             lock.split("[[package]]").find(|package| package.contains(&format!("name = \"{name}\"\n")));

@@ -4,7 +4,7 @@
 //! them, in some minutes:
 //!
 //! ```text
-//! STV_CORPUS_SWEEP=1 cargo test --release --example stv corpus -- --nocapture
+//! STV_CORPUS_SWEEP=1 cargo test --release --test count corpus -- --nocapture
 //! ```
 
 use crate::{

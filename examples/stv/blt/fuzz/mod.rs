@@ -1,7 +1,7 @@
 //! Inputs by the million, each read within a budget of memory and time. A failure names the seed of its input.
 //!
 //! ```text
-//! STV_FUZZ=10000000 STV_FUZZ_SEED=1 cargo test --release --example stv fuzz -- --nocapture
+//! STV_FUZZ=10000000 STV_FUZZ_SEED=1 cargo test --release --test count fuzz -- --nocapture
 //! ```
 //! reads that many inputs, made from the seeds from there on. The ballot files of `STV_CORPUS`, where there are any, are damaged too.
 
@@ -50,7 +50,7 @@ struct Replay(u64);
 
 impl fmt::Display for Replay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "STV_FUZZ=1 STV_FUZZ_SEED={} cargo test --release --example stv fuzz", self.0)
+        write!(f, "STV_FUZZ=1 STV_FUZZ_SEED={} cargo test --release --test count fuzz", self.0)
     }
 }
 

@@ -1,12 +1,12 @@
 //! `src/pool/UNSAFE.md` lists every `unsafe` of `src/` and tests that exist; and, after a run with coverage, every block was executed.
 //!
-//! `COVERAGE=export.json cargo test --test unsafe_inventory` looks at what `llvm-cov export` has written (`.ci/long` does).
+//! `COVERAGE=export.json cargo test --test tidy unsafe_inventory` looks at what `llvm-cov export` has written (`.ci/long` does).
 
 use std::{
     collections::{BTreeMap, HashSet},
     env, fs,
     ops::Range,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
@@ -14,6 +14,8 @@ use syn::{
     Block, ExprUnsafe, ImplItemFn, ItemFn, ItemForeignMod, ItemImpl, ItemMod, ItemTrait, Safety, TraitItemFn,
     Type, spanned::Spanned, visit,
 };
+
+use crate::top;
 
 const INVENTORY: &str = "src/pool/UNSAFE.md";
 
@@ -36,14 +38,10 @@ impl Site {
     }
 }
 
-fn path(of: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(of)
-}
-
 /// The Rust files below `folder`, by their path in the repository.
 fn sources(folder: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(path(folder)).expect("a folder of sources") {
+    for entry in fs::read_dir(top().join(folder)).expect("a folder of sources") {
         let entry = entry.expect("a file");
         let name = format!("{folder}/{}", entry.file_name().to_str().expect("UTF-8"));
         match entry.file_type().expect("a type") {
@@ -57,7 +55,7 @@ fn sources(folder: &str) -> Vec<String> {
 }
 
 fn read(file: &str) -> String {
-    fs::read_to_string(path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    fs::read_to_string(top().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
 fn tokens(file: &str) -> TokenStream {
@@ -307,7 +305,8 @@ fn segments(export: &str) -> BTreeMap<String, Segments> {
         .iter()
         .map(|file| {
             let name = file["filename"].as_str().expect("a name");
-            let name = name.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(name).trim_start_matches('/');
+            let name = Path::new(name);
+            let name = name.strip_prefix(top()).unwrap_or(name).to_str().expect("UTF-8");
             let segments = file["segments"].as_array().expect("segments").iter().map(segment).collect();
             (name.to_string(), segments)
         })

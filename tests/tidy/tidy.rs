@@ -1,0 +1,13 @@
+//! Tests that read: the sources, the documents, and the public surface.
+
+mod api;
+mod documents;
+mod unsafe_inventory;
+
+use std::path::Path;
+
+/// The folder of the whole.
+fn top() -> &'static Path {
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2);
+    above.expect("this is tests/tidy")
+}
