@@ -4,6 +4,9 @@ use std::{convert::Infallible, ops::Range};
 
 /// What a loop does. What the indices mean is the business of the public loops.
 pub(crate) trait Body: Sync {
+    /// Whether indices may be claimed in blocks, and not only one by one.
+    const IN_BLOCKS: bool = true;
+
     /// What a worker keeps during a loop: made by it, and dropped by it.
     type State;
     /// A partial result, of a run of neighbouring items.

@@ -1,23 +1,17 @@
 //! One loop: alone or shared, and the partial results combined in slice order.
 
-use std::{
-    borrow::Cow,
-    mem,
-    ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
-    time::Duration,
-};
+use std::{borrow::Cow, mem, ops::Range, panic::resume_unwind, sync::Arc, time::Duration};
 
 use super::{
-    body::{Body, End, Stop, fold},
+    accumulator::{Accumulate, Accumulator, Halt, Lend, Made, discard},
+    body::{Body, End, Stop},
     estimate::nanos,
     job::share,
     launch::{Costs, Habit, Launch},
     options::{Account, Options},
     range::Ranges,
     report::Alone,
-    round::{Made, Plan, Round, Run, discard},
+    round::{Course, Panic, Plan, Round},
     seats::Seats,
     site::{Loop, Site, Slice},
     split::{Splits, equal_parts, parts},
@@ -29,7 +23,7 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    sync::{Mutex, try_lock},
+    sync::{Mutex, MutexGuard, try_lock},
 };
 
 /// What a pool's loops share.
@@ -105,6 +99,8 @@ impl Executor {
 
     /// Folds the indices of `slice`. What the caller does not do alone is dealt out as `rest` says, which is told the indices that are
     /// left and how many workers there will be.
+    ///
+    /// All that is compiled once a loop is here and in `accumulator.rs`.
     pub(crate) fn fold_in_order<'a, L, D, S, R>(
         &self,
         crew: &Crew,
@@ -121,46 +117,97 @@ impl Executor {
         R: Fn(L::Acc, L::Acc) -> L::Acc,
     {
         let this = Loop { site: Site::new(Self::fold_in_order::<L, D, S, R> as *const ()), slice };
-        let len = slice.len;
-        if options.watch.is_cancelled() {
-            options.watch.done(options.units.items(0..len));
-            let begin = Instant::now();
-            let account = options.account(&mut Before::none(begin), Err(Alone::Cancelled));
-            options.tell(begin, account);
-            return Err(End::Cancelled);
-        }
+        let call = match self.begin(crew, this, &options) {
+            Begin::Plain => {
+                let folded = body.block(&mut body.state(0), None, 0..slice.len);
+                return folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found));
+            }
+            Begin::Nothing => return Ok(None),
+            Begin::Call(call) => call,
+        };
+        let made = Made::new();
+        let mut own = Accumulator::new(body, 0, &made);
+        let (end, own) = match self.alone(crew, &call, &options, &mut own) {
+            Then::End(end) => (end, own.into_rest()),
+            Then::Share(left) => {
+                let Rest { body, range, units } = rest(left.before.indices..slice.len, left.workers);
+                let mut own = own.with(body);
+                let lend: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
+                (self.share(crew, left, (range, units), &options, &mut own, lend), own.into_rest())
+            }
+        };
+        let result = match end.how {
+            How::Through => Ok(made.reduced(own, reduce)),
+            How::Stopped => match made.into_found(own) {
+                Some(found) => Err(End::Stopped(found)),
+                None => unreachable!("it has stopped where something was found"),
+            },
+            How::Cancelled => {
+                discard(made.into_found(own));
+                Err(End::Cancelled)
+            }
+            How::Panic(payload) => {
+                discard(made.into_found(own));
+                resume_unwind(payload)
+            }
+        };
+        options.tell(end.account);
+        result
+    }
+
+    /// How a call begins.
+    fn begin(&self, crew: &Crew, this: Loop, options: &Options<'_>) -> Begin {
         let is_watched = options.is_watched(); // once: a logger may change its mind
-        if len == 0 && !is_watched {
-            return Ok(None);
-        }
+        let len = this.slice.len;
         // Helpers that find an index each.
         let most = self.workers.min(options.threads).min(len).saturating_sub(1);
         let awake = crew.barrier.is_first_awake();
         let mut launch = Launch::Plain;
-        if most > 0 {
-            launch = self.costs.launch(this, most, awake, options.habit);
+        if !options.watch.is_cancelled() {
+            if len == 0 && !is_watched {
+                return Begin::Nothing;
+            }
+            if most > 0 {
+                launch = self.costs.launch(this, most, awake, options.habit);
+            }
+            if launch == Launch::Plain && !is_watched {
+                return Begin::Plain;
+            }
         }
         if launch == Launch::Plain {
-            if !is_watched {
-                let folded = body.block(&mut body.state(0), None, 0..len);
-                return folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found));
-            }
             launch = Launch::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1 };
         }
-        let (mut state, mut acc, mut done) = (None, None, 0);
+        Begin::Call(Call { this, launch, most, awake, is_watched })
+    }
+
+    /// What the calling thread does alone: everything, or until the rest is worth sharing.
+    fn alone<'a>(
+        &'a self,
+        crew: &Crew,
+        call: &Call,
+        options: &Options<'_>,
+        acc: &mut dyn Accumulate,
+    ) -> Then<'a> {
+        let Call { this, launch, most, awake, is_watched } = *call;
+        let (len, mut done) = (this.slice.len, 0);
         if let Launch::Alone { unlooked, .. } = launch
             && unlooked > 0
             && !is_watched
         {
             done = unlooked.min(len);
-            let folded = fold(body, state.insert(body.state(0)), None, 0..done);
-            acc = Some(folded.map_err(|Stop { found, .. }| End::Stopped(found))?);
-            if done == len {
-                return Ok(acc);
+            let stopped = acc.take(0..done).is_err();
+            if stopped || done == len {
+                let how = if stopped { How::Stopped } else { How::Through };
+                return Then::End(Finish { how, account: None });
             }
         }
         let begin = Instant::now();
         let mut before = Before::none(begin);
+        if options.watch.is_cancelled() {
+            options.watch.done(options.units.items(done..len));
+            let account = options.account(&mut before, Err(Alone::Cancelled));
+            return Then::End(Finish { how: How::Cancelled, account });
+        }
         let mut helpers = most;
         match launch {
             Launch::Shared { helpers: enough } => helpers = enough,
@@ -169,81 +216,65 @@ impl Executor {
                 if options.watch.progress.is_some() {
                     stretch = 1; // it counts as done when it begins, so none may be long
                 }
-                let mut solo = Solo::new(begin, &options, done..len);
-                let folded = solo.fold(body, &mut state, acc, limit, stretch);
+                let mut solo = Solo::new(begin, options, done..len);
+                let ended = solo.fold(acc, limit, stretch);
                 done = solo.done;
                 before = solo.so_far();
-                if done == len || folded.is_err() {
-                    if !matches!(folded, Err(End::Cancelled)) {
+                if ended.is_some() || done == len {
+                    if !matches!(ended, Some(How::Cancelled)) {
                         self.costs.learn(this, options.habit, solo.looked, nanos(begin.elapsed()));
                     }
                     let why = if most == 0 { Alone::OneWorker } else { Alone::Short };
                     let account = options.account(&mut before, Err(why));
-                    drop(solo);
-                    options.tell(begin, account);
-                    return folded;
+                    return Then::End(Finish { how: ended.unwrap_or(How::Through), account });
                 }
                 done = solo.hand_over();
-                acc = folded.ok().flatten();
             }
         }
         // In a forked child no lock from before is touched: who held it is gone.
         let ours = crew.process.is_current() && options.watch.is_current();
         let turn = if ours { try_lock(&self.turn) } else { None };
-        let Some(mut turn) = turn else {
-            let mut solo = Solo::new(begin, &options, done..len);
+        let Some(turn) = turn else {
+            let mut solo = Solo::new(begin, options, done..len);
             solo.closeup = before.closeup.or(solo.closeup.take()); // of all that this thread has done
-            let folded = if is_watched {
-                solo.fold(body, &mut state, acc, Duration::MAX, 1)
+            let ended = if is_watched {
+                solo.fold(acc, Duration::MAX, 1)
             } else {
-                let state = state.get_or_insert_with(|| body.state(0));
-                let folded = fold(body, state, acc, done..len);
-                folded.map(Some).map_err(|Stop { found, .. }| End::Stopped(found))
+                acc.take(done..len).err().map(|_| How::Stopped)
             };
             let account = options.account(&mut solo.so_far(), Err(Alone::Busy));
-            drop(solo);
-            options.tell(begin, account);
-            return folded;
+            return Then::End(Finish { how: ended.unwrap_or(How::Through), account });
         };
-        let mut call = Call { this, awake, helpers, begin: begin + before.took, before, account: None };
         self.seats.make_room(|worker, home| self.ranges.seat(worker, home));
-        let runs = self.share(crew, &mut turn, &mut call, (state, acc), rest, &options);
-        drop(turn);
-        let result = runs.map(|mut runs| {
-            runs.sort_unstable_by_key(|&(first, _)| first);
-            combine(runs.into_iter().map(|(_, part)| part), reduce)
-        });
-        options.tell(begin, call.account);
-        result
+        let helpers = if turn.is_busy(this.site) { helpers.min(self.placed) } else { helpers };
+        let workers = helpers.min(len - done - 1) + 1;
+        Then::Share(Left { this, awake, workers, begin: begin + before.took, before, turn })
     }
 
-    /// Folds what is left of a call, and learns from it. `own` is what the caller has made of the indices before.
-    fn share<'a, S: Body + 'a>(
+    /// Folds what is left of a call, dealt out as a `range` of such units, and learns from it.
+    fn share(
         &self,
         crew: &Crew,
-        splits: &mut Splits,
-        call: &mut Call,
-        own: (Option<S::State>, Option<S::Acc>),
-        rest: impl FnOnce(Range<usize>, usize) -> Rest<'a, S>,
+        mut left: Left<'_>,
+        (range, units): (Range<usize>, Units<'_>),
         options: &Options<'_>,
-    ) -> Result<Vec<Run<S::Acc>>, End<S::Found>> {
-        let Call { this, awake, helpers, before: Before { indices: done, .. }, .. } = *call;
-        let left = done..this.slice.len;
-        let helpers = if splits.is_busy(this.site) { helpers.min(self.placed) } else { helpers };
-        let workers = helpers.min(left.len() - 1) + 1;
-        let Rest { body, range, units } = rest(left, workers);
+        own: &mut dyn Accumulate,
+        others: Lend<'_>,
+    ) -> Finish {
+        let Left { this, awake, workers, before: Before { indices: done, .. }, .. } = left;
+        let splits = &mut *left.turn;
         let mut times = splits.take_times(workers, self.workers > self.placed + 1);
         // Only of rounds over all of a slice, from one end to the other, is anything known.
         let whole = done == 0 && self.ranges.steals() && !matches!(units, Units::Searchers(_));
         let taught = if whole { splits.bounds(this, awake, workers) } else { None };
         let same = matches!(taught, Some(Cow::Borrowed(_)));
         let bounds = taught.unwrap_or_else(|| equal_parts(&range, workers).into());
-        times.notes = options.notes(call.before.took);
+        times.notes = options.notes(left.before.took);
         if let Some(notes) = &mut times.notes {
             notes.dealt = parts(range.clone(), &bounds).map(|part| units.span(part)).collect();
         }
         let plan = Plan {
-            begin: call.begin,
+            begin: left.begin,
             pace: match (options.habit, units) {
                 (_, Units::Searchers(_)) => None,
                 (Habit::Search, _) => self.costs.pace(this),
@@ -252,80 +283,133 @@ impl Executor {
             units,
             profile: if whole { splits.profile(this, awake) } else { None },
         };
-        let round = Round::new(&self.ranges, body, plan, times);
-        let mut made = run(&self.ranges, crew, range.clone(), &bounds, own, round, options.watch);
+        let round = Round::new(&self.ranges, plan, times);
+        let Course { mut times, stop } =
+            run(&self.ranges, crew, range.clone(), &bounds, round, options.watch, own, others);
         if let Units::Searchers(_) = units {
             // Its searchers have counted what they have looked at; a search that is over counts as done.
             options.watch.done((this.slice.len - done).saturating_sub(units.items(range)));
         }
 
         let cancelled = options.watch.is_cancelled();
-        let times = &mut made.times;
-        if made.stop.is_none() && !cancelled {
-            let balanced = same && made.runs.len() == workers && times.are_balanced();
+        if stop.is_none() && !cancelled {
+            let runs = times.tallies.iter().map(|tally| tally.runs).sum();
+            let balanced = same && runs == workers && times.are_balanced();
             if whole && !balanced {
-                splits.learn(this, awake, times);
+                splits.learn(this, awake, &mut times);
             }
-            splits.learn_busy(this, workers.min(self.placed + 1), made.runs.len(), times);
+            splits.learn_busy(this, workers.min(self.placed + 1), runs, &times);
         }
         if !cancelled {
-            self.learn(call, options.habit, times);
+            self.learn(&left, options.habit, &times);
         }
-        call.account = options.account(&mut call.before, Ok(times));
-        splits.give_back(mem::take(times));
-        made.into_runs(cancelled)
+        let account = options.account(&mut left.before, Ok(&mut times));
+        left.turn.give_back(times);
+        let how = match stop {
+            Some((_, Some(payload))) => How::Panic(payload),
+            _ if cancelled => How::Cancelled,
+            Some((_, None)) => How::Stopped,
+            None => How::Through,
+        };
+        Finish { how, account }
     }
 
     /// Learns what items cost and what help costs.
-    fn learn(&self, call: &Call, habit: Habit, times: &Times) {
-        let Before { indices, took, .. } = call.before;
-        self.costs.learn(call.this, habit, indices + times.indices(), nanos(took) + times.work());
+    fn learn(&self, left: &Left<'_>, habit: Habit, times: &Times) {
+        let Before { indices, took, .. } = left.before;
+        self.costs.learn(left.this, habit, indices + times.indices(), nanos(took) + times.work());
         let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
         let (own, helpers) = times.tallies.split_at(1);
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))
             && own.is_finite()
         {
             let first = first.is_finite().then_some(first);
-            self.costs.learn_help(call.awake, first, own, || nanos(call.begin.elapsed()));
+            self.costs.learn_help(left.awake, first, own, || nanos(left.begin.elapsed()));
         }
     }
 }
 
 /// Runs a round on `ranges` over `range`, dealt out at `bounds`.
-pub(crate) fn run<S: Body>(
+#[expect(clippy::too_many_arguments, reason = "all that a round is made of")]
+pub(crate) fn run(
     ranges: &Arc<Ranges>,
     crew: &Crew,
     range: Range<usize>,
     bounds: &[usize],
-    (state, acc): (Option<S::State>, Option<S::Acc>),
-    round: Round<'_, S>,
+    round: Round<'_>,
     watch: Watch<'_>,
-) -> Made<S> {
+    own: &mut dyn Accumulate,
+    others: Lend<'_>,
+) -> Course {
     // From here to the end there is no way out: all user code is inside `Round::work`, which catches.
     ranges.deal(range.clone(), bounds);
     watch.enter(ranges, round.units(), range);
     let (owner, first) = ranges.enter(0);
     let work = |me| {
         let (owner, first) = ranges.enter(me);
-        round.work(me, owner, first, None, None);
+        let mut begin = Some((owner, first));
+        others(me, &mut |acc| {
+            if let Some((owner, first)) = begin.take() {
+                round.work(me, owner, first, acc);
+            }
+        });
     };
-    let own = || round.work(0, owner, first, state, acc);
+    let own = || round.work(0, owner, first, own);
     share(&crew.barrier, bounds.len() + 1, &work, own);
     watch.leave(ranges);
-    round.into_made()
+    round.into_course()
+}
+
+/// How a call begins.
+enum Begin {
+    /// As the plain loop.
+    Plain,
+    /// There is nothing to fold.
+    Nothing,
+    Call(Call),
+}
+
+/// A call that is more than the plain loop.
+struct Call {
+    this: Loop,
+    launch: Launch,
+    /// Helpers, at most.
+    most: usize,
+    /// Whether helpers were awake.
+    awake: bool,
+    is_watched: bool,
+}
+
+/// What follows when the caller has done its part alone.
+enum Then<'a> {
+    End(Finish),
+    Share(Left<'a>),
 }
 
 /// A loop that is about to be shared.
-struct Call {
+struct Left<'a> {
     this: Loop,
-    /// Whether helpers were awake.
     awake: bool,
-    helpers: usize,
+    workers: usize,
     /// What the caller has done alone.
     before: Before,
     /// When that was over.
     begin: Instant,
+    turn: MutexGuard<'a, Splits>,
+}
+
+/// The end of a call.
+struct Finish {
+    how: How,
     account: Option<Account>,
+}
+
+/// How a loop has ended.
+enum How {
+    Through,
+    Stopped,
+    Cancelled,
+    Panic(Panic),
 }
 
 /// A loop on the calling thread, with an eye on the clock and on the handles. What it leaves when dropped counts as done.
@@ -355,15 +439,8 @@ impl<'a> Solo<'a> {
         Self { begin, watch, units, done: left.start, len: left.end, looked: left.start, closeup }
     }
 
-    /// Folds from there until the end is reached or `limit` is over, whichever comes first.
-    fn fold<L: Body>(
-        &mut self,
-        body: &L,
-        state: &mut Option<L::State>,
-        mut acc: Option<L::Acc>,
-        limit: Duration,
-        mut stretch: usize,
-    ) -> Result<Option<L::Acc>, End<L::Found>> {
+    /// Folds from there until the end is reached or `limit` is over, whichever comes first: then none. Or how the loop has ended before.
+    fn fold(&mut self, acc: &mut dyn Accumulate, limit: Duration, mut stretch: usize) -> Option<How> {
         /// Items at once, where somebody may cancel.
         const FEW: usize = 8;
         // How exactly a limit is kept; without one, looks are as far apart as those of a shared loop.
@@ -375,18 +452,17 @@ impl<'a> Solo<'a> {
             let until = self.done + stretch.min(len - self.done);
             while self.done < until {
                 if watch.is_cancelled() {
-                    return Err(End::Cancelled);
+                    return Some(How::Cancelled);
                 }
                 let range = self.done..self.done + most.min(until - self.done);
                 self.done = range.end;
                 watch.done(units.items(range.clone()));
-                let state = state.get_or_insert_with(|| body.state(0));
-                match fold(body, state, acc, range) {
-                    Ok(folded) => (acc, self.looked) = (Some(folded), self.done),
-                    Err(_) if watch.is_cancelled() => return Err(End::Cancelled),
-                    Err(Stop { at, found, .. }) => {
+                match acc.take(range) {
+                    Ok(()) => self.looked = self.done,
+                    Err(_) if watch.is_cancelled() => return Some(How::Cancelled),
+                    Err(Halt { at, .. }) => {
                         self.looked = at + 1;
-                        return Err(End::Stopped(found));
+                        return Some(How::Stopped);
                     }
                 }
             }
@@ -402,7 +478,7 @@ impl<'a> Solo<'a> {
             }
             elapsed = now;
         }
-        if watch.is_cancelled() { Err(End::Cancelled) } else { Ok(acc) }
+        watch.is_cancelled().then_some(How::Cancelled)
     }
 
     /// What has been done until now.
@@ -420,22 +496,6 @@ impl<'a> Solo<'a> {
         self.len = self.done;
         self.done
     }
-}
-
-/// Reduces the parts in their order. Should `reduce` panic, the parts left over are dropped outside of the unwinding: a second
-/// panic there would end the process, and the plain loop has no such parts.
-fn combine<A>(mut parts: impl Iterator<Item = A>, reduce: &impl Fn(A, A) -> A) -> Option<A> {
-    let mut acc = parts.next()?;
-    while let Some(part) = parts.next() {
-        match catch_unwind(AssertUnwindSafe(|| reduce(acc, part))) {
-            Ok(reduced) => acc = reduced,
-            Err(payload) => {
-                parts.for_each(discard);
-                resume_unwind(payload);
-            }
-        }
-    }
-    Some(acc)
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]

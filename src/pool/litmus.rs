@@ -77,7 +77,7 @@ fn fight(ranges: &Ranges, me: usize, asks: Asks, random: &mut Random, claimed: &
             }
         }
         let ahead = random.below(NEAR);
-        match owner.rob(1 - me, |_, left| Some(left.start + ahead.min(left.len() - 1))) {
+        match owner.rob(1 - me, &|_, left| Some(left.start + ahead.min(left.len() - 1))) {
             Theft::Done(item) => claimed[item] += 1,
             Theft::Nothing => return owner.failed(), // under both locks: nothing is left at all
             Theft::Left | Theft::Refused => unreachable!("the middle is given, and no fence is refused"),
@@ -193,7 +193,7 @@ fn fences_may_be_changed_for_long() {
 /// Something goes wrong within a minute, where each worker can have a CPU of its own: else the litmus is blind on this machine.
 fn fails(bug: Option<Bug>, fence: Fence, asks: Asks) {
     if allowed().is_ok_and(|cpus| cpus.len() > 1) {
-        let fought = litmus(bug, fence, asks, u64::MAX, Duration::from_mins(1));
+        let fought = litmus(bug, fence, asks, u64::MAX, Duration::from_secs(60));
         assert!(fought.wrong.is_some_and(|(_, claims)| claims == 2), "{} encounters", fought.encounters);
     }
 }
@@ -267,7 +267,7 @@ fn perform(fence: Fence, script: &[(usize, Step)]) -> Vec<Vec<usize>> {
             Step::Pop { claims, .. } => pop::<64>(owner, claims),
             Step::Rob { victim, .. } if victim == me || owner.left() > 0 => vec![],
             Step::Rob { victim, ahead } => {
-                let theft = owner.rob(victim, |_, left| (ahead < left.len()).then(|| left.start + ahead));
+                let theft = owner.rob(victim, &|_, left| (ahead < left.len()).then(|| left.start + ahead));
                 match theft {
                     Theft::Done(item) => vec![item, owner.next(), owner.left()],
                     Theft::Nothing => vec![LEN + 1],

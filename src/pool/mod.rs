@@ -1,5 +1,6 @@
 //! The pool and its loops: all user generics are here.
 
+mod accumulator;
 mod affinity;
 mod barrier;
 mod body;

@@ -34,6 +34,7 @@ pub(crate) struct Wishes<'a> {
 /// What a loop did, if anybody wants to know.
 #[derive(Debug)]
 pub(crate) struct Account {
+    begin: Instant,
     report: RunReport,
     timeline: Option<Timeline>,
 }
@@ -88,13 +89,13 @@ impl<'a> Options<'a> {
         let items = units.items(0..before.indices);
         let report = RunReport::new(begin.elapsed(), (items, before.took), times);
         let timeline = self.wishes.trace.is_some().then(|| Timeline::new(before, units, notes));
-        Some(Account { report, timeline })
+        Some(Account { begin, report, timeline })
     }
 
     /// Tells it, at the end of the call.
     #[cold]
-    pub(crate) fn tell(self, begin: Instant, account: Option<Account>) {
-        let Some(Account { mut report, timeline }) = account else { return };
+    pub(crate) fn tell(self, account: Option<Account>) {
+        let Some(Account { begin, mut report, timeline }) = account else { return };
         report.end(begin.elapsed());
         report.log();
         if let (Some(trace), Some(timeline)) = (self.wishes.trace, timeline) {

@@ -216,8 +216,7 @@ enum Watched {
 }
 
 /// Where a theft from that worker's rest begins: its first item, claimed by the thief. None: it is left to the victim.
-pub(crate) trait Middle: Fn(usize, Range<usize>) -> Option<usize> {}
-impl<F: Fn(usize, Range<usize>) -> Option<usize>> Middle for F {}
+pub(crate) type Middle<'a> = dyn Fn(usize, Range<usize>) -> Option<usize> + 'a;
 
 /// The middle by number.
 #[allow(clippy::unnecessary_wraps, reason = "a `Middle`")]
@@ -373,7 +372,7 @@ impl Owner<'_> {
     /// there is nothing left to steal, but perhaps what `middle` leaves to a victim.
     #[cold]
     #[inline(never)]
-    pub(crate) fn steal(&mut self, middle: &impl Middle) -> Option<Loot> {
+    pub(crate) fn steal(&mut self, middle: &Middle<'_>) -> Option<Loot> {
         let mut spared = None;
         loop {
             // Partner: the Release increment in `rob`. If a glance at a victim sees the end that a theft cut, the load of
@@ -390,7 +389,7 @@ impl Owner<'_> {
                 Watched::AlmostDone => {}
                 Watched::Busy { stuck } => {
                     let all = |_, left: Range<usize>| Some(left.start);
-                    let theft = if stuck { self.rob(victim, all) } else { self.rob(victim, middle) };
+                    let theft = if stuck { self.rob(victim, &all) } else { self.rob(victim, middle) };
                     match theft {
                         Theft::Done(item) => return Some(Loot { item, victim }),
                         Theft::Nothing => self.failed += 1,
@@ -436,7 +435,7 @@ impl Owner<'_> {
     }
 
     /// One attempt at a theft from `victim`, another worker: of what lies behind `middle`, which is claimed.
-    pub(crate) fn rob(&mut self, victim: usize, middle: impl Middle) -> Theft {
+    pub(crate) fn rob(&mut self, victim: usize, middle: &Middle<'_>) -> Theft {
         let (own, from) = (self.cell, &*self.ranges.cells[victim]);
         // Lower index first, or two thieves with stale views of each other wait for ever.
         let own_is_low = self.me < victim || is_planted(Bug::OwnLockFirst);

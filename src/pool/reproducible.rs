@@ -5,7 +5,7 @@
 //! every value comes about by the same operations in the same order. (Pairwise summation, which this amounts to, also has a smaller error than the plain loop:
 //! Higham, The accuracy of floating point summation, 1993.)
 
-use super::round::discard;
+use super::accumulator::discard;
 
 /// Items a block of a slice of `len`. It depends on that alone: 256 blocks at least, since they are claimed whole; blocks of 64 where that
 /// makes more of them, since each has a partial result of its own; and fewer than 4096.

@@ -1,16 +1,15 @@
-//! A shared loop as its workers see it: claim, fold, steal, hand over.
+//! A shared loop as its workers see it: claim, fold, steal, hand over. What is folded is behind [`Accumulate`].
 
 use std::{
     any::Any,
-    mem,
     ops::Range,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::PoisonError,
 };
 
 use super::{
+    accumulator::{Accumulate, Halt, discard},
     affinity::usage,
-    body::{Body, End, Stop, fold},
     estimate::nanos,
     grain::{Grain, Stretch},
     planted::{Bug, is_planted},
@@ -34,18 +33,14 @@ const NAP: f32 = 60e3;
 
 const CALLER: usize = 0;
 
-/// A piece of the slice folded by one worker: the index it begins with, and the result.
-pub(crate) type Run<A> = (usize, A);
-
 /// A shared loop.
-pub(crate) struct Round<'a, L: Body> {
+pub(crate) struct Round<'a> {
     ranges: &'a Ranges,
-    body: &'a L,
     plan: Plan<'a>,
     measures_usage: bool,
     /// Whether somebody wants a timeline.
     is_traced: bool,
-    made: Mutex<Made<L>>,
+    course: Mutex<Course>,
 }
 
 /// How a round is run.
@@ -58,68 +53,57 @@ pub(crate) struct Plan<'a> {
     pub(crate) profile: Option<&'a Profile>,
 }
 
-/// What comes out of a shared loop.
-pub(crate) struct Made<L: Body> {
-    pub(crate) runs: Vec<Run<L::Acc>>,
+/// What a round took, and how it has ended.
+pub(crate) struct Course {
     pub(crate) times: Times,
-    /// Where it has stopped, as a place in the slice, and why: the first such place.
-    pub(crate) stop: Option<(usize, Why<L::Found>)>,
+    /// Where it has stopped, as a place in the slice, and by which panic, if by one: the first such place.
+    pub(crate) stop: Option<(usize, Option<Panic>)>,
 }
 
-/// Why a round stops.
-pub(crate) enum Why<Z> {
-    Found(Z),
-    Panic(Box<dyn Any + Send>),
-}
+/// What was thrown.
+pub(crate) type Panic = Box<dyn Any + Send>;
 
-impl<'a, L: Body> Round<'a, L> {
-    pub(crate) fn new(ranges: &'a Ranges, body: &'a L, plan: Plan<'a>, mut times: Times) -> Self {
+impl<'a> Round<'a> {
+    pub(crate) fn new(ranges: &'a Ranges, plan: Plan<'a>, mut times: Times) -> Self {
         let measures_usage = times.usage.take().is_some(); // and it stays none where the system does not tell
         let is_traced = times.notes.is_some();
-        let made = Made { runs: Vec::with_capacity(2 * times.tallies.len()), times, stop: None };
-        Self { ranges, body, plan, measures_usage, is_traced, made: Mutex::new(made) }
+        Self { ranges, plan, measures_usage, is_traced, course: Mutex::new(Course { times, stop: None }) }
     }
 
-    /// What worker `me` does from entering to leaving; `state` and `acc` are its own if it has folded the items before its range.
+    /// What worker `me` does from entering to leaving.
     /// Never unwinds: a panic ends the loop and is kept for the caller. Items before it are still to be folded, and perhaps nobody else is
     /// there to do it, so the worker goes on.
     pub(crate) fn work(
         &self,
         me: usize,
         mut owner: Owner<'_>,
-        first: Option<usize>,
-        state: Option<L::State>,
-        acc: Option<L::Acc>,
+        mut first: Option<usize>,
+        acc: &mut dyn Accumulate,
     ) {
         let before = if self.measures_usage { usage() } else { None };
-        let mut own = Some((first, state, acc));
         loop {
-            let (first, state, acc) = own.take().unwrap_or_default();
-            let drained = catch_unwind(AssertUnwindSafe(|| self.drain(me, &mut owner, first, state, acc)));
-            let Err(payload) = drained else { break };
+            let drained = catch_unwind(AssertUnwindSafe(|| {
+                self.drain(me, &mut owner, first.take(), acc);
+                acc.leave();
+            }));
+            let Err(panic) = drained else { break };
             let last = owner.lose_count();
-            self.stop(self.plan.units.place(last), Why::Panic(payload));
+            self.stop(self.plan.units.place(last), Some(panic));
+            acc.lose();
             if is_planted(Bug::PanicsAndLeaves) {
                 break;
             }
         }
         if let (Some(before), Some(after)) = (before, before.and_then(|_| usage())) {
-            lock(&self.made).times.usage.get_or_insert_default().add(before, after);
+            lock(&self.course).times.usage.get_or_insert_default().add(before, after);
         }
         if owner.failed() > 0 {
-            lock(&self.made).times.tallies[me].failed = owner.failed();
+            lock(&self.course).times.tallies[me].failed = owner.failed();
         }
     }
 
     /// Claims and folds until nothing is left to claim or steal. A run ends when its worker jumps.
-    fn drain(
-        &self,
-        me: usize,
-        owner: &mut Owner<'_>,
-        first: Option<usize>,
-        mut state: Option<L::State>,
-        mut acc: Option<L::Acc>,
-    ) {
+    fn drain(&self, me: usize, owner: &mut Owner<'_>, first: Option<usize>, acc: &mut dyn Accumulate) {
         let begun = Instant::now();
         let mut thefts = 0;
         let mut steal = |owner: &mut Owner<'_>| {
@@ -141,13 +125,12 @@ impl<'a, L: Body> Round<'a, L> {
                 None => return,
             },
         };
-        let state = state.get_or_insert_with(|| self.body.state(me));
         loop {
-            match self.run(owner, item, state, acc.take(), &mut pieces) {
-                Ok(part) => lock(&self.made).runs.push((item, part)),
-                Err(stop) => {
+            match self.run(owner, item, acc, &mut pieces) {
+                Ok(()) => acc.hand_over(item),
+                Err(Halt { place, .. }) => {
                     pieces.look(owner.next(), Instant::now()); // at what has stopped it
-                    self.stop(stop.place(), Why::Found(stop.found));
+                    self.stop(place, None);
                 }
             }
             self.note(me, begun, pieces, item..owner.next(), theft);
@@ -157,33 +140,31 @@ impl<'a, L: Body> Round<'a, L> {
         }
     }
 
-    /// Folds item `first`, which is claimed, and then the range behind it, into what comes before, if there is anything.
-    #[inline(always)]
+    /// Folds item `first`, which is claimed, and then the range behind it.
     fn run(
         &self,
         owner: &mut Owner<'_>,
         first: usize,
-        state: &mut L::State,
-        acc: Option<L::Acc>,
+        acc: &mut dyn Accumulate,
         pieces: &mut Pieces,
-    ) -> Result<L::Acc, Stop<L::Found>> {
-        let body = self.body;
-        let mut part = fold(body, state, acc, first..first + 1)?;
+    ) -> Result<(), Halt> {
+        acc.take(first..first + 1)?;
         pieces.look_closely(first + 1);
         let mut grain = Grain::new(pieces.begin(), self.plan.pace, !matches!(self.plan.units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
             owner.use_full_fences(full_fences);
-            let contested;
-            (part, contested) = stretch(body, owner, state, part, (size, claims))?;
-            if contested {
-                part = fold(body, state, Some(part), owner.settle(size))?;
+            if acc.claim(owner, size, claims)? {
+                let settled = owner.settle(size);
+                if !settled.is_empty() {
+                    acc.take(settled)?;
+                }
             }
             let now = Instant::now();
             grain.look(owner.left(), now);
             pieces.look(owner.next(), now);
         }
-        Ok(part)
+        Ok(())
     }
 
     /// Notes a run that has ended, over `range`: stolen from somebody, with so many items behind the first.
@@ -201,8 +182,8 @@ impl<'a, L: Body> Round<'a, L> {
             return; // who comes to a search that is over has not come
         }
         let begin = pieces.begin();
-        let mut made = lock(&self.made);
-        let Times { marks, tallies, notes, .. } = &mut made.times;
+        let mut course = lock(&self.course);
+        let Times { marks, tallies, notes, .. } = &mut course.times;
         let closeup = pieces.take_closeup();
         let end = pieces.end(marks);
         let tally = &mut tallies[me];
@@ -234,14 +215,14 @@ impl<'a, L: Body> Round<'a, L> {
 
     /// Ends the loop at that place. Everything before is still folded, so of several ends the first one is the same whatever the
     /// schedule.
-    fn stop(&self, place: usize, why: Why<L::Found>) {
+    fn stop(&self, place: usize, panic: Option<Panic>) {
         self.ranges.cut(self.plan.units.end(place));
-        let mut made = lock(&self.made);
-        let surplus = match &made.stop {
-            Some((before, _)) if *before <= place && !is_planted(Bug::LastPanicCounts) => Some(why),
-            _ => made.stop.replace((place, why)).map(|(_, why)| why),
+        let mut course = lock(&self.course);
+        let surplus = match &course.stop {
+            Some((before, _)) if *before <= place && !is_planted(Bug::LastPanicCounts) => panic,
+            _ => course.stop.replace((place, panic)).and_then(|(_, panic)| panic),
         };
-        drop(made);
+        drop(course);
         discard(surplus);
     }
 
@@ -250,53 +231,9 @@ impl<'a, L: Body> Round<'a, L> {
         self.plan.units
     }
 
-    /// What the workers have made. Not before everybody has left.
-    pub(crate) fn into_made(self) -> Made<L> {
-        self.made.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl<L: Body> Made<L> {
-    /// The runs, or what was found where the loop has stopped; or the panic that has ended it goes on.
-    pub(crate) fn into_runs(self, cancelled: bool) -> Result<Vec<Run<L::Acc>>, End<L::Found>> {
-        if self.stop.is_none() && !cancelled {
-            return Ok(self.runs);
-        }
-        self.runs.into_iter().for_each(discard);
-        match self.stop.map(|(_, why)| why) {
-            Some(Why::Panic(payload)) => resume_unwind(payload),
-            Some(Why::Found(found)) if !cancelled => Err(End::Stopped(found)),
-            found => {
-                discard(found);
-                Err(End::Cancelled)
-            }
-        }
-    }
-}
-
-/// Folds so many claims of some size. Out of line: here the accumulator stays in a register, since nothing is called but the user's
-/// closures. (Inlined into `run`, which looks at the clock, it went through memory with every block: 0.77 ns an item of a sum
-/// of `f64`, and 0.5 here.)
-#[inline(never)]
-fn stretch<L: Body>(
-    body: &L,
-    owner: &mut Owner<'_>,
-    state: &mut L::State,
-    part: L::Acc,
-    (size, claims): (usize, usize),
-) -> Result<(L::Acc, bool), Stop<L::Found>> {
-    let block = |part, items| body.block(state, Some(part), items);
-    match size {
-        1 => owner.fold::<1, _, _>(claims, part, block),
-        8 => owner.fold::<8, _, _>(claims, part, block),
-        _ => owner.fold::<64, _, _>(claims, part, block),
-    }
-}
-
-/// Drops a value that a panic has made useless. If that panics too, one panic is enough for the caller.
-pub(crate) fn discard<T>(value: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        mem::forget(payload); // its own drop may panic as well
+    /// How it went. Not before everybody has left.
+    pub(crate) fn into_course(self) -> Course {
+        self.course.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -305,14 +242,20 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
-    use crate::pool::{fence::Fence, range::Stealing, times::Tally};
+    use crate::pool::{
+        accumulator::{Accumulator, Made},
+        body::{Body, Stop},
+        fence::Fence,
+        range::Stealing,
+        times::Tally,
+    };
 
-    /// Counts the items.
+    /// Counts the items of each run.
     struct Count;
 
     impl Body for Count {
         type State = ();
-        type Acc = usize;
+        type Acc = Vec<(usize, usize)>;
         type Found = Infallible;
 
         fn state(&self, _me: usize) {}
@@ -320,31 +263,38 @@ mod tests {
         fn block(
             &self,
             (): &mut (),
-            acc: Option<usize>,
+            acc: Option<Self::Acc>,
             range: Range<usize>,
-        ) -> Result<usize, Stop<Infallible>> {
-            Ok(acc.unwrap_or(0) + range.len())
+        ) -> Result<Self::Acc, Stop<Infallible>> {
+            let mut run = acc.unwrap_or(vec![(range.start, 0)]);
+            run[0].1 += range.len();
+            Ok(run)
         }
     }
 
     /// A round of two workers with five items each, on this thread: the first works, after the second has entered or not; then the second.
-    fn round(fence: Fence, stealing: Stealing, second_has_entered: bool) -> (Vec<Run<usize>>, [Tally; 2]) {
+    fn round(
+        fence: Fence,
+        stealing: Stealing,
+        second_has_entered: bool,
+    ) -> (Vec<(usize, usize)>, [Tally; 2]) {
         let ranges = Ranges::new(2, fence, stealing);
         ranges.deal(0..10, &[5]);
         let plan = Plan { begin: Instant::now(), units: Units::Items, pace: None, profile: None };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
-        let round = Round::new(&ranges, &Count, plan, times);
+        let (round, made) = (Round::new(&ranges, plan, times), Made::new());
         let enter = |me| {
             let (owner, first) = ranges.enter(me);
             (me, owner, first)
         };
-        let work = |(me, owner, first)| round.work(me, owner, first, None, None);
+        let work =
+            |(me, owner, first)| round.work(me, owner, first, &mut Accumulator::new(&Count, me, &made));
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
-        let Made { mut runs, times, .. } = round.into_made();
-        runs.sort_unstable();
-        (runs, times.tallies.try_into().expect("two workers"))
+        let runs = made.reduced(None, &|before: Vec<_>, behind| [before, behind].concat());
+        let tallies = round.into_course().times.tallies;
+        (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
 
     /// Items, indices, runs, thefts, those that brought nothing, and those suffered.

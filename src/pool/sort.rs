@@ -177,27 +177,32 @@ impl<'a, T: Send> Sides<'a, T> {
         Self { full: unsafe { &mut *full }, spare, away: false }
     }
 
-    fn full(&self) -> &[T] {
-        // SAFETY: this side holds elements, all of them.
-        unsafe { self.full.assume_init_ref() }
-    }
-
     /// Merges the first run with the second, the third with the fourth, ... into the other side.
     fn merge_pairs(&mut self, pool: &Pool, runs: &[usize], is_less: &(impl Fn(&T, &T) -> bool + Sync)) {
         let part = (self.full.len() / (pool.num_threads() * PARTS_A_WORKER)).max(SHORTEST_PART);
-        // SAFETY: this side holds elements, all of them.
-        let full = unsafe { self.full.assume_init_mut() };
+        let full = ptr::from_mut(self.full) as *mut [T];
+        // SAFETY: 1. this side holds elements, all of them; 2. it is borrowed as long as they are.
+        let full = unsafe { &mut *full };
         in_parallel(pool, parts(full, self.spare, runs, part, is_less), |part| part.merge(is_less));
         mem::swap(&mut self.full, &mut self.spare);
         self.away = !self.away;
     }
 }
 
+impl<T> Sides<'_, T> {
+    fn full(&self) -> &[T] {
+        let full = ptr::from_ref(&*self.full) as *const [T];
+        // SAFETY: 1. this side holds elements, all of them; 2. it is borrowed as long as they are.
+        unsafe { &*full }
+    }
+}
+
 impl<T> Drop for Sides<'_, T> {
     fn drop(&mut self) {
         if self.away {
-            // SAFETY: this side holds elements, all of them.
-            copy(unsafe { self.full.assume_init_ref() }, self.spare);
+            let full = ptr::from_ref(&*self.full) as *const [T];
+            // SAFETY: as in `full`.
+            copy(unsafe { &*full }, self.spare);
         }
     }
 }

@@ -55,6 +55,8 @@ pub(crate) struct InBlocks<V> {
 }
 
 impl<V: Body> Body for InBlocks<V> {
+    const IN_BLOCKS: bool = false;
+
     type State = V::State;
     type Acc = V::Acc;
     type Found = V::Found;
@@ -83,6 +85,8 @@ pub(crate) struct InTree<'a, V, R> {
 }
 
 impl<V: Body, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> {
+    const IN_BLOCKS: bool = false;
+
     type State = V::State;
     type Acc = Tree<V::Acc>;
     type Found = V::Found;
@@ -115,6 +119,8 @@ pub(crate) struct InFront<'a, V> {
 }
 
 impl<V: Body<Acc = ()>> Body for InFront<'_, V> {
+    const IN_BLOCKS: bool = false;
+
     type State = V::State;
     type Acc = ();
     type Found = V::Found;

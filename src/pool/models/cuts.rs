@@ -103,7 +103,7 @@ fn cut_during_a_theft(bug: Option<Bug>) {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 4, 1);
         let thief = {
             let round = Arc::clone(&round);
-            thread::spawn(move || round.rob(1, 0, half))
+            thread::spawn(move || round.rob(1, 0, &half))
         };
         let cutter = {
             let round = Arc::clone(&round);

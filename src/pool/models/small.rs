@@ -79,7 +79,7 @@ impl Round {
     }
 
     /// Worker `me` makes one attempt at a theft.
-    pub(super) fn rob(&self, me: usize, victim: usize, middle: impl Middle) {
+    pub(super) fn rob(&self, me: usize, victim: usize, middle: &Middle<'_>) {
         let (mut owner, nothing) = self.ranges.enter(me);
         assert_eq!(nothing, None);
         if let Theft::Done(item) = owner.rob(victim, middle) {

@@ -6,9 +6,10 @@ use super::{local::Local, *};
 use crate::{
     clock::Instant,
     pool::{
+        accumulator::{Accumulator, Lend, Made},
         body::{Body, Stop},
         executor::run,
-        round::{Plan, Round, Why},
+        round::{Course, Plan, Round},
         times::{Tally, Times},
         units::Units,
         watch::Watch,
@@ -74,21 +75,24 @@ impl Team {
         let body = Borrowing { local: &local, claims: &claims, panics };
         let plan = Plan { begin: Instant::now(), units: Units::Items, pace: None, profile: None };
         let times = Times { tallies: vec![Tally::default(); self.ranges.workers()], ..Times::default() };
-        let round = Round::new(&self.ranges, &body, plan, times);
-        let made = run(&self.ranges, &self.crew, 0..items, bounds, (None, None), round, watch);
+        let (round, made) = (Round::new(&self.ranges, plan, times), Made::new());
+        let mut own = Accumulator::new(&body, 0, &made);
+        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(&body, me, &made));
+        let Course { stop, .. } =
+            run(&self.ranges, &self.crew, 0..items, bounds, round, watch, &mut own, others);
         local.write(0); // the frame is gone
-        let thrown = made.stop.map(|(_, why)| match why {
-            Why::Panic(payload) => match payload.downcast_ref() {
+        let thrown = stop.map(|(_, panic)| {
+            let panic = panic.expect("nothing is looked for");
+            match panic.downcast_ref() {
                 Some(&Thrown(item)) => item,
-                None => resume_unwind(payload),
-            },
-            Why::Found(()) => unreachable!("nothing is looked for"),
+                None => resume_unwind(panic),
+            }
         });
         if !watch.is_cancelled() {
             assert_eq!(thrown, panics.first().copied(), "another panic came out");
             claims.assert_all_before(thrown.map_or(items, |first| first + 1));
-            let folded: usize = made.runs.iter().map(|(_, folded)| folded).sum();
-            assert!(thrown.is_some() || folded == items, "a result is lost");
+            let folded = made.reduced(None, &|a, b| a + b);
+            assert!(thrown.is_some() || folded == Some(items), "a result is lost");
         }
     }
 }

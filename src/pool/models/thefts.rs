@@ -17,7 +17,7 @@ fn robbed<const N: usize>(fence: Fence, items: usize, thieves: &[(usize, At)]) {
         .zip(thieves)
         .map(|(me, &(victim, middle))| {
             let round = Arc::clone(&round);
-            thread::spawn(move || round.rob(me, victim, middle))
+            thread::spawn(move || round.rob(me, victim, &middle))
         })
         .collect();
     round.empty::<N>(0);
@@ -113,7 +113,7 @@ fn looks_twice(bug: Option<Bug>) {
         round.ranges.deal(0..4, &[0, 4]);
         let other = {
             let round = Arc::clone(&round);
-            thread::spawn(move || round.rob(0, 1, FIRST))
+            thread::spawn(move || round.rob(0, 1, &FIRST))
         };
         let (mut owner, _) = round.ranges.enter(2);
         let loot = owner.steal(&half).expect("nobody leaves early");

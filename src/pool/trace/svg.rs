@@ -194,8 +194,9 @@ impl Scale {
     /// point differ from system to system.
     fn ticks(self) -> impl Iterator<Item = Duration> {
         const MOST: u32 = 8;
-        let power = 10_u128.pow((self.longest / MOST).as_nanos().checked_ilog10().unwrap_or(0));
-        let [one, two, five, ten] = [1, 2, 5, 10].map(|times| Duration::from_nanos_u128(times * power));
+        let part = u64::try_from((self.longest / MOST).as_nanos()).unwrap_or(u64::MAX);
+        let power = 10_u64.pow(part.checked_ilog10().unwrap_or(0));
+        let [one, two, five, ten] = [1, 2, 5, 10].map(|times| Duration::from_nanos(power) * times);
         let step = [one, two, five].into_iter().find(|&step| step * MOST >= self.longest).unwrap_or(ten);
         (0..=MOST).map(move |count| step * count).take_while(move |&at| at <= self.longest)
     }
