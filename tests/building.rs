@@ -35,7 +35,7 @@ use refuse::{error, filter, refuse, statement};
 const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 
 /// Until a helper gets a CPU, however busy the machine is.
-const LONG: Duration = Duration::from_mins(1);
+const LONG: Duration = Duration::from_secs(60);
 
 /// Runs the test `name` in a child, by the command `through` if there is one, checks that it passes, and returns its standard error.
 fn child(through: &[&str], name: &str, variable: Option<&str>) -> String {

@@ -520,7 +520,7 @@ mod cancelling {
             }
             over.store(true, Relaxed);
         });
-        assert!(begin.elapsed() < Duration::from_mins(1));
+        assert!(begin.elapsed() < Duration::from_secs(60));
     }
 
     #[test]

@@ -4,6 +4,8 @@
 
 use std::{io, time::Duration};
 
+use super::tenure::Turns;
+
 /// What a thread uses: CPU time, and how often it has slept or waited.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
@@ -21,9 +23,9 @@ impl Usage {
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
-    use std::{io, time::Duration};
+    use std::{fs, io, time::Duration};
 
-    use super::Usage;
+    use super::{Turns, Usage};
     use nix::{
         libc,
         sched::sched_getcpu,
@@ -76,12 +78,15 @@ mod mask {
             }
         }
 
-        pub(crate) fn only(cpu: usize) -> io::Result<Self> {
-            if cpu >= MOST {
+        pub(crate) fn of(cpus: &[usize]) -> io::Result<Self> {
+            let last = cpus.iter().copied().max().unwrap_or(0);
+            if last >= MOST {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
-            let mut mask = vec![0; (FEW / BITS).max(cpu / BITS + 1)];
-            mask[cpu / BITS] |= 1 << (cpu % BITS);
+            let mut mask = vec![0; (FEW / BITS).max(last / BITS + 1)];
+            for cpu in cpus {
+                mask[cpu / BITS] |= 1 << (cpu % BITS);
+            }
             Ok(Self(mask))
         }
 
@@ -102,6 +107,15 @@ mod mask {
         }
     }
 
+    /// What the kernel knows of the calling thread's turns on CPUs: its documentation, `scheduler/sched-stats.rst`. Some kernels do not tell.
+    pub(crate) fn turns() -> Option<Turns> {
+        let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        let mut numbers = text.split_whitespace().map(|number| number.parse().ok());
+        let mut number = || numbers.next()?;
+        let (ran, waited, count) = (number()?, number()?, number()?);
+        Some(Turns { ran: Duration::from_nanos(ran), waited: Duration::from_nanos(waited), count })
+    }
+
     /// What the calling thread has used until now: getrusage(2).
     pub(crate) fn usage() -> Option<Usage> {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
@@ -115,7 +129,7 @@ mod mask {
 mod mask {
     use std::{env, io};
 
-    use super::Usage;
+    use super::{Turns, Usage};
 
     /// Its name; on bare wasm, which has none, that of the processor.
     const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
@@ -143,7 +157,7 @@ mod mask {
             ))
         }
 
-        pub(crate) fn only(_cpu: usize) -> io::Result<Self> {
+        pub(crate) fn of(_cpus: &[usize]) -> io::Result<Self> {
             Self::of_this_thread()
         }
 
@@ -160,16 +174,20 @@ mod mask {
         }
     }
 
+    pub(crate) fn turns() -> Option<Turns> {
+        None
+    }
+
     pub(crate) fn usage() -> Option<Usage> {
         None
     }
 }
 
-pub(crate) use mask::{Mask, Thread, here, this_thread, usage};
+pub(crate) use mask::{Mask, Thread, here, this_thread, turns, usage};
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
-    Mask::only(cpu)?.apply()
+    Mask::of(&[cpu])?.apply()
 }
 
 /// The CPUs on which the calling thread may run.
@@ -206,11 +224,12 @@ mod tests {
     #[test]
     fn masks_have_no_end() {
         for cpu in [0, 63, 64, 1023, 1024, 1999, 100_000] {
-            assert_eq!(Mask::only(cpu).unwrap().cpus(), [cpu]);
+            assert_eq!(Mask::of(&[cpu]).unwrap().cpus(), [cpu]);
         }
-        assert!(Mask::only(usize::MAX).is_err());
+        assert_eq!(Mask::of(&[7, 64, 3]).unwrap().cpus(), [3, 7, 64]);
+        assert!(Mask::of(&[usize::MAX]).is_err());
         let before = allowed().unwrap();
-        assert!(Mask::only(100_000).unwrap().apply().is_err(), "there is no such CPU");
+        assert!(Mask::of(&[100_000]).unwrap().apply().is_err(), "there is no such CPU");
         assert_eq!(allowed().unwrap(), before);
     }
 

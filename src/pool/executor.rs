@@ -273,6 +273,7 @@ impl Executor {
         if let Some(notes) = &mut times.notes {
             notes.dealt = parts(range.clone(), &bounds).map(|part| units.span(part)).collect();
         }
+        let seat = |worker, home| self.ranges.seat(worker, home);
         let plan = Plan {
             begin: left.begin,
             pace: match (options.habit, units) {
@@ -282,6 +283,7 @@ impl Executor {
             },
             units,
             profile: if whole { splits.profile(this, awake) } else { None },
+            looked: &|worker, now| self.seats.look(worker, now, seat),
         };
         let round = Round::new(&self.ranges, plan, times);
         let Course { mut times, stop } =

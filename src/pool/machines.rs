@@ -491,6 +491,20 @@ worker    CPU   core thread  cache   node  class
     assert!(seating.to_string().ends_with("  pinned"), "{seating}");
 }
 
+/// Every program begins with the same CPUs; who has to give way there may go to all of them.
+#[test]
+fn two_programs_begin_with_the_same_cpus() {
+    let [one, other] = [(); 2].map(|()| two_sockets(Wish { workers: Some(4), ..Wish::default() }));
+    let cpus = |plan: &Plan| (0..4).map(|worker| plan.cpu(worker).unwrap().number).collect::<Vec<_>>();
+    assert_eq!(cpus(&one), cpus(&other));
+    assert!(one.cpus().len() >= 16 && cpus(&one).iter().all(|cpu| one.cpus().contains(cpu)));
+    assert!(one.gives_way);
+    let pinned = two_sockets(Wish { workers: Some(4), pinning: Pinning::Required, ..Wish::default() });
+    assert!(!pinned.gives_way, "as was asked for");
+    let two = two_sockets(Wish { placement: Placement::Cpus(vec![3, 5]), ..Wish::default() });
+    assert_eq!(two.cpus(), [3, 5], "nowhere else");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 4 } else { 256 }, failure_persistence: None, ..ProptestConfig::default() })]
 

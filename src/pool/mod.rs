@@ -37,6 +37,7 @@ mod sort;
 mod source;
 mod split;
 mod state;
+mod tenure;
 mod times;
 mod topology;
 mod trace;

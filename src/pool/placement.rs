@@ -19,7 +19,8 @@ use super::{
 pub enum Pinning {
     /// Threads run where the system puts them.
     Off,
-    /// Threads are pinned; where that is refused, a warning is logged and they run unpinned. On systems other than Linux it is
+    /// Threads are pinned; where that is refused, a warning is logged and they run unpinned. A thread whose CPU another program keeps busy
+    /// loses its pin for a while. On systems other than Linux it is
     /// `Off`, and a line at debug level says so; likewise under a CPU quota of less than there are CPUs, which are then shared with others.
     #[default]
     BestEffort,
@@ -109,6 +110,9 @@ pub enum CountedBy {
 pub enum Hold {
     /// It is pinned.
     Pinned,
+    /// Nothing for the moment: another program keeps its CPU busy, so it runs where the system puts it, and is pinned again after a while.
+    /// Not with [`Pinning::Required`].
+    Evicted,
     /// Nothing: it is the seat of the calling thread, which runs where the system puts it.
     Free,
     /// Nothing: workers are not pinned, by [`Pinning::Off`] or because this system has no such thing.
@@ -157,6 +161,8 @@ pub(crate) struct Plan {
     pub(crate) at_a_time: usize,
     /// Why nobody is pinned, if so.
     pub(crate) nobody: Option<Hold>,
+    /// Whether who is pinned may be let go.
+    pub(crate) gives_way: bool,
     /// What could not be believed, or done.
     pub(crate) doubts: Vec<String>,
 }
@@ -222,12 +228,18 @@ impl Plan {
             cpus
         };
         let at_a_time = cpus.min(whole);
-        Ok(Self { workers, counted_by, placement, order, machine, at_a_time, nobody, doubts })
+        let gives_way = pinning != Pinning::Required;
+        Ok(Self { workers, counted_by, placement, order, machine, at_a_time, nobody, gives_way, doubts })
     }
 
     /// Where that worker goes, if anybody is pinned.
     pub(crate) fn cpu(&self, worker: usize) -> Option<Cpu> {
         (!self.order.is_empty()).then(|| self.order[worker % self.order.len()])
+    }
+
+    /// The CPUs of the placement.
+    pub(crate) fn cpus(&self) -> Vec<usize> {
+        self.order.iter().map(|cpu| cpu.number).collect()
     }
 
     /// The error of a worker that could not be pinned.

@@ -51,6 +51,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) pace: Option<f32>,
     /// And where in the slice the cost was.
     pub(crate) profile: Option<&'a Profile>,
+    /// What a worker does when it has looked at the clock.
+    pub(crate) looked: &'a (dyn Fn(usize, Instant) + Sync),
 }
 
 /// What a round took, and how it has ended.
@@ -126,7 +128,7 @@ impl<'a> Round<'a> {
             },
         };
         loop {
-            match self.run(owner, item, acc, &mut pieces) {
+            match self.run(me, owner, item, acc, &mut pieces) {
                 Ok(()) => acc.hand_over(item),
                 Err(Halt { place, .. }) => {
                     pieces.look(owner.next(), Instant::now()); // at what has stopped it
@@ -143,6 +145,7 @@ impl<'a> Round<'a> {
     /// Folds item `first`, which is claimed, and then the range behind it.
     fn run(
         &self,
+        me: usize,
         owner: &mut Owner<'_>,
         first: usize,
         acc: &mut dyn Accumulate,
@@ -163,6 +166,7 @@ impl<'a> Round<'a> {
             let now = Instant::now();
             grain.look(owner.left(), now);
             pieces.look(owner.next(), now);
+            (self.plan.looked)(me, now);
         }
         Ok(())
     }
@@ -280,7 +284,13 @@ mod tests {
     ) -> (Vec<(usize, usize)>, [Tally; 2]) {
         let ranges = Ranges::new(2, fence, stealing);
         ranges.deal(0..10, &[5]);
-        let plan = Plan { begin: Instant::now(), units: Units::Items, pace: None, profile: None };
+        let plan = Plan {
+            begin: Instant::now(),
+            units: Units::Items,
+            pace: None,
+            profile: None,
+            looked: &|_, _| (),
+        };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
         let (round, made) = (Round::new(&ranges, plan, times), Made::new());
         let enter = |me| {

@@ -2,21 +2,27 @@
 
 use std::{
     fmt, io,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
 };
 
 use super::{
     affinity::{self, Mask, Thread},
     near::Home,
     placement::{CountedBy, Hold, Placement, Plan},
+    tenure::{Change, Tenure},
     topology::Cpu,
 };
+use crate::clock::Instant;
 
-/// The seats of a pool. Written by whoever has the turn, between rounds; and hints all, so `Relaxed` will do.
+/// The seats of a pool. Written by whoever has the turn, and by helpers that lose their pin or get it back; and hints all, so `Relaxed` will
+/// do.
 #[derive(Debug)]
 pub(crate) struct Seats {
     plan: Plan,
-    /// Who is pinned.
+    /// Who is pinned, in the order of the workers.
     helpers: Vec<Helper>,
     /// The CPU that is best left to the caller.
     free: AtomicUsize,
@@ -31,13 +37,24 @@ struct Helper {
     worker: usize,
     thread: Thread,
     cpu: AtomicUsize,
+    /// Another program has its CPU, and so it is not pinned at the moment.
+    evicted: AtomicBool,
+    /// Its own.
+    tenure: Mutex<Tenure>,
 }
 
 impl Seats {
     /// Of a plan, with the helpers that could be pinned as it says.
     pub(crate) fn new(plan: Plan, threads: Vec<(usize, Thread)>) -> Self {
         let number = |worker| plan.cpu(worker).map_or(0, |cpu| cpu.number);
-        let helper = |(worker, thread)| Helper { worker, thread, cpu: AtomicUsize::new(number(worker)) };
+        let now = Instant::now();
+        let helper = |(worker, thread)| Helper {
+            worker,
+            thread,
+            cpu: AtomicUsize::new(number(worker)),
+            evicted: AtomicBool::new(false),
+            tenure: Mutex::new(Tenure::new(now)),
+        };
         let helpers = threads.into_iter().map(helper).collect();
         let (free, caller) = (AtomicUsize::new(number(0)), AtomicUsize::new(number(0)));
         Self { plan, helpers, free, caller, caller_is: Hold::Free }
@@ -69,8 +86,21 @@ impl Seats {
             && here != self.caller.load(Relaxed)
         {
             self.make_room_at(here, &moved, |thread, cpu| {
-                Mask::only(cpu).and_then(|mask| mask.apply_to(thread))
+                Mask::of(&[cpu]).and_then(|mask| mask.apply_to(thread))
             });
+        }
+    }
+
+    /// A worker looks at the clock in the middle of a round. The caller may have slept, and woken up on the CPU of a helper: then both
+    /// share that one, until the system moves the caller after some ten milliseconds or, as long as it keeps sleeping, never. A helper may
+    /// have lost its CPU to another program.
+    pub(crate) fn look(&self, worker: usize, now: Instant, moved: impl Fn(usize, Home)) {
+        if worker == 0 {
+            self.make_room(moved);
+        } else if self.plan.gives_way
+            && let Ok(at) = self.helpers.binary_search_by_key(&worker, |helper| helper.worker)
+        {
+            self.helpers[at].look(now, &self.plan, moved);
         }
     }
 
@@ -91,15 +121,18 @@ impl Seats {
         if here == free || !self.helpers.iter().any(|helper| helper.cpu.load(Relaxed) == here) {
             return;
         }
-        for Helper { worker, thread, cpu } in &self.helpers {
+        for Helper { worker, thread, cpu, evicted, .. } in &self.helpers {
             let there = match cpu.load(Relaxed) {
                 before if before == here => free,
                 before if before == free => here,
                 _ => continue,
             };
-            if pin(*thread, there).is_ok() {
+            let is_evicted = evicted.load(Relaxed); // it will be pinned there, and nobody is near it until then
+            if is_evicted || pin(*thread, there).is_ok() {
                 cpu.store(there, Relaxed);
-                tell(*worker, there);
+                if !is_evicted {
+                    tell(*worker, there);
+                }
                 if there == free {
                     self.free.store(here, Relaxed);
                 }
@@ -115,11 +148,30 @@ impl Seats {
         if nobody.is_none() {
             seats[0] = Seat { worker: 0, cpu: machine.cpu(self.free.load(Relaxed)), hold: self.caller_is };
         }
-        for Helper { worker, cpu, .. } in &self.helpers {
+        for Helper { worker, cpu, evicted, .. } in &self.helpers {
             let cpu = machine.cpu(cpu.load(Relaxed));
-            seats[*worker] = Seat { worker: *worker, cpu, hold: Hold::Pinned };
+            let hold = if evicted.load(Relaxed) { Hold::Evicted } else { Hold::Pinned };
+            seats[*worker] = Seat { worker: *worker, cpu, hold };
         }
         Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone() }
+    }
+}
+
+impl Helper {
+    /// A look by itself.
+    fn look(&self, now: Instant, plan: &Plan, moved: impl Fn(usize, Home)) {
+        let Ok(mut tenure) = self.tenure.try_lock() else { return };
+        let Some(change) = tenure.look(now, affinity::turns) else { return };
+        let cpu = self.cpu.load(Relaxed);
+        let (mask, home) = match change {
+            Change::LetGo => (Mask::of(&plan.cpus()), Home::default()),
+            Change::Pin => (Mask::of(&[cpu]), plan.machine.cpu(cpu).map_or(Home::default(), home)),
+        };
+        // What is refused stays as it is: a hint, like all of this.
+        if mask.and_then(|mask| mask.apply()).is_ok() {
+            self.evicted.store(change == Change::LetGo, Relaxed);
+            moved(self.worker, home);
+        }
     }
 }
 
@@ -194,6 +246,7 @@ impl fmt::Display for Seating {
             }
             f.write_str(match hold {
                 Hold::Pinned => "  pinned",
+                Hold::Evicted => "  not pinned for a while: another program has this CPU",
                 Hold::Free => "  left free for the calling thread",
                 Hold::Off => "  not pinned",
                 Hold::Quota => "  not pinned: the quota says that the CPUs are shared",

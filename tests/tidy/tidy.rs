@@ -1,8 +1,9 @@
-//! Tests that read: the sources, the documents, and the public surface.
+//! Tests that read: the sources, the documents, the public surface, and what a loop is compiled to.
 
 mod api;
 mod documents;
 mod unsafe_inventory;
+mod weight;
 
 use std::path::Path;
 

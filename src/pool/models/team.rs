@@ -73,7 +73,13 @@ impl Team {
     pub(super) fn call(&self, items: usize, bounds: &[usize], panics: &[usize], watch: Watch<'_>) {
         let (local, claims) = (Local::new(1), Claims::new(items));
         let body = Borrowing { local: &local, claims: &claims, panics };
-        let plan = Plan { begin: Instant::now(), units: Units::Items, pace: None, profile: None };
+        let plan = Plan {
+            begin: Instant::now(),
+            units: Units::Items,
+            pace: None,
+            profile: None,
+            looked: &|_, _| (),
+        };
         let times = Times { tallies: vec![Tally::default(); self.ranges.workers()], ..Times::default() };
         let (round, made) = (Round::new(&self.ranges, plan, times), Made::new());
         let mut own = Accumulator::new(&body, 0, &made);

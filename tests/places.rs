@@ -1,0 +1,122 @@
+//! Where workers sit while a loop runs, and other programs beside it. A process of its own: these tests bind threads to CPUs.
+#![cfg(all(target_os = "linux", not(portable)))]
+
+mod busy;
+
+use std::{
+    hint,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use busy::work;
+use nix::{
+    sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity},
+    unistd::Pid,
+};
+use rangesteal::{Hold, Pool};
+
+/// One test at a time, and none where there is one CPU.
+fn two_cpus() -> Option<MutexGuard<'static, ()>> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    if mask().count() < 2 {
+        eprintln!("SKIPPED: one CPU is all there is");
+        return None;
+    }
+    Some(ALONE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+struct Cpus(CpuSet);
+
+impl Cpus {
+    fn count(&self) -> usize {
+        (0..CpuSet::count()).filter(|&cpu| self.0.is_set(cpu).unwrap()).count()
+    }
+
+    fn bind(&self) {
+        sched_setaffinity(Pid::from_raw(0), &self.0).unwrap();
+    }
+
+    fn only(cpu: usize) -> Self {
+        let mut set = CpuSet::new();
+        set.set(cpu).unwrap();
+        Self(set)
+    }
+}
+
+/// Where the calling thread may run.
+fn mask() -> Cpus {
+    Cpus(sched_getaffinity(Pid::from_raw(0)).unwrap())
+}
+
+fn here() -> usize {
+    sched_getcpu().unwrap()
+}
+
+/// Every now and then the caller sleeps, and the system wakes it up on the CPU of its helper: this is what is done to it here. The system
+/// would leave both there for some ten milliseconds.
+#[test]
+fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
+    const ITEMS: usize = 20_000;
+    const OFTEN: usize = 500;
+    let Some(_alone) = two_cpus() else { return };
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let (caller, before) = (thread::current().id(), mask());
+    let helper_is_on = AtomicUsize::new(usize::MAX);
+    let counts = Mutex::new((0, 0)); // of the caller's items: all, and those beside the helper
+    pool.on(0..ITEMS).for_each(|_| {
+        work(50_000);
+        if thread::current().id() != caller {
+            helper_is_on.store(here(), Relaxed);
+            return;
+        }
+        let (own, together) = &mut *counts.lock().unwrap();
+        *own += 1;
+        let there = helper_is_on.load(Relaxed);
+        *together += usize::from(here() == there);
+        if *own % OFTEN == 0 && there != usize::MAX {
+            thread::sleep(Duration::from_millis(1));
+            Cpus::only(there).bind();
+            before.bind();
+        }
+    });
+    let (own, together) = counts.into_inner().unwrap();
+    assert!(own > ITEMS / 4 && own < 3 * ITEMS / 4, "{own} items of the caller");
+    assert!(together < own / 10, "{together} of {own} items of the caller on the CPU of its helper");
+}
+
+#[test]
+fn a_helper_gives_way_to_another_program_and_comes_back() {
+    let Some(_alone) = two_cpus() else { return };
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let run = || pool.on(0..200).for_each(|_| work(50_000));
+    run();
+    let hold = || pool.placement().seats[1].hold;
+    // Until it is so, or for so long that it never will be.
+    let becomes = |wanted: Hold| {
+        let begin = Instant::now();
+        while hold() != wanted && begin.elapsed() < Duration::from_secs(30) {
+            run();
+        }
+        assert_eq!(hold(), wanted, "after {:?}", begin.elapsed());
+    };
+    becomes(Hold::Pinned);
+    let there = pool.placement().seats[1].cpu.unwrap().number;
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            Cpus::only(there).bind();
+            while !is_over.load(Relaxed) {
+                hint::spin_loop();
+            }
+        });
+        becomes(Hold::Evicted);
+        assert!(pool.placement().to_string().contains("not pinned for a while"));
+        is_over.store(true, Relaxed);
+    });
+    becomes(Hold::Pinned);
+}
