@@ -407,13 +407,13 @@ fn placement() {
     }
 }
 
-/// Two threads, each with 0.6 s of CPU time, on the CPUs with these numbers among the allowed ones.
+/// Two threads, each with 0.4 s of CPU time, on the CPUs with these numbers among the allowed ones.
 const BUSY: &str = "
 import hashlib, os, sys, threading, time
 cpus = sorted(os.sched_getaffinity(0))
 def busy(number):
     os.sched_setaffinity(0, {cpus[int(number)]})
-    while time.thread_time() < 0.6: hashlib.sha256(bytes(1 << 20))
+    while time.thread_time() < 0.4: hashlib.sha256(bytes(1 << 20))
 other = threading.Thread(target=busy, args=sys.argv[2:])
 other.start(), busy(sys.argv[1]), other.join()";
 
