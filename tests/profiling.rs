@@ -10,8 +10,8 @@ use std::{
     sync::OnceLock,
 };
 
-const SCRIPTS: [&str; 8] =
-    ["syscalls", "counters", "flame", "schedule", "scaling", "placement", "slow", "compare"];
+const SCRIPTS: [&str; 9] =
+    ["syscalls", "counters", "flame", "schedule", "scaling", "placement", "slow", "delay", "compare"];
 
 /// What a script said, and the folder with what it made.
 struct Answer {
@@ -200,7 +200,7 @@ fn a_program_that_fails_is_the_end() {
     if lacks(&["python3", "strace"]) {
         return;
     }
-    for script in ["syscalls", "counters", "scaling", "schedule", "placement", "compare"] {
+    for script in ["syscalls", "counters", "scaling", "schedule", "placement", "delay", "compare"] {
         let (output, folder) =
             run("failing", script, None, &["--quick", "--", "sh", "-c", "echo because >&2; exit 3"]);
         let said = String::from_utf8(output.stderr).unwrap();
@@ -404,6 +404,67 @@ fn placement() {
             path.is_some() || lacks(&["perf"])
         );
         assert!(answer.row("rangesteal-1, migrations").len() == 2, "{}", answer.said);
+    }
+}
+
+/// Two threads, each with 0.4 s of CPU time, on the CPUs with these numbers among the allowed ones.
+const BUSY: &str = "
+import hashlib, os, sys, threading, time
+cpus = sorted(os.sched_getaffinity(0))
+def busy(number):
+    os.sched_setaffinity(0, {cpus[int(number)]})
+    while time.thread_time() < 0.4: hashlib.sha256(bytes(1 << 20))
+other = threading.Thread(target=busy, args=sys.argv[2:])
+other.start(), busy(sys.argv[1]), other.join()";
+
+#[test]
+fn delay() {
+    if lacks(&["python3"]) {
+        return;
+    }
+    // What the row of a round says: wall, in use, shared, displaced, asleep, others, steal and idle.
+    let round = |name: &str, words: &[&str]| -> [f64; 8] {
+        let answer = ask(name, "delay", &[&["--quick"], words].concat());
+        let row: [f64; 8] = answer.row("round 1 ").try_into().unwrap_or_else(|_| panic!("{}", answer.said));
+        let of: f64 = answer.said.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        // CPUs are in use or missing, and what is missing adds up, but for the rounding of each.
+        assert!((row[1..5].iter().sum::<f64>() - of).abs() < 0.03, "{}", answer.said);
+        assert!(row[5..].iter().sum::<f64>() < cpus() + 0.1, "{}", answer.said);
+        assert!(answer.said.contains(&format!(" of {of} CPUs in use. Of the missing ")), "{}", answer.said);
+        row
+    };
+
+    let count = round("delay-count", &[]);
+    assert!(count[0] > 0.0 && count[1] > 0.0, "{count:?}");
+    let asleep = round("delay-asleep", &["--", "sleep", "0.5"]);
+    assert!(asleep[4] > 0.8, "{asleep:?}");
+
+    // Somebody else has the CPU, for about half of the time.
+    let busy = ["--", "python3", "-c", BUSY];
+    let beside = Beside(Command::new("python3").args(["-c", FOREVER]).spawn().unwrap());
+    let displaced = round("delay-displaced", &[&["--cpus", "1"], &busy[..], &["0", "0"]].concat());
+    drop(beside);
+    assert!(displaced[3] > 0.25 && displaced[2] < 0.01 && displaced[1] < 0.75, "{displaced:?}");
+    if cpus() < 2.0 {
+        io::stderr().write_all(b"SKIPPED: two threads on one of two CPUs, as there is one\n").unwrap();
+        return;
+    }
+    let shared = round("delay-shared", &[&busy[..], &["0", "0"]].concat());
+    let apart = round("delay-apart", &[&busy[..], &["0", "1"]].concat());
+    assert!(shared[2] > 0.3 && shared[1] < 1.05, "{shared:?}");
+    assert!(apart[2] < 0.2, "{apart:?}");
+}
+
+const FOREVER: &str = "
+import os
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+while os.getppid() > 1: pass";
+
+struct Beside(std::process::Child);
+impl Drop for Beside {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
     }
 }
 

@@ -43,7 +43,7 @@ parse() {
     done
     [ -z "$(tr , '\n' <<<"$names" | sort | uniq -d)" ] || fail "--names: two are the same"
     local number
-    for number in rounds threads ms rate width rows; do
+    for number in rounds threads ms rate width rows slice; do
         [ "${!number:-1}" != 0 ] || misused
     done
 }

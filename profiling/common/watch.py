@@ -35,9 +35,9 @@ def source():
     return None, f"/proc, read each {1e3 * POLL:.0f} ms: there is no perf, or it may not record"
 
 
-def watched(command, options):
+def watched(command, options, **looks):
     """The threads of one run, in the order in which they were started, named apart."""
-    threads = by_perf(command, options) if options else by_proc(command)
+    threads = by_perf(command, options) if options else by_proc(command, **looks)
     seen = {}
     for thread in threads:
         seen[thread.name] = seen.get(thread.name, 0) + 1
@@ -79,21 +79,41 @@ def from_script(text):
     return [threads[tid] for tid in sorted(threads) if tid]
 
 
-def by_proc(command):
-    """What happens after the last look is missed."""
+def by_proc(command, poll=POLL, looked=None):
+    """What happens after the last look is missed. Each look at all threads is told to `looked`."""
     child, threads, begin = runs.start(command), {}, time.monotonic()
-    tasks = f"/proc/{child.pid}/task"
     while True:
         pid, status = os.waitpid(child.pid, os.WNOHANG)
         if pid:
             runs.said(command, child, os.waitstatus_to_exitcode(status))
             return [threads[tid] for tid in sorted(threads) if threads[tid].name]
-        for tid in map(int, os.listdir(tasks)):
+        seen = []
+        for task in tasks(child.pid):
             try:
-                look(f"{tasks}/{tid}", threads.setdefault(tid, Thread(tid)), 1e3 * (time.monotonic() - begin))
+                tid = int(os.path.basename(task))
+                thread = threads.setdefault(tid, Thread(tid))
+                look(task, thread, 1e3 * (time.monotonic() - begin))
+                seen.append(thread)
             except OSError:
                 pass  # it has ended
-        time.sleep(POLL)
+        if looked:
+            looked(1e3 * (time.monotonic() - begin), seen)
+        time.sleep(poll)
+
+
+def tasks(pid):
+    """The threads of a process and, where the kernel tells of those, of its children."""
+    for task in list_of(os.listdir, f"/proc/{pid}/task"):
+        yield f"/proc/{pid}/task/{task}"
+        for child in list_of(lambda file: open(file).read().split(), f"/proc/{pid}/task/{task}/children"):
+            yield from tasks(child)
+
+
+def list_of(read, name):
+    try:
+        return read(name)
+    except OSError:
+        return []  # it has ended
 
 
 def look(task, thread, now):
@@ -102,9 +122,10 @@ def look(task, thread, now):
     fields = fields.split()
     cpu = int(fields[36])
     try:
-        total = int(open(f"{task}/schedstat").read().split()[0]) / 1e6
-    except (OSError, IndexError):
-        total = (int(fields[11]) + int(fields[12])) * TICK
+        total, thread.delay = (int(time) / 1e6 for time in open(f"{task}/schedstat").read().split()[:2])
+    except (OSError, ValueError):
+        total, thread.delay = 0.0, 0.0
+    total = total or (int(fields[11]) + int(fields[12])) * TICK  # also where the kernel keeps no such account: 0 0 0
     ran = total - getattr(thread, "total", 0.0)
     try:
         moves = re.search(r"nr_migrations\s*:\s*(\d+)", open(f"{task}/sched").read())
@@ -112,6 +133,6 @@ def look(task, thread, now):
         moves = None
     # Without the kernel's count, those that can be seen: it was on another CPU at the last look.
     thread.moves = int(moves[1]) if moves else thread.moves + (getattr(thread, "cpu", cpu) != cpu)
-    thread.name, thread.total, thread.cpu = name, total, cpu
+    thread.name, thread.total, thread.cpu, thread.state = name, total, cpu, fields[0]
     if ran > 0:
         thread.stays.append((max(now - ran, 0.0), now, cpu, False))
