@@ -93,7 +93,11 @@ fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
 fn a_helper_gives_way_to_another_program_and_comes_back() {
     let Some(_alone) = two_cpus() else { return };
     let pool = Pool::builder().num_threads(2).build().unwrap();
-    let run = || pool.on(0..200).for_each(|_| work(50_000));
+    // The other CPU is idle most of the time.
+    let run = || {
+        pool.on(0..100).for_each(|_| work(50_000));
+        thread::sleep(Duration::from_millis(20));
+    };
     run();
     let hold = || pool.placement().seats[1].hold;
     // Until it is so, or for so long that it never will be.

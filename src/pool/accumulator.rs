@@ -61,6 +61,11 @@ impl<'a, L: Body> Accumulator<'a, L> {
         Self { body, me, made, state: None, acc: None }
     }
 
+    /// Goes on where somebody has begun.
+    pub(crate) fn after(self, state: Option<L::State>, acc: Option<L::Acc>) -> Self {
+        Self { state, acc, ..self }
+    }
+
     /// Goes on with another body of the same kind.
     pub(crate) fn with<S>(self, body: &'a S) -> Accumulator<'a, S>
     where

@@ -23,7 +23,7 @@ impl Usage {
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
-    use std::{fs, io, time::Duration};
+    use std::{collections::HashMap, fs, io, time::Duration};
 
     use super::{Turns, Usage};
     use nix::{
@@ -116,6 +116,20 @@ mod mask {
         Some(Turns { ran: Duration::from_nanos(ran), waited: Duration::from_nanos(waited), count })
     }
 
+    /// How long each of these CPUs has been idle, or waiting for a disk, since the system has started: `proc_stat`(5), to a hundredth of a second.
+    pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
+        const TICK: Duration = Duration::from_millis(10); // of all of Linux's interfaces, whatever its clock does
+        let text = fs::read_to_string("/proc/stat").ok()?;
+        let idle = |line: &str| {
+            let mut words = line.strip_prefix("cpu")?.split_whitespace();
+            let cpu: usize = words.next()?.parse().ok()?;
+            let ticks: u32 = words.skip(3).take(2).filter_map(|word| word.parse::<u32>().ok()).sum();
+            Some((cpu, TICK * ticks))
+        };
+        let found: HashMap<usize, Duration> = text.lines().filter_map(idle).collect();
+        Some(cpus.iter().map(|cpu| found.get(cpu).copied().unwrap_or_default()).collect())
+    }
+
     /// What the calling thread has used until now: getrusage(2).
     pub(crate) fn usage() -> Option<Usage> {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
@@ -127,7 +141,7 @@ mod mask {
 
 #[cfg(not(all(target_os = "linux", not(any(miri, portable)))))]
 mod mask {
-    use std::{env, io};
+    use std::{env, io, time::Duration};
 
     use super::{Turns, Usage};
 
@@ -178,12 +192,16 @@ mod mask {
         None
     }
 
+    pub(crate) fn idle(_cpus: &[usize]) -> Option<Vec<Duration>> {
+        None
+    }
+
     pub(crate) fn usage() -> Option<Usage> {
         None
     }
 }
 
-pub(crate) use mask::{Mask, Thread, here, this_thread, turns, usage};
+pub(crate) use mask::{Mask, Thread, here, idle, this_thread, turns, usage};
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
@@ -231,6 +249,23 @@ mod tests {
         let before = allowed().unwrap();
         assert!(Mask::of(&[100_000]).unwrap().apply().is_err(), "there is no such CPU");
         assert_eq!(allowed().unwrap(), before);
+    }
+
+    #[test]
+    fn the_kernel_tells_of_turns_and_of_idle_cpus() {
+        let cpus = allowed().unwrap();
+        let (before, idle_before) = (turns(), idle(&cpus).unwrap());
+        std::thread::sleep(Duration::from_millis(50));
+        let begin = std::time::Instant::now();
+        while begin.elapsed() < Duration::from_millis(50) {}
+        let idle = idle(&cpus).unwrap();
+        assert!(idle.len() == cpus.len() && idle.iter().zip(&idle_before).all(|(now, before)| now >= before));
+        if let (Some(before), Some(now)) = (before, turns()) {
+            let ran = now.ran.saturating_sub(before.ran);
+            let waited = now.waited.saturating_sub(before.waited);
+            assert!(ran + waited >= Duration::from_millis(45), "{ran:?} {waited:?}");
+            assert!(ran < Duration::from_millis(100) && now.count > before.count, "{ran:?}: it has slept");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{borrow::Cow, mem, ops::Range, panic::resume_unwind, sync::Arc, time::D
 
 use super::{
     accumulator::{Accumulate, Accumulator, Halt, Lend, Made, discard},
-    body::{Body, End, Stop},
+    body::{Body, End, Stop, fold},
     estimate::nanos,
     job::share,
     launch::{Costs, Habit, Launch},
@@ -125,8 +125,16 @@ impl Executor {
             Begin::Nothing => return Ok(None),
             Begin::Call(call) => call,
         };
+        let (mut state, mut acc) = (None, None);
+        if call.unlooked > 0 {
+            let folded = fold(body, state.insert(body.state(0)), None, 0..call.unlooked);
+            acc = Some(folded.map_err(|Stop { found, .. }| End::Stopped(found))?);
+            if call.unlooked == slice.len {
+                return Ok(acc);
+            }
+        }
         let made = Made::new();
-        let mut own = Accumulator::new(body, 0, &made);
+        let mut own = Accumulator::new(body, 0, &made).after(state, acc);
         let (end, own) = match self.alone(crew, &call, &options, &mut own) {
             Then::End(end) => (end, own.into_rest()),
             Then::Share(left) => {
@@ -177,10 +185,14 @@ impl Executor {
         if launch == Launch::Plain {
             launch = Launch::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1 };
         }
-        Begin::Call(Call { this, launch, most, awake, is_watched })
+        let unlooked = match launch {
+            Launch::Alone { unlooked, .. } if !is_watched => unlooked.min(len),
+            _ => 0,
+        };
+        Begin::Call(Call { this, launch, unlooked, most, awake, is_watched })
     }
 
-    /// What the calling thread does alone: everything, or until the rest is worth sharing.
+    /// What the calling thread does alone behind that: everything, or until the rest is worth sharing.
     fn alone<'a>(
         &'a self,
         crew: &Crew,
@@ -188,19 +200,8 @@ impl Executor {
         options: &Options<'_>,
         acc: &mut dyn Accumulate,
     ) -> Then<'a> {
-        let Call { this, launch, most, awake, is_watched } = *call;
-        let (len, mut done) = (this.slice.len, 0);
-        if let Launch::Alone { unlooked, .. } = launch
-            && unlooked > 0
-            && !is_watched
-        {
-            done = unlooked.min(len);
-            let stopped = acc.take(0..done).is_err();
-            if stopped || done == len {
-                let how = if stopped { How::Stopped } else { How::Through };
-                return Then::End(Finish { how, account: None });
-            }
-        }
+        let Call { this, launch, unlooked: mut done, most, awake, is_watched } = *call;
+        let len = this.slice.len;
         let begin = Instant::now();
         let mut before = Before::none(begin);
         if options.watch.is_cancelled() {
@@ -375,6 +376,8 @@ enum Begin {
 struct Call {
     this: Loop,
     launch: Launch,
+    /// Indices before the first reading of the clock, even the one from which time is counted.
+    unlooked: usize,
     /// Helpers, at most.
     most: usize,
     /// Whether helpers were awake.

@@ -501,7 +501,7 @@ fn two_programs_begin_with_the_same_cpus() {
     assert!(one.gives_way);
     let pinned = two_sockets(Wish { workers: Some(4), pinning: Pinning::Required, ..Wish::default() });
     assert!(!pinned.gives_way, "as was asked for");
-    let two = two_sockets(Wish { placement: Placement::Cpus(vec![3, 5]), ..Wish::default() });
+    let two = two_sockets(Wish { placement: Cpus(vec![3, 5]), ..Wish::default() });
     assert_eq!(two.cpus(), [3, 5], "nowhere else");
 }
 

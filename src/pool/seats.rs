@@ -6,13 +6,14 @@ use std::{
         Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use super::{
     affinity::{self, Mask, Thread},
     near::Home,
     placement::{CountedBy, Hold, Placement, Plan},
-    tenure::{Change, Tenure},
+    tenure::{Change, Kernel, Tenure, Turns},
     topology::Cpu,
 };
 use crate::clock::Instant;
@@ -157,11 +158,21 @@ impl Seats {
     }
 }
 
+impl Kernel for Plan {
+    fn turns(&self) -> Option<Turns> {
+        affinity::turns()
+    }
+
+    fn idle(&self) -> Option<Vec<Duration>> {
+        affinity::idle(&self.cpus())
+    }
+}
+
 impl Helper {
     /// A look by itself.
     fn look(&self, now: Instant, plan: &Plan, moved: impl Fn(usize, Home)) {
         let Ok(mut tenure) = self.tenure.try_lock() else { return };
-        let Some(change) = tenure.look(now, affinity::turns) else { return };
+        let Some(change) = tenure.look(now, plan) else { return };
         let cpu = self.cpu.load(Relaxed);
         let (mask, home) = match change {
             Change::LetGo => (Mask::of(&plan.cpus()), Home::default()),

@@ -1,19 +1,22 @@
 //! Whether a helper has the CPU that it is pinned to. Every program begins with the same CPUs, so two pools of four on sixteen CPUs
-//! pin the same three while twelve are idle. A helper that keeps waiting for its CPU while it is ready to run loses its pin, and so
-//! goes where the system puts it; after a pause it is pinned again, and if it has to wait again, the pauses grow.
+//! pin the same three while twelve are idle. A helper that keeps waiting for its CPU while it is ready to run, and another CPU is idle,
+//! loses its pin, and so goes where the system puts it; after a pause it is pinned again, and if it has to wait again, the pauses grow.
+//!
+//! Only if another CPU is idle: a helper that is not pinned often wakes up on the CPU of the caller that wakes it. (With both of two CPUs
+//! kept busy by other programs, loops of 100 µs took 1.02 of the plain loop without a pin, and 0.60 with one.)
 
 use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// So often a helper looks, at most. A look takes some 3 µs.
+/// So often a helper looks, at most. A look takes some 3 µs; one that finds reason for another one, as much as reading `/proc/stat` does.
 const EVERY: Duration = Duration::from_millis(30);
 /// Whoever has waited for a CPU for two fifths of the time in which it was ready has lost it to somebody (who computes all the time takes a
 /// half)...
 const PARTS: (u32, u32) = (2, 5);
 /// ... unless each wait was short: to be woken takes as long.
 const SHORT: Duration = Duration::from_micros(500);
-/// How long it is not pinned, at first and at most.
+/// How long it is not pinned, or does not look for another CPU again, at first and at most.
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -25,6 +28,14 @@ pub(crate) struct Turns {
     pub(crate) waited: Duration,
     /// How often it has got a CPU.
     pub(crate) count: u64,
+}
+
+/// What a helper asks the kernel.
+pub(crate) trait Kernel {
+    fn turns(&self) -> Option<Turns>;
+
+    /// How long each of the pool's CPUs has been idle.
+    fn idle(&self) -> Option<Vec<Duration>>;
 }
 
 /// What is to be done.
@@ -39,46 +50,71 @@ pub(crate) enum Change {
 pub(crate) struct Tenure {
     looked: Instant,
     turns: Turns,
-    /// None: pinned.
-    until: Option<Instant>,
-    /// How long it was last not pinned, and since when it is pinned again.
+    state: State,
+    /// The last pause, and when it was over.
     pause: Duration,
     since: Instant,
+}
+
+#[derive(Debug)]
+enum State {
+    Pinned,
+    /// It has waited for its CPU. How long the pool's CPUs had been idle then.
+    Suspects(Vec<Duration>),
+    /// Not pinned, or no other CPU was idle: until then nothing changes.
+    Pauses {
+        until: Instant,
+        is_pinned: bool,
+    },
 }
 
 impl Tenure {
     /// Of a helper that has been pinned.
     pub(crate) fn new(now: Instant) -> Self {
-        Self { looked: now, turns: Turns::default(), until: None, pause: Duration::ZERO, since: now }
+        Self { looked: now, turns: Turns::default(), state: State::Pinned, pause: Duration::ZERO, since: now }
     }
 
-    /// A look at the clock: whether it is time to do something. `turns` asks the kernel.
-    pub(crate) fn look(&mut self, now: Instant, turns: impl FnOnce() -> Option<Turns>) -> Option<Change> {
-        if now - self.looked < EVERY {
+    /// A look at the clock: whether it is time to do something.
+    pub(crate) fn look(&mut self, now: Instant, kernel: &impl Kernel) -> Option<Change> {
+        let passed = now - self.looked;
+        if passed < EVERY {
             return None;
         }
         self.looked = now;
-        if let Some(until) = self.until {
+        if let State::Pauses { until, is_pinned } = self.state {
             if until > now {
                 return None;
             }
-            (self.until, self.since) = (None, now);
-            self.turns = turns()?;
-            return Some(Change::Pin);
+            (self.state, self.since) = (State::Pinned, now);
+            self.turns = kernel.turns()?;
+            return (!is_pinned).then_some(Change::Pin);
         }
+        if !self.has_lost_its_cpu(kernel)? {
+            self.state = State::Pinned;
+            return None;
+        }
+        let idle = kernel.idle()?;
+        let State::Suspects(before) = &self.state else {
+            self.state = State::Suspects(idle);
+            return None;
+        };
+        let is_pinned =
+            !idle.iter().zip(before).any(|(now, before)| now.saturating_sub(*before) > passed / 2);
+        let soon = now - self.since < self.pause + 3 * EVERY;
+        self.pause = if soon { (2 * self.pause).clamp(FIRST, LONGEST) } else { FIRST };
+        self.state = State::Pauses { until: now + self.pause, is_pinned };
+        (!is_pinned).then_some(Change::LetGo)
+    }
+
+    /// Since the last look.
+    fn has_lost_its_cpu(&mut self, kernel: &impl Kernel) -> Option<bool> {
         let before = self.turns;
-        self.turns = turns()?;
+        self.turns = kernel.turns()?;
         let ran = self.turns.ran.saturating_sub(before.ran);
         let waited = self.turns.waited.saturating_sub(before.waited);
         let count = u32::try_from(self.turns.count.saturating_sub(before.count)).unwrap_or(u32::MAX).max(1);
         let (lost, of) = PARTS;
-        if of * waited < lost * (ran + waited) || waited / count < SHORT {
-            return None;
-        }
-        let soon = now - self.since < self.pause;
-        self.pause = if soon { (2 * self.pause).min(LONGEST) } else { FIRST };
-        self.until = Some(now + self.pause);
-        Some(Change::LetGo)
+        Some(of * waited >= lost * (ran + waited) && waited / count >= SHORT)
     }
 }
 
@@ -88,27 +124,44 @@ mod tests {
 
     const TICK: Duration = Duration::from_millis(10);
 
-    /// A thread that is always ready and gets that part of its CPU: what it is told in each tick.
+    /// A thread that is always ready, and beside its CPU another one.
     struct Thread {
         tenure: Tenure,
+        knows: Knows,
+    }
+
+    #[derive(Default)]
+    struct Knows {
         turns: Turns,
+        idle: Duration,
+    }
+
+    impl Kernel for Knows {
+        fn turns(&self) -> Option<Turns> {
+            Some(self.turns)
+        }
+
+        fn idle(&self) -> Option<Vec<Duration>> {
+            Some(vec![Duration::ZERO, self.idle])
+        }
     }
 
     impl Thread {
         fn new(now: Instant) -> Self {
-            Self { tenure: Tenure::new(now), turns: Turns::default() }
+            Self { tenure: Tenure::new(now), knows: Knows::default() }
         }
 
-        fn tick(&mut self, now: Instant, share: u32) -> Option<Change> {
-            self.turns.ran += TICK / share;
-            self.turns.waited += TICK - TICK / share;
-            self.turns.count += u64::from(share);
-            let turns = self.turns;
-            self.tenure.look(now, || Some(turns))
+        /// It has its CPU for that part of the tick; the other one is idle or not.
+        fn tick(&mut self, now: Instant, share: u32, is_idle: bool) -> Option<Change> {
+            self.knows.turns.ran += TICK / share;
+            self.knows.turns.waited += TICK.saturating_sub(TICK / share);
+            self.knows.turns.count += u64::from(share);
+            self.knows.idle += if is_idle { TICK } else { Duration::ZERO };
+            self.tenure.look(now, &self.knows)
         }
 
         fn is_pinned(&self) -> bool {
-            self.tenure.until.is_none()
+            !matches!(self.tenure.state, State::Pauses { is_pinned: false, .. })
         }
     }
 
@@ -119,39 +172,45 @@ mod tests {
         let mut changes = Vec::new();
         for tick in 1..6_000 {
             let shared = if thread.is_pinned() { 2 } else { 1 };
-            if let Some(change) = thread.tick(begin + TICK * tick, shared) {
+            if let Some(change) = thread.tick(begin + TICK * tick, shared, true) {
                 changes.push((change, 10 * tick));
             }
         }
-        let [first, second, third] = [changes[0].1, changes[2].1, changes[4].1];
-        assert_eq!(changes[0], (Change::LetGo, 30), "after the first look");
-        assert_eq!(changes[1].0, Change::Pin);
-        assert!((100..=140).contains(&(changes[1].1 - first)), "{changes:?}");
-        assert!((200..=240).contains(&(changes[3].1 - second)), "{changes:?}");
-        assert!((400..=440).contains(&(changes[5].1 - third)), "{changes:?}");
-        let longest = changes.windows(2).map(|pair| pair[1].1 - pair[0].1).max().unwrap();
-        assert!((10_000..=10_040).contains(&longest), "{changes:?}");
+        assert_eq!(changes[..2], [(Change::LetGo, 60), (Change::Pin, 180)], "after two looks");
+        let pauses: Vec<u32> = changes.chunks_exact(2).map(|pair| pair[1].1 - pair[0].1).collect();
+        for (pause, expected) in pauses.iter().zip([100, 200, 400, 800, 1600, 3200, 6400, 10_000]) {
+            assert!((expected..=expected + 30).contains(pause), "{pauses:?}");
+        }
         // Later, after a while by itself, the pauses are short again.
         let mut now = begin + TICK * 6_000;
         while !thread.is_pinned() || now < begin + TICK * 9_000 {
             now += TICK;
-            let _pinned = thread.tick(now, 1);
+            let _pinned = thread.tick(now, 1, true);
         }
-        let before = now;
-        while thread.tick(now, 2) != Some(Change::LetGo) {
-            now += TICK;
-        }
-        assert!(now - before <= 7 * TICK); // two looks
-        while thread.tick(now, 1) != Some(Change::Pin) {
-            now += TICK;
-        }
-        assert!(now - before <= 20 * TICK, "{:?}", now - before);
+        let mut until = |change| {
+            let before = now;
+            while thread.tick(now, if change == Change::LetGo { 2 } else { 1 }, true) != Some(change) {
+                now += TICK;
+            }
+            now - before
+        };
+        assert!(until(Change::LetGo) <= 10 * TICK);
+        assert!(until(Change::Pin) <= 13 * TICK);
+    }
+
+    #[test]
+    fn where_no_cpu_is_idle_nobody_is_let_go() {
+        let begin = Instant::now();
+        let mut thread = Thread::new(begin);
+        assert!((1..1_000).all(|tick| thread.tick(begin + TICK * tick, 2, false).is_none()));
+        let one_is = (1_000..3_000).find(|&tick| thread.tick(begin + TICK * tick, 2, true).is_some());
+        assert!(one_is.is_some_and(|tick| tick < 2_020), "looked for again after a pause: {one_is:?}");
     }
 
     #[test]
     fn short_waits_and_few_ones_take_no_pin() {
         let begin = Instant::now();
-        for (ran, waited, count, lets_go) in [
+        for (ran, waited, count, has_lost) in [
             (10_000, 10_000, 5, true),
             (10_000, 10_000, 40, false), // 250 µs each: that is what waking up takes
             (18_000, 9_000, 5, false),   // a third
@@ -160,17 +219,15 @@ mod tests {
             (0, 0, 0, false),
         ] {
             let [ran, waited] = [ran, waited].map(Duration::from_micros);
-            let change = Tenure::new(begin).look(begin + EVERY, || Some(Turns { ran, waited, count }));
-            assert_eq!(change.is_some(), lets_go, "{ran:?} {waited:?} {count}");
+            let knows = Knows { turns: Turns { ran, waited, count }, idle: TICK };
+            let found = Tenure::new(begin).has_lost_its_cpu(&knows);
+            assert_eq!(found, Some(has_lost), "{ran:?} {waited:?} {count}");
         }
-        let asked = |later| Tenure::new(begin).look(begin + later, || panic!("asked"));
-        assert_eq!(asked(EVERY / 2), None);
-        assert_eq!(Tenure::new(begin).look(begin + EVERY, || None), None, "a kernel that does not tell");
     }
 
     /// Two programs with three helpers each on the same CPUs of sixteen, of which the callers have two: how much of what six CPUs could do
     /// they get done, in so many ticks? Who is not pinned goes where nobody is.
-    fn done(ticks: u32, gives_way: bool) -> f64 {
+    fn done(ticks: u32, others_are_idle: bool) -> f64 {
         let begin = Instant::now();
         let mut helpers: Vec<(usize, Thread)> =
             (0..6).map(|helper| (1 + helper % 3, Thread::new(begin))).collect();
@@ -180,13 +237,10 @@ mod tests {
             for (cpu, helper) in &mut helpers {
                 let share = pinned.iter().filter(|other| *other == cpu).count();
                 let share = if helper.is_pinned() { u32::try_from(share).unwrap() } else { 1 };
-                let change = helper.tick(begin + TICK * tick, share);
-                if !gives_way && change.is_some() {
-                    helper.tenure = Tenure::new(begin + TICK * tick);
-                }
+                let _change = helper.tick(begin + TICK * tick, share, others_are_idle);
             }
         }
-        let ran: Duration = helpers.iter().map(|(_, helper)| helper.turns.ran).sum();
+        let ran: Duration = helpers.iter().map(|(_, helper)| helper.knows.turns.ran).sum();
         ran.as_secs_f64() / (TICK * ticks * 6).as_secs_f64()
     }
 
@@ -194,6 +248,6 @@ mod tests {
     fn two_programs_on_the_same_cpus_of_many_get_out_of_each_others_way() {
         assert!((0.49..0.51).contains(&done(1_000, false)));
         let (second, minute) = (done(100, true), done(6_000, true));
-        assert!(second > 0.90 && minute > 0.98, "{second} {minute}");
+        assert!(second > 0.85 && minute > 0.97, "{second} {minute}");
     }
 }

@@ -14,8 +14,8 @@ fn size(loops: usize) -> usize {
     fs::write(
         folder.join("Cargo.toml"),
         format!(
-            "[package]\nname = \"weight-{loops}\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nrangesteal = {{ path = {:?} }}\n",
-            top()
+            "[package]\nname = \"weight-{loops}\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nrangesteal = {{ path = '{}' }}\n",
+            top().display()
         ),
     )
     .unwrap();
