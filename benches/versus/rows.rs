@@ -279,12 +279,12 @@ impl Rows<'_> {
     }
 
     fn searches(&mut self) {
-        let buffer = offsets::buffer(8_000_000, 0_u32..);
-        let numbers = offsets::at(&buffer, 0, 8_000_000);
-        let len = numbers.len() as u32;
+        let numbers: Vec<u32> = (0..8_000_000).collect();
+        let (numbers, len) = (&numbers[..], numbers.len() as u32);
         let middle = [len / 2];
         let everywhere: Vec<u32> = (0..16).map(|i| (2 * (i * 7 % 16) + 1) * (len / 32)).collect();
         self.both_ratios("first in 8M u32, middle", 0.6, Pace::ONCE, &First::equal(numbers, &middle));
+        let buffer = offsets::buffer(numbers.len(), 0_u32..);
         self.offsets("first in 8M u32, middle", 0.6, Pace::ONCE, |bytes| {
             First::equal(offsets::at(&buffer, bytes, numbers.len()), &middle)
         });
