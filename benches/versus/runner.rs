@@ -110,8 +110,11 @@ impl Runner {
         let mut agreed = None;
         let brief = self.rounds < 10;
         let pace = if brief { pace.brief() } else { pace };
-        let (warm_up, rounds) =
-            if pace.long { (1, self.rounds.div_ceil(10)) } else { (if brief { 1 } else { 3 }, self.rounds) };
+        let (warm_up, rounds) = match (pace.long, brief) {
+            (true, _) => (usize::from(!brief), self.rounds.div_ceil(10)),
+            (false, true) => (1, self.rounds),
+            (false, false) => (3, self.rounds),
+        };
         Race::interleaved(entrants, warm_up + rounds, |round, who| {
             let (result, turn) = self.turn(pool, who, pace, lap)?;
             match &agreed {

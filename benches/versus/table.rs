@@ -30,7 +30,7 @@ impl Unit {
             Self::Ratio => format!("{figure:.3}"),
             Self::Millis => format!("{figure:.2} ms"),
             Self::Calls => format!("{figure:.1}"),
-            Self::Cpus => format!("{figure:.2} CPUs"),
+            Self::Cpus => format!("{figure:.2}"),
         }
     }
 
