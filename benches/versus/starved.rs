@@ -39,7 +39,7 @@ pub(crate) fn lowered(runner: &Runner) -> Vec<Row> {
         let ratio = Row::of(&race, name, Unit::Ratio, Some(1.05));
         let calls = calls as f64;
         let bad = Row {
-            name: format!("the same: calls of {calls} that took 1.5 or more"),
+            name: format!("the same, {how}: calls that took 1.5 or more (of {calls})"),
             reference: String::new(),
             unit: Unit::Calls,
             bar: Some((3.0 + calls.log2()).floor()),

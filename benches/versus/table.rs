@@ -217,6 +217,7 @@ impl Table {
         if let Some((half, most, rows)) = spread(Unit::Nanos, |ours, again| (again - ours).abs()) {
             let _ = write!(control, " {rows} differences by {half:.0} ns, {most:.0} ns;");
         }
-        control + " less than that means nothing"
+        let measured = control.ends_with(';');
+        control + if measured { " less than that means nothing" } else { " in none of these rows" }
     }
 }
