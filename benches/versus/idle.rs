@@ -10,9 +10,10 @@ use crate::{
     machine::{cpu_nanos, settle, thread_cpu_nanos},
     race::median,
     rivals::{Plain, Rival},
-    runner::{Runner, Who},
+    runner::Runner,
     table::{Cell, Row, Unit},
     turn::Loop,
+    who::Who,
 };
 
 /// A program that mostly sleeps.
@@ -144,11 +145,9 @@ pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
         let plain = figure(Executor::Plain);
         let reference = plain.map_or_else(|error| format!("{error}"), |plain| unit.write(plain * scale));
         let ours = [(Who::Rangesteal, Executor::Rangesteal), (Who::Rayon, Executor::Rayon)];
-        let cell = |(who, executor)| {
-            Some((who, Cell { figure: figure(executor).ok()? * scale, least: None, cost: None }))
-        };
+        let cell = |(who, executor)| Some((who, Cell::of(figure(executor).ok()? * scale)));
         let cells = ours.into_iter().filter_map(cell).collect();
-        Row { letter: 'l', name: name.into(), reference, unit, bar: Some(bar), cells }
+        Row { name: name.into(), reference, unit, bar: Some(bar), cells }
     };
     let workers = runner.threads;
     let _freed = crate::machine::Freed::to(&runner.mask); // the children would inherit the CPU of this thread

@@ -36,6 +36,12 @@ impl Items {
         Self::new((0..len).map(|_| nanos), Cost::Even)
     }
 
+    /// A loop of so long, of equal items of 10 ns or more.
+    pub(crate) fn short(nanos: u64) -> Self {
+        let len = (nanos / 10).min(1000);
+        Self::even(len as usize, nanos / len)
+    }
+
     /// Each item costs more than the one before; `nanos` together.
     pub(crate) fn growing(len: u64, nanos: u64) -> Self {
         Self::new((0..len).map(|i| 2 * nanos * i / (len * (len - 1))), Cost::Uneven)

@@ -1,4 +1,6 @@
-//! What the system tells and grants: clocks, context switches, affinity masks.
+//! What the system tells and grants: clocks, context switches, affinity masks, priorities.
+
+#![allow(unsafe_code, reason = "priorities of threads, which nix does not have")]
 
 use std::{
     fs,
@@ -8,6 +10,7 @@ use std::{
 };
 
 use nix::{
+    libc,
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     sys::resource::{UsageWho, getrusage},
     time::{ClockId, clock_gettime},
@@ -76,6 +79,22 @@ pub(crate) fn pin(cpu: usize) {
     let mut only = CpuSet::new();
     only.set(cpu).expect("a CPU");
     sched_setaffinity(THIS_THREAD, &only).expect("leave to pin this thread");
+}
+
+/// Lets the calling thread, and those that it starts, go on only where nobody else wants to: the
+/// lowest priority of ordinary threads.
+pub(crate) fn be_nice() {
+    // SAFETY: 1. numbers go in and a number comes out. 0 is the calling thread.
+    let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+    assert_eq!(refused, 0, "anybody may be nicer");
+}
+
+/// Lower still.
+pub(crate) fn be_idle() {
+    let priority = libc::sched_param { sched_priority: 0 };
+    // SAFETY: 2. `priority` is read during the call. 0 is the calling thread.
+    let refused = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const priority) };
+    assert_eq!(refused, 0, "anybody may be idle");
 }
 
 /// Lets the calling thread run on all of `mask`; dropped, the thread gets its old mask back.

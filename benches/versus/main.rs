@@ -8,26 +8,41 @@
     reason = "a program that estimates"
 )]
 
+mod burner;
+mod callers;
+mod cold;
+mod contended;
+mod distances;
+mod errors;
+mod fastest;
+mod host;
 mod idle;
 mod loops;
 mod machine;
+mod mixed;
+mod naps;
+mod offsets;
 mod peers;
 mod picture;
 mod race;
 mod random;
+mod results;
 mod rivals;
 mod rows;
 mod runner;
 mod search;
 mod sort;
+mod starved;
 mod table;
 mod thefts;
 mod turn;
+mod who;
+mod windows;
 mod work;
 
-use std::thread;
+use std::{path::PathBuf, thread};
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, builder::PossibleValuesParser};
 use rangesteal::Pool;
 
 /// Runs loops by the plain iterator, by rangesteal and by its rivals, checks that they agree, and prints one table.
@@ -36,13 +51,19 @@ struct Options {
     /// How often each loop is measured.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Letters of the rows to measure, such as a,c,f; all by default.
-    #[arg(long, value_name = "LETTERS", value_delimiter = ',')]
-    rows: Vec<char>,
+    /// Groups of rows to measure, such as a,c,cold; all by default.
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = PossibleValuesParser::new(rows::names()))]
+    rows: Vec<String>,
     /// Workers of each executor; one per CPU by default.
     #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
     threads: Option<usize>,
-    /// Draws the table, too, into benches/results/.
+    /// Only the plain loop and rangesteal.
+    #[arg(long)]
+    alone: bool,
+    /// Writes the table to a file, too, as text for programs.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Draws the table, too, into benches/results/, and writes it there as text.
     #[arg(long)]
     picture: bool,
     /// What cargo passes to every bench.
@@ -65,16 +86,20 @@ enum Part {
 fn main() {
     let options = Options::parse();
     match options.part {
-        Some(Part::Burn { cpu }) => return rows::burn(cpu),
+        Some(Part::Burn { cpu }) => return burner::burn(cpu),
         Some(Part::Idle(idle)) => return idle.run(),
         None => {}
     }
     let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
-    let runner = runner::Runner::new(options.rounds as usize, threads);
+    let runner = runner::Runner::new(options.rounds as usize, threads, options.alone);
     let measure = |pool: &Pool| {
         let table = rows::run(pool, runner, &options.rows);
+        if let Some(path) = options.record {
+            results::write(&table, &path).expect("the file can be written");
+        }
         if options.picture {
             let path = picture::draw(&table).expect("benches/results can be written");
+            results::write(&table, &path.with_extension("tsv")).expect("benches/results can be written");
             println!("{}", path.display());
         }
     };

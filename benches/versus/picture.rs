@@ -5,12 +5,12 @@ use std::{
     fmt::{self, Write},
     fs, io,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use crate::{
-    runner::Who,
-    table::{Row, Table, Unit, name},
+    results,
+    table::{Row, Table, Unit},
+    who::Who,
 };
 
 // Okabe and Ito's blue and vermilion: told apart by everybody.
@@ -23,35 +23,29 @@ const FAINT: &str = "#DDDDDD";
 const HEAD: f64 = 70.0;
 const LINE: f64 = 30.0;
 const NAMES: f64 = 20.0;
-const REFERENCE: f64 = 470.0;
-const BAR: f64 = 560.0;
-const FIRST: f64 = 580.0;
+/// Room for the name of a group.
+const GROUP: f64 = 76.0;
+const REFERENCE: f64 = 600.0;
+const BAR: f64 = 740.0;
+const FIRST: f64 = 760.0;
 const CELL: f64 = 142.0;
 /// The part of a cell for its bar; the number stands to the right of it.
 const SCALE: f64 = 72.0;
 
 /// Writes the picture of `table` and returns where.
 pub(crate) fn draw(table: &Table) -> io::Result<PathBuf> {
-    let model = cpu_model();
-    let slug: String =
-        model.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
-    let slug: Vec<&str> = slug.split('-').filter(|word| !word.is_empty()).collect();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!(
-        "results/versus-{}-{}.svg",
-        slug.join("-"),
-        table.threads
-    ));
+    let path = results::folder().join(format!("{}.svg", table.host.file()));
     let mut svg = String::new();
-    write_svg(&mut svg, table, &model).map_err(io::Error::other)?;
-    fs::create_dir_all(path.parent().expect("a folder"))?;
+    write_svg(&mut svg, table).map_err(io::Error::other)?;
+    fs::create_dir_all(results::folder())?;
     fs::write(&path, svg)?;
     Ok(path)
 }
 
-fn write_svg(svg: &mut String, table: &Table, model: &str) -> fmt::Result {
+fn write_svg(svg: &mut String, table: &Table) -> fmt::Result {
     let width = FIRST + CELL * table.columns.len() as f64 + 10.0;
     let foot = HEAD + LINE * table.rows.len() as f64 + 24.0;
-    let height = foot + 48.0;
+    let height = foot + 68.0;
     writeln!(
         svg,
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="DejaVu Sans, Verdana, sans-serif" font-size="12" fill="{INK}">"#
@@ -68,36 +62,30 @@ fn write_svg(svg: &mut String, table: &Table, model: &str) -> fmt::Result {
     text(svg, REFERENCE, 56.0, "end", 12, "plain")?;
     text(svg, BAR, 56.0, "end", 12, "bar")?;
     for (i, who) in table.columns.iter().enumerate() {
-        text(svg, FIRST + CELL * i as f64, 56.0, "start", 13, name(*who))?;
+        text(svg, FIRST + CELL * i as f64, 56.0, "start", 13, who.name())?;
     }
     legend(svg, width)?;
-    let mut letter = ' ';
-    for (i, row) in table.rows.iter().enumerate() {
+    let mut last = "";
+    for (i, (group, row)) in table.rows.iter().enumerate() {
         let y = HEAD + LINE * i as f64;
-        if row.letter != letter {
-            letter = row.letter;
+        if *group != last {
+            last = group;
             writeln!(svg, r#"<path d="M{NAMES} {y}H{:.0}" stroke="{FAINT}"/>"#, width - 20.0)?;
-            text(svg, NAMES, y + 15.0, "start", 12, &letter.to_string())?;
+            text(svg, NAMES, y + 15.0, "start", 12, group)?;
         }
-        text(svg, NAMES + 18.0, y + 15.0, "start", 12, &row.name)?;
+        text(svg, NAMES + GROUP, y + 15.0, "start", 12, &row.name)?;
         text(svg, REFERENCE, y + 15.0, "end", 12, &row.reference)?;
         if let Some(bar) = row.bar {
-            let mark = if row.met() == Some(false) { "✗" } else { "✓" };
-            text(svg, BAR, y + 15.0, "end", 12, &format!("{} {mark}", row.unit.write(bar)))?;
+            let verdict = table.verdict(group, row, "✓", "✗").unwrap_or_default();
+            text(svg, BAR, y + 15.0, "end", 12, &format!("{} {verdict}", row.unit.write(bar)))?;
         }
         for (i, who) in table.columns.iter().enumerate() {
             cell(svg, row, *who, FIRST + CELL * i as f64, y)?;
         }
     }
-    let machine = format!(
-        "{model}, {} CPUs, {} threads; {}; {} UTC",
-        table.cpus,
-        table.threads,
-        said("rustc", &["--version"]),
-        said("date", &["-u", "+%Y-%m-%d %H:%M"])
-    );
-    text(svg, NAMES, foot, "start", 11, &machine)?;
-    text(svg, NAMES, foot + 20.0, "start", 11, &versions(table).join(", "))?;
+    text(svg, NAMES, foot, "start", 11, &table.host.said())?;
+    text(svg, NAMES, foot + 20.0, "start", 11, &table.control())?;
+    text(svg, NAMES, foot + 40.0, "start", 11, &versions(table).join(", "))?;
     writeln!(svg, "</svg>")
 }
 
@@ -121,7 +109,7 @@ fn cell(svg: &mut String, row: &Row, who: Who, x: f64, y: f64) -> fmt::Result {
         (_, None) => (2.0 * cell.figure, cell.figure),
     };
     let length = SCALE * (cell.figure / full).clamp(0.0, 1.0);
-    let colour = if cell.figure <= limit { BETTER } else { WORSE };
+    let colour = if row.unit.reaches(cell.figure, limit) { BETTER } else { WORSE };
     writeln!(svg, r#"<rect x="{x}" y="{}" width="{length:.1}" height="10" fill="{colour}"/>"#, y + 6.0)?;
     if cell.figure > full {
         let (tip, top) = (x + SCALE, y + 6.0);
@@ -158,22 +146,9 @@ fn versions(table: &Table) -> Vec<String> {
     };
     let known = |name: &str| table.foreign.iter().find(|(foreign, _)| *foreign == name);
     let one = |who: &Who| {
-        let name = name(*who);
+        let name = who.name();
         let version = known(name).map(|(_, version)| version.clone()).or_else(|| version(name));
         format!("{name} {}", version.unwrap_or_default())
     };
-    table.columns.iter().map(one).collect()
-}
-
-fn cpu_model() -> String {
-    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    model.map_or("unknown CPU", |(_, model)| model.trim()).to_owned()
-}
-
-/// The first line of what a program says.
-fn said(program: &str, arguments: &[&str]) -> String {
-    let output =
-        Command::new(program).args(arguments).output().map(|output| output.stdout).unwrap_or_default();
-    String::from_utf8_lossy(&output).lines().next().unwrap_or("unknown").to_owned()
+    table.columns.iter().filter(|who| **who != Who::Control).map(one).collect()
 }

@@ -1,6 +1,6 @@
 //! What the turns of a race took, and what that comes to.
 
-use crate::runner::Who;
+use crate::{random::Random, who::Who};
 
 /// What one turn took, per call.
 pub(crate) struct Turn {
@@ -15,12 +15,39 @@ pub(crate) struct Race {
 }
 
 impl Race {
+    /// Everybody's turn once a round, in an order drawn anew each round, so that whatever disturbs
+    /// the machine disturbs them all. `None` does not count.
+    pub(crate) fn interleaved(
+        entrants: &[Who],
+        rounds: usize,
+        mut turn: impl FnMut(usize, Who) -> Option<Turn>,
+    ) -> Self {
+        let mut race = Self { entrants: entrants.iter().map(|who| (*who, Vec::new())).collect() };
+        let mut order: Vec<usize> = (0..entrants.len()).collect();
+        let mut random = Random::default();
+        for round in 0..rounds {
+            random.shuffle(&mut order);
+            for &which in &order {
+                let (who, turns) = &mut race.entrants[which];
+                turns.extend(turn(round, *who));
+            }
+        }
+        race
+    }
+
+    /// The same, with another reference.
+    pub(crate) fn relative_to(mut self, who: Who) -> Self {
+        let place = self.entrants.iter().position(|(entrant, _)| *entrant == who).expect("an entrant");
+        self.entrants.swap(0, place);
+        self
+    }
+
     /// Those who have such a loop, without the reference.
     pub(crate) fn others(&self) -> impl Iterator<Item = Who> {
         self.entrants.iter().skip(1).filter(|(_, turns)| !turns.is_empty()).map(|(who, _)| *who)
     }
 
-    fn turns(&self, who: Who) -> &[Turn] {
+    pub(crate) fn turns(&self, who: Who) -> &[Turn] {
         self.entrants.iter().find(|(entrant, _)| *entrant == who).map_or(&[], |(_, turns)| turns)
     }
 
@@ -31,6 +58,11 @@ impl Race {
     /// Nanoseconds of the reference: median.
     pub(crate) fn nanos(&self) -> f64 {
         median(self.reference().iter().map(|turn| turn.nanos))
+    }
+
+    /// Nanoseconds of an entrant: median.
+    pub(crate) fn nanos_of(&self, who: Who) -> f64 {
+        median(self.turns(who).iter().map(|turn| turn.nanos))
     }
 
     /// Time relative to the reference: median of the rounds' ratios, and the ratio of the minima.

@@ -13,9 +13,9 @@ use paralight::iter::{
     ParallelIteratorExt, ZipableSource,
 };
 use rangesteal::{Pool, RunReport, Trace};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
-use crate::{peers::Peer, search::Search, sort::Sort};
+use crate::{errors::Fallible, peers::Peer, search::Search, sort::Sort};
 
 /// What the items of a loop cost; for rivals that want to be told.
 #[derive(Clone, Copy, PartialEq)]
@@ -37,7 +37,7 @@ impl Cost {
 }
 
 /// How an executor runs a loop; `None` where it has no such loop.
-pub(crate) trait Rival: Search + Sort {
+pub(crate) trait Rival: Search + Sort + Fallible {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64;
 
     fn fold<T: Sync, A: Send>(
@@ -51,9 +51,15 @@ pub(crate) trait Rival: Search + Sort {
     fn collect<T: Sync>(&mut self, _items: &[T], _map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
         None
     }
+
+    /// Over indices instead of a slice.
+    fn index_sum(&mut self, _len: usize, _map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
+        None
+    }
 }
 
 /// The loop of the standard library.
+#[derive(Clone, Copy)]
 pub(crate) struct Plain;
 
 impl Rival for Plain {
@@ -74,6 +80,10 @@ impl Rival for Plain {
     fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
         Some(items.iter().map(map).collect())
     }
+
+    fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
+        Some((0..len).map(map).fold(0, u64::wrapping_add))
+    }
 }
 
 impl Rival for &Pool {
@@ -93,6 +103,10 @@ impl Rival for &Pool {
 
     fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
         Some(self.map_collect(items, map))
+    }
+
+    fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
+        self.on(0..len).map_reduce(map, u64::wrapping_add)
     }
 }
 
@@ -146,6 +160,10 @@ impl Rival for &rayon::ThreadPool {
 
     fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
         Some(self.install(|| IntoParallelRefIterator::par_iter(items).map(&map).collect()))
+    }
+
+    fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
+        Some(self.install(|| (0..len).into_par_iter().map(&map).reduce(|| 0, u64::wrapping_add)))
     }
 }
 

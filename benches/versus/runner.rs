@@ -1,5 +1,4 @@
-//! Runs a loop by several executors, interleaved in one process in an order drawn anew each round, so that whatever disturbs
-//! the machine disturbs them all.
+//! Runs a loop by several executors in one process.
 
 use std::{num::NonZero, time::Duration};
 
@@ -9,44 +8,17 @@ use paralight::prelude::{CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPoo
 use rangesteal::{Pinning, Pool};
 
 use crate::{
+    fastest::Fastest,
     machine,
     peers::Peer,
     race::{Race, Turn},
-    random::Random,
     rivals::{Chili, Foreign, Halves, Plain, Telling},
     turn::{Loop, Pace},
+    who::Who,
 };
 
 /// Workers of the pools that have more workers than the machine has CPUs.
 pub(crate) const MANY: usize = 8;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Who {
-    Plain,
-    Rangesteal,
-    Rayon,
-    Paralight,
-    Chili,
-    Orx,
-    #[cfg_attr(not(fork_union), allow(dead_code, reason = "not built"))]
-    ForkUnion,
-    OpenMp,
-    Tbb,
-    /// A static split in two by rayon.
-    Halves,
-    /// rangesteal that spins before it parks.
-    Spinning,
-    /// rangesteal that reports.
-    Reporting,
-    /// rangesteal that records a timeline.
-    Tracing,
-    /// rangesteal without pinning.
-    Unpinned,
-    /// rangesteal with [`MANY`] workers.
-    Many,
-    /// rayon with [`MANY`] workers.
-    ManyRayon,
-}
 
 /// The executors.
 pub(crate) struct Runner {
@@ -64,11 +36,14 @@ pub(crate) struct Runner {
     many: Pool,
     unpinned: Pool,
     spinning: Pool,
+    control: Pool,
+    /// No rivals.
+    alone: bool,
 }
 
 impl Runner {
     /// To be called before any pool has pinned this thread: threads inherit the mask of the one that starts them.
-    pub(crate) fn new(rounds: usize, threads: usize) -> Self {
+    pub(crate) fn new(rounds: usize, threads: usize, alone: bool) -> Self {
         let rayon = |threads| {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of rayon's")
         };
@@ -86,17 +61,23 @@ impl Runner {
             paralight: paralight.build(),
             chili: Chili::new(threads),
             orx: orx_parallel::Pool::basic(threads),
-            openmp: Peer::load("OpenMP", &["-DOPENMP", "-fopenmp"]),
-            tbb: Peer::load("oneTBB", &["-ltbb"]),
+            openmp: (!alone).then(|| Peer::load("OpenMP", &["-DOPENMP", "-fopenmp"])).flatten(),
+            tbb: (!alone).then(|| Peer::load("oneTBB", &["-ltbb"])).flatten(),
             many: Pool::builder().num_threads(MANY).build().expect("a pool"),
             unpinned: Pool::builder().num_threads(threads).pinning(Pinning::Off).build().expect("a pool"),
             spinning: spinning_pool(threads),
+            control: Pool::builder().num_threads(threads).build().expect("a pool"),
+            alone,
         }
     }
 
     /// The columns of the table.
     pub(crate) fn columns(&self) -> Vec<Who> {
-        let mut columns = vec![Who::Rangesteal, Who::Rayon, Who::Paralight, Who::Chili, Who::Orx];
+        let mut columns = vec![Who::Rangesteal, Who::Control];
+        if self.alone {
+            return columns;
+        }
+        columns.extend([Who::Rayon, Who::Paralight, Who::Chili, Who::Orx]);
         #[cfg(fork_union)]
         columns.push(Who::ForkUnion);
         columns.extend(self.openmp.is_some().then_some(Who::OpenMp));
@@ -104,31 +85,44 @@ impl Runner {
         columns
     }
 
+    /// The plain loop and all columns.
+    pub(crate) fn everybody(&self) -> Vec<Who> {
+        [&[Who::Plain], &self.columns()[..]].concat()
+    }
+
+    /// The plain loop, rangesteal and the rival that has all loops.
+    pub(crate) fn few(&self) -> Vec<Who> {
+        let mut few = vec![Who::Plain, Who::Rangesteal, Who::Control];
+        few.extend((!self.alone).then_some(Who::Rayon));
+        few
+    }
+
+    pub(crate) fn rayon(&self) -> &rayon::ThreadPool {
+        &self.rayon
+    }
+
+    pub(crate) fn control(&self) -> &Pool {
+        &self.control
+    }
+
     /// Runs `lap` by all entrants, and checks that they agree.
     pub(crate) fn race<L: Loop>(&mut self, pool: &Pool, entrants: &[Who], pace: Pace, lap: &L) -> Race {
-        let mut race = Race { entrants: entrants.iter().map(|who| (*who, Vec::new())).collect() };
         let mut agreed = None;
-        let mut order: Vec<usize> = (0..entrants.len()).collect();
-        let mut random = Random::default();
-        let (warm_up, rounds) =
-            if pace.long { (1, self.rounds.div_ceil(10)) } else { (self.rounds.clamp(1, 3), self.rounds) };
-        for round in 0..warm_up + rounds {
-            for i in (1..order.len()).rev() {
-                order.swap(i, random.draw() as usize % (i + 1));
+        let brief = self.rounds < 10;
+        let pace = if brief { pace.brief() } else { pace };
+        let (warm_up, rounds) = match (pace.long, brief) {
+            (true, _) => (usize::from(!brief), self.rounds.div_ceil(10)),
+            (false, true) => (1, self.rounds),
+            (false, false) => (3, self.rounds),
+        };
+        Race::interleaved(entrants, warm_up + rounds, |round, who| {
+            let (result, turn) = self.turn(pool, who, pace, lap)?;
+            match &agreed {
+                None => agreed = Some(result),
+                Some(agreed) => assert!(result == *agreed, "{who:?} disagrees"),
             }
-            for &which in &order {
-                let (who, turns) = &mut race.entrants[which];
-                let Some((result, turn)) = self.turn(pool, *who, pace, lap) else { continue };
-                match &agreed {
-                    None => agreed = Some(result),
-                    Some(agreed) => assert!(result == *agreed, "{who:?} disagrees"),
-                }
-                if round >= warm_up {
-                    turns.push(turn);
-                }
-            }
-        }
-        race
+            (round >= warm_up).then_some(turn)
+        })
     }
 
     /// Where the threads of a spinning pool start. Next to this thread they would share its CPU, both spinning, until the system
@@ -151,7 +145,9 @@ impl Runner {
         let pinned = matches!(
             who,
             Who::Plain
+                | Who::Fastest
                 | Who::Rangesteal
+                | Who::Control
                 | Who::Reporting
                 | Who::Tracing
                 | Who::Spinning
@@ -163,7 +159,9 @@ impl Runner {
         let threads = self.threads;
         let turn = match who {
             Who::Plain => pace.turn(lap, Plain),
+            Who::Fastest => pace.turn(lap, Fastest),
             Who::Rangesteal => pace.turn(lap, pool),
+            Who::Control => pace.turn(lap, &self.control),
             Who::Rayon => pace.turn(lap, &self.rayon),
             Who::Paralight => pace.turn(lap, &mut self.paralight),
             Who::Chili => pace.turn(lap, &mut self.chili),

@@ -105,7 +105,7 @@ impl<T> Sorted<T> {
 impl<T: Ord + Clone + Send + Sync + 'static> Loop for Sorted<T> {
     type Output = Vec<T>;
 
-    fn prepare(&self) {
+    fn prepare(&self, _: &mut impl Rival) {
         self.copy.borrow_mut().clone_from(&self.items);
     }
 
@@ -130,8 +130,8 @@ impl ByKey {
 impl Loop for ByKey {
     type Output = Vec<u32>;
 
-    fn prepare(&self) {
-        self.0.prepare();
+    fn prepare(&self, rival: &mut impl Rival) {
+        self.0.prepare(rival);
     }
 
     fn run(&self, rival: &mut impl Rival) -> Option<Vec<u32>> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{race::Race, runner::Who};
+use crate::{host::Host, race::Race, results::Results, who::Who};
 
 /// What the figures of a row are.
 #[derive(Clone, Copy, PartialEq)]
@@ -13,6 +13,8 @@ pub(crate) enum Unit {
     Nanos,
     Millis,
     Calls,
+    /// In use; more is better, unlike all others.
+    Cpus,
 }
 
 impl Unit {
@@ -28,7 +30,23 @@ impl Unit {
             Self::Ratio => format!("{figure:.3}"),
             Self::Millis => format!("{figure:.2} ms"),
             Self::Calls => format!("{figure:.1}"),
+            Self::Cpus => format!("{figure:.2}"),
         }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ratio => "ratio",
+            Self::Nanos => "ns",
+            Self::Millis => "ms",
+            Self::Calls => "calls",
+            Self::Cpus => "CPUs",
+        }
+    }
+
+    /// Whether a figure is as good as another.
+    pub(crate) fn reaches(self, figure: f64, other: f64) -> bool {
+        if self == Self::Cpus { figure >= other } else { figure <= other }
     }
 }
 
@@ -39,10 +57,18 @@ pub(crate) struct Cell {
     pub(crate) least: Option<f64>,
     /// CPU time, in the unit of the row, and context switches a call.
     pub(crate) cost: Option<(f64, f64)>,
+    /// A call: median.
+    pub(crate) nanos: Option<f64>,
+}
+
+impl Cell {
+    /// A figure that is no time of a call.
+    pub(crate) fn of(figure: f64) -> Self {
+        Self { figure, least: None, cost: None, nanos: None }
+    }
 }
 
 pub(crate) struct Row {
-    pub(crate) letter: char,
     pub(crate) name: String,
     /// What the reference took.
     pub(crate) reference: String,
@@ -54,22 +80,35 @@ pub(crate) struct Row {
 
 impl Row {
     /// The rivals of a race, in `unit`; [`Unit::Ratio`] or [`Unit::Nanos`].
-    pub(crate) fn of(
-        race: &Race,
-        letter: char,
-        name: impl Into<String>,
-        unit: Unit,
-        bar: Option<f64>,
-    ) -> Self {
+    pub(crate) fn of(race: &Race, name: impl Into<String>, unit: Unit, bar: Option<f64>) -> Self {
         let cell = |who| {
             let ((figure, least), cpu) = match unit {
                 Unit::Nanos => (race.excess(who), race.cpu_excess(who)),
                 _ => (race.ratio(who), race.cpu(who)),
             };
-            (column(who), Cell { figure, least: Some(least), cost: Some((cpu, race.switches(who))) })
+            (
+                who.column(),
+                Cell {
+                    figure,
+                    least: Some(least),
+                    cost: Some((cpu, race.switches(who))),
+                    nanos: Some(race.nanos_of(who)),
+                },
+            )
         };
         let cells = race.others().filter(|who| *who != Who::Halves).map(cell).collect();
-        Self { letter, name: name.into(), reference: time(race.nanos()), unit, bar, cells }
+        Self { name: name.into(), reference: time(race.nanos()), unit, bar, cells }
+    }
+
+    /// Where the CPU time was not measured.
+    pub(crate) fn without_cost(mut self) -> Self {
+        self.cells.iter_mut().for_each(|(_, cell)| cell.cost = None);
+        self
+    }
+
+    /// The name without what was measured.
+    pub(crate) fn key(&self) -> &str {
+        self.name.split(" (").next().unwrap_or_default()
     }
 
     pub(crate) fn cell(&self, who: Who) -> Option<&Cell> {
@@ -78,30 +117,7 @@ impl Row {
 
     /// Whether we met the bar.
     pub(crate) fn met(&self) -> Option<bool> {
-        Some(self.cell(Who::Rangesteal)?.figure <= self.bar?)
-    }
-}
-
-/// The column of an entrant.
-fn column(who: Who) -> Who {
-    match who {
-        Who::Spinning | Who::Reporting | Who::Tracing | Who::Unpinned | Who::Many => Who::Rangesteal,
-        Who::ManyRayon => Who::Rayon,
-        who => who,
-    }
-}
-
-pub(crate) fn name(who: Who) -> &'static str {
-    match column(who) {
-        Who::Rayon => "rayon",
-        Who::Paralight => "paralight",
-        Who::Chili => "chili",
-        Who::Orx => "orx-parallel",
-        Who::ForkUnion => "fork_union",
-        Who::OpenMp => "OpenMP",
-        Who::Tbb => "oneTBB",
-        Who::Rangesteal => "rangesteal",
-        _ => "plain",
+        Some(self.unit.reaches(self.cell(Who::Rangesteal)?.figure, self.bar?))
     }
 }
 
@@ -116,30 +132,43 @@ fn time(nanos: f64) -> String {
 /// Rows are printed as they come.
 pub(crate) struct Table {
     pub(crate) columns: Vec<Who>,
-    pub(crate) threads: usize,
-    pub(crate) cpus: usize,
+    pub(crate) host: Host,
+    /// What other hosts have met.
+    pub(crate) others: Results,
     /// Names and versions of the executors that are no crates.
     pub(crate) foreign: Vec<(&'static str, String)>,
-    pub(crate) rows: Vec<Row>,
+    /// Each with its group.
+    pub(crate) rows: Vec<(&'static str, Row)>,
 }
 
 impl Table {
-    const NAME: usize = 48;
+    const NAME: usize = 72;
     const CELL: usize = 18;
 
-    pub(crate) fn print_head(&self, rounds: usize) {
+    pub(crate) fn print_head(&self) {
         println!(
-            "{} threads, {rounds} rounds. Time relative to the plain loop (or what the row says): median of the rounds (of the \
-             minima); below it\nCPU time likewise, and context switches a call (c).",
-            self.threads
+            "{}\nTime relative to the plain loop (or what the row says): median of the rounds (of the minima); below it \
+             CPU time likewise, and\ncontext switches a call (c). What \"rangesteal again\", another pool, differs by means nothing.",
+            self.host.said()
         );
         print!("{:width$} {:>9} ", "", "plain", width = Self::NAME);
-        self.columns.iter().for_each(|who| print!(" {:>width$}", name(*who), width = Self::CELL));
+        self.columns.iter().for_each(|who| print!(" {:>width$}", who.name(), width = Self::CELL));
         println!("  bar");
     }
 
-    pub(crate) fn push(&mut self, row: Row) {
-        let (mut line, mut below) = (format!("{} {}", row.letter, row.name), String::new());
+    /// Whether the bar of a row was met, and on how many hosts, if there are figures of others.
+    pub(crate) fn verdict(&self, group: &str, row: &Row, met: &str, missed: &str) -> Option<String> {
+        let here = row.met()?;
+        let (mut verdict, (there, hosts)) =
+            ((if here { met } else { missed }).to_owned(), self.others.met(group, row.key()));
+        if hosts > 0 {
+            let _ = write!(verdict, " on {} of {}", there + usize::from(here), hosts + 1);
+        }
+        Some(verdict)
+    }
+
+    pub(crate) fn push(&mut self, group: &'static str, row: Row) {
+        let (mut line, mut below) = (format!("{group} {}", row.name), String::new());
         line = format!("{line:width$} {:>9} ", row.reference, width = Self::NAME);
         for who in &self.columns {
             let (mut figures, mut costs) = (String::new(), String::new());
@@ -155,13 +184,40 @@ impl Table {
             let _ = write!(line, " {figures:>width$}", width = Self::CELL);
             let _ = write!(below, " {costs:>width$}", width = Self::CELL);
         }
-        if let (Some(bar), Some(met)) = (row.bar, row.met()) {
-            let _ = write!(line, "  {} {}", row.unit.write(bar), if met { "met" } else { "MISSED" });
+        if let (Some(bar), Some(verdict)) = (row.bar, self.verdict(group, &row, "met", "MISSED")) {
+            let _ = write!(line, "  {} {verdict}", row.unit.write(bar));
         }
         println!("{line}");
         if !below.trim().is_empty() {
             println!("{:width$} {below}", "", width = Self::NAME + 10);
         }
-        self.rows.push(row);
+        self.rows.push((group, row));
+    }
+
+    /// How far apart two pools of ours are, which differ in nothing.
+    pub(crate) fn control(&self) -> String {
+        let spread = |unit: Unit, apart: fn(f64, f64) -> f64| {
+            let rows = self.rows.iter().filter(|(_, row)| row.unit == unit);
+            let pairs =
+                rows.filter_map(|(_, row)| Some((row.cell(Who::Rangesteal)?, row.cell(Who::Control)?)));
+            let mut spread: Vec<f64> = pairs.map(|(ours, again)| apart(ours.figure, again.figure)).collect();
+            spread.sort_by(f64::total_cmp);
+            let at = |part: usize| spread.get((spread.len() * part / 10).min(spread.len().saturating_sub(1)));
+            Some((*at(5)?, *at(9)?, spread.len()))
+        };
+        let mut control = String::from("Control, rangesteal against itself:");
+        if let Some((half, most, rows)) =
+            spread(Unit::Ratio, |ours, again| (again / ours - 1.0).abs() * 100.0)
+        {
+            let _ = write!(
+                control,
+                " {rows} ratios differ by {half:.1} % (median), {most:.1} % (one in ten by more);"
+            );
+        }
+        if let Some((half, most, rows)) = spread(Unit::Nanos, |ours, again| (again - ours).abs()) {
+            let _ = write!(control, " {rows} differences by {half:.0} ns, {most:.0} ns;");
+        }
+        let measured = control.ends_with(';');
+        control + if measured { " less than that means nothing" } else { " in none of these rows" }
     }
 }

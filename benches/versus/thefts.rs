@@ -7,8 +7,9 @@ use rangesteal::{Pool, Stealing};
 use crate::{
     machine,
     race::median,
-    runner::{MANY, Runner, Who},
+    runner::{MANY, Runner},
     table::{Cell, Row, Unit},
+    who::Who,
     work::{links, work},
 };
 
@@ -88,6 +89,6 @@ pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
 }
 
 fn row(name: String, reference: String, ratio: f64) -> Row {
-    let cells = vec![(Who::Rangesteal, Cell { figure: ratio, least: None, cost: None })];
-    Row { letter: 'k', name, reference, unit: Unit::Ratio, bar: Some(0.2), cells }
+    let cells = vec![(Who::Rangesteal, Cell::of(ratio))];
+    Row { name, reference, unit: Unit::Ratio, bar: Some(0.2), cells }
 }

@@ -1,17 +1,27 @@
 //! The turn of one executor.
 
-use std::{hint::black_box, time::Instant};
+use std::{
+    hint::black_box,
+    thread,
+    time::{Duration, Instant},
+};
 
 use nix::sched::CpuSet;
 
-use crate::{machine, race::Turn, rivals::Rival, work::work};
+use crate::{
+    machine,
+    race::Turn,
+    rivals::Rival,
+    work::{links, work},
+};
 
 /// A loop, for any executor. Its result is what all must agree on; `None` from those who have no such loop.
 pub(crate) trait Loop {
     type Output: PartialEq;
 
-    /// Makes anew what a call uses up; not part of what is measured.
-    fn prepare(&self) {}
+    /// What comes before a call and is not part of what is measured: makes anew what a call uses
+    /// up, or runs other loops.
+    fn prepare(&self, _rival: &mut impl Rival) {}
 
     fn run(&self, rival: &mut impl Rival) -> Option<Self::Output>;
 }
@@ -20,6 +30,24 @@ pub(crate) trait Loop {
 /// needs some milliseconds to part them; in a program that runs loops all the time it has done so.
 const WARM_UP_NANOS: f64 = 10e6;
 
+/// What the caller does between a call and the one before it; not part of what is measured.
+#[derive(Clone, Copy)]
+enum Gap {
+    /// Links of serial work.
+    Work(u64),
+    /// Its core cools down.
+    Sleep(Duration),
+}
+
+impl Gap {
+    fn pass(self) {
+        match self {
+            Self::Work(links) => _ = black_box(work(black_box(links))),
+            Self::Sleep(time) => thread::sleep(time),
+        }
+    }
+}
+
 /// How a loop is called in one turn.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
@@ -27,10 +55,11 @@ pub(crate) struct Pace {
     calls: u32,
     /// How often there are such calls.
     times: u32,
-    /// Links of serial work before them; not part of what is measured.
-    gap: u64,
+    /// Comes before them.
+    gap: Gap,
     /// A long loop: a tenth of the rounds, and no calls to warm up.
     pub(crate) long: bool,
+    warm_up_nanos: f64,
 }
 
 impl Pace {
@@ -38,12 +67,33 @@ impl Pace {
     pub(crate) const LONG: Self = Self { long: true, ..Self::ONCE };
 
     pub(crate) const fn calls(calls: u32) -> Self {
-        Self { calls, times: 1, gap: 0, long: false }
+        Self::bursts(calls, 1)
+    }
+
+    /// Calls back to back, again and again, each time prepared.
+    pub(crate) const fn bursts(calls: u32, times: u32) -> Self {
+        Self { calls, times, gap: Gap::Work(0), long: false, warm_up_nanos: WARM_UP_NANOS }
     }
 
     /// Calls timed one by one, each prepared, after `gap` links of serial work.
     pub(crate) const fn apart(times: u32, gap: u64) -> Self {
-        Self { calls: 1, times, gap, long: false }
+        Self { gap: Gap::Work(gap), ..Self::bursts(1, times) }
+    }
+
+    /// How loops of some microseconds are called: again and again, with 20 µs of serial work
+    /// between.
+    pub(crate) fn in_a_program() -> Self {
+        Self::apart(20, links(20_000))
+    }
+
+    /// Calls timed one by one, each prepared, after the caller has slept.
+    pub(crate) const fn cold(times: u32) -> Self {
+        Self { gap: Gap::Sleep(Duration::from_millis(1)), ..Self::bursts(1, times) }
+    }
+
+    /// For a quick look.
+    pub(crate) const fn brief(self) -> Self {
+        Self { warm_up_nanos: WARM_UP_NANOS / 10.0, ..self }
     }
 
     /// The turn of one executor whose threads are yet to start, on `cpus`.
@@ -55,7 +105,7 @@ impl Pace {
     ) -> Option<(L::Output, Turn)> {
         let there = machine::Freed::to(cpus);
         let mut rival = start();
-        lap.prepare();
+        lap.prepare(&mut rival);
         black_box(lap.run(&mut rival)?); // OpenMP starts its threads when they are needed
         drop(there);
         self.turn(lap, rival)
@@ -64,9 +114,9 @@ impl Pace {
     /// The turn of one executor.
     pub(crate) fn turn<L: Loop>(self, lap: &L, mut rival: impl Rival) -> Option<(L::Output, Turn)> {
         let begin = Instant::now();
-        while !self.long && nanos_since(begin) < WARM_UP_NANOS {
-            lap.prepare();
-            black_box(work(black_box(self.gap)));
+        while !self.long && nanos_since(begin) < self.warm_up_nanos {
+            lap.prepare(&mut rival);
+            self.gap.pass();
             black_box(lap.run(&mut rival)?);
         }
         let (switches, elsewhere) = (machine::switches(), machine::cpu_nanos_elsewhere());
@@ -74,15 +124,18 @@ impl Pace {
         let (mut result, mut nanos) = (None, 0.0);
         for _ in 0..self.times {
             drop(result.take()); // or the next call would be charged for it
-            lap.prepare();
-            black_box(work(black_box(self.gap)));
+            lap.prepare(&mut rival);
+            self.gap.pass();
             let begin = Instant::now();
             for _ in 0..self.calls {
                 result = black_box(lap.run(&mut rival));
             }
             nanos += nanos_since(begin);
         }
-        let between = nanos_since(begin) - nanos; // serial work: as much CPU time
+        let between = match self.gap {
+            Gap::Work(_) => nanos_since(begin) - nanos, // serial: as much CPU time
+            Gap::Sleep(_) => 0.0, // to fall asleep and to wake up counts; for the plain loop as well
+        };
         let here = machine::thread_cpu_nanos() - here - between;
         let cpu = here + machine::cpu_nanos_elsewhere() - elsewhere;
         let switches = (machine::switches() - switches) as f64;

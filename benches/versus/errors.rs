@@ -1,0 +1,160 @@
+//! Loops that an error ends early: who has them, and the rows.
+
+use std::hint::black_box;
+
+use orx_parallel::BasicPool;
+use rangesteal::Pool;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::{
+    rivals::{Chili, Foreign, Halves, Plain, Rival, Telling},
+    runner::Runner,
+    table::{Row, Unit},
+    turn::{Loop, Pace},
+    work::{links, work},
+};
+
+/// How an executor runs a loop that can fail; `None` where it has no such loop.
+pub(crate) trait Fallible {
+    fn try_each(
+        &mut self,
+        _items: &[u64],
+        _f: impl Fn(&u64) -> Result<(), u64> + Sync,
+    ) -> Option<Result<(), u64>> {
+        None
+    }
+
+    fn try_sum(
+        &mut self,
+        _items: &[u64],
+        _map: impl Fn(&u64) -> Result<u64, u64> + Sync,
+    ) -> Option<Result<u64, u64>> {
+        None
+    }
+}
+
+impl Fallible for Plain {
+    fn try_each(
+        &mut self,
+        items: &[u64],
+        f: impl Fn(&u64) -> Result<(), u64> + Sync,
+    ) -> Option<Result<(), u64>> {
+        Some(items.iter().try_for_each(f))
+    }
+
+    fn try_sum(
+        &mut self,
+        items: &[u64],
+        map: impl Fn(&u64) -> Result<u64, u64> + Sync,
+    ) -> Option<Result<u64, u64>> {
+        Some(items.iter().try_fold(0, |sum: u64, x| Ok(sum.wrapping_add(map(x)?))))
+    }
+}
+
+impl Fallible for &Pool {
+    fn try_each(
+        &mut self,
+        items: &[u64],
+        f: impl Fn(&u64) -> Result<(), u64> + Sync,
+    ) -> Option<Result<(), u64>> {
+        Some(self.try_for_each(items, f))
+    }
+
+    fn try_sum(
+        &mut self,
+        items: &[u64],
+        map: impl Fn(&u64) -> Result<u64, u64> + Sync,
+    ) -> Option<Result<u64, u64>> {
+        Some(self.try_map_reduce(items, map, u64::wrapping_add).map(Option::unwrap_or_default))
+    }
+}
+
+impl Fallible for &rayon::ThreadPool {
+    fn try_each(
+        &mut self,
+        items: &[u64],
+        f: impl Fn(&u64) -> Result<(), u64> + Sync,
+    ) -> Option<Result<(), u64>> {
+        Some(self.install(|| items.par_iter().try_for_each(&f)))
+    }
+
+    fn try_sum(
+        &mut self,
+        items: &[u64],
+        map: impl Fn(&u64) -> Result<u64, u64> + Sync,
+    ) -> Option<Result<u64, u64>> {
+        let sum = || items.par_iter().map(&map).try_reduce(|| 0, |a, b| Ok(a.wrapping_add(b)));
+        Some(self.install(sum))
+    }
+}
+
+impl Fallible for Halves<'_> {}
+impl Fallible for Telling<'_> {}
+impl Fallible for &mut paralight::prelude::ThreadPool {}
+impl Fallible for &mut Chili {}
+impl Fallible for &BasicPool {}
+impl Fallible for Foreign<'_> {}
+#[cfg(fork_union)]
+impl Fallible for fork_union::ThreadPool {}
+
+/// Which of the two.
+#[derive(Clone, Copy)]
+enum Verb {
+    Each,
+    Sum,
+}
+
+/// A loop that ends at an item, behind others that end at another.
+struct Failing<'a> {
+    verb: Verb,
+    items: &'a [u64],
+    links: u64,
+    before: (usize, u64),
+    end: u64,
+}
+
+impl Failing<'_> {
+    fn call(&self, rival: &mut impl Rival, end: u64) -> Option<Result<u64, u64>> {
+        let (items, links) = (black_box(self.items), black_box(self.links));
+        let item = move |x: &u64| if *x == end { Err(*x) } else { Ok(work(links) ^ *x) };
+        match self.verb {
+            Verb::Each => {
+                let each = move |x: &u64| item(x).map(|result| _ = black_box(result));
+                rival.try_each(items, each).map(|result| result.map(|()| 0))
+            }
+            Verb::Sum => rival.try_sum(items, item),
+        }
+    }
+}
+
+impl Loop for Failing<'_> {
+    type Output = Result<u64, u64>;
+
+    fn prepare(&self, rival: &mut impl Rival) {
+        for _ in 0..self.before.0 {
+            black_box(self.call(rival, self.before.1));
+        }
+    }
+
+    fn run(&self, rival: &mut impl Rival) -> Option<Self::Output> {
+        self.call(rival, self.end)
+    }
+}
+
+pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
+    let (items, links) = ((0..1_000_000).collect::<Vec<u64>>(), links(2));
+    let (few, mut rows) = (runner.few(), Vec::new());
+    for (verb, name) in [(Verb::Each, "try_for_each"), (Verb::Sum, "try_map_reduce")] {
+        for end in [0, 10, 100, 1000] {
+            let lap = Failing { verb, items: &items, links, before: (0, 0), end };
+            let race = runner.race(pool, &few, Pace::calls(100), &lap);
+            let name = format!("{name}, Err at {end} of 10^6: more than plain");
+            rows.push(Row::of(&race, name, Unit::Nanos, Some(60.0)));
+        }
+        let lap = Failing { verb, items: &items, links, before: (9, 10), end: u64::MAX };
+        let race = runner.race(pool, &few, Pace::apart(5, 0), &lap);
+        let name = format!("{name}, no Err in 10^6, after 9 with Err at 10");
+        rows.push(Row::of(&race, name, Unit::Ratio, Some(0.60)));
+    }
+    rows
+}

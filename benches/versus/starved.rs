@@ -1,0 +1,77 @@
+//! A busy program has taken the CPU of a helper.
+
+use std::thread;
+
+use rangesteal::Pool;
+
+use crate::{
+    burner::Burner,
+    loops::Items,
+    machine::{self, Freed},
+    race::Race,
+    rivals::Plain,
+    runner::Runner,
+    table::{Cell, Row, Unit},
+    turn::Pace,
+    who::Who,
+};
+
+/// The helper has inherited a low priority from the thread that built the pool. It begins an item
+/// and does not get to its end.
+pub(crate) fn lowered(runner: &Runner) -> Vec<Row> {
+    let _burner = Burner::start(&runner.mask);
+    let (items, calls) = (Items::even(1000, 11_000), runner.rounds.max(10));
+    let lowerings: [(&str, fn()); 2] = [("nice 19", machine::be_nice), ("SCHED_IDLE", machine::be_idle)];
+    let row = |(how, lower): (&str, fn())| {
+        let pool = pool_of_a_thread(runner, lower);
+        // The first call counts: there is no warm-up.
+        let race = Race::interleaved(&[Who::Plain, Who::Rangesteal], calls, |_, who| {
+            let turn = if who == Who::Plain {
+                Pace::LONG.turn(&items, Plain)
+            } else {
+                Pace::LONG.turn(&items, &pool)
+            };
+            turn.map(|(_, turn)| turn)
+        });
+        let name = format!("1000 items of 11 µs, helper at {how}, its CPU taken");
+        let plain = race.nanos();
+        let bad = race.turns(Who::Rangesteal).iter().filter(|turn| turn.nanos > 1.5 * plain).count();
+        let ratio = Row::of(&race, name, Unit::Ratio, Some(1.05));
+        let calls = calls as f64;
+        let bad = Row {
+            name: format!("the same, {how}: calls that took 1.5 or more (of {calls})"),
+            reference: String::new(),
+            unit: Unit::Calls,
+            bar: Some((3.0 + calls.log2()).floor()),
+            cells: vec![(Who::Rangesteal, Cell::of(bad as f64))],
+        };
+        [ratio, bad]
+    };
+    lowerings.into_iter().flat_map(row).collect()
+}
+
+/// A pool whose threads have inherited what `lower` does to a thread.
+fn pool_of_a_thread(runner: &Runner, lower: fn()) -> Pool {
+    let _freed = Freed::to(&runner.mask);
+    let threads = runner.threads;
+    let build = move || {
+        lower();
+        Pool::builder().num_threads(threads).build().expect("a pool")
+    };
+    thread::spawn(build).join().expect("a pool")
+}
+
+/// A pool that spins, whose helper had its CPU to itself when it was built.
+pub(crate) fn spinning(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
+    let _burner = Burner::start(&runner.mask);
+    let row = |micros: u64| {
+        let race = runner.race(
+            pool,
+            &[Who::Plain, Who::Spinning],
+            Pace::in_a_program(),
+            &Items::short(micros * 1000),
+        );
+        Row::of(&race, format!("spinning, loop of {micros} µs, a core taken"), Unit::Ratio, Some(1.1))
+    };
+    [20, 100, 1100].map(row).into()
+}

@@ -1,0 +1,62 @@
+//! Who runs a loop: the entrants of a race, and their columns in the table.
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Who {
+    /// The natural form: iterators.
+    Plain,
+    /// The fastest form without threads that is known here.
+    Fastest,
+    Rangesteal,
+    /// Another pool of rangesteal's, as the first: how far the two are apart means nothing.
+    Control,
+    Rayon,
+    Paralight,
+    Chili,
+    Orx,
+    #[cfg_attr(not(fork_union), allow(dead_code, reason = "not built"))]
+    ForkUnion,
+    OpenMp,
+    Tbb,
+    /// A static split in two by rayon.
+    Halves,
+    /// rangesteal that spins before it parks.
+    Spinning,
+    /// rangesteal that reports.
+    Reporting,
+    /// rangesteal that records a timeline.
+    Tracing,
+    /// rangesteal without pinning.
+    Unpinned,
+    /// rangesteal with [`MANY`](crate::runner::MANY) workers.
+    Many,
+    /// rayon with [`MANY`](crate::runner::MANY) workers.
+    ManyRayon,
+}
+
+impl Who {
+    /// The column of an entrant.
+    pub(crate) fn column(self) -> Self {
+        match self {
+            Self::Spinning | Self::Reporting | Self::Tracing | Self::Unpinned | Self::Many => {
+                Self::Rangesteal
+            }
+            Self::ManyRayon => Self::Rayon,
+            who => who,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self.column() {
+            Self::Rayon => "rayon",
+            Self::Paralight => "paralight",
+            Self::Chili => "chili",
+            Self::Orx => "orx-parallel",
+            Self::ForkUnion => "fork_union",
+            Self::OpenMp => "OpenMP",
+            Self::Tbb => "oneTBB",
+            Self::Rangesteal => "rangesteal",
+            Self::Control => "rangesteal again",
+            _ => "plain",
+        }
+    }
+}
