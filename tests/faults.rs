@@ -348,7 +348,7 @@ fn the_process_ends_in_the_middle_of_a_loop() {
                 if on_caller.is_none_or(|on_caller| on_caller == here) {
                     process::exit(42);
                 }
-                thread::sleep(Duration::from_hours(1)); // who waits for this, hangs
+                thread::sleep(Duration::from_secs(3600)); // who waits for this, hangs
             }
         }
     };

@@ -123,7 +123,7 @@ impl Ballots {
         }
         self.total = self.total.plus(&weight);
         self.records.push(Ballot(self.bytes.len()));
-        let has_equal_ranks = ranked.array_windows().any(|[one, next]| one.1 == next.1);
+        let has_equal_ranks = ranked.windows(2).any(|pair| pair[0].1 == pair[1].1);
         let small = weight.word().and_then(|word| u64::try_from(word).ok());
         let mut first = if let Some(small) = small.filter(|small| small.leading_zeros() >= FLAGS) {
             small << FLAGS

@@ -30,7 +30,7 @@ const TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 100 } e
 const TIME_PER_BYTE: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 20_000 } else { 500 });
 
 /// What takes so long will never end.
-const HANGS: Duration = Duration::from_mins(1);
+const HANGS: Duration = Duration::from_secs(60);
 
 /// The input that is being read. Where no panic can tell of it, this does.
 static NOW: Now = Now(AtomicU64::new(0));
