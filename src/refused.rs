@@ -213,7 +213,7 @@
 //! A source of one's own, which might lie about its length.
 //! ```compile_fail,E0277
 //! struct Liar;
-//! impl rangesteal::Source for Liar {
+//! impl rangesteal::source::Source for Liar {
 //!     type Item = usize;
 //!     fn count(&self) -> usize { usize::MAX }
 //!     fn address(&self) -> usize { 0 }
@@ -221,10 +221,39 @@
 //! }
 //! ```
 //!
+//! Pieces of one's own, a state, an ending: what is sealed may grow without breaking programs.
+//! ```compile_fail,E0277
+//! struct Mine;
+//! impl rangesteal::source::Pieces for Mine {
+//!     type Piece = ();
+//!     unsafe fn piece(&self, _: std::ops::Range<usize>) {}
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! struct Mine;
+//! impl rangesteal::options::State for Mine {
+//!     type Worker = ();
+//!     type Held<'s> = ();
+//!     fn hold(&self, _: usize) {}
+//!     fn get<'h>(held: &'h mut ()) -> &'h mut () { held }
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! struct Mine;
+//! impl rangesteal::options::Stateful for Mine {}
+//! ```
+//! ```compile_fail,E0277
+//! struct Mine;
+//! impl rangesteal::options::Ending for Mine {
+//!     type Of<T> = Option<T>;
+//!     fn end<T>(result: Option<T>) -> Option<T> { result }
+//! }
+//! ```
+//!
 //! What is made of an exclusive slice goes to another thread, though its items must not.
 //! ```compile_fail,E0277
 //! fn sent<T: Send>() {}
-//! sent::<rangesteal::Exclusive<'_, std::rc::Rc<u8>>>();
+//! sent::<rangesteal::source::Exclusive<'_, std::rc::Rc<u8>>>();
 //! ```
 //!
 //! Kept states go to another thread, or are shared with it, which they must not.

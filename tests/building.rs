@@ -201,7 +201,7 @@ fn a_stack_that_is_too_small() {
     for (threads, bytes) in [(2, 0), (2, 1024), (2, (64 << 10) - 1), (1, 1024)] {
         let builder = || Pool::builder().num_threads(threads).stack_size(bytes);
         for error in [builder().build().unwrap_err(), builder().scope(|_| ()).unwrap_err()] {
-            assert!(matches!(error, BuildError::StackSize { asked } if asked == bytes), "{error:?}");
+            assert!(matches!(error, BuildError::StackSize { asked, .. } if asked == bytes), "{error:?}");
             let message = error.to_string();
             assert!(
                 message.contains(&format!("stack_size({bytes})")) && message.contains("65536 bytes or more")
@@ -255,7 +255,7 @@ fn every_thread_can_be_the_one_that_is_not_started() {
         // A thread of its own: what it is refused, it is refused for ever.
         let build = || refuse_from(k, "unstarted-", &[libc::SYS_clone3, libc::SYS_clone]).build();
         let error = std::thread::scope(|scope| scope.spawn(build).join().unwrap()).unwrap_err();
-        let BuildError::Spawn { worker, ref source } = error else { panic!("{error}") };
+        let BuildError::Spawn { worker, ref source, .. } = error else { panic!("{error}") };
         assert_eq!((worker, source.raw_os_error()), (k, Some(libc::EPERM)));
         assert!(error.to_string().contains(&format!("the thread of worker {k}")), "{error}");
         assert!(are_gone("unstarted-"), "threads are left: {:?}", masks_in_proc().keys());
@@ -608,7 +608,7 @@ fn a_list_that_is_not_allowed() {
         assert_eq!(seats(&pool), [cpus[0], cpus[0]]);
         assert_eq!(list(vec![1_048_575]).build().unwrap().placement().order, Placement::LogicalCpus);
         let error = list(vec![cpus[0], 1_048_575]).pinning(Pinning::Required).build().unwrap_err();
-        let BuildError::Cpu { cpu: 1_048_575, ref allowed } = error else { panic!("{error}") };
+        let BuildError::Cpu { cpu: 1_048_575, ref allowed, .. } = error else { panic!("{error}") };
         assert_eq!(*allowed, cpus);
         assert!(matches!(list(Vec::new()).build(), Err(BuildError::NoCpus)));
     }

@@ -325,6 +325,45 @@ mod reproducibility {
         assert!(sums.len() > 3, "{sums:?}");
     }
 
+    /// The order that `On::reproducible` documents and STABILITY.md promises, by itself: blocks of a size that depends on the
+    /// length alone, then pairs, pairs of pairs and so on.
+    fn as_documented(len: usize, grain: Option<usize>) -> Option<u64> {
+        let size = grain.unwrap_or((len / 256).clamp(1, 64).max(len / 2048));
+        let sums = |numbers: &[f64], size| -> Vec<f64> {
+            numbers.chunks(size).filter_map(|part| part.iter().copied().reduce(|a, b| a + b)).collect()
+        };
+        let mut results = sums(&(0..len).map(number).collect::<Vec<_>>(), size);
+        while results.len() > 1 {
+            results = sums(&results, 2);
+        }
+        results.pop().map(f64::to_bits)
+    }
+
+    fn sum(pool: &Pool, len: usize, grain: Option<usize>) -> Option<u64> {
+        let on = pool.on(0..len).reproducible();
+        let on = if let Some(items) = grain { on.grain(items) } else { on };
+        on.map_reduce(number, |a, b| a + b).map(f64::to_bits)
+    }
+
+    #[test]
+    fn the_order_is_the_documented_one() {
+        let pool = pool(3);
+        let lengths: &[usize] = if cfg!(miri) {
+            &[0, 1, 7, 30]
+        } else {
+            &[0, 1, 2, 3, 255, 256, 257, 511, 512, 5_000, 16_383, 16_384, 131_071, 133_120, 409_599]
+        };
+        for &len in lengths {
+            assert_eq!(sum(&pool, len, None), as_documented(len, None), "{len} items");
+            for grain in [1, 7, 1_000] {
+                if len / grain < 20_000 {
+                    let summed = sum(&pool, len, Some(grain));
+                    assert_eq!(summed, as_documented(len, Some(grain)), "{len} items, grain {grain}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn init_is_called_once_a_block() {
         let pool = pool(3);

@@ -14,6 +14,8 @@ pub(crate) const LEAST_STACK: usize = 64 << 10;
 
 /// Why a pool could not be built. The message says what to do.
 ///
+/// There may be more reasons, and more to tell of each: match with `..` and `_`.
+///
 /// ```
 /// use rangesteal::{BuildError, Pool};
 ///
@@ -27,11 +29,13 @@ pub enum BuildError {
     /// `num_threads(0)` was asked for.
     ZeroThreads,
     /// More than 65,536 threads were asked for, by `num_threads` or by `RANGESTEAL_NUM_THREADS`.
+    #[non_exhaustive]
     TooManyThreads {
         /// How many.
         asked: usize,
     },
     /// `RANGESTEAL_NUM_THREADS` is set to something that is no positive number.
+    #[non_exhaustive]
     Variable {
         /// What it is set to.
         value: String,
@@ -39,6 +43,7 @@ pub enum BuildError {
     /// The list of [`Placement::Cpus`](crate::Placement::Cpus) is empty.
     NoCpus,
     /// Pinning is required, and the building thread may not run on a CPU of [`Placement::Cpus`](crate::Placement::Cpus).
+    #[non_exhaustive]
     Cpu {
         /// The first such CPU.
         cpu: usize,
@@ -46,16 +51,19 @@ pub enum BuildError {
         allowed: Vec<usize>,
     },
     /// A thread name contains a NUL character.
+    #[non_exhaustive]
     ThreadName {
         /// The name.
         name: String,
     },
     /// A [`stack_size`](crate::PoolBuilder::stack_size) of less than 64 KiB was asked for.
+    #[non_exhaustive]
     StackSize {
         /// How many bytes.
         asked: usize,
     },
     /// The system did not start a thread. The threads that it had started before are gone.
+    #[non_exhaustive]
     Spawn {
         /// The worker whose thread it was to be, from 1 on.
         worker: usize,
@@ -63,11 +71,13 @@ pub enum BuildError {
         source: io::Error,
     },
     /// Pinning is required, and the system does not tell on which CPUs this thread may run, or cannot pin threads.
+    #[non_exhaustive]
     Affinity {
         /// What the system said.
         source: io::Error,
     },
     /// Pinning is required, and the system refused it.
+    #[non_exhaustive]
     Pin {
         /// The worker; 0 is the calling thread.
         worker: usize,

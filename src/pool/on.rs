@@ -227,10 +227,12 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// The same result for every number of threads and every schedule, bit for bit, also where `reduce` is not associative, as
     /// the addition of floating-point numbers.
     ///
-    /// The slice is folded in blocks, and their results are reduced by pairs, pairs of pairs and so on. Where blocks begin depends on the
+    /// The slice is folded in blocks, and their results are reduced by pairs, pairs of pairs and so on; one that is left over
+    /// waits for the next pairs. Where blocks begin depends on the
     /// length `n` alone: they have `n / 256` items each, but at most 64, or `n / 2048` if that is more; or as many as
     /// [`grain`](Self::grain) says. So the result depends on the items, their number and the grain. It is in general not that of the plain loop
-    /// (for sums it is, on average, more exact); it is the same on a pool of one thread.
+    /// (for sums it is, on average, more exact); it is the same on a pool of one thread. Another order would be a breaking change
+    /// of this crate: `STABILITY.md` says more.
     ///
     /// Blocks are claimed and stolen whole, and `init` and `reduce` are called once a block: at most some 2100 times, or `n / grain`. A large
     /// accumulator wants large blocks; few items that take long each want a grain of 1. Of use to `map_reduce`, `fold_reduce` and

@@ -16,6 +16,7 @@ use super::{
 
 /// Whether workers are kept on CPUs of their own; an option of [`PoolBuilder::pinning`](crate::PoolBuilder::pinning).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Pinning {
     /// Threads run where the system puts them.
     Off,

@@ -36,6 +36,7 @@ use crate::{
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stealing {
     /// From the worker with the largest range; but of those that have at least three quarters of that left, from the nearest: best
     /// from one that shares the last-level cache, otherwise from one of the same memory node. Of workers that are not pinned nobody is near.

@@ -40,7 +40,7 @@ pub trait Source: sealed::Sealed + Sync {
     unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = Self::Item>;
 }
 
-/// A source whose neighbouring items are one piece, so that there are [`Chunks`] of it.
+/// A source whose neighbouring items are one piece, so that there are [`Chunks`] of it. Sealed, as [`Source`] is.
 pub trait Pieces: Source {
     /// Neighbouring items.
     type Piece;
@@ -66,6 +66,35 @@ pub trait Pieces: Source {
 /// let pool = Pool::new()?;
 /// assert_eq!(count(&pool, 0..10) + count(&pool, &[1, 2]), 12);
 /// assert_eq!((&[1, 2, 3]).into_source().count(), 3);
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+///
+/// Not sealed: a type of yours that holds a slice can be one.
+///
+/// ```
+/// use rangesteal::{Pool, source::{Exclusive, IntoSource}};
+///
+/// struct Matrix { cells: Vec<f64> }
+///
+/// impl<'a> IntoSource for &'a Matrix {
+///     type Source = &'a [f64];
+///
+///     fn into_source(self) -> &'a [f64] {
+///         &self.cells
+///     }
+/// }
+///
+/// impl<'a> IntoSource for &'a mut Matrix {
+///     type Source = Exclusive<'a, f64>;
+///
+///     fn into_source(self) -> Exclusive<'a, f64> {
+///         (&mut self.cells).into_source()
+///     }
+/// }
+///
+/// let (pool, mut matrix) = (Pool::new()?, Matrix { cells: vec![1.0; 6] });
+/// pool.on(&mut matrix).for_each(|cell| *cell += 1.0);
+/// assert_eq!(pool.on(&matrix).chunks(3).map_collect(|row| row.iter().sum::<f64>()), [6.0, 6.0]);
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 #[diagnostic::on_unimplemented(

@@ -106,7 +106,8 @@ impl CancelToken {
     }
 }
 
-/// A loop has been ended by a [`CancelToken`], whose documentation has an example.
+/// A loop has been ended by a [`CancelToken`], whose documentation has an example. It will never say more than that, so results
+/// can be compared with it: `assert_eq!(result, Err(Cancelled))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
