@@ -21,7 +21,7 @@ pub enum Pinning {
     /// Threads run where the system puts them.
     Off,
     /// Threads are pinned; where that is refused, a warning is logged and they run unpinned. A thread whose CPU another program keeps busy
-    /// loses its pin for a while. On systems other than Linux it is
+    /// while others are idle loses its pin for a while. On systems other than Linux it is
     /// `Off`, and a line at debug level says so; likewise under a CPU quota of less than there are CPUs, which are then shared with others.
     #[default]
     BestEffort,
@@ -111,7 +111,8 @@ pub enum CountedBy {
 pub enum Hold {
     /// It is pinned.
     Pinned,
-    /// Nothing for the moment: another program keeps its CPU busy, so it runs where the system puts it, and is pinned again after a while.
+    /// Nothing for the moment: another program keeps its CPU busy, and others are idle, so it runs where the system puts it. It is pinned again
+    /// after a while.
     /// Not with [`Pinning::Required`].
     Evicted,
     /// Nothing: it is the seat of the calling thread, which runs where the system puts it.

@@ -61,9 +61,9 @@ enum State {
     Pinned,
     /// It has waited for its CPU. How long the pool's CPUs had been idle then.
     Suspects(Vec<Duration>),
-    /// Not pinned, or no other CPU was idle: until then nothing changes.
+    /// Not pinned, or no other CPU was idle: for a pause since then nothing changes.
     Pauses {
-        until: Instant,
+        since: Instant,
         is_pinned: bool,
     },
 }
@@ -81,8 +81,8 @@ impl Tenure {
             return None;
         }
         self.looked = now;
-        if let State::Pauses { until, is_pinned } = self.state {
-            if until > now {
+        if let State::Pauses { since, is_pinned } = self.state {
+            if now - since < self.pause {
                 return None;
             }
             (self.state, self.since) = (State::Pinned, now);
@@ -102,7 +102,7 @@ impl Tenure {
             !idle.iter().zip(before).any(|(now, before)| now.saturating_sub(*before) > passed / 2);
         let soon = now - self.since < self.pause + 3 * EVERY;
         self.pause = if soon { (2 * self.pause).clamp(FIRST, LONGEST) } else { FIRST };
-        self.state = State::Pauses { until: now + self.pause, is_pinned };
+        self.state = State::Pauses { since: now, is_pinned };
         (!is_pinned).then_some(Change::LetGo)
     }
 
