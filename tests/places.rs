@@ -1,4 +1,5 @@
-//! Where workers sit while a loop runs, and other programs beside it. A process of its own: these tests bind threads to CPUs.
+//! Where workers sit while a loop runs, and other programs beside it. A process of its own: these
+//! tests bind threads to CPUs.
 #![cfg(all(target_os = "linux", not(portable)))]
 
 mod busy;
@@ -64,8 +65,8 @@ fn here() -> usize {
     sched_getcpu().unwrap()
 }
 
-/// Every now and then the caller sleeps, and the system wakes it up on the CPU of its helper: this is what is done to it here. The system
-/// would leave both there for some ten milliseconds.
+/// Every now and then the caller sleeps, and the system wakes it up on the CPU of its helper: this
+/// is what is done to it here. The system would leave both there for some ten milliseconds.
 #[test]
 fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
     const ITEMS: usize = 20_000;

@@ -1,5 +1,6 @@
-//! What a worker makes of a loop: its state and its partial results. The only part of a shared loop that knows the loop's types:
-//! everything else calls it through [`Accumulate`], and so is compiled once, not once a loop.
+//! What a worker makes of a loop: its state and its partial results. The only part of a shared loop
+//! that knows the loop's types: everything else calls it through [`Accumulate`], and so is compiled
+//! once, not once a loop.
 
 use std::{
     mem,
@@ -14,14 +15,14 @@ use super::{
 };
 use crate::sync::{Mutex, lock};
 
-/// A worker's part of a loop, whatever the loop folds. Each call is worth some microseconds of the loop, so that it costs nothing to
-/// speak of.
+/// A worker's part of a loop, whatever the loop folds. Each call is worth some microseconds of the
+/// loop, so that it costs nothing to speak of.
 pub(crate) trait Accumulate {
     /// Folds items that are claimed, at least one, behind those of the same run.
     fn take(&mut self, items: Range<usize>) -> Result<(), Halt>;
 
-    /// Claims `size` items so many times and folds them. True: the last claim is contested, and [`Owner::settle`] tells what of it is
-    /// claimed.
+    /// Claims `size` items so many times and folds them. True: the last claim is contested, and
+    /// [`Owner::settle`] tells what of it is claimed.
     fn claim(&mut self, owner: &mut Owner<'_>, size: usize, claims: usize) -> Result<bool, Halt>;
 
     /// A run is over: hands over what was made of it, known by its first index.
@@ -123,9 +124,9 @@ impl<L: Body> Accumulate for Accumulator<'_, L> {
     }
 }
 
-/// Folds so many claims of some size. Out of line: here the accumulator stays in a register, since nothing is called but the user's
-/// closures. (Inlined into what looks at the clock, it went through memory with every block: 0.77 ns an item of a sum of `f64`, and 0.5
-/// here.)
+/// Folds so many claims of some size. Out of line: here the accumulator stays in a register, since
+/// nothing is called but the user's closures. (Inlined into what looks at the clock, it went
+/// through memory with every block: 0.77 ns an item of a sum of `f64`, and 0.5 here.)
 #[inline(never)]
 fn stretch<L: Body>(
     body: &L,
@@ -180,7 +181,8 @@ impl<A, Z> Made<A, Z> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Everything has been folded: what was handed over, reduced in the order of the slice; or `rest`, if nothing was.
+    /// Everything has been folded: what was handed over, reduced in the order of the slice; or
+    /// `rest`, if nothing was.
     pub(crate) fn reduced(self, rest: Option<A>, reduce: &impl Fn(A, A) -> A) -> Option<A> {
         let HandedOver { firsts, mut parts, .. } = self.into_inner();
         if parts.is_empty() {
@@ -189,8 +191,8 @@ impl<A, Z> Made<A, Z> {
         let order = order(&firsts);
         let mut in_order = order.into_iter().filter_map(|part| parts[part].take());
         let mut acc = in_order.next()?;
-        // Should `reduce` panic, the parts left over are dropped outside of the unwinding: a second panic there would end the process, and
-        // the plain loop has no such parts.
+        // Should `reduce` panic, the parts left over are dropped outside of the unwinding: a second
+        // panic there would end the process, and the plain loop has no such parts.
         while let Some(part) = in_order.next() {
             match catch_unwind(AssertUnwindSafe(|| reduce(acc, part))) {
                 Ok(reduced) => acc = reduced,
@@ -218,7 +220,8 @@ fn order(firsts: &[usize]) -> Vec<usize> {
     order
 }
 
-/// Drops a value that a panic has made useless. If that panics too, one panic is enough for the caller.
+/// Drops a value that a panic has made useless. If that panics too, one panic is enough for the
+/// caller.
 pub(crate) fn discard<T>(value: T) {
     if mem::needs_drop::<T>()
         && let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value)))

@@ -1,18 +1,22 @@
-//! Whether a helper has the CPU that it is pinned to. Every program begins with the same CPUs, so two pools of four on sixteen CPUs
-//! pin the same three while twelve are idle. A helper that keeps waiting for its CPU while it is ready to run, and another CPU is idle,
-//! loses its pin, and so goes where the system puts it; after a pause it is pinned again, and if it has to wait again, the pauses grow.
+//! Whether a helper has the CPU that it is pinned to. Every program begins with the same CPUs, so
+//! two pools of four on sixteen CPUs pin the same three while twelve are idle. A helper that keeps
+//! waiting for its CPU while it is ready to run, and another CPU is idle, loses its pin, and so
+//! goes where the system puts it; after a pause it is pinned again, and if it has to wait again,
+//! the pauses grow.
 //!
-//! Only if another CPU is idle: a helper that is not pinned often wakes up on the CPU of the caller that wakes it. (With both of two CPUs
-//! kept busy by other programs, loops of 100 µs took 1.02 of the plain loop without a pin, and 0.60 with one.)
+//! Only if another CPU is idle: a helper that is not pinned often wakes up on the CPU of the caller
+//! that wakes it. (With both of two CPUs kept busy by other programs, loops of 100 µs took 1.02 of
+//! the plain loop without a pin, and 0.60 with one.)
 
 use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// So often a helper looks, at most. A look takes some 3 µs; one that finds reason for another one, as much as reading `/proc/stat` does.
+/// So often a helper looks, at most. A look takes some 3 µs; one that finds reason for another one,
+/// as much as reading `/proc/stat` does.
 const EVERY: Duration = Duration::from_millis(30);
-/// Whoever has waited for a CPU for two fifths of the time in which it was ready has lost it to somebody (who computes all the time takes a
-/// half)...
+/// Whoever has waited for a CPU for two fifths of the time in which it was ready has lost it to
+/// somebody (who computes all the time takes a half)...
 const PARTS: (u32, u32) = (2, 5);
 /// ... unless each wait was short: to be woken takes as long.
 const SHORT: Duration = Duration::from_micros(500);
@@ -225,8 +229,9 @@ mod tests {
         }
     }
 
-    /// Two programs with three helpers each on the same CPUs of sixteen, of which the callers have two: how much of what six CPUs could do
-    /// they get done, in so many ticks? Who is not pinned goes where nobody is.
+    /// Two programs with three helpers each on the same CPUs of sixteen, of which the callers have
+    /// two: how much of what six CPUs could do they get done, in so many ticks? Who is not pinned
+    /// goes where nobody is.
     fn done(ticks: u32, others_are_idle: bool) -> f64 {
         let begin = Instant::now();
         let mut helpers: Vec<(usize, Thread)> =

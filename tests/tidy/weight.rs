@@ -1,4 +1,5 @@
-//! What a further loop weighs in a user's program: two programs, with one loop and with 21, each with closures of its own.
+//! What a further loop weighs in a user's program: two programs, with one loop and with 21, each
+//! with closures of its own.
 
 use std::{env, fmt::Write, fs, process::Command};
 
