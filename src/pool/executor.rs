@@ -34,7 +34,7 @@ pub(crate) struct Executor {
     /// Helpers with a CPU of their own.
     placed: usize,
     costs: Costs,
-    seats: Seats,
+    seats: Arc<Seats>,
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so nothing waits for a turn.
     turn: Arc<Mutex<Splits>>,
 }
@@ -53,7 +53,7 @@ impl Executor {
         let placed = workers.min(seats.at_a_time()).max(2) - 1;
         seats.homes().for_each(|(worker, home)| ranges.seat(worker, home));
         let (ranges, turn) = (Arc::new(ranges), Arc::new(Mutex::new(Splits::new(workers))));
-        Self { ranges, workers, placed, costs: Costs::new(patience), seats, turn }
+        Self { ranges, workers, placed, costs: Costs::new(patience), seats: Arc::new(seats), turn }
     }
 
     pub(crate) fn seats(&self) -> &Seats {
@@ -72,7 +72,7 @@ impl Executor {
     pub(crate) fn stays_if_busy(&self) -> bool {
         let is_busy = try_lock(&self.turn).is_none();
         if is_busy {
-            mem::forget((Arc::clone(&self.ranges), Arc::clone(&self.turn)));
+            mem::forget((Arc::clone(&self.ranges), Arc::clone(&self.seats), Arc::clone(&self.turn)));
         }
         is_busy
     }
@@ -274,7 +274,9 @@ impl Executor {
         if let Some(notes) = &mut times.notes {
             notes.dealt = parts(range.clone(), &bounds).map(|part| units.span(part)).collect();
         }
-        let seat = |worker, home| self.ranges.seat(worker, home);
+        // Not by way of `self`, which is gone where the process ends in the middle of a loop: see `stays_if_busy`.
+        let (ranges, seats) = (&*self.ranges, &*self.seats);
+        let seat = |worker, home| ranges.seat(worker, home);
         let plan = Plan {
             begin: left.begin,
             pace: match (options.habit, units) {
@@ -284,9 +286,9 @@ impl Executor {
             },
             units,
             profile: if whole { splits.profile(this, awake) } else { None },
-            looked: &|worker, now| self.seats.look(worker, now, seat),
+            looked: &|worker, now| seats.look(worker, now, seat),
         };
-        let round = Round::new(&self.ranges, plan, times);
+        let round = Round::new(ranges, plan, times);
         let Course { mut times, stop } =
             run(&self.ranges, crew, range.clone(), &bounds, round, options.watch, own, others);
         if let Units::Searchers(_) = units {
