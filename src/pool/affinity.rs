@@ -263,7 +263,8 @@ mod tests {
         if let (Some(before), Some(now)) = (before, turns()) {
             let ran = now.ran.saturating_sub(before.ran);
             let waited = now.waited.saturating_sub(before.waited);
-            assert!(ran + waited >= Duration::from_millis(45), "{ran:?} {waited:?}");
+            // The kernel writes it up at ticks, of which a hypervisor may take some.
+            assert!(ran + waited >= Duration::from_millis(10), "{ran:?} {waited:?}");
             assert!(ran < Duration::from_millis(100) && now.count > before.count, "{ran:?}: it has slept");
         }
     }
