@@ -1,4 +1,5 @@
-//! Time against the length of the loop and against the cost of an item: `cargo bench --bench curves`.
+//! Time against the length of the loop and against the cost of an item:
+//! `cargo bench --bench curves`.
 
 #![allow(missing_docs, clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 

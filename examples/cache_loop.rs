@@ -1,10 +1,12 @@
-//! Rounds over data of the size of the L2 caches, to see what it costs a worker to lose its CPU, and its cache with it.
+//! Rounds over data of the size of the L2 caches, to see what it costs a worker to lose its CPU,
+//! and its cache with it.
 //!
 //! ```text
 //! cargo run --release --example cache_loop -- --pinning off
 //! ```
-//! The program that `profiling/placement` watches. Its loop is no model for others: those next to it stream through memory, or, on
-//! data that a cache holds, hardly last until a second thread has woken. Here every step waits for the cache that has the next cell.
+//! The program that `profiling/placement` watches. Its loop is no model for others: those next to
+//! it stream through memory, or, on data that a cache holds, hardly last until a second thread has
+//! woken. Here every step waits for the cache that has the next cell.
 
 #[path = "pinning/mod.rs"]
 mod pinning;

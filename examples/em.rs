@@ -1,11 +1,13 @@
-//! Expectation maximisation of a mixture of normal distributions: floating-point sums that do not depend on the machine.
+//! Expectation maximisation of a mixture of normal distributions: floating-point sums that do not
+//! depend on the machine.
 //!
 //! ```text
 //! cargo run --release --example em [numbers]
 //! ```
-//! The parallel loop is `fold_reduce` in `step_by_rangesteal`. `with` gives each worker a scratch vector, so that nothing is
-//! allocated per item, and `reproducible` makes the sums the same, bit for bit, for every number of threads and in every run. They
-//! are not the plain loop's, which adds in another order: the versions are compared to nine digits.
+//! The parallel loop is `fold_reduce` in `step_by_rangesteal`. `with` gives each worker a scratch
+//! vector, so that nothing is allocated per item, and `reproducible` makes the sums the same, bit
+//! for bit, for every number of threads and in every run. They are not the plain loop's, which adds
+//! in another order: the versions are compared to nine digits.
 
 mod side_by_side;
 
@@ -27,10 +29,12 @@ impl Normal {
     }
 }
 
-/// What a distribution is to be made of: its share of the numbers, of their sum, and of that of their squares.
+/// What a distribution is to be made of: its share of the numbers, of their sum, and of that of
+/// their squares.
 type Sums = Vec<[f64; 3]>;
 
-/// Divides a number among the distributions, as likely as it came from each. `densities` is scratch.
+/// Divides a number among the distributions, as likely as it came from each. `densities` is
+/// scratch.
 fn divide(x: f64, mixture: &[Normal], densities: &mut Vec<f64>, mut sums: Sums) -> Sums {
     densities.clear();
     densities.extend(mixture.iter().map(|normal| normal.density(x)));
@@ -57,7 +61,8 @@ fn step_plain(numbers: &[f64], mixture: &[Normal]) -> Sums {
 
 fn step_by_rayon(numbers: &[f64], mixture: &[Normal]) -> Sums {
     let none = || vec![[0.0; 3]; mixture.len()];
-    // Scratch travels in the accumulator: a fold has no other state. Nor is there an order of adding that is always the same.
+    // Scratch travels in the accumulator: a fold has no other state. Nor is there an order of
+    // adding that is always the same.
     let fold = |(mut densities, sums), x: &f64| {
         let sums = divide(*x, mixture, &mut densities, sums);
         (densities, sums)

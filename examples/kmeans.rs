@@ -3,9 +3,10 @@
 //! ```text
 //! cargo run --release --example kmeans [points]
 //! ```
-//! The parallel loop is `fold_reduce` in `sums_by_rangesteal`: every worker adds its points to a table of its own, one row a
-//! cluster, and the tables are added up at the end. No lock, no atomic, no buffer the size of the input. Coordinates are whole
-//! numbers, so that sums do not depend on the order of adding and all versions find the very same centres.
+//! The parallel loop is `fold_reduce` in `sums_by_rangesteal`: every worker adds its points to a
+//! table of its own, one row a cluster, and the tables are added up at the end. No lock, no atomic,
+//! no buffer the size of the input. Coordinates are whole numbers, so that sums do not depend on
+//! the order of adding and all versions find the very same centres.
 
 mod side_by_side;
 
@@ -103,7 +104,8 @@ fn main() -> Result<(), BuildError> {
         |a, b| a == b,
     );
 
-    // Options go between `on` and the loop. A report tells whether the workers were kept busy: see the guide.
+    // Options go between `on` and the loop. A report tells whether the workers were kept busy: see
+    // the guide.
     let centres = &points[..9];
     let mut report = RunReport::default();
     pool.on(&points).report(&mut report).fold_reduce(

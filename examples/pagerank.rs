@@ -1,11 +1,13 @@
-//! `PageRank`: results written into a buffer that is used again, and a sum that is the same every time.
+//! `PageRank`: results written into a buffer that is used again, and a sum that is the same every
+//! time.
 //!
 //! ```text
 //! cargo run --release --example pagerank [pages]
 //! ```
-//! The parallel loops are the three in `round_by_rangesteal`: `zip` for two vectors in step, `map_into` over an index range, where
-//! the index leads to something that is no slice of items, and a `reproducible` sum. Few pages have most of the links, so some
-//! items cost ten thousand times more than others. Each rank is summed in the order of its links by whoever has it, so all
+//! The parallel loops are the three in `round_by_rangesteal`: `zip` for two vectors in step,
+//! `map_into` over an index range, where the index leads to something that is no slice of items,
+//! and a `reproducible` sum. Few pages have most of the links, so some items cost ten thousand
+//! times more than others. Each rank is summed in the order of its links by whoever has it, so all
 //! versions find the very same ranks.
 
 mod side_by_side;
@@ -58,7 +60,8 @@ fn as_f64(count: usize) -> f64 {
     count as f64
 }
 
-/// One round: the share of its rank that each page passes on with a link, the new ranks, and by how much they differ from the old.
+/// One round: the share of its rank that each page passes on with a link, the new ranks, and by how
+/// much they differ from the old.
 type Round<'a> = &'a dyn Fn(&Web, &[f64], &mut [f64], &mut [f64]) -> f64;
 
 fn round_plain(web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -> f64 {
@@ -88,8 +91,9 @@ fn round_by_rangesteal(pool: &Pool, web: &Web, old: &[f64], shares: &mut [f64], 
     difference.map_reduce(|(new, old)| (new - old).abs(), |a, b| a + b).unwrap_or(0.0)
 }
 
-/// Ranks, and the number of rounds until they rest. That number hangs on a floating-point sum: where this is not reproducible,
-/// a run in a billion may stop a round earlier or later than the others.
+/// Ranks, and the number of rounds until they rest. That number hangs on a floating-point sum:
+/// where this is not reproducible, a run in a billion may stop a round earlier or later than the
+/// others.
 fn pagerank(web: &Web, round: Round) -> (usize, Vec<f64>) {
     let (mut old, mut new) = (vec![1.0 / as_f64(web.pages()); web.pages()], vec![0.0; web.pages()]);
     let mut shares = old.clone();

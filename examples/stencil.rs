@@ -1,11 +1,13 @@
-//! The heat equation on a plate: rows of a matrix in parallel, from one buffer into the other, with a progress bar.
+//! The heat equation on a plate: rows of a matrix in parallel, from one buffer into the other, with
+//! a progress bar.
 //!
 //! ```text
 //! cargo run --release --example stencil [side]
 //! ```
-//! The parallel loop is in `step_by_rangesteal`: `chunks` of an exclusive slice are the rows that are written, zipped with their
-//! numbers; the old plate is only read, so every worker may look at the neighbours of its row. The bar is drawn, on a terminal, by
-//! a thread that asks now and then how many rows are done: the workers do not count.
+//! The parallel loop is in `step_by_rangesteal`: `chunks` of an exclusive slice are the rows that
+//! are written, zipped with their numbers; the old plate is only read, so every worker may look at
+//! the neighbours of its row. The bar is drawn, on a terminal, by a thread that asks now and then
+//! how many rows are done: the workers do not count.
 
 mod side_by_side;
 

@@ -1,8 +1,10 @@
-//! Draws what range stealing does: 64 heavy items at one end of a slice, by a static split and by stealing.
+//! Draws what range stealing does: 64 heavy items at one end of a slice, by a static split and by
+//! stealing.
 //!
 //! `cargo run --release --example timeline -- loops.svg [loops.json]`
 //!
-//! The items wait instead of computing, as for a device, so that four workers show on any number of CPUs.
+//! The items wait instead of computing, as for a device, so that four workers show on any number of
+//! CPUs.
 
 use rangesteal::{Pool, Stealing, Trace};
 use std::{env, error::Error, fs, thread, time::Duration};

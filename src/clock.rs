@@ -1,4 +1,5 @@
-//! The clock: std's, or one that stands still where there is none, or one that goes at random under shuttle.
+//! The clock: std's; or one that stands still, if the system has none; or, under shuttle, one that
+//! advances at random.
 
 #[cfg(shuttle)]
 pub(crate) use random::Instant;
@@ -7,7 +8,15 @@ pub(crate) use std::time::Instant;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) use still::Instant;
 
-/// On bare wasm std's clock panics. No loop needs one there: nobody helps the calling thread. Only reports say that it took no time.
+use std::time::Duration;
+
+/// Converts a time to nanoseconds, the unit of all estimates.
+pub(crate) fn nanos(time: Duration) -> f32 {
+    time.as_secs_f32() * 1e9
+}
+
+/// A clock that stands still: on bare wasm std's clock panics. No loop needs a clock there, since
+/// there is only the calling thread. Reports say that loops took no time.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 mod still {
     use std::{ops, time::Duration};
@@ -42,21 +51,22 @@ mod still {
     }
 }
 
-/// Claims are as large as items are quick. So that a seed makes the same schedule again, and schedules meet claims of all sizes, the time
-/// comes from the seed.
+/// A clock that advances at random. The size of claims depends on how long items take. The time
+/// comes from shuttle's seed, so that a seed makes the same schedule again, and schedules meet
+/// claims of all sizes.
 #[cfg(shuttle)]
 mod random {
     use std::{cell::Cell, ops, time::Duration};
 
     use shuttle::rand::{Rng, thread_rng};
 
-    thread_local!(static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) }); // shuttle's threads are all on one of the system's
+    thread_local!(static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) }); // shuttle runs all its threads on one thread of the system
 
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Instant(Duration);
 
     impl Instant {
-        /// Up to a nanosecond later than the last one, or up to two, or four ...
+        /// Returns a time that is later than the last one by up to 1 ns, 2 ns, 4 ns, and so on.
         pub(crate) fn now() -> Self {
             let most = 1 << thread_rng().gen_range(0..16_u32);
             NOW.set(NOW.get() + Duration::from_nanos(thread_rng().gen_range(0..most)));

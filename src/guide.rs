@@ -1,26 +1,28 @@
-//! Which loop to use, how to read a report, and where to find what you know from elsewhere. Text only.
+//! Which loop to use, how to read a report, and the counterparts of other libraries. Text only.
 //!
-//! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own. Four short programs in `examples/` put
-//! the plain loop, rayon and this crate side by side: `kmeans`, `pagerank`, `em` and `stencil`.
+//! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own.
+//! Four short programs in `examples/` put the plain loop, rayon and this crate side by side:
+//! `kmeans`, `pagerank`, `em` and `stencil`.
 //!
 //! # Which loop do I need?
 //! Take the first line that fits.
 //!
 //! | I want | loop |
 //! |---|---|
-//! | one value of all items: a sum, the largest, a joined string | [`map_reduce`] |
+//! | one value from all items: a sum, the largest, a joined string | [`map_reduce`] |
 //! | several values, a histogram, a table; or only some of the items | [`fold_reduce`] |
-//! | a new `Vec`, one result an item | [`map_collect`] |
-//! | the same again and again, without allocating | [`map_into`] a buffer that you keep |
+//! | a new `Vec`, one result per item | [`map_collect`] |
+//! | one result per item, again and again, without allocating | [`map_into`] a buffer that you keep |
 //! | to change the items | [`for_each_mut`] |
-//! | to know whether there is an item like that | [`any`], [`all`] |
-//! | to have it, or its index | [`find_first`], [`position_first`]; [`find_any`], where any will do |
+//! | to know whether there is a matching item | [`any`], [`all`] |
+//! | a matching item, or its index | [`find_first`], [`position_first`]; [`find_any`] if any match will do |
 //! | to stop at the first error | [`try_map_reduce`], [`try_for_each`] |
 //! | to put the items in order | [`sort`](crate::Pool::sort), [`sort_by`](crate::Pool::sort_by), [`sort_by_key`](crate::Pool::sort_by_key) |
 //! | something with a lock or an atomic inside | think of [`fold_reduce`] again, then [`for_each`] |
 //!
-//! These take a slice. [`pool.on(..)`](crate::Pool::on) has all but `for_each_mut` and the sorts, over other [sources](crate::source::Source) and
-//! with options in between:
+//! These take a slice. [`pool.on(..)`](crate::Pool::on) has all of them except `for_each_mut` and
+//! the sorts. It runs over other [sources](crate::source::Source) too, and takes options in
+//! between:
 //!
 //! | I have, or want | write |
 //! |---|---|
@@ -29,14 +31,14 @@
 //! | to change the items | `pool.on(&mut items)` |
 //! | two or three slices in step | `pool.on(&mut y).zip(&x)` |
 //! | rows of a matrix, blocks of items | `pool.on(&matrix).chunks(width)` |
-//! | memory to work in, not made for every item | [`.with(\|_worker\| Vec::new())`](crate::On::with) |
-//! | the same, kept from loop to loop | [`.with_kept(&mut states)`](crate::On::with_kept) |
+//! | scratch memory that is not made anew for every item | [`.with(\|_worker\| Vec::new())`](crate::On::with) |
+//! | scratch memory that is kept from loop to loop | [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | floating-point sums that are the same in every run and on every machine of one kind | [`.reproducible()`](crate::On::reproducible) |
 //! | to follow the loop from another thread, or to end it | [`.progress(&handle)`](crate::On::progress), [`.cancel(&token)`](crate::On::cancel) |
 //! | to know why it is not faster | [`.report(&mut report)`](crate::On::report) |
 //!
-//! `zip` and `chunks` act on what is written before them: `on(&a).zip(&b).chunks(4)` gives pairs of pieces,
-//! `on(&a).chunks(4).zip(&b)` a piece and an item.
+//! `zip` and `chunks` act on what is written before them: `on(&a).zip(&b).chunks(4)` gives pairs of
+//! pieces; `on(&a).chunks(4).zip(&b)` gives pairs of a piece and an item.
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -51,7 +53,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! There is no filter. A fold leaves out what it does not want, and what it keeps stays in order:
+//! There is no filter. A fold can leave items out; those that it keeps stay in order:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -73,14 +75,17 @@
 //! ```
 //!
 //! # What makes a loop slow
-//! * **Large accumulators by value.** `fold` is given the accumulator and returns it, for every item. A `Vec` or a `Box` is a pointer and stays
-//!   in a register; an array of 256 counters is copied each time, a hundred times slower. (So it is with [`Iterator::fold`].)
-//! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound for every item; `zip` checks none. And where
-//!   items take less than a nanosecond, a captured `Vec` is looked up again for every item: capture a slice instead, as in
+//! * **Large accumulators by value.** `fold` is given the accumulator and returns it, for every
+//!   item. A `Vec` or a `Box` is a pointer and stays in a register; an array of 256 counters is
+//!   copied each time, which is a hundred times slower. ([`Iterator::fold`] does the same.)
+//! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound
+//!   for every item; `zip` checks none. Also, a captured `Vec` is dereferenced again for every
+//!   item, which shows if items take less than a nanosecond: capture a slice instead, as in
 //!   `let x = &x[..];` before `move |i| x[i]`.
-//! * **`reproducible` with few items and much to reduce.** It calls `init` and `reduce` once a block, and 10,000 items have 257 blocks of 39.
-//!   If those are dear, as a table is, ask for larger blocks: `.reproducible().grain(1000)`.
-//! * **Something shared in the closure**: a lock, an atomic counter, an allocator that is one.
+//! * **`reproducible` with few items and much to reduce.** It calls `init` and `reduce` once per
+//!   block, and 10,000 items make 257 blocks of 39. If these calls are expensive, as they are for a
+//!   table, ask for larger blocks: `.reproducible().grain(1000)`.
+//! * **Something shared in the closure**: a lock, an atomic counter, an allocator with a lock.
 //!
 //! # How to read a report
 //! ```
@@ -101,27 +106,29 @@
 //!      1       195392      1       0        0       0     1.5ms    87.6µs    15.2µs
 //! ```
 //!
-//! Each line is a [worker](crate::WorkerReport), worker 0 the calling thread. It waited (`to start`), was `working`, stole in between,
-//! and waited for the others (`at end`); the four add up to the time of the loop. Report a round in the middle of your algorithm, not
-//! the first: the pool learns what a loop costs, and where. Then look for
+//! Each line is a [worker](crate::WorkerReport); worker 0 is the calling thread. A worker waited
+//! (`to start`), was `working`, stole in between, and waited for the others (`at end`); the four
+//! add up to the time of the loop. Report a round in the middle of your algorithm, not the first
+//! one: the pool learns what a loop costs, and where. Then look for
 //!
 //! | what you see | what it means | what to do |
 //! |---|---|---|
-//! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): it is too short to share, or the pool was busy with another loop, or there is one worker | nothing, if it is short; else make the outer loop the plain one, or build a second pool |
-//! | `to start` of some 10 to 100 µs | the thread had to wake up | nothing, in a loop of a millisecond; else [`spin_before_park`](crate::PoolBuilder::spin_before_park), or fewer, longer loops |
-//! | `to start` of as much as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less else on the machine |
-//! | `at end` of all workers but one | they waited for its last item | divide heavy items; sort them to the front |
+//! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): it is too short to share, or the pool was busy with another loop, or there is one worker | if it is short, nothing; otherwise make the outer loop a plain loop, or build a second pool |
+//! | `to start` of some 10 to 100 µs | the thread had to wake up | in a loop of a millisecond, nothing; otherwise [`spin_before_park`](crate::PoolBuilder::spin_before_park), or fewer, longer loops |
+//! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
+//! | `at end` is long for all workers but one | they waited for its last item | divide heavy items; sort them to the front |
 //! | few thefts, a balance of nearly 1 | as it should be | nothing |
-//! | thefts in every round | what items cost changes from round to round | nothing: that is what thefts are for |
+//! | thefts in every round | the cost of items changes from round to round | nothing: that is what thefts are for |
 //! | many `failed` | there is less left to steal than there are thieves | more and smaller items, or fewer threads |
-//! | all `working`, and in sum much longer than the plain loop | they wait for memory, for a lock, for a cache line that all write, or share a core; or the plain loop was vectorised and its blocks are not | touch less memory; fold instead of locking; try a large [`grain`](crate::On::grain), such as 4096 |
+//! | all `working`, and in sum much longer than the plain loop | they wait for memory, for a lock, or for a cache line that all write; or they share a core; or the plain loop was vectorised and the blocks are not | touch less memory; fold instead of locking; try a large [`grain`](crate::On::grain), such as 4096 |
 //!
-//! The [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided by the longest. With a logger at level
-//! `debug` every loop logs its first line, at level `trace` all of it.
+//! The [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided
+//! by the longest. With a logger at level `debug`, every loop logs a line; at level `trace`, its
+//! report.
 //!
 //! # How to see a loop
-//! A report adds up; a [`Trace`](crate::Trace) keeps what happened when: every run of every worker, from whom it was stolen, and which
-//! items were the slowest.
+//! A report gives sums; a [`Trace`](crate::Trace) records what happened when: every run of every
+//! worker, whom it was stolen from, and which items were the slowest.
 //!
 //! ```no_run
 //! use rangesteal::{Pool, Trace};
@@ -130,18 +137,21 @@
 //! let mut trace = Trace::new();
 //! for round in 1..=3 {
 //!     let title = format!("round {round}");
-//!     pool.on(0..10_000).trace(trace.titled(title)).map_reduce(|i| (i as f64).sqrt(), |a, b| a + b);
+//!     let loops = pool.on(0..10_000).trace(trace.titled(title));
+//!     loops.map_reduce(|i| (i as f64).sqrt(), |a, b| a + b);
 //! }
 //! std::fs::write("loops.svg", trace.svg().to_string())?; // for a browser
-//! std::fs::write("loops.json", trace.chrome().to_string())?; // for ui.perfetto.dev or profiler.firefox.com
+//! // For ui.perfetto.dev or profiler.firefox.com:
+//! std::fs::write("loops.json", trace.chrome().to_string())?;
 //! for slow in &trace.timelines()[2].slowest {
 //!     println!("items {:?} took {:?}", slow.items, slow.took);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In the picture a worker has a lane and a colour, and a run has the colour of whoever was to have its items in the beginning: a lane of many
-//! colours is a thief's. Arrows point from the victim to the thief, grey is waiting, fine lines are looks at the clock.
+//! In the picture each worker has a lane and a colour. A run has the colour of the worker that its
+//! items were dealt to, so a lane of many colours is a thief's. Arrows point from the victim to the
+//! thief; grey is waiting; fine lines are readings of the clock.
 //!
 //! [`map_reduce`]: crate::Pool::map_reduce
 //! [`fold_reduce`]: crate::Pool::fold_reduce

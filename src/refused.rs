@@ -1,12 +1,14 @@
-//! What the compiler must refuse. Only doctests see this file. Each example is refused for the one reason that its error code
-//! tells (a nightly compiler checks that); the first shows that the frame around them compiles.
+//! What the compiler must refuse. Only doctests see this file. Each example is refused for the one
+//! reason that its error code tells (a nightly compiler checks that); the first shows that the
+//! frame around them compiles.
 //!
 //! ```
 //! let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
 //! let mut states = pool.per_worker(|_| 0);
 //! let mut report = rangesteal::RunReport::default();
-//! let first = pool.on(&items).report(&mut report).with_kept(&mut states).map_reduce(|_, x| x, |a, _| a);
+//! let loops = pool.on(&items).report(&mut report).with_kept(&mut states);
+//! let first = loops.map_reduce(|_, x| x, |a, _| a);
 //! assert_eq!(first, Some(&1));
 //! pool.on(&mut items).for_each(|x| *x += 1);
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -143,7 +145,8 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! An item of an exclusive slice is found, and so there would be two of it: one outside and one in the closure.
+//! An item of an exclusive slice is found, and so there would be two of it: one outside and one in
+//! the closure.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! pool.on(&mut [1, 2, 3]).find_first(|x| *x == 2);
@@ -212,12 +215,13 @@
 //!
 //! A source of one's own, which might lie about its length.
 //! ```compile_fail,E0277
+//! # use std::ops::Range;
 //! struct Liar;
 //! impl rangesteal::source::Source for Liar {
 //!     type Item = usize;
 //!     fn count(&self) -> usize { usize::MAX }
 //!     fn address(&self) -> usize { 0 }
-//!     unsafe fn items(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = usize> { range }
+//!     unsafe fn items(&self, range: Range<usize>) -> impl Iterator<Item = usize> { range }
 //! }
 //! ```
 //!

@@ -1,4 +1,5 @@
-//! The synchronisation primitives of the crate: std's, loom's under `--cfg loom`, shuttle's under `--cfg shuttle`, and nothing else.
+//! All synchronisation primitives of the crate: std's, loom's under `--cfg loom`, shuttle's under
+//! `--cfg shuttle`.
 
 #[cfg(loom)]
 use loom as primitives;
@@ -21,8 +22,9 @@ use std::{
     time::Duration,
 };
 
-/// Locks `mutex`. A poisoned lock is taken as it is: user code runs under one lock of this crate, the turn, and what that guards is
-/// not touched while it does; so no state is ever left half-changed by a panic.
+/// Locks `mutex`, even if it is poisoned. User code runs under two locks of this crate: the turn,
+/// whose data is not touched meanwhile, and that of a worker's kept state, which is the user's own.
+/// So a panic never leaves data of this crate half-changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -36,38 +38,54 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Waits on `condvar`, giving up `guard` meanwhile. May return without a cause.
+/// Waits on `condvar` and releases `guard` meanwhile. May wake up spuriously.
 pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Locks `mutex`, which is held for a few microseconds at most: to sleep would take longer than to wait.
+/// Locks a `mutex` that others hold for a few microseconds at most: it polls before it sleeps,
+/// since sleeping would take longer than the wait.
 pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     let mut guard = None;
-    spin(BRIEFLY, || {
+    Patience::BRIEF.poll(|| {
         guard = try_lock(mutex);
         guard.is_some()
     });
     guard.unwrap_or_else(|| lock(mutex))
 }
 
-/// As long as a lock, or the end of a round, is polled before the thread sleeps; unless more is asked for.
-pub(crate) const BRIEFLY: Duration = Duration::from_micros(5);
+/// How long a thread polls before it sleeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Patience(Duration);
 
-/// Polls `ready` for at most `limit`. A hint: what it saw orders nothing.
-#[cfg(not(any(loom, shuttle, miri)))]
-pub(crate) fn spin(limit: Duration, mut ready: impl FnMut() -> bool) {
-    let begin = crate::clock::Instant::now();
-    while begin.elapsed() < limit {
-        for _ in 0..16 {
-            if ready() {
-                return;
+impl Patience {
+    /// The patience for a lock, and for the end of a round if the user asks for no more: 5 µs.
+    pub(crate) const BRIEF: Self = Self::of(Duration::from_micros(5));
+
+    pub(crate) const fn of(time: Duration) -> Self {
+        Self(time)
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self.0.is_zero()
+    }
+
+    /// Polls `ready` until it is true, or the patience is over. A hint: what it saw orders nothing.
+    #[cfg(not(any(loom, shuttle, miri)))]
+    pub(crate) fn poll(self, mut ready: impl FnMut() -> bool) {
+        let begin = crate::clock::Instant::now();
+        while begin.elapsed() < self.0 {
+            for _ in 0..16 {
+                if ready() {
+                    return;
+                }
+                std::hint::spin_loop();
             }
-            std::hint::spin_loop();
         }
     }
-}
 
-/// A model checker explores the parked path; polling would only multiply its states.
-#[cfg(any(loom, shuttle, miri))]
-pub(crate) fn spin(_limit: Duration, _ready: impl FnMut() -> bool) {}
+    /// Does nothing: a model checker explores the path on which threads sleep, and polling would
+    /// only multiply its states.
+    #[cfg(any(loom, shuttle, miri))]
+    pub(crate) fn poll(self, _ready: impl FnMut() -> bool) {}
+}

@@ -1,4 +1,5 @@
-//! Balance is a matter of time, so these tests have a process, and with it the machine, to themselves.
+//! Balance is a matter of time, so these tests have a process, and with it the machine, to
+//! themselves.
 
 mod busy;
 
@@ -14,7 +15,8 @@ use std::{
 use busy::work;
 use rangesteal::Pool;
 
-/// What 10,000 items cost: nothing, but for 64 in a row; and one test at a time. None where there is nothing to balance.
+/// What 10,000 items cost: nothing, but for 64 in a row; and one test at a time. None where there
+/// is nothing to balance.
 fn heavy_run() -> Option<(Vec<u64>, impl Drop)> {
     static ALONE: Mutex<()> = Mutex::new(());
     if thread::available_parallelism().map_or(1, usize::from) < 2 {
@@ -46,8 +48,8 @@ fn the_next_round_needs_fewer_thefts() {
 
 #[test]
 fn heavy_items_in_a_row_are_shared_one_by_one() {
-    // Whoever begins with the heavy run must not keep it: with two workers no share may exceed the half by more than the block
-    // that met the run.
+    // Whoever begins with the heavy run must not keep it: with two workers no share may exceed the
+    // half by more than the block that met the run.
     let Some((items, _alone)) = heavy_run() else { return };
     let pool = Pool::builder().num_threads(2).build().unwrap();
     let heavy_here = || {
@@ -62,7 +64,8 @@ fn heavy_items_in_a_row_are_shared_one_by_one() {
         mine.into_inner()
     };
     heavy_here();
-    // Where other programs take a core away, a fair share is another: wait for five rounds that had both cores.
+    // Where other programs take a core away, a fair share is another: wait for five rounds that had
+    // both cores.
     let (begin, mut shares) = (Instant::now(), Vec::new());
     while shares.iter().filter(|share| (24..=40).contains(*share)).count() < 5 {
         assert!(begin.elapsed() < Duration::from_secs(20), "heavy items on the caller: {shares:?}");

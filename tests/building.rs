@@ -1,5 +1,5 @@
-//! Building a pool, and everything the system can refuse. What changes a whole process runs in a child: this test binary
-//! again, with one test.
+//! Building a pool, and everything the system can refuse. What changes a whole process runs in a
+//! child: this test binary again, with one test.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // a raw system call
@@ -29,7 +29,7 @@ use nix::{
     sys::resource::{Resource, setrlimit},
     unistd::Pid,
 };
-use rangesteal::{BuildError, CountedBy, Hold, Pinning, Placement, Pool};
+use rangesteal::{BuildError, CountSource, PinState, Pinning, Placement, Pool};
 use refuse::{error, filter, refuse, statement};
 
 const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
@@ -37,14 +37,15 @@ const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 /// Until a helper gets a CPU, however busy the machine is.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Runs the test `name` in a child, by the command `through` if there is one, checks that it passes, and returns its standard error.
+/// Runs the test `name` in a child, by the command `through` if there is one, checks that it
+/// passes, and returns its standard error.
 fn child(through: &[&str], name: &str, variable: Option<&str>) -> String {
     let variable = variable.map(|value| (VARIABLE, value));
     child::passed(&child::run(through, name, variable.as_slice()))
 }
 
-/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes and returns false. The
-/// child warns as often as is said here, and with these words.
+/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes
+/// and returns false. The child warns as often as is said here, and with these words.
 fn in_child(name: &str, variable: Option<&str>, warnings: &[&str]) -> bool {
     if is_child() {
         return true;
@@ -107,17 +108,20 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// From here on masks of less than 2048 CPUs are too small for `sched_getaffinity`, as they are on a machine that can have 2048.
+/// From here on masks of less than 2048 CPUs are too small for `sched_getaffinity`, as they are on
+/// a machine that can have 2048.
 fn pretend_2048_cpus() {
     refuse_masks(1, libc::BPF_JGE, 2048 / 8, false, libc::EINVAL);
 }
 
-/// From here on `sched_getaffinity` does not tell a thread of itself. (Of a thread by its number it does: sanitizers ask.)
+/// From here on `sched_getaffinity` does not tell a thread of itself. (Of a thread by its number it
+/// does: sanitizers ask.)
 fn refuse_own_mask() {
     refuse_masks(0, libc::BPF_JEQ, 0, true, libc::EPERM);
 }
 
-/// `sched_getaffinity` fails if its argument (0: the thread, 1: the bytes of the mask) compares with `value` as it is said.
+/// `sched_getaffinity` fails if its argument (0: the thread, 1: the bytes of the mask) compares
+/// with `value` as it is said.
 fn refuse_masks(argument: u32, comparison: u32, value: u32, said: bool, number: libc::c_int) {
     let low_word = if cfg!(target_endian = "little") { 0 } else { 4 };
     let (if_so, if_not) = if said { (0, 1) } else { (1, 0) }; // statements to skip
@@ -237,7 +241,8 @@ fn are_gone(prefix: &str) -> bool {
     })
 }
 
-/// Names threads, and has the system refuse those calls from just before the thread of worker `k` is started.
+/// Names threads, and has the system refuse those calls from just before the thread of worker `k`
+/// is started.
 fn refuse_from(k: usize, prefix: &'static str, calls: &'static [libc::c_long]) -> rangesteal::PoolBuilder {
     Pool::builder().num_threads(6).thread_name(move |worker| {
         if worker == k {
@@ -427,8 +432,8 @@ fn best_effort_pinning_that_is_refused() {
         let pool = Pool::builder().num_threads(3).build().unwrap();
         assert_eq!(masks(&pool), HashSet::from([before]));
         counts(&pool);
-        let holds: Vec<Hold> = pool.placement().seats.iter().map(|seat| seat.hold).collect();
-        assert_eq!(holds, [Hold::Free, Hold::Refused, Hold::Refused]);
+        let holds: Vec<PinState> = pool.placement().seats.iter().map(|seat| seat.pin).collect();
+        assert_eq!(holds, [PinState::Free, PinState::Refused, PinState::Refused]);
         Pool::builder().num_threads(2).scope(counts).unwrap(); // the caller is refused, too: one warning for both
     }
 }
@@ -472,7 +477,8 @@ fn membarrier_that_is_refused_from_the_start() {
 #[cfg_attr(portable, ignore = "there is no membarrier")]
 fn membarrier_that_is_refused_later() {
     if in_child("membarrier_that_is_refused_later", None, &[]) {
-        // Threads inherit the filter of the thread that starts them: register first, then refuse, then start the workers.
+        // Threads inherit the filter of the thread that starts them: register first, then refuse,
+        // then start the workers.
         let unfiltered = Pool::builder().num_threads(2).build().unwrap();
         refuse(libc::SYS_membarrier);
         // SAFETY: a query; reads two integers.
@@ -489,7 +495,8 @@ fn membarrier_that_is_refused_later() {
     }
 }
 
-/// The masks of this process's threads by name, as `/proc` has them. Threads of other tests may have the same names, but for those in a child.
+/// The masks of this process's threads by name, as `/proc` has them. Threads of other tests may
+/// have the same names, but for those in a child.
 fn masks_in_proc() -> HashMap<String, String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
     let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
@@ -507,12 +514,13 @@ fn end(pool: Pool) {
     assert!(are_gone("rangesteal-"), "threads are left: {:?}", masks_in_proc().keys());
 }
 
-/// Checks every helper's mask against the seats the pool shows, and returns the CPUs of these seats.
+/// Checks every helper's mask against the seats the pool shows, and returns the CPUs of these
+/// seats.
 fn seats(pool: &Pool) -> Vec<usize> {
     let (placement, masks) = (pool.placement(), masks_in_proc());
     assert_eq!(placement.seats.len(), pool.num_threads());
     for seat in &placement.seats[1..] {
-        assert_eq!(seat.hold, Hold::Pinned, "{placement}");
+        assert_eq!(seat.pin, PinState::Pinned, "{placement}");
         assert_eq!(
             masks[&format!("rangesteal-{}", seat.worker)],
             seat.cpu.unwrap().number.to_string(),
@@ -540,14 +548,14 @@ fn workers_sit_where_the_pool_says() {
     let by_default = Pool::builder().pinning(Pinning::Required).build().unwrap();
     let placement = by_default.placement();
     assert!(
-        placement.counted_by == CountedBy::Cpus || before.len() > by_default.num_threads(),
+        placement.counted_by == CountSource::Cpus || before.len() > by_default.num_threads(),
         "{placement}"
     );
     let mut taken = seats(&by_default);
     end(by_default);
     taken.sort_unstable();
     taken.dedup();
-    if placement.counted_by == CountedBy::Cpus {
+    if placement.counted_by == CountSource::Cpus {
         assert_eq!(taken, before, "each CPU of the mask is taken once");
     }
 
@@ -565,8 +573,8 @@ fn workers_sit_where_the_pool_says() {
             .scope(|pool| {
                 let caller = &pool.placement().seats[0];
                 assert_eq!(
-                    (caller.hold, caller.cpu.map(|cpu| vec![cpu.number])),
-                    (Hold::Pinned, Some(mask()))
+                    (caller.pin, caller.cpu.map(|cpu| vec![cpu.number])),
+                    (PinState::Pinned, Some(mask()))
                 );
                 counts(pool);
                 assert_eq!(&pool.placement().seats[0], caller, "nobody has moved");
@@ -635,7 +643,7 @@ fn no_mask_is_told() {
     if in_child("no_mask_is_told", None, &["builder] workers are not pinned: "]) {
         refuse_own_mask();
         let pool = Pool::builder().num_threads(3).build().unwrap();
-        assert_eq!(pool.placement().seats[1].hold, Hold::Refused);
+        assert_eq!(pool.placement().seats[1].pin, PinState::Refused);
         counts(&pool);
         drop(pool);
         let error = Pool::builder().pinning(Pinning::Required).build().unwrap_err();
@@ -708,13 +716,13 @@ fn in_quota(name: &str, quota: &str) -> bool {
 fn a_quota_below_the_cpus() {
     if in_quota("a_quota_below_the_cpus", "8000") {
         let pool = Pool::new().unwrap();
-        let counted_by = if mask().len() > 1 { CountedBy::Quota(0.8) } else { CountedBy::Cpus };
+        let counted_by = if mask().len() > 1 { CountSource::Quota(0.8) } else { CountSource::Cpus };
         assert_eq!((pool.placement().counted_by, pool.num_threads()), (counted_by, 1));
         let pool = Pool::builder().num_threads(3).build().unwrap();
         assert_eq!(pool.num_threads(), 3);
         counts(&pool);
-        let hold = if mask().len() > 1 { Hold::Quota } else { Hold::Pinned };
-        assert_eq!(pool.placement().seats[1].hold, hold);
+        let hold = if mask().len() > 1 { PinState::Quota } else { PinState::Pinned };
+        assert_eq!(pool.placement().seats[1].pin, hold);
         end(pool);
         seats(&Pool::builder().num_threads(3).pinning(Pinning::Required).build().unwrap());
     }
@@ -731,7 +739,7 @@ fn a_quota_is_rounded_up() {
         let pool = Pool::new().unwrap();
         assert_eq!(
             (pool.placement().counted_by, pool.num_threads()),
-            (CountedBy::Cpus, 2),
+            (CountSource::Cpus, 2),
             "1.5 CPUs keep two busy"
         );
         seats(&pool);

@@ -31,7 +31,8 @@ use nix::{
 };
 use rangesteal::{CancelToken, Cancelled, Pool, Progress};
 
-/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes and returns false.
+/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes
+/// and returns false.
 fn in_child(name: &str) -> bool {
     let is_child = is_child();
     if !is_child {
@@ -55,10 +56,12 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// Runs `work` in a forked child and checks that it ends well. A child that hangs is ended by SIGALRM.
+/// Runs `work` in a forked child and checks that it ends well. A child that hangs is ended by
+/// SIGALRM.
 #[expect(unsafe_code, reason = "fork is what is tested")]
 fn forked(work: impl FnOnce()) {
-    // SAFETY: what the child does is what these tests are about: nothing of it may need another thread.
+    // SAFETY: what the child does is what these tests are about: nothing of it may need another
+    // thread.
     match unsafe { fork() }.unwrap() {
         ForkResult::Child => {
             // SAFETY: takes a number; the parent's alarm is not the child's.
@@ -148,7 +151,8 @@ fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
         }
         return;
     }
-    // The first pool takes its time to register with the kernel. It has no thread, lest one be forked while std starts it.
+    // The first pool takes its time to register with the kernel. It has no thread, lest one be
+    // forked while std starts it.
     beside(
         || drop(pool(1)),
         || {
@@ -264,7 +268,8 @@ fn signals_every_millisecond() {
     }
 }
 
-/// Checks that there are so many threads of pools. One that has been joined may still be there for a moment.
+/// Checks that there are so many threads of pools. One that has been joined may still be there for
+/// a moment.
 fn left(threads: usize) {
     let name = |task: &fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
     let are_left = || {

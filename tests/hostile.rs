@@ -1,5 +1,5 @@
-//! The election counter of `examples/stv` with damaged files and odd command lines: it ends with an exit code that it documents and with
-//! a line that says why, whatever it is given.
+//! The election counter of `examples/stv` with damaged files and odd command lines: it ends with an
+//! exit code that it documents and with a line that says why, whatever it is given.
 //!
 //! ```text
 //! STV_FUZZ_RUNS=5000 STV_FUZZ_SEED=1 cargo test --release --test hostile
@@ -258,8 +258,9 @@ fn damaged_files() {
 const OTHERS: [(&str, char); 8] =
     [("", '-'), ("0", '0'), ("2", '2'), ("9", '9'), ("1048577", 'm'), ("x", 'x'), ("[]", 'b'), ("\"", 'q')];
 
-/// With what in its place, for each word of each line of `files`, the file is still right. All else is an error. A ballot without its weight
-/// may have its first candidate for one, one without its 0 goes on in the next line, and names need no quotes.
+/// With what in its place, for each word of each line of `files`, the file is still right. All else
+/// is an error. A ballot without its weight may have its first candidate for one, one without its 0
+/// goes on in the next line, and names need no quotes.
 const RIGHT: [&[&str]; 2] = [
     &[". 2", "-29m -0 -2 0", "-29m -2 0", "29m -0 -2 0", "0", "029mxb", "029mxb", "029mxb", "029mxb"],
     &[
@@ -280,8 +281,9 @@ const RIGHT: [&[&str]; 2] = [
     ],
 ];
 
-/// Each word in turn missing, too large, too small, or something else. Random damage of a few files hardly ever comes to the checks of the
-/// reader, of which each is for one kind of word; this does, and notices a check that is gone.
+/// Each word in turn missing, too large, too small, or something else. Random damage of a few files
+/// hardly ever comes to the checks of the reader, of which each is for one kind of word; this does,
+/// and notices a check that is gone.
 #[test]
 fn each_word_replaced() {
     let folder = Folder::new("each_word_replaced");

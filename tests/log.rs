@@ -1,4 +1,5 @@
-//! One line a loop at debug level, and a table at trace level, wherever it runs; none of it between publishing a loop and its end.
+//! One line a loop at debug level, and a table at trace level, wherever it runs; none of it between
+//! publishing a loop and its end.
 
 use std::sync::{
     Mutex,

@@ -12,10 +12,31 @@ use std::{
 
 use busy::work;
 use proptest::prelude::*;
-use rangesteal::{Pool, Stealing};
+use rangesteal::{Alone, Pool, RunReport, Stealing};
 
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool of a few threads")
+}
+
+/// A million items would be worth sharing; the ten before the error are not. (The first calls do
+/// not know that, and any may be interrupted.)
+#[test]
+#[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
+fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
+    let (pool, items) = (pool(2), (0..1_000_000).collect::<Vec<u32>>());
+    let stops = |x: &u32| if *x == 10 { Err(*x) } else { Ok(()) };
+    let mut alone = [0; 3];
+    for _call in 0..20 {
+        let mut reports = [(); 3].map(|()| RunReport::default());
+        let [each, reduced, any] = &mut reports;
+        assert_eq!(pool.on(&items).report(each).try_for_each(stops), Err(10));
+        assert_eq!(pool.on(&items).report(reduced).try_map_reduce(stops, |(), ()| ()), Err(10));
+        assert!(pool.on(&items).report(any).any(|x| *x == 10));
+        for (alone, report) in alone.iter_mut().zip(reports) {
+            *alone += usize::from(report.alone == Some(Alone::Short));
+        }
+    }
+    assert!(alone.into_iter().all(|calls| calls >= 15), "{alone:?} of 20 on the calling thread alone");
 }
 
 #[test]
@@ -230,7 +251,8 @@ fn a_short_loop_wakes_nobody() {
         }
         elsewhere.into_inner()
     };
-    // A call that was interrupted in the middle looks long, so on a busy machine some are shared: ask for one quiet batch.
+    // A call that was interrupted in the middle looks long, so on a busy machine some are shared:
+    // ask for one quiet batch.
     let batches: Vec<usize> = (0..100).map(|_| elsewhere()).take_while(|&count| count > 0).collect();
     assert!(batches.len() < 100, "items that ran elsewhere, of 2000 each: {batches:?}");
 }

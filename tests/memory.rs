@@ -1,5 +1,5 @@
-//! Memory that is not there, and memory that is not given back. This binary has an allocator of its own, so it has few tests, and
-//! these run one at a time: each in a child.
+//! Memory that is not there, and memory that is not given back. This binary has an allocator of its
+//! own, so it has few tests, and these run one at a time: each in a child.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // an allocator
@@ -38,7 +38,8 @@ impl Counting {
     }
 }
 
-// SAFETY: 1. it is the system's allocator, which may fail more often; 2. it does not unwind; 3. atomics do not allocate.
+// SAFETY: 1. it is the system's allocator, which may fail more often; 2. it does not
+// unwind; 3. atomics do not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !Self::has(layout.size()) {
@@ -95,8 +96,9 @@ fn the_kth_allocation_fails() {
         println!("{}", if was_enough { "enough" } else { "did without" });
         return;
     }
-    // Those of the closure, of the loops, of the sort and of the new pool; the later, the fewer of them are tried. A file of the system
-    // that there is no memory to read (std tells) is one that does not tell.
+    // Those of the closure, of the loops, of the sort and of the new pool; the later, the fewer of
+    // them are tried. A file of the system that there is no memory to read (std tells) is one that
+    // does not tell.
     let (mut k, mut failed) = (0, 0);
     loop {
         let output = run(&[], NAME, &[(K, &k.to_string())]);
@@ -106,7 +108,8 @@ fn the_kth_allocation_fails() {
             break;
         }
         if !output.status.success() {
-            // What std does: the process ends and says why. No thread is left waiting, and no loop returns without its items.
+            // What std does: the process ends and says why. No thread is left waiting, and no loop
+            // returns without its items.
             let context = format!("allocation {k}: {}\n{stdout}{stderr}", output.status);
             assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{context}");
             assert!(stderr.contains("memory allocation of"), "{context}");
@@ -170,7 +173,8 @@ fn held() -> [usize; 3] {
 #[test]
 fn ten_thousand_pools_leave_nothing() {
     const POOLS: usize = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
-    /// On a quiet machine it takes 4 s. It is waiting for threads that takes the time; where many others wait, fewer pools will do.
+    /// On a quiet machine it takes 4 s. It is waiting for threads that takes the time; where many
+    /// others wait, fewer pools will do.
     const ENOUGH: Duration = Duration::from_secs(60);
     if in_child("ten_thousand_pools_leave_nothing") {
         let pools = |number| {
@@ -194,7 +198,8 @@ fn ten_thousand_pools_leave_nothing() {
         assert_eq!(LIVE.load(Relaxed), live, "bytes allocated");
         let after = held();
         assert_eq!(after[..2], [threads, files], "threads and files");
-        // Stacks and the like, which the allocator does not see: a page of each pool would be 40 MiB.
+        // Stacks and the like, which the allocator does not see: a page of each pool would be 40
+        // MiB.
         assert!(after[2] < resident + 256 + POOLS / 10, "{} pages, and before {resident}", after[2]);
     }
 }

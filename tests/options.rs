@@ -1,4 +1,5 @@
-//! What the options of a loop promise: states, blocks, threads, reproducible results, cancelling, progress, report.
+//! What the options of a loop promise: states, blocks, threads, reproducible results, cancelling,
+//! progress, report.
 
 mod busy;
 
@@ -325,8 +326,8 @@ mod reproducibility {
         assert!(sums.len() > 3, "{sums:?}");
     }
 
-    /// The order that `On::reproducible` documents and STABILITY.md promises, by itself: blocks of a size that depends on the
-    /// length alone, then pairs, pairs of pairs and so on.
+    /// The order that `On::reproducible` documents and STABILITY.md promises, by itself: blocks of
+    /// a size that depends on the length alone, then pairs, pairs of pairs and so on.
     fn as_documented(len: usize, grain: Option<usize>) -> Option<u64> {
         let size = grain.unwrap_or((len / 256).clamp(1, 64).max(len / 2048));
         let sums = |numbers: &[f64], size| -> Vec<f64> {
@@ -398,7 +399,8 @@ mod reproducibility {
 mod cancelling {
     use super::*;
 
-    /// Runs a loop of heavy items on `pool` that somebody cancels; how many items began after `cancel` had returned.
+    /// Runs a loop of heavy items on `pool` that somebody cancels; how many items began after
+    /// `cancel` had returned.
     fn begun_behind(pool: &Pool, cancellers: usize) -> usize {
         let (token, returned) = (CancelToken::new(), AtomicBool::new(false));
         let (begun, behind) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -428,7 +430,8 @@ mod cancelling {
             let pool = pool(threads);
             for cancellers in [1, 4] {
                 for _ in 0..ROUNDS {
-                    // Items of 20 µs are claimed singly, and each worker may have claimed one that it has not begun yet.
+                    // Items of 20 µs are claimed singly, and each worker may have claimed one that
+                    // it has not begun yet.
                     let behind = begun_behind(&pool, cancellers);
                     assert!(behind <= threads, "{behind} items on {threads} threads");
                 }
@@ -656,7 +659,8 @@ mod progress {
     #[test]
     #[cfg_attr(miri, ignore = "long")]
     fn is_ahead_by_a_claim_a_worker_at_most() {
-        // Workers that are not pinned are woken late on a busy machine, and the caller goes on alone for long.
+        // Workers that are not pinned are woken late on a busy machine, and the caller goes on
+        // alone for long.
         for pinning in [Pinning::BestEffort, Pinning::Off] {
             follow(&Pool::builder().num_threads(4).pinning(pinning).build().unwrap());
         }

@@ -1,4 +1,5 @@
-//! A panic in user code ends the loop, reaches the caller with its payload, and leaves the pool usable.
+//! A panic in user code ends the loop, reaches the caller with its payload, and leaves the pool
+//! usable.
 
 mod busy;
 
@@ -17,7 +18,8 @@ const ITEMS: usize = if cfg!(miri) { 40 } else { 400 };
 const OFTEN: usize = if cfg!(miri) { 1 } else { 20 };
 
 fn pool() -> Pool {
-    // A panic that meets another prints a backtrace, whatever is asked for, and that takes Miri half a minute.
+    // A panic that meets another prints a backtrace, whatever is asked for, and that takes Miri
+    // half a minute.
     #[cfg(miri)]
     std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
     Pool::builder().num_threads(3).build().expect("a pool of three")
@@ -27,8 +29,9 @@ fn work() {
     busy::work(if cfg!(miri) { 0 } else { 10_000 });
 }
 
-/// Runs `body`, which must panic with `payload`, on the caller's thread and on another worker's, and checks that the pool
-/// still counts afterwards. `body` gets a function that panics on the chosen side at some item.
+/// Runs `body`, which must panic with `payload`, on the caller's thread and on another worker's,
+/// and checks that the pool still counts afterwards. `body` gets a function that panics on the
+/// chosen side at some item.
 fn panics_with<P: PartialEq + std::fmt::Debug + Copy + Send + Sync + 'static>(
     payload: P,
     body: impl Fn(&Pool, &[usize], &(dyn Fn(usize) + Sync)),
@@ -135,7 +138,8 @@ fn in_reduce_with_partial_results_that_panic_when_dropped() {
     pool.for_each(&items, |_| work());
     let mut struck = false;
     for _ in 0..20 {
-        // The caller combines at least two runs, and the first time it does, it panics: the others must not end the process.
+        // The caller combines at least two runs, and the first time it does, it panics: the others
+        // must not end the process.
         let caller = thread::current().id();
         let result = catch_unwind(AssertUnwindSafe(|| {
             let last = pool.fold_reduce(

@@ -19,7 +19,7 @@ use nix::{
     sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity},
     unistd::Pid,
 };
-use rangesteal::{Hold, Pool};
+use rangesteal::{PinState, Pool};
 
 /// One test at a time, and none where there is one CPU.
 fn two_cpus() -> Option<MutexGuard<'static, ()>> {
@@ -107,16 +107,16 @@ fn a_helper_gives_way_to_another_program_and_comes_back() {
         thread::sleep(Duration::from_millis(20));
     };
     run();
-    let hold = || pool.placement().seats[1].hold;
+    let hold = || pool.placement().seats[1].pin;
     // Until it is so, or for so long that it never will be.
-    let becomes = |wanted: Hold| {
+    let becomes = |wanted: PinState| {
         let begin = Instant::now();
         while hold() != wanted && begin.elapsed() < Duration::from_secs(20) {
             run();
         }
         hold() == wanted
     };
-    assert!(becomes(Hold::Pinned));
+    assert!(becomes(PinState::Pinned));
     let there = pool.placement().seats[1].cpu.unwrap().number;
     let is_over = AtomicBool::new(false);
     let (evicted, idle) = thread::scope(|scope| {
@@ -127,7 +127,7 @@ fn a_helper_gives_way_to_another_program_and_comes_back() {
             }
         });
         let before = idle();
-        let evicted = becomes(Hold::Evicted);
+        let evicted = becomes(PinState::Evicted);
         is_over.store(true, Relaxed);
         (evicted, idle().saturating_sub(before))
     });
@@ -136,5 +136,5 @@ fn a_helper_gives_way_to_another_program_and_comes_back() {
         return;
     }
     assert!(evicted, "with CPUs that were idle for {idle:?}");
-    assert!(becomes(Hold::Pinned));
+    assert!(becomes(PinState::Pinned));
 }

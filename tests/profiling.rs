@@ -1,4 +1,5 @@
-//! Every script of `profiling/` on small inputs: what it says, the files it makes, and what it does without its tools.
+//! Every script of `profiling/` on small inputs: what it says, the files it makes, and what it does
+//! without its tools.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -294,7 +295,8 @@ fn flame_graphs() {
         assert!(words.iter().all(|word| picture.contains(word)), "{words:?}");
     }
     assert!(answer.row("rangesteal-1")[0] >= 1.0);
-    // What the Firefox Profiler opens: a worker's stack is flat, from the start of its thread through its loop to the closure.
+    // What the Firefox Profiler opens: a worker's stack is flat, from the start of its thread
+    // through its loop to the closure.
     let stacks = answer.files("flame-pool", ".perf.txt");
     let head: Vec<&str> = stacks[0].lines().next().unwrap().split_whitespace().collect();
     assert!(
@@ -309,15 +311,12 @@ fn flame_graphs() {
             .filter_map(|line| line.trim().split_once(' '))
             .map(|(_, name)| name)
             .collect();
-        let Some(work) = frames.iter().position(|frame| frame.starts_with("rangesteal::pool::worker::work "))
+        let Some(work) =
+            frames.iter().position(|frame| frame.starts_with("rangesteal::pool::protocol::crew::work "))
         else {
             continue;
         };
-        let is_loop = |frame: &&&str| {
-            ["round", "accumulator"]
-                .iter()
-                .any(|room| frame.starts_with(&format!("rangesteal::pool::{room}::")))
-        };
+        let is_loop = |frame: &&&str| frame.starts_with("rangesteal::pool::call::");
         let loops: Vec<&&str> = frames[..work].iter().filter(is_loop).collect();
         let rounds = loops.iter().filter(|frame| frame.contains("::Round::work ")).count();
         assert!(rounds <= 1, "{stack}");
@@ -425,7 +424,8 @@ fn delay() {
     if lacks(&["python3"]) {
         return;
     }
-    // What the row of a round says: wall, in use, shared, displaced, asleep, others, steal and idle.
+    // What the row of a round says: wall, in use, shared, displaced, asleep, others, steal and
+    // idle.
     let round = |name: &str, words: &[&str]| -> [f64; 8] {
         let answer = ask(name, "delay", &[&["--quick"], words].concat());
         let row: [f64; 8] = answer.row("round 1 ").try_into().unwrap_or_else(|_| panic!("{}", answer.said));

@@ -115,7 +115,8 @@ fn closures_borrow_locals() {
     }
 }
 
-/// By what threads do last, not by `/proc`: a thread that has been joined may stand there for a moment, under an emulator often.
+/// By what threads do last, not by `/proc`: a thread that has been joined may stand there for a
+/// moment, under an emulator often.
 #[test]
 #[cfg_attr(miri, ignore = "who comes in time is a matter of time")]
 fn drop_joins() {
@@ -159,8 +160,8 @@ mod threads {
 
     use super::*;
 
-    /// What a thread of this name has done: Documentation/scheduler/sched-stats.rst: nanoseconds on a CPU, nanoseconds waiting
-    /// for one, time slices.
+    /// What a thread of this name has done: Documentation/scheduler/sched-stats.rst: nanoseconds on
+    /// a CPU, nanoseconds waiting for one, time slices.
     fn on_cpu(name: &str) -> String {
         let name_of = |task: &Path| fs::read_to_string(task.join("comm")).unwrap_or_default();
         let mut tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
@@ -175,7 +176,8 @@ mod threads {
             let pool = builder.thread_name(move |worker| format!("{name}-{worker}")).build().unwrap();
             count(&pool, &ITEMS);
             let worker = format!("{name}-1");
-            // It may have been woken late for the last loop, or, on a busy machine, not yet have had its CPU for 2 ms.
+            // It may have been woken late for the last loop, or, on a busy machine, not yet have
+            // had its CPU for 2 ms.
             let quiet = (0..20).any(|_| {
                 thread::sleep(Duration::from_millis(50));
                 let before = on_cpu(&worker);
@@ -207,7 +209,8 @@ mod threads {
 
         let pool = pool(3);
         count(&pool, &ITEMS);
-        // At most of these moments another thread runs a loop, and may hold any of the pool's locks.
+        // At most of these moments another thread runs a loop, and may hold any of the pool's
+        // locks.
         let stop = AtomicUsize::new(0);
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -216,7 +219,8 @@ mod threads {
                 }
             });
             for _ in 0..20 {
-                // SAFETY: the child only counts on its stack, without allocating, and exits at once.
+                // SAFETY: the child only counts on its stack, without allocating, and exits at
+                // once.
                 match unsafe { fork() }.unwrap() {
                     ForkResult::Child => {
                         let sum = count(&pool, &ITEMS);
@@ -244,7 +248,8 @@ mod threads {
 
         let pool = pool(3);
         count(&pool, &ITEMS);
-        // SAFETY: the child drops a pool, which in a child joins nobody and touches no lock, and exits.
+        // SAFETY: the child drops a pool, which in a child joins nobody and touches no lock, and
+        // exits.
         match unsafe { fork() }.unwrap() {
             ForkResult::Child => {
                 drop(pool);

@@ -1,8 +1,9 @@
-//! Endurance: small loops and unbalanced ones, a hundred to one, with panics, stops and loops inside, from several threads at once,
-//! each compared with the plain loop.
+//! Endurance: small loops and unbalanced ones, a hundred to one, with panics, stops and loops
+//! inside, from several threads at once, each compared with the plain loop.
 //!
-//! For `RANGESTEAL_SOAK_SECONDS`, by default a few. What fails says its seed: `RANGESTEAL_SOAK_SEED` repeats that episode for as long.
-//! In a minute on two cores, optimised, it runs some ten million small loops and a hundred thousand unbalanced ones.
+//! For `RANGESTEAL_SOAK_SECONDS`, by default a few. What fails says its seed:
+//! `RANGESTEAL_SOAK_SEED` repeats that episode for as long. In a minute on two cores, optimised, it
+//! runs some ten million small loops and a hundred thousand unbalanced ones.
 
 mod busy;
 

@@ -1,4 +1,5 @@
-//! `sort`, `sort_by` and `sort_by_key` do what std's stable sort does, on several threads, and lose no item whatever a comparison does.
+//! `sort`, `sort_by` and `sort_by_key` do what std's stable sort does, on several threads, and lose
+//! no item whatever a comparison does.
 
 #![cfg(not(miri))] // It takes hours over slices long enough to be shared. The tests of `src/pool/sort.rs` cut them into smaller pieces.
 

@@ -1,4 +1,5 @@
-//! The election counter of `examples/stv` as its users meet it: command line, exit codes, standard output and standard error.
+//! The election counter of `examples/stv` as its users meet it: command line, exit codes, standard
+//! output and standard error.
 
 #![cfg(not(miri))] // Miri starts no other programs
 
@@ -22,7 +23,8 @@ fn stv(arguments: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // A program that stops at its command line reads nothing: then this write fails, and that is no matter.
+    // A program that stops at its command line reads nothing: then this write fails, and that is no
+    // matter.
     let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
     child.wait_with_output().expect("the program ends")
 }

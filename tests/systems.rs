@@ -1,4 +1,5 @@
-//! What holds on every system, also where threads cannot be pinned, or not even started. `--cfg portable` makes Linux such a one.
+//! What holds on every system, also where threads cannot be pinned, or not even started.
+//! `--cfg portable` makes Linux such a one.
 
 mod kinds;
 

@@ -1,4 +1,5 @@
-//! What a trace promises: every item in one run, times that fit together, and pictures that are well formed.
+//! What a trace promises: every item in one run, times that fit together, and pictures that are
+//! well formed.
 
 mod busy;
 
@@ -129,7 +130,8 @@ fn the_slowest_items_are_named() {
     let took = |i: usize| 100_000 + 50_000 * (i as u64 % 10);
     for threads in [1, 2] {
         let pool = pool(threads);
-        // Where somebody else takes the CPU away, other items are slow: not in every one of fifty runs.
+        // Where somebody else takes the CPU away, other items are slow: not in every one of fifty
+        // runs.
         let all_found = |_| {
             let mut trace = Trace::new();
             let light = 30_000; // long enough to be told apart
@@ -243,7 +245,8 @@ fn a_loop_that_panics_leaves_none() {
     }
 }
 
-/// A loop with thefts, one that is not shared, and an empty one, with a title that has to be escaped.
+/// A loop with thefts, one that is not shared, and an empty one, with a title that has to be
+/// escaped.
 fn traced() -> Trace {
     let (pool, mut trace) = (pool(2), Trace::new());
     let mut tries = 0;
@@ -271,7 +274,8 @@ fn profilers_can_read_it() {
     let titles: Vec<_> = of("loop").map(|event| event["name"].as_str().unwrap()).collect();
     assert_eq!(titles, ["loop: \"a\" < b & \\ \n c", "loop", "loop: \u{fffe}nothing\u{ffff}\u{1f600}"]);
 
-    // An arrow for each theft, from a mark in the lane of the victim to what the thief has taken, behind all that they lie in.
+    // An arrow for each theft, from a mark in the lane of the victim to what the thief has taken,
+    // behind all that they lie in.
     let taken = trace.timelines()[0].runs.iter().filter_map(|run| Some((run.worker, run.theft.as_ref()?)));
     let arrows = &events[events.len() - 3 * last_thefts(&trace)..];
     assert!(of("theft").eq(arrows));
@@ -312,7 +316,8 @@ fn profilers_can_read_it() {
         assert_eq!(event["args"]["detail"], format!("{:?} of worker {owner}", run.items));
     }
 
-    // The calling thread is the main thread: its number is the process's. No thread has number 0, which some readers take for another.
+    // The calling thread is the main thread: its number is the process's. No thread has number 0,
+    // which some readers take for another.
     let names: Vec<_> = events.iter().filter(|event| event["name"] == "thread_name").collect();
     assert_eq!(names[0]["args"]["name"], "worker 0, the calling thread");
     assert_eq!((&names[0]["tid"], names[1]["tid"].as_u64()), (&names[0]["pid"], Some(2)));

@@ -1,4 +1,5 @@
-//! Every loop over every source is its plain loop, and early exits are those of the plain loop, whatever the schedule.
+//! Every loop over every source is its plain loop, and early exits are those of the plain loop,
+//! whatever the schedule.
 
 mod busy;
 
@@ -73,8 +74,8 @@ fn join<T>(mut a: Vec<T>, b: Vec<T>) -> Vec<T> {
     a
 }
 
-/// All loops that visit every item, over a source, are those over its plain items. Three times: from the second on with what the
-/// first has taught.
+/// All loops that visit every item, over a source, are those over its plain items. Three times:
+/// from the second on with what the first has taught.
 macro_rules! as_plain {
     ($on:expr, $plain:expr, $value:expr) => {
         let (plain, value) = ($plain, $value);
@@ -289,7 +290,8 @@ fn a_search_looks_at_little_behind_what_it_finds() {
         assert_eq!(found, Some(sought));
         (helped.into_inner() > sought / 4).then(|| visits.into_inner() - sought)
     };
-    // An eighth is the claim. A worker that loses its CPU for a while costs more: ask for one quiet round.
+    // An eighth is the claim. A worker that loses its CPU for a while costs more: ask for one quiet
+    // round.
     for sought in [ITEMS / 8, ITEMS / 2, ITEMS - 1] {
         let rounds: Vec<_> = (0..100)
             .map(|_| in_vain(sought))

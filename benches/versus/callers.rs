@@ -7,11 +7,11 @@ use rangesteal::Pool;
 use crate::{
     loops::Sum,
     machine::{self, Freed},
+    plain::Plain,
     race::{Race, Turn},
-    rivals::{Plain, Rival},
+    rival::{Loop, Rival},
+    row::{Row, Unit},
     runner::Runner,
-    table::{Row, Unit},
-    turn::Loop,
     who::Who,
 };
 

@@ -4,12 +4,11 @@
 use rangesteal::Pool;
 
 use crate::{
-    loops::{Items, Sum},
+    loops::{First, Items, Sorted, Sum},
+    rival::Loop,
+    row::{Row, Unit},
     runner::Runner,
-    search::First,
-    sort::Sorted,
-    table::{Row, Unit},
-    turn::{Loop, Pace},
+    turn::Pace,
     who::Who,
 };
 

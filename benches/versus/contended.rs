@@ -11,10 +11,10 @@ use std::{
 use rangesteal::Pool;
 
 use crate::{
-    rivals::{Cost, Rival},
+    rival::{Cost, Loop, Rival},
+    row::{Row, Unit},
     runner::Runner,
-    table::{Row, Unit},
-    turn::{Loop, Pace},
+    turn::Pace,
     work::{links, work},
 };
 

@@ -3,9 +3,9 @@
 use rangesteal::Pool;
 
 use crate::{
+    loops::First,
+    row::{Row, Unit},
     runner::Runner,
-    search::First,
-    table::{Row, Unit},
     turn::Pace,
 };
 

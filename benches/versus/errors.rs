@@ -1,101 +1,16 @@
-//! Loops that an error ends early: who has them, and the rows.
+//! Loops that an error ends early.
 
 use std::hint::black_box;
 
-use orx_parallel::BasicPool;
 use rangesteal::Pool;
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use crate::{
-    rivals::{Chili, Foreign, Halves, Plain, Rival, Telling},
+    rival::{Loop, Rival},
+    row::{Row, Unit},
     runner::Runner,
-    table::{Row, Unit},
-    turn::{Loop, Pace},
+    turn::Pace,
     work::{links, work},
 };
-
-/// How an executor runs a loop that can fail; `None` where it has no such loop.
-pub(crate) trait Fallible {
-    fn try_each(
-        &mut self,
-        _items: &[u64],
-        _f: impl Fn(&u64) -> Result<(), u64> + Sync,
-    ) -> Option<Result<(), u64>> {
-        None
-    }
-
-    fn try_sum(
-        &mut self,
-        _items: &[u64],
-        _map: impl Fn(&u64) -> Result<u64, u64> + Sync,
-    ) -> Option<Result<u64, u64>> {
-        None
-    }
-}
-
-impl Fallible for Plain {
-    fn try_each(
-        &mut self,
-        items: &[u64],
-        f: impl Fn(&u64) -> Result<(), u64> + Sync,
-    ) -> Option<Result<(), u64>> {
-        Some(items.iter().try_for_each(f))
-    }
-
-    fn try_sum(
-        &mut self,
-        items: &[u64],
-        map: impl Fn(&u64) -> Result<u64, u64> + Sync,
-    ) -> Option<Result<u64, u64>> {
-        Some(items.iter().try_fold(0, |sum: u64, x| Ok(sum.wrapping_add(map(x)?))))
-    }
-}
-
-impl Fallible for &Pool {
-    fn try_each(
-        &mut self,
-        items: &[u64],
-        f: impl Fn(&u64) -> Result<(), u64> + Sync,
-    ) -> Option<Result<(), u64>> {
-        Some(self.try_for_each(items, f))
-    }
-
-    fn try_sum(
-        &mut self,
-        items: &[u64],
-        map: impl Fn(&u64) -> Result<u64, u64> + Sync,
-    ) -> Option<Result<u64, u64>> {
-        Some(self.try_map_reduce(items, map, u64::wrapping_add).map(Option::unwrap_or_default))
-    }
-}
-
-impl Fallible for &rayon::ThreadPool {
-    fn try_each(
-        &mut self,
-        items: &[u64],
-        f: impl Fn(&u64) -> Result<(), u64> + Sync,
-    ) -> Option<Result<(), u64>> {
-        Some(self.install(|| items.par_iter().try_for_each(&f)))
-    }
-
-    fn try_sum(
-        &mut self,
-        items: &[u64],
-        map: impl Fn(&u64) -> Result<u64, u64> + Sync,
-    ) -> Option<Result<u64, u64>> {
-        let sum = || items.par_iter().map(&map).try_reduce(|| 0, |a, b| Ok(a.wrapping_add(b)));
-        Some(self.install(sum))
-    }
-}
-
-impl Fallible for Halves<'_> {}
-impl Fallible for Telling<'_> {}
-impl Fallible for &mut paralight::prelude::ThreadPool {}
-impl Fallible for &mut Chili {}
-impl Fallible for &BasicPool {}
-impl Fallible for Foreign<'_> {}
-#[cfg(fork_union)]
-impl Fallible for fork_union::ThreadPool {}
 
 /// Which of the two.
 #[derive(Clone, Copy)]

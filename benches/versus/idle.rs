@@ -1,4 +1,5 @@
-//! What does a pool cost that has little to do? Measured in processes of their own, their system calls under strace.
+//! What does a pool cost that has little to do? Measured in processes of their own, their system
+//! calls under strace.
 
 use std::{env, error::Error, fs, path::Path, process::Command, thread, time::Duration};
 
@@ -8,11 +9,11 @@ use rangesteal::Pool;
 use crate::{
     loops::{Items, Sum},
     machine::{cpu_nanos, settle, thread_cpu_nanos},
+    plain::Plain,
     race::median,
-    rivals::{Plain, Rival},
+    rival::{Loop, Rival},
+    row::{Cell, Row, Unit},
     runner::Runner,
-    table::{Cell, Row, Unit},
-    turn::Loop,
     who::Who,
 };
 
@@ -43,7 +44,8 @@ enum Task {
 }
 
 impl Idle {
-    /// Prints the CPU time of the calls, in milliseconds, with whatever the other threads do between.
+    /// Prints the CPU time of the calls, in milliseconds, with whatever the other threads do
+    /// between.
     pub(crate) fn run(&self) {
         let cpu = match self.executor {
             Executor::Plain => self.cpu(Plain),
@@ -112,7 +114,8 @@ fn millis(executor: Executor, task: Task, calls: u32, workers: usize) -> Figure 
     Ok(median(figures.into_iter()))
 }
 
-/// System calls of `calls` loops: those of the program with them, less those of the program without.
+/// System calls of `calls` loops: those of the program with them, less those of the program
+/// without.
 fn system_calls(executor: Executor, task: Task, calls: u32, workers: usize) -> Figure {
     let count = |calls| -> Figure {
         let list = Path::new(env!("CARGO_TARGET_TMPDIR")).join("versus-strace");
@@ -128,7 +131,8 @@ fn system_calls(executor: Executor, task: Task, calls: u32, workers: usize) -> F
     Ok((count(calls)? - count(0)?).max(0.0)) // start and end are not always the same to a call
 }
 
-/// `% time, seconds, usecs/call, calls, [errors], syscall`. The program's own sleep and its reading of clocks do not count.
+/// `% time, seconds, usecs/call, calls, [errors], syscall`. The program's own sleep and its reading
+/// of clocks do not count.
 fn count_of_line(line: &str) -> Option<u32> {
     let words: Vec<&str> = line.split_whitespace().collect();
     if matches!(words.last()?, &"total" | &"clock_nanosleep" | &"clock_gettime") {

@@ -1,12 +1,11 @@
 //! The loops that the rows run.
 
-use std::hint::black_box;
+use std::{cell::RefCell, hint::black_box};
 
 use num_bigint::BigUint;
 
 use crate::{
-    rivals::{Cost, Rival},
-    turn::Loop,
+    rival::{Cost, Loop, Rival},
     work::{links, work},
 };
 
@@ -59,10 +58,10 @@ impl Items {
         Self::new((0..len).map(|i| if run.contains(&i) { nanos } else { 0 }), Cost::Uneven)
     }
 
-    /// The first item costs `nanos`, and so do all others together.
-    pub(crate) fn first(len: usize, nanos: u64) -> Self {
+    /// Item `at` costs `nanos`, and so do all others together.
+    pub(crate) fn one(len: usize, at: usize, nanos: u64) -> Self {
         let rest = nanos / (len as u64 - 1);
-        Self::new((0..len).map(|i| if i == 0 { nanos } else { rest }), Cost::Uneven)
+        Self::new((0..len).map(|i| if i == at { nanos } else { rest }), Cost::Uneven)
     }
 }
 
@@ -135,5 +134,130 @@ impl Loop for Results<'_> {
     fn run(&self, rival: &mut impl Rival) -> Option<Vec<u64>> {
         let links = black_box(self.links);
         rival.collect(self.numbers, |x| x ^ work(links))
+    }
+}
+
+/// Finds the first of the numbers that `is` each of those wanted; all are found.
+pub(crate) struct First<'a, F> {
+    pub(crate) numbers: &'a [u32],
+    pub(crate) wanted: &'a [u32],
+    pub(crate) is: F,
+}
+
+impl<'a> First<'a, fn(u32, u32) -> bool> {
+    pub(crate) fn equal(
+        numbers: &'a [u32],
+        wanted: &'a [u32],
+    ) -> First<'a, impl Fn(u32, u32) -> bool + Sync> {
+        First { numbers, wanted, is: |x, wanted| x == wanted }
+    }
+
+    /// All numbers that are as large will do, which matters to those who do not begin at the front.
+    /// To look at one takes `links`.
+    pub(crate) fn as_large(
+        numbers: &'a [u32],
+        wanted: &'a [u32],
+        links: u64,
+    ) -> First<'a, impl Fn(u32, u32) -> bool + Sync> {
+        let (links, end) = (black_box(links), work(links) >> 1);
+        First {
+            numbers,
+            wanted,
+            is: move |x, wanted| u64::from(x) + (work(links) >> 1) >= u64::from(wanted) + end,
+        }
+    }
+}
+
+impl<F: Fn(u32, u32) -> bool + Sync> Loop for First<'_, F> {
+    type Output = u64;
+
+    /// A hash of the numbers found.
+    fn run(&self, rival: &mut impl Rival) -> Option<u64> {
+        let is = &self.is;
+        self.wanted.iter().try_fold(0, |found: u64, &wanted| {
+            let number = rival.first(black_box(self.numbers), move |x| is(*x, wanted))?;
+            Some(found.wrapping_mul(31).wrapping_add(u64::from(*number.expect("all are found"))))
+        })
+    }
+}
+
+/// Whether each of those wanted is among the numbers.
+pub(crate) struct Any<'a> {
+    pub(crate) numbers: &'a [u32],
+    pub(crate) wanted: &'a [u32],
+}
+
+impl Loop for Any<'_> {
+    type Output = bool;
+
+    fn run(&self, rival: &mut impl Rival) -> Option<bool> {
+        self.wanted.iter().try_fold(true, |found, &wanted| {
+            Some(rival.any(black_box(self.numbers), move |x| *x == wanted)? && found)
+        })
+    }
+}
+
+/// Whether all numbers are below a limit.
+pub(crate) struct AllBelow<'a>(pub(crate) &'a [u32], pub(crate) u32);
+
+impl Loop for AllBelow<'_> {
+    type Output = bool;
+
+    fn run(&self, rival: &mut impl Rival) -> Option<bool> {
+        let limit = self.1;
+        rival.all(black_box(self.0), move |x| *x < limit)
+    }
+}
+
+/// Sorts a copy, which is made anew for each call.
+pub(crate) struct Sorted<T> {
+    items: Vec<T>,
+    copy: RefCell<Vec<T>>,
+}
+
+impl<T> Sorted<T> {
+    pub(crate) fn new(items: impl IntoIterator<Item = T>) -> Self {
+        Self { items: items.into_iter().collect(), copy: RefCell::default() }
+    }
+}
+
+impl<T: Ord + Clone + Send + Sync + 'static> Loop for Sorted<T> {
+    type Output = Vec<T>;
+
+    fn prepare(&self, _: &mut impl Rival) {
+        self.copy.borrow_mut().clone_from(&self.items);
+    }
+
+    fn run(&self, rival: &mut impl Rival) -> Option<Vec<T>> {
+        let mut items = self.copy.take();
+        rival.sort(&mut items)?;
+        Some(items)
+    }
+}
+
+/// Sorts by a key of few values, the upper bits of each number; the lower ones show what became of
+/// equal items.
+pub(crate) struct ByKey(Sorted<u32>);
+
+impl ByKey {
+    const PLACE: u32 = 20;
+
+    pub(crate) fn new(keys: impl Iterator<Item = u32>) -> Self {
+        Self(Sorted::new((0..1 << Self::PLACE).zip(keys).map(|(place, key)| key << Self::PLACE | place)))
+    }
+}
+
+impl Loop for ByKey {
+    type Output = Vec<u32>;
+
+    fn prepare(&self, rival: &mut impl Rival) {
+        self.0.prepare(rival);
+    }
+
+    fn run(&self, rival: &mut impl Rival) -> Option<Vec<u32>> {
+        let mut items = self.0.copy.take();
+        let key = |x: &u32| x >> Self::PLACE;
+        rival.sort_by(&mut items, |a, b| key(a).cmp(&key(b)))?;
+        Some(items)
     }
 }

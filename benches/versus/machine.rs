@@ -29,8 +29,9 @@ pub(crate) fn thread_cpu_nanos() -> f64 {
     nanos(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of all other threads of this process, in nanoseconds. The clock of the process would not do: what a thread has used
-/// that is running right now is added to it some milliseconds later, and threads that spin never stop running.
+/// CPU time of all other threads of this process, in nanoseconds. The clock of the process would
+/// not do: what a thread has used that is running right now is added to it some milliseconds later,
+/// and threads that spin never stop running.
 pub(crate) fn cpu_nanos_elsewhere() -> f64 {
     let clock = |thread: i32| {
         let clock = ClockId::from_raw(!thread << 3 | 6); // Linux, include/linux/posix-timers.h: CPUCLOCK_SCHED of a thread
@@ -51,7 +52,8 @@ pub(crate) fn switches() -> i64 {
     usage.voluntary_context_switches() + usage.involuntary_context_switches()
 }
 
-/// Waits until nobody in this process computes any more, or a quarter of a second: some pools look for work long after a loop.
+/// Waits until nobody in this process computes any more, or a quarter of a second: some pools look
+/// for work long after a loop.
 pub(crate) fn settle() {
     let begin = Instant::now();
     let mut before = cpu_nanos_elsewhere();
@@ -114,7 +116,8 @@ impl Drop for Freed {
     }
 }
 
-/// From the notification of a sleeping thread to its first instruction, in nanoseconds: median. On the machine's other CPUs.
+/// From the notification of a sleeping thread to its first instruction, in nanoseconds: median. On
+/// the machine's other CPUs.
 pub(crate) fn start_delay(mask: &CpuSet) -> f64 {
     let bell = Arc::new((Mutex::new(None::<Instant>), Condvar::new()));
     let sleeper = {

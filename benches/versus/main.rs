@@ -14,7 +14,8 @@ mod cold;
 mod contended;
 mod distances;
 mod errors;
-mod fastest;
+mod foreign;
+mod groups;
 mod host;
 mod idle;
 mod loops;
@@ -22,16 +23,18 @@ mod machine;
 mod mixed;
 mod naps;
 mod offsets;
+mod ours;
 mod peers;
 mod picture;
+mod plain;
 mod race;
 mod random;
 mod results;
+mod rival;
 mod rivals;
+mod row;
 mod rows;
 mod runner;
-mod search;
-mod sort;
 mod starved;
 mod table;
 mod thefts;
@@ -45,14 +48,15 @@ use std::{path::PathBuf, thread};
 use clap::{Parser, Subcommand, builder::PossibleValuesParser};
 use rangesteal::Pool;
 
-/// Runs loops by the plain iterator, by rangesteal and by its rivals, checks that they agree, and prints one table.
+/// Runs loops by the plain iterator, by rangesteal and by its rivals, checks that they agree, and
+/// prints one table.
 #[derive(Parser)]
 struct Options {
     /// How often each loop is measured.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Groups of rows to measure, such as a,c,cold; all by default.
-    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = PossibleValuesParser::new(rows::names()))]
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = PossibleValuesParser::new(groups::names()))]
     rows: Vec<String>,
     /// Workers of each executor; one per CPU by default.
     #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
@@ -93,13 +97,13 @@ fn main() {
     let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     let runner = runner::Runner::new(options.rounds as usize, threads, options.alone);
     let measure = |pool: &Pool| {
-        let table = rows::run(pool, runner, &options.rows);
+        let table = groups::run(pool, runner, &options.rows);
         if let Some(path) = options.record {
-            results::write(&table, &path).expect("the file can be written");
+            table.write(&path).expect("the file can be written");
         }
         if options.picture {
             let path = picture::draw(&table).expect("benches/results can be written");
-            results::write(&table, &path.with_extension("tsv")).expect("benches/results can be written");
+            table.write(&path.with_extension("tsv")).expect("benches/results can be written");
             println!("{}", path.display());
         }
     };

@@ -7,10 +7,10 @@ use std::hint::black_box;
 use rangesteal::Pool;
 
 use crate::{
-    rivals::{Cost, Rival},
+    rival::{Cost, Loop, Rival},
+    row::{Row, Unit},
     runner::Runner,
-    table::{Row, Unit},
-    turn::{Loop, Pace},
+    turn::Pace,
     work::{links, work},
 };
 

@@ -13,11 +13,12 @@ use rangesteal::Pool;
 
 use crate::{
     machine,
+    plain::Plain,
     race::Race,
-    rivals::{Cost, Plain, Rival},
+    rival::{Cost, Loop, Rival},
+    row::{Cell, Row, Unit},
     runner::Runner,
-    table::{Cell, Row, Unit},
-    turn::{Loop, Pace},
+    turn::Pace,
     who::Who,
     work::{links, work},
 };

@@ -3,9 +3,10 @@
 use rangesteal::Pool;
 
 use crate::{
+    rival::Loop,
+    row::{Row, Unit},
     runner::Runner,
-    table::{Row, Unit},
-    turn::{Loop, Pace},
+    turn::Pace,
     who::Who,
 };
 

@@ -50,7 +50,8 @@ impl Peer {
     }
 
     fn open(path: &Path) -> Result<Self, Error> {
-        // SAFETY: 1. the library was built from peers.cpp; its initialisers are those of OpenMP or oneTBB.
+        // SAFETY: 1. the library was built from peers.cpp; its initialisers are those of OpenMP or
+        // oneTBB.
         let library = unsafe { Library::new(path) }.map_err(Error::other)?;
         let library: &Library = Box::leak(Box::new(library)); // its threads may outlive us
         // SAFETY: 2. peers.cpp declares them so.
@@ -64,7 +65,8 @@ impl Peer {
         // SAFETY: 6. as 2.
         let version =
             *unsafe { library.get::<extern "C" fn() -> *const c_char>("version") }.map_err(Error::other)?;
-        // SAFETY: 7. `version` returns a string that lives as long as the library, which is never closed.
+        // SAFETY: 7. `version` returns a string that lives as long as the library, which is never
+        // closed.
         let version = unsafe { CStr::from_ptr(version()) }.to_string_lossy().into_owned();
         Ok(Self { even, uneven, sort, leave, version })
     }
@@ -79,7 +81,8 @@ impl Peer {
             begin: usize,
             end: usize,
         ) -> u64 {
-            // SAFETY: 8. `context` is the `body` below, which is borrowed until the loop has returned, and is `Sync`.
+            // SAFETY: 8. `context` is the `body` below, which is borrowed until the loop has
+            // returned, and is `Sync`.
             let body = unsafe { &*context.cast::<F>() };
             body(begin..end)
         }

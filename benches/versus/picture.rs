@@ -9,7 +9,8 @@ use std::{
 
 use crate::{
     results,
-    table::{Row, Table, Unit},
+    row::{Row, Unit},
+    table::Table,
     who::Who,
 };
 

@@ -9,7 +9,8 @@ pub(crate) struct Turn {
     pub(crate) switches: f64,
 }
 
-/// What all turns took: a list for every entrant, in the order of the rounds. The first entrant is the reference.
+/// What all turns took: a list for every entrant, in the order of the rounds. The first entrant is
+/// the reference.
 pub(crate) struct Race {
     pub(crate) entrants: Vec<(Who, Vec<Turn>)>,
 }
@@ -72,7 +73,8 @@ impl Race {
         (median(pairs.map(|(turn, plain)| turn.nanos / plain.nanos)), ours / theirs)
     }
 
-    /// Nanoseconds more than the reference: median of the rounds' differences, and the difference of the minima.
+    /// Nanoseconds more than the reference: median of the rounds' differences, and the difference
+    /// of the minima.
     pub(crate) fn excess(&self, who: Who) -> (f64, f64) {
         let pairs = self.turns(who).iter().zip(self.reference());
         let (ours, theirs) = (least(self.turns(who)), least(self.reference()));

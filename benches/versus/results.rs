@@ -8,17 +8,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{host::Host, table::Table, who::Who};
+use crate::{host::Host, row::Row, who::Who};
 
 pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("results")
 }
 
-/// Writes a line for each row of `table`. A line that begins with # is for people.
-pub(crate) fn write(table: &Table, path: &Path) -> io::Result<()> {
-    let mut text = format!("# {}\n# {}\n", table.host.said(), table.control());
+/// Writes a line for each row, with its group. A line that begins with # is for people.
+pub(crate) fn write(path: &Path, host: &Host, control: &str, rows: &[(&str, Row)]) -> io::Result<()> {
+    let mut text = format!("# {}\n# {control}\n", host.said());
     text.push_str("group\tname\tunit\tplain\tnanos\tfigure\tcontrol\tbar\tmet\n");
-    for (group, row) in &table.rows {
+    for (group, row) in rows {
         let Some(ours) = row.cell(Who::Rangesteal) else { continue };
         let figure = |figure: Option<f64>| figure.map_or(String::new(), |figure| format!("{figure:.4}"));
         let control = row.cell(Who::Control).map(|cell| cell.figure);

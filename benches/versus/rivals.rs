@@ -1,143 +1,21 @@
-//! The rivals: one adapter each, with the loops that it has.
+//! The rivals written in Rust: one adapter each, with the loops that it has.
 
-use std::{
-    hint::black_box,
-    num::NonZero,
-    ops::Range,
-    sync::{Mutex, PoisonError},
-};
+use std::{cmp::Ordering, num::NonZero, ops::Range};
 
 use orx_parallel::{BasicPool, Par, Parallelizable, Runner};
 use paralight::iter::{
     ExactParallelSourceExt, IntoExactParallelRefMutSource, IntoExactParallelRefSource, ParallelIterator as _,
     ParallelIteratorExt, ZipableSource,
 };
-use rangesteal::{Pool, RunReport, Trace};
-use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::{
+    iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator},
+    slice::ParallelSliceMut,
+};
 
-use crate::{errors::Fallible, peers::Peer, search::Search, sort::Sort};
-
-/// What the items of a loop cost; for rivals that want to be told.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Cost {
-    Trivial,
-    Even,
-    Uneven,
-}
-
-impl Cost {
-    /// How few items are worth a task.
-    fn grain(self) -> usize {
-        match self {
-            Self::Trivial => 1024,
-            Self::Even => 16,
-            Self::Uneven => 1,
-        }
-    }
-}
-
-/// How an executor runs a loop; `None` where it has no such loop.
-pub(crate) trait Rival: Search + Sort + Fallible {
-    fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64;
-
-    fn fold<T: Sync, A: Send>(
-        &mut self,
-        items: &[T],
-        init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, &T) -> A + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
-    ) -> Option<A>;
-
-    fn collect<T: Sync>(&mut self, _items: &[T], _map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
-        None
-    }
-
-    /// Over indices instead of a slice.
-    fn index_sum(&mut self, _len: usize, _map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
-        None
-    }
-}
-
-/// The loop of the standard library.
-#[derive(Clone, Copy)]
-pub(crate) struct Plain;
-
-impl Rival for Plain {
-    fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
-        items.iter().map(map).fold(0, u64::wrapping_add)
-    }
-
-    fn fold<T: Sync, A: Send>(
-        &mut self,
-        items: &[T],
-        init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, &T) -> A + Sync,
-        _: impl Fn(A, A) -> A + Sync,
-    ) -> Option<A> {
-        Some(items.iter().fold(init(), fold))
-    }
-
-    fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
-        Some(items.iter().map(map).collect())
-    }
-
-    fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
-        Some((0..len).map(map).fold(0, u64::wrapping_add))
-    }
-}
-
-impl Rival for &Pool {
-    fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
-        self.map_reduce(items, map, u64::wrapping_add).unwrap_or(0)
-    }
-
-    fn fold<T: Sync, A: Send>(
-        &mut self,
-        items: &[T],
-        init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, &T) -> A + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
-    ) -> Option<A> {
-        Some(self.fold_reduce(items, init, fold, reduce))
-    }
-
-    fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
-        Some(self.map_collect(items, map))
-    }
-
-    fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
-        self.on(0..len).map_reduce(map, u64::wrapping_add)
-    }
-}
-
-/// rangesteal that tells what it does.
-pub(crate) enum Telling<'p> {
-    Report(&'p Pool),
-    Trace(&'p Pool),
-}
-
-impl Rival for Telling<'_> {
-    fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
-        let (mut report, mut trace) = (RunReport::default(), Trace::new());
-        let on = match self {
-            Self::Report(pool) => pool.on(items).report(&mut report),
-            Self::Trace(pool) => pool.on(items).trace(&mut trace),
-        };
-        let sum = on.map_reduce(map, u64::wrapping_add).unwrap_or(0);
-        black_box((report, trace));
-        sum
-    }
-
-    fn fold<T: Sync, A: Send>(
-        &mut self,
-        _: &[T],
-        _: impl Fn() -> A + Sync,
-        _: impl Fn(A, &T) -> A + Sync,
-        _: impl Fn(A, A) -> A + Sync,
-    ) -> Option<A> {
-        None
-    }
-}
+use crate::{
+    plain::Plain,
+    rival::{Cost, Rival},
+};
 
 impl Rival for &rayon::ThreadPool {
     fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
@@ -165,6 +43,55 @@ impl Rival for &rayon::ThreadPool {
     fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
         Some(self.install(|| (0..len).into_par_iter().map(&map).reduce(|| 0, u64::wrapping_add)))
     }
+
+    fn first<'t, T: Sync>(
+        &mut self,
+        items: &'t [T],
+        wanted: impl Fn(&T) -> bool + Sync,
+    ) -> Option<Option<&'t T>> {
+        Some(self.install(|| IntoParallelRefIterator::par_iter(items).find_first(|item| wanted(item))))
+    }
+
+    fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(self.install(|| IntoParallelRefIterator::par_iter(items).any(&wanted)))
+    }
+
+    fn all<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(self.install(|| IntoParallelRefIterator::par_iter(items).all(&wanted)))
+    }
+
+    fn sort<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
+        self.install(|| items.par_sort());
+        Some(())
+    }
+
+    fn sort_by<T: Send + Sync>(
+        &mut self,
+        items: &mut [T],
+        compare: impl Fn(&T, &T) -> Ordering + Sync,
+    ) -> Option<()> {
+        self.install(|| items.par_sort_by(&compare));
+        Some(())
+    }
+
+    fn try_each(
+        &mut self,
+        items: &[u64],
+        f: impl Fn(&u64) -> Result<(), u64> + Sync,
+    ) -> Option<Result<(), u64>> {
+        Some(self.install(|| IntoParallelRefIterator::par_iter(items).try_for_each(&f)))
+    }
+
+    fn try_sum(
+        &mut self,
+        items: &[u64],
+        map: impl Fn(&u64) -> Result<u64, u64> + Sync,
+    ) -> Option<Result<u64, u64>> {
+        let sum = || {
+            IntoParallelRefIterator::par_iter(items).map(&map).try_reduce(|| 0, |a, b| Ok(a.wrapping_add(b)))
+        };
+        Some(self.install(sum))
+    }
 }
 
 /// A static split in two on warm threads: what memory bandwidth allows.
@@ -178,14 +105,11 @@ impl Rival for Halves<'_> {
         front.wrapping_add(back)
     }
 
-    fn fold<T: Sync, A: Send>(
-        &mut self,
-        _: &[T],
-        _: impl Fn() -> A + Sync,
-        _: impl Fn(A, &T) -> A + Sync,
-        _: impl Fn(A, A) -> A + Sync,
-    ) -> Option<A> {
-        None
+    fn all<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        let (front, back) = items.split_at(items.len() / 2);
+        let (front, back) =
+            self.0.install(|| rayon::join(|| front.iter().all(&wanted), || back.iter().all(&wanted)));
+        Some(front && back)
     }
 }
 
@@ -211,6 +135,23 @@ impl Rival for &mut paralight::prelude::ThreadPool {
         let pairs = (results.par_iter_mut(), IntoExactParallelRefSource::par_iter(items)).zip_eq();
         pairs.with_thread_pool(&mut **self).for_each(|(result, item)| *result = map(item));
         Some(results)
+    }
+
+    fn first<'t, T: Sync>(
+        &mut self,
+        items: &'t [T],
+        wanted: impl Fn(&T) -> bool + Sync,
+    ) -> Option<Option<&'t T>> {
+        let items = IntoExactParallelRefSource::par_iter(items).with_thread_pool(&mut **self);
+        Some(items.find_first(|item| wanted(item)))
+    }
+
+    fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(IntoExactParallelRefSource::par_iter(items).with_thread_pool(&mut **self).any(wanted))
+    }
+
+    fn all<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(IntoExactParallelRefSource::par_iter(items).with_thread_pool(&mut **self).all(wanted))
     }
 }
 
@@ -260,6 +201,7 @@ impl Rival for &mut Chili {
     }
 }
 
+// It has a sort, an experiment that is not stable.
 impl Rival for &BasicPool {
     fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
         let items = items.par().runner(Runner::adaptive_with_pool(*self));
@@ -285,94 +227,21 @@ impl Rival for &BasicPool {
         let items = items.par().runner(Runner::adaptive_with_pool(*self));
         Some(items.map(&map).collect())
     }
-}
 
-/// Accumulators for rivals that only sum numbers: a range takes one that is free and gives it back.
-struct Accumulators<A>(Mutex<Vec<A>>);
-
-impl<A> Accumulators<A> {
-    fn add(&self, init: impl Fn() -> A, add: impl FnOnce(A) -> A) {
-        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let acc = add(free.unwrap_or_else(init));
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(acc);
-    }
-
-    fn reduce(self, reduce: impl Fn(A, A) -> A) -> Option<A> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().reduce(reduce)
-    }
-}
-
-/// OpenMP or oneTBB, for one turn.
-pub(crate) struct Foreign<'a> {
-    pub(crate) peer: &'a Peer,
-    pub(crate) threads: usize,
-}
-
-impl Drop for Foreign<'_> {
-    fn drop(&mut self) {
-        self.peer.leave();
-    }
-}
-
-impl Rival for Foreign<'_> {
-    fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
-        let body = |range| Plain.map_sum(&items[range], cost, &map);
-        self.peer.sum(self.threads, items.len(), cost.grain(), cost != Cost::Uneven, &body)
-    }
-
-    fn fold<T: Sync, A: Send>(
+    fn first<'t, T: Sync>(
         &mut self,
-        items: &[T],
-        init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, &T) -> A + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
-    ) -> Option<A> {
-        let accumulators = Accumulators(Mutex::new(Vec::new()));
-        let body = |range: Range<usize>| {
-            accumulators.add(&init, |acc| items[range].iter().fold(acc, &fold));
-            0
-        };
-        self.peer.sum(self.threads, items.len(), Cost::Even.grain(), false, &body);
-        accumulators.reduce(reduce)
-    }
-}
-
-#[cfg(fork_union)]
-impl Rival for fork_union::ThreadPool {
-    fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
-        // It reduces nothing: each thread adds to a number of its own.
-        let sums: Vec<_> = (0..self.threads())
-            .map(|_| crossbeam_utils::CachePadded::new(std::sync::atomic::AtomicU64::new(0)))
-            .collect();
-        let add = |thread: usize, sum| {
-            sums[thread].fetch_add(sum, std::sync::atomic::Ordering::Relaxed);
-        };
-        if cost == Cost::Uneven {
-            drop(self.for_n_dynamic(items.len(), |prong| {
-                add(prong.thread_index, map(&items[prong.task_index]));
-            }));
-        } else {
-            drop(self.for_slices(items.len(), |prong, count| {
-                let range = prong.task_index..prong.task_index + count;
-                add(prong.thread_index, Plain.map_sum(&items[range], cost, &map));
-            }));
-        }
-        sums.into_iter().fold(0, |all, sum| all.wrapping_add(sum.into_inner().into_inner()))
+        items: &'t [T],
+        wanted: impl Fn(&T) -> bool + Sync,
+    ) -> Option<Option<&'t T>> {
+        let items = items.par().runner(Runner::adaptive_with_pool(*self));
+        Some(items.find(|item| wanted(item))) // the first, unless told otherwise
     }
 
-    fn fold<T: Sync, A: Send>(
-        &mut self,
-        items: &[T],
-        init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, &T) -> A + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
-    ) -> Option<A> {
-        let (accumulators, grain) = (Accumulators(Mutex::new(Vec::new())), Cost::Even.grain());
-        drop(self.for_n_dynamic(items.len().div_ceil(grain), |prong| {
-            let begin = prong.task_index * grain;
-            let range = begin..items.len().min(begin + grain);
-            accumulators.add(&init, |acc| items[range].iter().fold(acc, &fold));
-        }));
-        accumulators.reduce(reduce)
+    fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(items.par().runner(Runner::adaptive_with_pool(*self)).any(|item| wanted(item)))
+    }
+
+    fn all<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(items.par().runner(Runner::adaptive_with_pool(*self)).all(|item| wanted(item)))
     }
 }

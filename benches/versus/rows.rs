@@ -1,97 +1,32 @@
-//! The rows of the table, and the bars that were set for them.
+//! The rows of the groups with letters, but for thefts and idle pools, and the bars that were set
+//! for them.
 
 use rangesteal::Pool;
 
 use crate::{
     burner::Burner,
-    callers, cold, contended, distances, errors,
-    host::Host,
-    idle,
-    loops::{Ballot, Count, Items, Results, Sum},
-    machine, mixed, naps, offsets,
+    loops::{AllBelow, Any, Ballot, ByKey, Count, First, Items, Results, Sorted, Sum},
+    machine, offsets,
     race::Race,
     random::Random,
-    results::Results as Recorded,
-    runner::{MANY, Runner},
-    search::{AllBelow, Any, First},
-    sort::{ByKey, Sorted},
-    starved,
-    table::{Cell, Row, Table, Unit},
-    thefts,
-    turn::{Loop, Pace},
-    who::Who,
-    windows,
+    rival::Loop,
+    row::{Cell, Row, Unit},
+    runner::Runner,
+    table::Table,
+    turn::Pace,
+    who::{MANY, Who},
     work::links,
 };
 
-/// Measures a group of rows.
-type Group = fn(&mut Rows<'_>);
-
-/// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 28] = [
-    ("a", |rows| rows.starting()),
-    ("b", |rows| rows.cache()),
-    ("c", |rows| rows.memory()),
-    ("d", |rows| rows.even()),
-    ("e", |rows| rows.slopes()),
-    ("f", |rows| rows.heavy_runs()),
-    ("g", |rows| rows.first()),
-    ("h", |rows| rows.ballots()),
-    ("i", |rows| rows.results()),
-    ("j", |rows| rows.lengths()),
-    ("k", |rows| rows.extend(thefts::rows(&rows.runner))),
-    ("l", |rows| rows.extend(idle::rows(&rows.runner))),
-    ("m", |rows| rows.taken_core()),
-    ("n", |rows| rows.many_threads()),
-    ("o", |rows| rows.spinning()),
-    ("p", |rows| rows.searches()),
-    ("q", |rows| rows.sorts()),
-    ("r", |rows| rows.reports()),
-    ("starved", |rows| rows.extend(starved::lowered(&rows.runner))),
-    ("errors", |rows| rows.group_of(errors::rows)),
-    ("windows", |rows| rows.group_of(windows::rows)),
-    ("mixed", |rows| rows.group_of(mixed::rows)),
-    ("taken", |rows| rows.group_of(starved::spinning)),
-    ("contended", |rows| rows.group_of(contended::rows)),
-    ("distances", |rows| rows.group_of(distances::rows)),
-    ("callers", |rows| rows.group_of(callers::rows)),
-    ("cold", |rows| rows.group_of(cold::rows)),
-    ("naps", |rows| rows.group_of(naps::rows)),
-];
-
-/// What `--rows` takes.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    GROUPS.iter().map(|(name, _)| *name)
-}
-
-/// Measures the groups with these names, or all.
-pub(crate) fn run(pool: &Pool, runner: Runner, names: &[String]) -> Table {
-    let mut foreign = vec![("rangesteal", env!("CARGO_PKG_VERSION").to_owned())];
-    foreign.extend(runner.openmp.as_ref().map(|peer| ("OpenMP", peer.version.clone())));
-    foreign.extend(runner.tbb.as_ref().map(|peer| ("oneTBB", peer.version.clone())));
-    let host = Host::new(machine::cpus(&runner.mask).len(), runner.threads, runner.rounds);
-    let others = Recorded::of_other_hosts(&host);
-    let table = Table { columns: runner.columns(), host, others, foreign, rows: Vec::new() };
-    table.print_head();
-    let mut rows = Rows { pool, runner, table, group: "" };
-    for (name, group) in GROUPS {
-        if names.is_empty() || names.iter().any(|wanted| wanted == name) {
-            rows.group = name;
-            group(&mut rows);
-        }
-    }
-    println!("{}", rows.table.control());
-    rows.table
-}
-
 const MILLI: u64 = 1_000_000;
 
-struct Rows<'p> {
-    pool: &'p Pool,
-    runner: Runner,
-    table: Table,
+/// Measures rows and adds them to the table.
+pub(crate) struct Rows<'p> {
+    pub(crate) pool: &'p Pool,
+    pub(crate) runner: Runner,
+    pub(crate) table: Table,
     /// What is being measured.
-    group: &'static str,
+    pub(crate) group: &'static str,
 }
 
 impl Rows<'_> {
@@ -99,13 +34,13 @@ impl Rows<'_> {
         self.table.push(self.group, row);
     }
 
-    fn extend(&mut self, rows: Vec<Row>) {
+    pub(crate) fn extend(&mut self, rows: Vec<Row>) {
         for row in rows {
             self.push(row);
         }
     }
 
-    fn group_of(&mut self, rows: impl FnOnce(&Pool, &mut Runner) -> Vec<Row>) {
+    pub(crate) fn group_of(&mut self, rows: impl FnOnce(&Pool, &mut Runner) -> Vec<Row>) {
         let rows = rows(self.pool, &mut self.runner);
         self.extend(rows);
     }
@@ -150,7 +85,7 @@ impl Rows<'_> {
         self.extend(rows);
     }
 
-    fn starting(&mut self) {
+    pub(crate) fn starting(&mut self) {
         for (name, pace, bar) in [
             ("2 items, back to back: more than plain", Pace::calls(1000), 60.0),
             ("2 items, 20 µs between: more than plain", Pace::apart(100, links(20_000)), 200.0),
@@ -162,14 +97,14 @@ impl Rows<'_> {
         }
     }
 
-    fn cache(&mut self) {
+    pub(crate) fn cache(&mut self) {
         let (len, numbers) = (16_384, offsets::buffer(16_384, 0_u64..));
         let (name, bar, pace) = ("sum of 16k u64 in cache", 1.06, Pace::calls(10));
         self.both_ratios(name, bar, pace, &Sum(offsets::at(&numbers, 0, len)));
         self.offsets(name, bar, pace, |bytes| Sum(offsets::at(&numbers, bytes, len)));
     }
 
-    fn memory(&mut self) {
+    pub(crate) fn memory(&mut self) {
         let numbers: Vec<u64> = (0..10_000_000).collect();
         let race = self.beside_halves("sum of 10M u64 from memory", |halves| 1.05 * halves, &Sum(&numbers));
         let mut cpu = Row::of(&race, "the same: CPU time", Unit::Ratio, Some(1.15));
@@ -179,11 +114,11 @@ impl Rows<'_> {
         self.push(cpu);
     }
 
-    fn even(&mut self) {
+    pub(crate) fn even(&mut self) {
         self.ratios("40k items of 100 ns", 0.51, Pace::ONCE, &Items::even(40_000, 100));
     }
 
-    fn slopes(&mut self) {
+    pub(crate) fn slopes(&mut self) {
         for (millis, pace) in [(5, Pace::ONCE), (200, Pace::LONG)] {
             let nanos = millis * MILLI;
             let name = format!("1.5k items, cost growing, {millis} ms");
@@ -193,7 +128,7 @@ impl Rows<'_> {
         }
     }
 
-    fn heavy_runs(&mut self) {
+    pub(crate) fn heavy_runs(&mut self) {
         for (place, first) in [("start", 0), ("third", 3333), ("odd place", 7001), ("end", 9936)] {
             let name = format!("10k trivial, 64 of 50 µs in a row at {place}");
             self.ratios(&name, 0.52, Pace::ONCE, &Items::heavy(10_000, first, 64, 50_000));
@@ -204,11 +139,16 @@ impl Rows<'_> {
         self.ratios("100k trivial, 16 of 200 µs in a row", 0.60, Pace::ONCE, &items);
     }
 
-    fn first(&mut self) {
-        self.ratios("first of 1001 as heavy as the others", 0.52, Pace::ONCE, &Items::first(1001, 2 * MILLI));
+    pub(crate) fn one(&mut self) {
+        let items = Items::one(1001, 0, 2 * MILLI);
+        self.ratios("first of 1001 as heavy as the others", 0.52, Pace::ONCE, &items);
+        for at in [300, 500, 900] {
+            let name = format!("item {at} of 1001 as heavy as the others");
+            self.ratios(&name, 0.53, Pace::ONCE, &Items::one(1001, at, 20 * MILLI));
+        }
     }
 
-    fn ballots(&mut self) {
+    pub(crate) fn ballots(&mut self) {
         let ballots = Ballot::list();
         let race = self.race(&self.runner.everybody(), Pace::ONCE, &Count(&ballots));
         let peers = race.others().filter(|who| *who != Who::Rangesteal);
@@ -216,7 +156,7 @@ impl Rows<'_> {
         self.push(Row::of(&race, "4k ballots of BigUint, 20 candidates", Unit::Ratio, Some(bar)));
     }
 
-    fn results(&mut self) {
+    pub(crate) fn results(&mut self) {
         let (len, numbers, links) = (300_000, offsets::buffer(300_000, 0_u64..), links(7));
         let (name, bar) = ("collect of 300k results in order", 0.515);
         let lap = |bytes| Results { numbers: offsets::at(&numbers, bytes, len), links };
@@ -224,7 +164,7 @@ impl Rows<'_> {
         self.offsets(name, bar, Pace::ONCE, lap);
     }
 
-    fn lengths(&mut self) {
+    pub(crate) fn lengths(&mut self) {
         let delay = machine::start_delay(&self.runner.mask);
         for micros in [1, 3, 10, 20, 40, 100, 300] {
             let race =
@@ -239,7 +179,7 @@ impl Rows<'_> {
         }
     }
 
-    fn taken_core(&mut self) {
+    pub(crate) fn taken_core(&mut self) {
         for (millis, pace) in [(5, Pace::ONCE), (200, Pace::LONG)] {
             let burner = Burner::start(&self.runner.mask);
             let items = Items::growing(1500, millis * MILLI);
@@ -254,7 +194,7 @@ impl Rows<'_> {
         }
     }
 
-    fn many_threads(&mut self) {
+    pub(crate) fn many_threads(&mut self) {
         fn row(rows: &mut Rows<'_>, name: &str, lap: &impl Loop) {
             let name = format!("{MANY} threads, {name}: to {} threads", rows.runner.threads);
             let race = rows.race(&[Who::Rangesteal, Who::Many, Who::ManyRayon], Pace::ONCE, lap);
@@ -263,11 +203,11 @@ impl Rows<'_> {
         row(self, "d", &Items::even(40_000, 100));
         row(self, "e growing, 5 ms", &Items::growing(1500, 5 * MILLI));
         row(self, "f at third", &Items::heavy(10_000, 3333, 64, 50_000));
-        row(self, "g", &Items::first(1001, 2 * MILLI));
+        row(self, "g", &Items::one(1001, 0, 2 * MILLI));
         row(self, "h", &Count(&Ballot::list()));
     }
 
-    fn spinning(&mut self) {
+    pub(crate) fn spinning(&mut self) {
         let entrants = [Who::Plain, Who::Spinning];
         let numbers: Vec<u64> = (0..16_384).collect();
         let race = self.race(&entrants, Pace::calls(10), &Sum(&numbers));
@@ -278,7 +218,7 @@ impl Rows<'_> {
         }
     }
 
-    fn searches(&mut self) {
+    pub(crate) fn searches(&mut self) {
         let numbers: Vec<u32> = (0..8_000_000).collect();
         let (numbers, len) = (&numbers[..], numbers.len() as u32);
         let middle = [len / 2];
@@ -304,7 +244,7 @@ impl Rows<'_> {
         self.beside_halves("all of 8M u32", |halves| (1.05 * halves).max(0.6), &AllBelow(numbers, len));
     }
 
-    fn sorts(&mut self) {
+    pub(crate) fn sorts(&mut self) {
         let random = |len: u32| {
             let mut random = Random::default();
             (0..len).map(move |_| random.draw())
@@ -323,7 +263,7 @@ impl Rows<'_> {
         self.ratios("sort of 100k random strings", 1.05, Pace::ONCE, &strings);
     }
 
-    fn reports(&mut self) {
+    pub(crate) fn reports(&mut self) {
         let race = self.race(&[Who::Rangesteal, Who::Reporting], Pace::ONCE, &Items::even(40_000, 100));
         self.push(Row::of(&race, "d with a report: to d without", Unit::Ratio, Some(1.01)));
         let mut traced = |name, lap: &Items| {

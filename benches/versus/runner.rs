@@ -8,17 +8,17 @@ use paralight::prelude::{CpuPinningPolicy, RangeStrategy, ThreadCount, ThreadPoo
 use rangesteal::{Pinning, Pool};
 
 use crate::{
-    fastest::Fastest,
+    foreign::Foreign,
     machine,
+    ours::Telling,
     peers::Peer,
+    plain::{Fastest, Plain},
     race::{Race, Turn},
-    rivals::{Chili, Foreign, Halves, Plain, Telling},
-    turn::{Loop, Pace},
-    who::Who,
+    rival::Loop,
+    rivals::{Chili, Halves},
+    turn::Pace,
+    who::{MANY, Who},
 };
-
-/// Workers of the pools that have more workers than the machine has CPUs.
-pub(crate) const MANY: usize = 8;
 
 /// The executors.
 pub(crate) struct Runner {
@@ -42,7 +42,8 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    /// To be called before any pool has pinned this thread: threads inherit the mask of the one that starts them.
+    /// To be called before any pool has pinned this thread: threads inherit the mask of the one
+    /// that starts them.
     pub(crate) fn new(rounds: usize, threads: usize, alone: bool) -> Self {
         let rayon = |threads| {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of rayon's")
@@ -125,8 +126,8 @@ impl Runner {
         })
     }
 
-    /// Where the threads of a spinning pool start. Next to this thread they would share its CPU, both spinning, until the system
-    /// moves one of them, some milliseconds later.
+    /// Where the threads of a spinning pool start. Next to this thread they would share its CPU,
+    /// both spinning, until the system moves one of them, some milliseconds later.
     fn elsewhere(&self) -> CpuSet {
         let (all, mut others) = (machine::cpus(&self.mask), self.mask);
         for here in machine::cpus(&machine::mask()) {
@@ -136,12 +137,13 @@ impl Runner {
         if room { others } else { self.mask }
     }
 
-    /// A turn leaves nothing behind that would disturb the next: threads of `fork_union` and OpenMP spin between loops for
-    /// milliseconds or for ever, so they are started right before the turn, untimed, and end with it; the others may look for
-    /// work for a while, which is waited for.
+    /// A turn leaves nothing behind that would disturb the next: threads of `fork_union` and OpenMP
+    /// spin between loops for milliseconds or for ever, so they are started right before the turn,
+    /// untimed, and end with it; the others may look for work for a while, which is waited for.
     fn turn<L: Loop>(&mut self, pool: &Pool, who: Who, pace: Pace, lap: &L) -> Option<(L::Output, Turn)> {
-        // The pool has pinned this thread. To the others that would be a handicap, and threads that they start inherit it.
-        // Where it takes part in spinning, the CPU of its own is as good for it as for us.
+        // The pool has pinned this thread. To the others that would be a handicap, and threads that
+        // they start inherit it. Where it takes part in spinning, the CPU of its own is as good for
+        // it as for us.
         let pinned = matches!(
             who,
             Who::Plain

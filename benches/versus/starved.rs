@@ -8,10 +8,10 @@ use crate::{
     burner::Burner,
     loops::Items,
     machine::{self, Freed},
+    plain::Plain,
     race::Race,
-    rivals::Plain,
+    row::{Cell, Row, Unit},
     runner::Runner,
-    table::{Cell, Row, Unit},
     turn::Pace,
     who::Who,
 };

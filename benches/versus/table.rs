@@ -1,133 +1,13 @@
 //! The table: what was measured, and what it should have been.
 
-use std::fmt::Write;
+use std::{fmt::Write, io, path::Path};
 
-use crate::{host::Host, race::Race, results::Results, who::Who};
-
-/// What the figures of a row are.
-#[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Unit {
-    /// Of the reference.
-    Ratio,
-    /// More than the reference.
-    Nanos,
-    Millis,
-    Calls,
-    /// In use; more is better, unlike all others.
-    Cpus,
-}
-
-impl Unit {
-    pub(crate) fn write(self, figure: f64) -> String {
-        match self {
-            Self::Nanos => match figure.abs() {
-                0.0..999.5 => format!("{figure:+.0} ns"),
-                999.5..9950.0 => format!("{:+.1} µs", figure / 1e3),
-                _ => format!("{:+.0} µs", figure / 1e3),
-            },
-            Self::Ratio if figure >= 99.5 => format!("{figure:.0}"),
-            Self::Ratio if figure >= 9.95 => format!("{figure:.1}"),
-            Self::Ratio => format!("{figure:.3}"),
-            Self::Millis => format!("{figure:.2} ms"),
-            Self::Calls => format!("{figure:.1}"),
-            Self::Cpus => format!("{figure:.2}"),
-        }
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ratio => "ratio",
-            Self::Nanos => "ns",
-            Self::Millis => "ms",
-            Self::Calls => "calls",
-            Self::Cpus => "CPUs",
-        }
-    }
-
-    /// Whether a figure is as good as another.
-    pub(crate) fn reaches(self, figure: f64, other: f64) -> bool {
-        if self == Self::Cpus { figure >= other } else { figure <= other }
-    }
-}
-
-/// What one executor made of a row.
-#[derive(Clone)]
-pub(crate) struct Cell {
-    pub(crate) figure: f64,
-    pub(crate) least: Option<f64>,
-    /// CPU time, in the unit of the row, and context switches a call.
-    pub(crate) cost: Option<(f64, f64)>,
-    /// A call: median.
-    pub(crate) nanos: Option<f64>,
-}
-
-impl Cell {
-    /// A figure that is no time of a call.
-    pub(crate) fn of(figure: f64) -> Self {
-        Self { figure, least: None, cost: None, nanos: None }
-    }
-}
-
-pub(crate) struct Row {
-    pub(crate) name: String,
-    /// What the reference took.
-    pub(crate) reference: String,
-    pub(crate) unit: Unit,
-    /// What our figure should not exceed.
-    pub(crate) bar: Option<f64>,
-    pub(crate) cells: Vec<(Who, Cell)>,
-}
-
-impl Row {
-    /// The rivals of a race, in `unit`; [`Unit::Ratio`] or [`Unit::Nanos`].
-    pub(crate) fn of(race: &Race, name: impl Into<String>, unit: Unit, bar: Option<f64>) -> Self {
-        let cell = |who| {
-            let ((figure, least), cpu) = match unit {
-                Unit::Nanos => (race.excess(who), race.cpu_excess(who)),
-                _ => (race.ratio(who), race.cpu(who)),
-            };
-            (
-                who.column(),
-                Cell {
-                    figure,
-                    least: Some(least),
-                    cost: Some((cpu, race.switches(who))),
-                    nanos: Some(race.nanos_of(who)),
-                },
-            )
-        };
-        let cells = race.others().filter(|who| *who != Who::Halves).map(cell).collect();
-        Self { name: name.into(), reference: time(race.nanos()), unit, bar, cells }
-    }
-
-    /// Where the CPU time was not measured.
-    pub(crate) fn without_cost(mut self) -> Self {
-        self.cells.iter_mut().for_each(|(_, cell)| cell.cost = None);
-        self
-    }
-
-    /// The name without what was measured.
-    pub(crate) fn key(&self) -> &str {
-        self.name.split(" (").next().unwrap_or_default()
-    }
-
-    pub(crate) fn cell(&self, who: Who) -> Option<&Cell> {
-        self.cells.iter().find(|(column, _)| *column == who).map(|(_, cell)| cell)
-    }
-
-    /// Whether we met the bar.
-    pub(crate) fn met(&self) -> Option<bool> {
-        Some(self.unit.reaches(self.cell(Who::Rangesteal)?.figure, self.bar?))
-    }
-}
-
-fn time(nanos: f64) -> String {
-    match nanos {
-        0.0..1e3 => format!("{nanos:.1} ns"),
-        1e3..1e6 => format!("{:.1} µs", nanos / 1e3),
-        _ => format!("{:.2} ms", nanos / 1e6),
-    }
-}
+use crate::{
+    host::Host,
+    results::{self, Results},
+    row::{Row, Unit},
+    who::Who,
+};
 
 /// Rows are printed as they come.
 pub(crate) struct Table {
@@ -192,6 +72,11 @@ impl Table {
             println!("{:width$} {below}", "", width = Self::NAME + 10);
         }
         self.rows.push((group, row));
+    }
+
+    /// As text for programs.
+    pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
+        results::write(path, &self.host, &self.control(), &self.rows)
     }
 
     /// How far apart two pools of ours are, which differ in nothing.

@@ -7,9 +7,9 @@ use rangesteal::{Pool, Stealing};
 use crate::{
     machine,
     race::median,
-    runner::{MANY, Runner},
-    table::{Cell, Row, Unit},
-    who::Who,
+    row::{Cell, Row, Unit},
+    runner::Runner,
+    who::{MANY, Who},
     work::{links, work},
 };
 
@@ -45,8 +45,8 @@ fn sleep(micros: u64) -> u64 {
     micros
 }
 
-/// Unbalanced slices: costs that grow and that fall with the index, and the run of heavy items of row f. `unit` is the mean of the
-/// first.
+/// Unbalanced slices: costs that grow and that fall with the index, and the run of heavy items of
+/// row f. `unit` is the mean of the first.
 fn unbalanced(unit: u64) -> [Vec<u64>; 3] {
     let growing: Vec<u64> = (0..1000).map(|i| 2 * unit * i / 1000).collect();
     let falling = growing.iter().rev().copied().collect();

@@ -11,23 +11,13 @@ use nix::sched::CpuSet;
 use crate::{
     machine,
     race::Turn,
-    rivals::Rival,
+    rival::{Loop, Rival},
     work::{links, work},
 };
 
-/// A loop, for any executor. Its result is what all must agree on; `None` from those who have no such loop.
-pub(crate) trait Loop {
-    type Output: PartialEq;
-
-    /// What comes before a call and is not part of what is measured: makes anew what a call uses
-    /// up, or runs other loops.
-    fn prepare(&self, _rival: &mut impl Rival) {}
-
-    fn run(&self, rival: &mut impl Rival) -> Option<Self::Output>;
-}
-
-/// Each turn begins with untimed calls for so long. Threads that are not pinned often wake up on the same CPU, and the system
-/// needs some milliseconds to part them; in a program that runs loops all the time it has done so.
+/// Each turn begins with untimed calls for so long. Threads that are not pinned often wake up on
+/// the same CPU, and the system needs some milliseconds to part them; in a program that runs loops
+/// all the time it has done so.
 const WARM_UP_NANOS: f64 = 10e6;
 
 /// What the caller does between a call and the one before it; not part of what is measured.

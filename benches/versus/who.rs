@@ -1,5 +1,8 @@
 //! Who runs a loop: the entrants of a race, and their columns in the table.
 
+/// Workers of the pools that have more workers than the machine has CPUs.
+pub(crate) const MANY: usize = 8;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Who {
     /// The natural form: iterators.
@@ -27,9 +30,9 @@ pub(crate) enum Who {
     Tracing,
     /// rangesteal without pinning.
     Unpinned,
-    /// rangesteal with [`MANY`](crate::runner::MANY) workers.
+    /// rangesteal with [`MANY`] workers.
     Many,
-    /// rayon with [`MANY`](crate::runner::MANY) workers.
+    /// rayon with [`MANY`] workers.
     ManyRayon,
 }
 

@@ -6,10 +6,10 @@ use std::{cell::Cell, hint::black_box};
 use rangesteal::Pool;
 
 use crate::{
-    rivals::Rival,
+    rival::{Loop, Rival},
+    row::{Row, Unit},
     runner::Runner,
-    table::{Row, Unit},
-    turn::{Loop, Pace},
+    turn::Pace,
 };
 
 #[derive(Clone, Copy)]

@@ -1,16 +1,19 @@
-//! Work of a given cost that does not look at the clock: a chain of dependent integer operations, whose end can be checked.
+//! Work of a given cost that does not look at the clock: a chain of dependent integer operations,
+//! whose end can be checked.
 
 use std::{hint::black_box, sync::LazyLock, time::Instant};
 
 /// The end of a chain of `links`; 0, and no work, for 0.
 #[inline]
 pub(crate) fn work(links: u64) -> u64 {
-    // The multiplier is 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming 3, section 6.4).
+    // The multiplier is 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming 3,
+    // section 6.4).
     (0..links).fold(links, |x, _| (x ^ x >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// What items of 1, 2, 4 and so on links cost in a plain loop, in nanoseconds. Measured for each length, since the processor begins
-/// an item before it has ended the one before it, which makes short items cheaper.
+/// What items of 1, 2, 4 and so on links cost in a plain loop, in nanoseconds. Measured for each
+/// length, since the processor begins an item before it has ended the one before it, which makes
+/// short items cheaper.
 static COSTS: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
     let cost = |links: u64| {
         let items = vec![links; (1 << 17) / links as usize];

@@ -18,7 +18,8 @@ pub(crate) fn size_or(default: usize) -> usize {
     std::env::args().nth(1).map_or(default, |size| size.parse().expect("the size is a number"))
 }
 
-/// Runs the versions in turn, three times, and prints what each returns, its best time, and that relative to the first.
+/// Runs the versions in turn, three times, and prints what each returns, its best time, and that
+/// relative to the first.
 ///
 /// # Panics
 /// If a version does not return the `same` as the first.

@@ -60,7 +60,8 @@ EXIT STATUS
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = DETAILS)]
 pub(crate) struct Check {
-    /// The ballot files, in BLT format, compressed with gzip if they end in .gz; - for standard input
+    /// The ballot files, in BLT format, compressed with gzip if they end in .gz; - for standard
+    /// input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }

@@ -40,7 +40,8 @@ struct Counting {
     /// The numbers to count with [default: bigfixed9]
     #[arg(long, value_enum)]
     arithmetic: Option<ArithmeticKind>,
-    /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard input]
+    /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard
+    /// input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// The transcript's line about the program, instead of "Implementation: rangesteal"
@@ -54,7 +55,8 @@ enum ArithmeticKind {
     Fixed9,
     /// Nine decimals without limit
     Bigfixed9,
-    /// Fractions, never rounded: for few seats and rounds, since the digits multiply with every iteration
+    /// Fractions, never rounded: for few seats and rounds, since the digits multiply with every
+    /// iteration
     Exact,
     /// Fractions; only keep factors are rounded, up to six decimals
     Approx,
@@ -86,7 +88,8 @@ enum Command {
     Check(Check),
     /// Write a ballot file in plain BLT to standard output
     Convert(Convert),
-    /// Write a synthetic election to standard output; the same options give the same bytes everywhere
+    /// Write a synthetic election to standard output; the same options give the same bytes
+    /// everywhere
     Generate(Synthetic),
 }
 
@@ -105,7 +108,8 @@ struct MeekArguments {
     /// Who distributes the ballots
     #[arg(long, value_enum, default_value_t = Parallel::Pool)]
     parallel: Parallel,
-    /// How many threads distribute the ballots, with rayon and pool [default: all that the machine has]
+    /// How many threads distribute the ballots, with rayon and pool [default: all that the machine
+    /// has]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
     /// Whether the pool keeps its threads on CPUs of their own
@@ -117,7 +121,8 @@ struct MeekArguments {
     /// Say on standard error what reading and counting took and how the loops were shared
     #[arg(long)]
     stats: bool,
-    /// Write what every thread did when: a picture of the last eight distributions if the name ends in .svg, else all of them for a profiler
+    /// Write what every thread did when: a picture of the last eight distributions if the name ends
+    /// in .svg, else all of them for a profiler
     #[arg(long, value_name = "FILE")]
     timeline: Option<PathBuf>,
     #[command(flatten)]

@@ -32,7 +32,8 @@ EXIT STATUS
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = DETAILS)]
 pub(crate) struct Convert {
-    /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard input]
+    /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard
+    /// input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// The ballot file, as with --input
@@ -53,7 +54,8 @@ impl Convert {
     }
 }
 
-/// Writes the file in plain BLT to standard output; `input` is where it was named, before the command or after it.
+/// Writes the file in plain BLT to standard output; `input` is where it was named, before the
+/// command or after it.
 pub(crate) fn convert(convert: &Convert, input: Option<&Path>) -> Result<(), Box<dyn Error>> {
     let election = input::open(input, blt::read_from)??;
     let naming = if convert.nick { Naming::Nicknames } else { Naming::Numbers };

@@ -1,7 +1,8 @@
-//! Recorded counts of real elections and hard cases, compared byte by byte. They are no part of this crate: `STV_CORPUS` says where they are.
+//! Recorded counts of real elections and hard cases, compared byte by byte. They are no part of
+//! this crate: `STV_CORPUS` says where they are.
 //!
-//! An unoptimised build leaves out the large elections, and of the largest ones every build leaves out all but one kind of threads. All of
-//! them, in some minutes:
+//! An unoptimised build leaves out the large elections, and of the largest ones every build leaves
+//! out all but one kind of threads. All of them, in some minutes:
 //!
 //! ```text
 //! STV_CORPUS_SWEEP=1 cargo test --release --test count corpus -- --nocapture
@@ -29,7 +30,8 @@ use std::{
 /// An unoptimised build counts ballot files of at most this many bytes.
 const MOST_BYTES: usize = if cfg!(debug_assertions) { 10_000 } else { usize::MAX };
 
-/// Larger ones are counted by one kind of threads only, unless all are asked for. Fractions take twenty times longer.
+/// Larger ones are counted by one kind of threads only, unless all are asked for. Fractions take
+/// twenty times longer.
 fn large(arithmetic: &str) -> usize {
     if matches!(arithmetic, "exact" | "approx") { 100_000 } else { 1_000_000 }
 }
@@ -158,7 +160,8 @@ fn transcripts_are_reproduced() {
     assert!(compared > 0, "the corpus has no run to compare");
 }
 
-/// The test data of stv-rs, a counter that was there before: `meek/<group>/<ballots>[.equalize].<arithmetic>.log` and likewise for plurality.
+/// The test data of stv-rs, a counter that was there before:
+/// `meek/<group>/<ballots>[.equalize].<arithmetic>.log` and likewise for plurality.
 #[test]
 fn the_test_data_of_another_counter_is_reproduced() {
     let Some(corpus) = directory() else { return };
@@ -247,7 +250,8 @@ fn unpacked(path: &Path) -> Vec<u8> {
     })
 }
 
-/// No count of these arithmetics is recorded; they must agree with themselves on all kinds of threads, and run after run.
+/// No count of these arithmetics is recorded; they must agree with themselves on all kinds of
+/// threads, and run after run.
 #[test]
 fn doubles_and_fractions_do_not_depend_on_the_threads() {
     let Some(corpus) = directory() else { return };

@@ -13,7 +13,8 @@ pub(crate) struct Election {
     pub(crate) title: String,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) seats: usize,
-    /// The place of every candidate in the tie-break order; of tied candidates the one with the lowest place is defeated.
+    /// The place of every candidate in the tie-break order; of tied candidates the one with the
+    /// lowest place is defeated.
     pub(crate) tie_break: Vec<usize>,
     pub(crate) ballots: Ballots,
 }

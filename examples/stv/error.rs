@@ -83,7 +83,8 @@ impl Error for Unwritten {
     }
 }
 
-/// Says what could not be written. Whoever opens a file names it; what has no name when it comes here is standard output.
+/// Says what could not be written. Whoever opens a file names it; what has no name when it comes
+/// here is standard output.
 pub(crate) fn of_standard_output(error: Box<dyn Error>) -> Box<dyn Error> {
     match error.downcast::<io::Error>() {
         // What cannot be generated has its own words.

@@ -1,4 +1,5 @@
-//! What happens in a count, as everybody hears it who listens: the transcript, the record behind the other outputs, a trace, a progress bar.
+//! What happens in a count, as everybody hears it who listens: the transcript, the record behind
+//! the other outputs, a trace, a progress bar.
 
 use crate::{
     election::{CandidateIndex, Election},

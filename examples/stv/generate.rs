@@ -33,7 +33,8 @@ enum Kind {
     Uniform,
     /// Each candidate is three quarters as popular as the one before
     Geometric,
-    /// From plain ballots to ballots with more and more equal ranks, each of which triples the cost: nearly all work is in the last few
+    /// From plain ballots to ballots with more and more equal ranks, each of which triples the
+    /// cost: nearly all work is in the last few
     Sorted,
 }
 
@@ -100,7 +101,8 @@ struct Voter {
 
 impl Voter {
     fn new(candidates: usize, seats: usize, seed: u64) -> Self {
-        // The favourites of `sorted` have to be elected early and to pass votes on for long: they take half of the seats.
+        // The favourites of `sorted` have to be elected early and to pass votes on for long: they
+        // take half of the seats.
         let most_shared_ranks = (seats / 2 / EQUALS).max(1).min(candidates / EQUALS).min(MOST_SHARED_RANKS);
         Self {
             random: SplitMix64::new(seed),
@@ -126,7 +128,8 @@ impl Voter {
             while self.random.below(4) > 0 {
                 candidate += 1;
             }
-            // Beyond the last candidate comes the first again, which leaves the ratios as they are; whoever is chosen already gives way to the next.
+            // Beyond the last candidate comes the first again, which leaves the ratios as they are;
+            // whoever is chosen already gives way to the next.
             candidate %= candidates;
             while self.ballot.iter().any(|chosen| chosen.0 == candidate) {
                 candidate = (candidate + 1) % candidates;
@@ -135,7 +138,8 @@ impl Voter {
         }
     }
 
-    /// `from_end` counts down to 1 for the last of the ballots. One in four has a shared rank, one in eight two, and so on.
+    /// `from_end` counts down to 1 for the last of the ballots. One in four has a shared rank, one
+    /// in eight two, and so on.
     fn sorted(&mut self, from_end: u64, ballots: u64) {
         let favourites = self.most_shared_ranks * EQUALS;
         let shared_ranks =

@@ -9,7 +9,8 @@ use std::{
     path::Path,
 };
 
-/// Opens a file, or standard input if none is named, and has it read; `read` gets its name for messages too.
+/// Opens a file, or standard input if none is named, and has it read; `read` gets its name for
+/// messages too.
 pub(crate) fn open<T>(
     path: Option<&Path>,
     read: impl FnOnce(&str, &mut dyn Read) -> T,

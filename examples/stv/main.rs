@@ -1,4 +1,5 @@
-//! `stv` counts elections by the Single Transferable Vote, Meek's method, with every distribution of the ballots a loop on all cores.
+//! `stv` counts elections by the Single Transferable Vote, Meek's method, with every distribution
+//! of the ballots a loop on all cores.
 //!
 //! ```text
 //! cargo run --release --example stv -- --input examples/stv/sample.blt meek

@@ -1,5 +1,5 @@
-//! Meek's method: rounds of iteration that lower the keep factors of the elected until their surplus is gone, then a defeat.
-//! It knows the ballots only through `distribute`, and no threads.
+//! Meek's method: rounds of iteration that lower the keep factors of the elected until their
+//! surplus is gone, then a defeat. It knows the ballots only through `distribute`, and no threads.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
@@ -74,9 +74,11 @@ struct Count<'a, 'd, A, L> {
 impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
     fn begin(&mut self) -> Result<(), CountError> {
         self.standing.quota = self.quota()?;
-        // Distributed before anything is told: a fault of the first distribution leaves no transcript.
+        // Distributed before anything is told: a fault of the first distribution leaves no
+        // transcript.
         self.distribute()?;
-        // Nothing counts as exhausted at the start, though equal ranks may already have lost some of the last decimals.
+        // Nothing counts as exhausted at the start, though equal ranks may already have lost some
+        // of the last decimals.
         self.standing.exhausted = A::zero();
         self.act(Action::Begin)
     }
@@ -132,7 +134,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         self.tell(&Event::Distributed)
     }
 
-    /// Every ballot is with the candidates or exhausted, in every build: a distribution that loses or invents a vote ends the count.
+    /// Every ballot is with the candidates or exhausted, in every build: a distribution that loses
+    /// or invents a vote ends the count.
     fn audit(&self) -> Result<(), CountError> {
         let found = self.standing.sum_of_votes()?.plus(&self.standing.exhausted)?;
         if found.balances(&self.total) {
@@ -180,7 +183,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         Ok(surplus)
     }
 
-    /// The hopeful with the fewest votes. Those who have no more than the surplus beyond that are tied: it could still reverse their order.
+    /// The hopeful with the fewest votes. Those who have no more than the surplus beyond that are
+    /// tied: it could still reverse their order.
     fn lowest(&mut self) -> Result<CandidateIndex, CountError> {
         let Standing { votes, surplus, .. } = &self.standing;
         let mut low: Option<&A> = None;
@@ -204,7 +208,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         Ok(first)
     }
 
-    /// When the hopefuls are as many as the seats left they are elected without a quota; hopefuls without a seat left are defeated.
+    /// When the hopefuls are as many as the seats left they are elected without a quota; hopefuls
+    /// without a seat left are defeated.
     fn settle_remaining(&mut self) -> Result<(), CountError> {
         let remaining: Vec<_> = self.standing.with(Status::Hopeful).collect();
         for candidate in remaining {

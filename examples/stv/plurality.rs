@@ -1,5 +1,5 @@
-//! Block voting for comparison: the first so many candidates of a ballot get a vote each, and the most votes win.
-//! One pass over the ballots, which takes less than reading them: no threads.
+//! Block voting for comparison: the first so many candidates of a ballot get a vote each, and the
+//! most votes win. One pass over the ballots, which takes less than reading them: no threads.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},

@@ -1,8 +1,8 @@
 //! Random numbers that are the same on every platform.
 
-/// `SplitMix64`: G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014,
-/// <https://doi.org/10.1145/2660193.2660195>, figure 17, with the mixing constants of S. Vigna's public domain
-/// <https://prng.di.unimi.it/splitmix64.c>.
+/// `SplitMix64`: G. L. Steele, D. Lea, C. H. Flood, "Fast Splittable Pseudorandom Number
+/// Generators", OOPSLA 2014, <https://doi.org/10.1145/2660193.2660195>, figure 17, with the mixing
+/// constants of S. Vigna's public domain <https://prng.di.unimi.it/splitmix64.c>.
 #[derive(Debug, Clone)]
 pub(crate) struct SplitMix64(u64);
 

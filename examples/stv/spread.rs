@@ -1,4 +1,5 @@
-//! How one ballot spreads its weight over the candidates it ranks. Pure: a distribution is the sum over all ballots.
+//! How one ballot spreads its weight over the candidates it ranks. Pure: a distribution is the sum
+//! over all ballots.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
@@ -37,7 +38,8 @@ impl<A: Arithmetic> KeepFactor<A> {
         &self.keep
     }
 
-    /// With `votes` at this factor the candidate would have had just the quota at the result, rounded up.
+    /// With `votes` at this factor the candidate would have had just the quota at the result,
+    /// rounded up.
     pub(crate) fn lowered(&self, quota: &A, votes: &A) -> Result<Self, Fault> {
         let keep = self.keep.times_up(quota)?.over_up(votes)?;
         Self::keeping(keep)
@@ -88,7 +90,8 @@ impl<A: Arithmetic> Votes<A> {
     }
 }
 
-/// A ballot on its way down the ranks. Power is the part of it, at most one, that has come this far.
+/// A ballot on its way down the ranks. Power is the part of it, at most one, that has come this
+/// far.
 struct Spread<'a, A> {
     keep: &'a [KeepFactor<A>],
     weight: &'a Integer,
@@ -122,13 +125,15 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// Some rank is shared: its candidates get equal parts, and what each passes on goes down the ranks below on its own.
+    /// Some rank is shared: its candidates get equal parts, and what each passes on goes down the
+    /// ranks below on its own.
     ///
-    /// A rank that nobody can hold any more blocks the ballot, a single defeated candidate too. That is unfair to such ballots, and it is what
-    /// the counts this one is compared with do.
+    /// A rank that nobody can hold any more blocks the ballot, a single defeated candidate too.
+    /// That is unfair to such ballots, and it is what the counts this one is compared with do.
     ///
-    /// The number of steps grows exponentially with the number of shared ranks. The depth does not grow with the ballot: each recursion
-    /// leaves at most half of the power, and power below the last decimal is gone.
+    /// The number of steps grows exponentially with the number of shared ranks. The depth does not
+    /// grow with the ballot: each recursion leaves at most half of the power, and power below the
+    /// last decimal is gone.
     fn ranks(&mut self, mut power: A, mut preferences: Preferences<'_>) -> Result<(), Fault> {
         while !preferences.is_empty() {
             let (rank, below) = preferences.first_rank();
@@ -165,7 +170,8 @@ mod tests {
     use super::*;
     use crate::arithmetic::{BigFixed9, Fixed9};
 
-    /// The votes of three candidates and the exhausted rest after one ballot at these keep factors, in billionths.
+    /// The votes of three candidates and the exhausted rest after one ballot at these keep factors,
+    /// in billionths.
     fn spread_as<A: Arithmetic>(weight: i64, ranked: &[(usize, usize)], keep: [u64; 3]) -> [String; 4] {
         let mut ballots = Ballots::new();
         ballots.push(Integer::Word(weight), ranked);
@@ -218,7 +224,8 @@ mod tests {
     #[test]
     fn products_are_truncated_before_they_are_weighed() {
         let third = 333_333_333;
-        // Power 0.666666667 for the second: kept 0.222222222 (truncated), passed on 0.444444444 (truncated too, not the difference).
+        // Power 0.666666667 for the second: kept 0.222222222 (truncated), passed on 0.444444444
+        // (truncated too, not the difference).
         let votes = spread(3, &STRICT, [third, third, ALL]);
         assert_eq!(votes, ["0.999999999", "0.666666666", "1.333333332", "0.000000003"]);
     }
@@ -251,7 +258,8 @@ mod tests {
         assert_eq!(votes[3], "8.000000000");
     }
 
-    /// Thousands of ranks, each passing nearly everything on: no recursion on ranks of one holder, so no deep stack.
+    /// Thousands of ranks, each passing nearly everything on: no recursion on ranks of one holder,
+    /// so no deep stack.
     #[test]
     fn a_long_ballot_needs_no_deep_stack() {
         let candidates = 200_000;

@@ -1,4 +1,5 @@
-//! The tally: a distribution of all ballots is one parallel loop. The only file that knows the pool and rayon.
+//! The tally: a distribution of all ballots is one parallel loop. The only file that knows the pool
+//! and rayon.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},
@@ -199,7 +200,8 @@ impl<A: Arithmetic> InWords<A> {
         Some(Self { layout, words, kept: Kept::default(), last: None })
     }
 
-    /// A distribution. None if a keep factor is beyond one: an elected candidate may have fallen below the quota.
+    /// A distribution. None if a keep factor is beyond one: an elected candidate may have fallen
+    /// below the quota.
     fn distribute(
         this: &mut Option<Self>,
         keep: &[KeepFactor<A>],
@@ -214,7 +216,8 @@ impl<A: Arithmetic> InWords<A> {
         Some(votes)
     }
 
-    /// The last distribution, counted once more: ballot by ballot, by code that has nothing in common with the trees but the arithmetic.
+    /// The last distribution, counted once more: ballot by ballot, by code that has nothing in
+    /// common with the trees but the arithmetic.
     fn audit(
         this: Option<&Self>,
         ballot_by_ballot: impl FnOnce(&[KeepFactor<A>]) -> Result<Votes<A>, Fault>,
@@ -371,7 +374,8 @@ mod tests {
         assert!(audit(&words).unwrap_err().contains("the last votes are others"));
     }
 
-    /// The total is checked before the first distribution; should a sum overflow all the same, the loops say so and do not panic.
+    /// The total is checked before the first distribution; should a sum overflow all the same, the
+    /// loops say so and do not panic.
     #[test]
     fn an_overflow_inside_a_loop_is_an_error() {
         let mut election = election("1 1 0\n1 2 0\n1 1 2 0");

@@ -1,4 +1,5 @@
-//! The transcript: every action of the count with the votes that led to it, written as the count goes on.
+//! The transcript: every action of the count with the votes that led to it, written as the count
+//! goes on.
 
 use crate::{
     arithmetic::Arithmetic,
@@ -41,7 +42,8 @@ impl<W: Write> Transcript<W> {
         Ok(())
     }
 
-    /// One action: what concerns a candidate, or all, shows everybody's votes; the rest only the sums.
+    /// One action: what concerns a candidate, or all, shows everybody's votes; the rest only the
+    /// sums.
     fn action<A: Arithmetic>(&mut self, action: &Action, scene: &Scene<'_, A>) -> Written {
         let standing = scene.standing;
         let name = |&candidate: &CandidateIndex| printable(&scene.election.candidates[candidate].name);

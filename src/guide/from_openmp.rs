@@ -14,21 +14,22 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! The team of threads is a [`Pool`](crate::Pool), made once. What is shared is what a closure borrows, and the compiler sees to it that
-//! nobody writes it without synchronisation. What is written per iteration is an exclusive slice to run over, or the buffer of
+//! The team of threads is a [`Pool`](crate::Pool), made once. Shared variables are those that a
+//! closure borrows, and the compiler makes sure that nobody writes them without synchronisation. To
+//! write one element per iteration, run over an exclusive slice, or use the buffer of
 //! [`map_into`](crate::Pool::map_into). There is no schedule to choose.
 //!
 //! | `OpenMP` | here |
 //! |---|---|
 //! | `parallel for` over an array | `pool.for_each(&v, f)`, `pool.for_each_mut(&mut v, f)` |
-//! | over indices | `pool.on(0..n).for_each(f)` |
-//! | that fills an array | `pool.on(0..n).map_into(&mut out, f)` |
-//! | `schedule(static)`, `guided`, `auto`, `dynamic` | nothing: equal shares by the cost of the last round, and what is left over is stolen, down to one item |
+//! | `parallel for` over indices | `pool.on(0..n).for_each(f)` |
+//! | `parallel for` that fills an array | `pool.on(0..n).map_into(&mut out, f)` |
+//! | `schedule(static)`, `guided`, `auto`, `dynamic` | nothing: shares of equal cost by the last round, and work that is left over is stolen, down to one item |
 //! | `schedule(dynamic, 64)` | nothing, or [`grain(64)`](crate::On::grain) |
 //! | `reduction(+:x)` | [`map_reduce`](crate::Pool::map_reduce) |
 //! | `reduction(+:x) reduction(max:y)`, `reduction(+:a[:k])`, `declare reduction` | [`fold_reduce`](crate::Pool::fold_reduce) with a tuple, a `Vec`, any type |
 //! | `ordered` | [`map_collect`](crate::Pool::map_collect), then a plain loop over the results |
-//! | `simd` | nothing: the closures are inlined, and the compiler vectorises; or [`chunks`](crate::On::chunks), and a plain loop over each |
+//! | `simd` | nothing: the closures are inlined, and the compiler vectorises; or [`chunks`](crate::On::chunks), and a plain loop over each chunk |
 //! | `collapse(2)` | `pool.on(&mut matrix).chunks(width).zip(0..height)`, or `pool.on(0..height * width)` |
 //! | `num_threads(n)` | [`num_threads`](crate::PoolBuilder::num_threads) of the pool; for one loop [`.threads(n)`](crate::On::threads) |
 //! | `if (n > 1000)` | nothing: short loops run on the calling thread |
@@ -37,7 +38,7 @@
 //! | `lastprivate(x)` | none: compute it from the last item after the loop |
 //! | `threadprivate` | [`pool.per_worker`](crate::Pool::per_worker) and [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | `omp_get_thread_num()` | the argument of the closure of `with` |
-//! | `critical`, `atomic` | `fold_reduce`; else a `Mutex` or an atomic, as slow as there |
+//! | `critical`, `atomic` | `fold_reduce`; otherwise a `Mutex` or an atomic, as slow as in `OpenMP` |
 //! | `cancel for`, `cancellation point` | [`any`](crate::Pool::any), [`try_for_each`](crate::Pool::try_for_each), or a [`CancelToken`](crate::CancelToken); there is nothing to poll |
 //! | `barrier` | the end of the loop; `nowait`: put both into one loop |
 //! | `single`, `master` | the code between two loops |
@@ -96,7 +97,8 @@
 //! # assert_eq!(image, [0, 0, 0, 0, 0, 1, 2, 3, 0, 2, 4, 6]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
-//! A row is then what can be stolen. Where a single pixel can take long, or there are fewer rows than threads, run over the pixels:
+//! The unit of a theft is then a row. If a single pixel can take long, or there are fewer rows than
+//! threads, run over the pixels:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -121,18 +123,24 @@
 //! let mut states = pool.per_worker(|worker| Random(worker));
 //! let mut samples = vec![0; 100];
 //! for _step in 0..10 {
-//!     pool.on(&mut samples).with_kept(&mut states).for_each(|random, sample| *sample += random.next());
+//!     let loops = pool.on(&mut samples).with_kept(&mut states);
+//!     loops.for_each(|random, sample| *sample += random.next());
 //! }
 //! # assert!(samples.iter().all(|sample| *sample > 0));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
-//! Who gets which item differs from run to run, so these samples do as well. Where that matters, make the state from the index.
+//! Which worker gets which item differs from run to run, and so do these samples. If that matters,
+//! make the state from the index.
 //!
 //! # What differs
-//! * **No item belongs to a thread.** With `schedule(static)` the same thread has the same indices in every loop. Here that is likely
-//!   (the next round begins at the same boundaries if they were good) but not promised.
-//! * **The order of a reduction** is that of the slice, so it may be any associative function. With [`reproducible`](crate::On::reproducible)
-//!   floating-point sums are the same for every number of threads.
+//! * **No item belongs to a thread.** With `schedule(static)` the same thread runs the same indices
+//!   in every loop. Here that is likely, since the next round begins at the same boundaries if they
+//!   were good, but it is not promised.
+//! * **The order of a reduction** is that of the slice, so it may be any associative function. With
+//!   [`reproducible`](crate::On::reproducible) floating-point sums are the same for every number of
+//!   threads.
 //! * **A loop in a loop** runs on the thread that meets it, as with `OMP_MAX_ACTIVE_LEVELS=1`.
-//! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and comes out of the call. An exception must not leave an `OpenMP` loop.
-//! * **Several threads** may call loops of one pool: one loop is shared among the workers, the others run on their callers.
+//! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and comes out of the call. An
+//!   exception must not leave an `OpenMP` loop.
+//! * **Several threads** may call loops of one pool: one loop is shared among the workers, the
+//!   others run on their callers.

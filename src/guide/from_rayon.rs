@@ -1,7 +1,8 @@
 //! Coming from rayon: what is called what here, what differs, and when to stay.
 //!
-//! In [rayon](https://docs.rs/rayon) a parallel iterator is put together piece by piece. Here a loop is one call: what to run over, how to
-//! map and how to reduce. So what was a chain becomes the body of a closure.
+//! In [rayon](https://docs.rs/rayon) a parallel iterator is put together piece by piece. Here a
+//! loop is one call: what to run over, how to map and how to reduce. So a chain becomes the body of
+//! a closure.
 //!
 //! ```
 //! use rangesteal::Pool;
@@ -41,7 +42,7 @@
 //! | `.enumerate()` | `pool.on(&v).zip(0..v.len())` |
 //! | `a.par_iter().zip(&b)` | `pool.on(&a).zip(&b)`; panics if lengths differ, as `zip_eq` |
 //! | `v.par_chunks(n)`, `v.par_chunks_mut(n)` | `pool.on(&v).chunks(n)`, `pool.on(&mut v).chunks(n)` |
-//! | `v.par_windows(n)` | `pool.on(0..v.len() + 1 - n)`, and `&v[i..i + n]` in the closure |
+//! | `v.par_windows(n)` | `pool.on(0..(v.len() + 1).saturating_sub(n))`, and `&v[i..i + n]` in the closure |
 //! | `(0..n).into_par_iter()` | `pool.on(0..n)`; indices are `usize` |
 //! | `.any(p)`, `.all(p)`, `.find_any(p)`, `.find_first(p)`, `.position_first(p)` | `pool.any(&v, p)` and so on |
 //! | `.find_map_first(f)` | `pool.try_for_each(&v, \|x\| f(x).map_or(Ok(()), Err)).err()` |
@@ -65,7 +66,8 @@
 //! use rayon::prelude::*;
 //!
 //! let words = ["1", "2", "x", "y"];
-//! let theirs: Result<Vec<i32>, _> = words.par_iter().map(|word| word.parse().map_err(|_| *word)).collect();
+//! let theirs: Result<Vec<i32>, _> =
+//!     words.par_iter().map(|word| word.parse().map_err(|_| *word)).collect();
 //! assert!(theirs == Err("x") || theirs == Err("y"));
 //!
 //! let mut numbers = vec![0; words.len()];
@@ -77,7 +79,8 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Scratch memory. rayon makes a new state whenever it splits the work; here it is one a worker, in each call:
+//! Scratch memory. rayon makes a new state whenever it splits the work; here each call makes one
+//! per worker:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -108,28 +111,37 @@
 //! ```
 //!
 //! # What differs
-//! * **No identity in `map_reduce`.** It returns an `Option`, as `reduce_with` does. `fold_reduce` has `init`, and that must be neutral:
-//!   it is called once a run of neighbouring items, at least once.
-//! * **The same order, always.** Partial results are reduced in slice order, as in rayon; associative is enough. And with
-//!   [`reproducible`](crate::On::reproducible) floating-point results do not depend on threads and timing either, which rayon does not
-//!   offer.
-//! * **The first error.** Of several `Err`, rayon returns any. Here it is that with the lowest index, in every run.
-//! * **The first panic.** It comes out of the call, as in rayon; of several, that of the first item. A loop that ends by an `Err`, or by
-//!   what `find_first` found, is not disturbed by a panic at a later item.
-//! * **A nested loop runs alone.** A loop called inside another loop of the same pool is a plain loop on that worker, and so is one that is
-//!   called while another thread's loop runs. In rayon these share the threads. Put the loop with many items outside, or build two pools.
-//! * **Short loops.** Nothing is woken for them, so there is no need for an `if v.len() > 1000`. `with_min_len` is not needed either:
-//!   the pool measures what items cost and claims them one by one or in small blocks.
-//! * **Uneven items.** Work is stolen down to the single item, so heavy items next to each other do not end up with one thread. There is no
-//!   need to shuffle them, or for `with_max_len(1)`.
-//! * **The calling thread works, too.** A pool of `n` has `n - 1` threads of its own. (In rayon a thread outside the pool waits.)
-//! * **Threads are pinned** to CPUs of their own where the system allows it: see [`Pinning`](crate::Pinning). Two pools of all CPUs
-//!   share these, and so does a rayon pool beside them.
+//! * **No identity in `map_reduce`.** It returns an `Option`, as `reduce_with` does. `fold_reduce`
+//!   has `init`, whose value must be neutral: it is called once per run of neighbouring items, and
+//!   at least once.
+//! * **The same order, always.** Partial results are reduced in slice order, as in rayon, so it is
+//!   enough that the reduction is associative. With [`reproducible`](crate::On::reproducible),
+//!   floating-point results do not depend on threads and timing either; rayon does not offer that.
+//! * **The first error.** If several items return `Err`, rayon returns any of them. Here it is the
+//!   one with the lowest index, in every run.
+//! * **The first panic.** A panic comes out of the call, as in rayon; of several panics, the one of
+//!   the first item. A loop that ends with an `Err`, or with an item that `find_first` found, is
+//!   not disturbed by a panic at a later item.
+//! * **A nested loop runs alone.** A loop called inside another loop of the same pool is a plain
+//!   loop on that worker, and so is a loop that is called while another thread's loop runs. In
+//!   rayon such loops share the threads. Put the loop with many items outside, or build two pools.
+//! * **Short loops.** No thread is woken for them, so there is no need for an `if v.len() > 1000`.
+//!   `with_min_len` is not needed either: the pool measures what items cost and claims them one by
+//!   one or in small blocks.
+//! * **Uneven items.** Work is stolen down to the single item, so heavy items next to each other do
+//!   not end up with one thread. There is no need to shuffle them, or for `with_max_len(1)`.
+//! * **The calling thread works, too.** A pool of `n` has `n - 1` threads of its own. (In rayon a
+//!   thread outside the pool waits.)
+//! * **Threads are pinned** to CPUs of their own where the system allows it: see
+//!   [`Pinning`](crate::Pinning). Two pools on all CPUs share them, and so does a rayon pool beside
+//!   them.
 //!
 //! # When to stay with rayon
-//! When work is recursive (`join`); when it comes from an iterator, a map or a channel; when several loops should share the threads at the
-//! same time, or loops are nested and the inner ones are the long ones; when a library should not bring threads of its own. The two go
-//! together in a program, as long as their loops run one after another: threads of neither spin for long when they have nothing to do.
+//! When work is recursive (`join`); when it comes from an iterator, a map or a channel; when
+//! several loops should share the threads at the same time, or loops are nested and the inner ones
+//! are the long ones; when a library should not bring threads of its own. Both can be used in one
+//! program, as long as their loops run one after another: neither pool's threads spin for long when
+//! they have nothing to do.
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
@@ -173,8 +185,11 @@ mod tests {
         assert_eq!(ours, v.par_iter().enumerate().map(|(i, x)| (*x, i)).reduce_with(largest));
         let sum = |items: &[usize]| items.iter().sum();
         assert_eq!(pool.on(&v).chunks(7).map_collect(sum), v.par_chunks(7).map(sum).collect::<Vec<usize>>());
-        let ours = pool.on(0..n + 1 - 7).map_collect(|i| sum(&v[i..i + 7]));
-        assert_eq!(ours, v.par_windows(7).map(sum).collect::<Vec<usize>>());
+        for size in [7, n, n + 1, n + 2] {
+            let windows = pool.on(0..(n + 1).saturating_sub(size));
+            let ours = windows.map_collect(|i| sum(&v[i..i + size]));
+            assert_eq!(ours, v.par_windows(size).map(sum).collect::<Vec<usize>>());
+        }
 
         assert_eq!(pool.any(&v, p), v.par_iter().any(p));
         assert_eq!(pool.all(&v, p), v.par_iter().all(p));

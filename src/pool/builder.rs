@@ -1,21 +1,23 @@
-//! Options of a pool, and how it is put together.
+//! Options of a pool, and how a pool is assembled.
 
 use std::{fmt, time::Duration};
 
-use super::{
-    Pool,
-    affinity::{self, Pinned},
-    error::{BuildError, LEAST_STACK},
-    executor::Executor,
-    fence::Fence,
-    placement::{Hold, Pinning, Placement, Plan, System, Wish},
-    range::{Ranges, Stealing},
-    seats::Seats,
-    worker::Crew,
+use crate::{
+    pool::{
+        call::executor::Executor,
+        error::{BuildError, LEAST_STACK},
+        place::{
+            affinity::{self, Pinned},
+            placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
+            seats::Seats,
+        },
+        policy::victim::Stealing,
+        protocol::{Fence, crew::Crew},
+    },
+    sync::{Patience, ThreadBuilder},
 };
-use crate::sync::ThreadBuilder;
 
-/// Options of a [`Pool`]; made by [`Pool::builder`].
+/// Options of a [`Pool`](crate::Pool); made by [`Pool::builder`](crate::Pool::builder).
 ///
 /// ```
 /// use rangesteal::{Pinning, Pool};
@@ -52,18 +54,21 @@ impl fmt::Debug for PoolBuilder {
 }
 
 impl PoolBuilder {
-    /// How many workers run a loop. The thread that calls the loop is one of them, so `num_threads - 1` threads are started.
+    /// How many workers run a loop. The thread that calls the loop is one of them, so
+    /// `num_threads - 1` threads are started.
     ///
     /// | if | there are |
     /// |---|---|
-    /// | this is called | so many workers, from 1 to 65,536 |
-    /// | else `RANGESTEAL_NUM_THREADS` is set | as many as it says; anything but a positive number is an error |
-    /// | else the control group's CPU quota is less than the CPUs | as many as it keeps busy: 3 of a quota of 2.5 |
+    /// | this is called | `num_threads` workers, from 1 to 65,536 |
+    /// | else `RANGESTEAL_NUM_THREADS` is set | as many as the variable says; anything but a positive number is an error |
+    /// | else the control group's CPU quota is less than the number of CPUs | as many as the quota keeps busy: 3 for a quota of 2.5 |
     /// | else | one for each CPU of the [`placement`](Self::placement) that the building thread may run on |
     ///
-    /// More workers than CPUs share them round robin; of use are they only to loops whose items sleep or wait, and the pool finds
-    /// out which do: others use no more workers than there are CPUs, or than the quota keeps busy (but two if there are two). Control groups and masks are read on Linux (`cgroups(7)`, `sched_getaffinity(2)`); elsewhere
-    /// [`std::thread::available_parallelism`] counts the CPUs.
+    /// If there are more workers than CPUs, they are put on the CPUs round robin. They help only
+    /// loops whose items sleep or wait, and the pool finds out which loops those are: other loops
+    /// use no more workers than there are CPUs, or than the quota keeps busy (but two if there are
+    /// two). Control groups and masks are read on Linux (`cgroups(7)`, `sched_getaffinity(2)`);
+    /// elsewhere [`std::thread::available_parallelism`] counts the CPUs.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().num_threads(3).build()?;
@@ -77,9 +82,10 @@ impl PoolBuilder {
 
     /// Whether workers are pinned to CPUs. Default: [`Pinning::BestEffort`].
     ///
-    /// They are pinned to CPUs that the building thread may run on, in the order of [`placement`](Self::placement). Worker 0 is the
-    /// thread that calls a loop: it is pinned by [`scope`](Self::scope) alone, and its CPU is otherwise left free for it. (If it runs
-    /// on another worker's CPU when it shares a loop, that worker moves to the free one.)
+    /// They are pinned to CPUs that the building thread may run on, in the order of
+    /// [`placement`](Self::placement). Worker 0 is the thread that calls a loop: only
+    /// [`scope`](Self::scope) pins it; otherwise its CPU is left free for it. (If it runs on
+    /// another worker's CPU when it shares a loop, that worker moves to the free CPU.)
     ///
     /// ```
     /// use rangesteal::{Pinning, Pool};
@@ -92,11 +98,13 @@ impl PoolBuilder {
         self
     }
 
-    /// To which CPUs workers are pinned, and how many workers there are by default. Default: [`Placement::LogicalCpus`].
+    /// Which CPUs workers are pinned to, and how many workers there are if nothing else sets their
+    /// number. Default: [`Placement::LogicalCpus`].
     ///
-    /// Of a list, CPUs that the building thread may not run on are left out with a warning (of a list of nothing else, all CPUs take the
-    /// place), or with [`Pinning::Required`] are an error. Where nobody is pinned, a placement says no more than how many workers there are.
-    /// [`Pool::placement`] shows what has come of it.
+    /// CPUs in a list that the building thread may not run on are left out with a warning; if that
+    /// leaves none, all CPUs are used. With [`Pinning::Required`] such CPUs are an error. If nobody
+    /// is pinned, a placement only determines how many workers there are.
+    /// [`Pool::placement`](crate::Pool::placement) shows the outcome.
     ///
     /// ```
     /// use rangesteal::{Placement, Pool};
@@ -109,7 +117,8 @@ impl PoolBuilder {
         self
     }
 
-    /// From whom idle workers steal. Default: [`Stealing::Largest`]. The others are there for comparison.
+    /// Whom idle workers steal from. Default: [`Stealing::Largest`]. The others are there for
+    /// comparison.
     ///
     /// ```
     /// use rangesteal::{Pool, Stealing};
@@ -122,10 +131,12 @@ impl PoolBuilder {
         self
     }
 
-    /// Names the threads: `name` is called with the worker's number, from 1 on. Default: `rangesteal-1` and so on.
+    /// Names the threads: `name` is called with the worker's number, from 1 on. Default:
+    /// `rangesteal-1` and so on.
     ///
     /// ```
-    /// let pool = rangesteal::Pool::builder().thread_name(|worker| format!("count-{worker}")).build()?;
+    /// let builder = rangesteal::Pool::builder();
+    /// let pool = builder.thread_name(|worker| format!("count-{worker}")).build()?;
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + 'static) -> Self {
@@ -133,10 +144,12 @@ impl PoolBuilder {
         self
     }
 
-    /// Size of each thread's stack in bytes, 64 KiB or more. Default: that of [`std::thread::Builder::stack_size`].
+    /// Size of each thread's stack in bytes, 64 KiB or more. Default: the default of
+    /// [`std::thread::Builder::stack_size`].
     ///
     /// ```
-    /// let pool = rangesteal::Pool::builder().stack_size(16 << 20).build()?; // deep recursion in a closure
+    /// // For deep recursion in a closure:
+    /// let pool = rangesteal::Pool::builder().stack_size(16 << 20).build()?;
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
@@ -144,11 +157,13 @@ impl PoolBuilder {
         self
     }
 
-    /// How long idle workers poll for the next loop before they sleep, and the calling thread for the end of a loop. Default: zero.
+    /// How long idle workers poll for the next loop before they sleep, and how long the calling
+    /// thread polls for the end of a loop. Default: zero.
     ///
-    /// It trades cores for latency: a worker that polls begins within a microsecond, one that sleeps within some 10 to 40 µs, and
-    /// a pool of `n` threads keeps `n - 1` cores busy for that long after each loop. The pool takes it into account when it
-    /// decides which loops are worth sharing. (Where this is zero, the calling thread still polls for up to 5 µs.)
+    /// It trades cores for latency: a worker that polls begins within a microsecond, and one that
+    /// sleeps within some 10 to 40 µs; in return, a pool of `n` threads keeps `n - 1` cores busy
+    /// for this long after each loop. The pool takes that into account when it decides which loops
+    /// are worth sharing. (If this is zero, the calling thread still polls for up to 5 µs.)
     ///
     /// ```
     /// use std::time::Duration;
@@ -162,55 +177,15 @@ impl PoolBuilder {
         self
     }
 
-    /// Builds the pool. Its threads are started, and pinned where asked for, when this returns. It takes some 30 µs a thread, and on Linux
-    /// some 40 µs to look for a quota and, where workers are pinned, 40 µs a CPU to read where that is.
-    ///
-    /// ```
-    /// let pool = rangesteal::Pool::builder().build()?;
-    /// assert_eq!(pool.map_reduce(&[1, 2], |x| *x, |a, b| a + b), Some(3));
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`BuildError`]; threads that were already started have ended when it is returned.
-    pub fn build(self) -> Result<Pool, BuildError> {
-        self.assemble(false).map(|(pool, _)| pool)
-    }
-
-    /// Builds the pool, runs `work` with it, and joins its threads.
-    ///
-    /// The calling thread is pinned as worker 0 while `work` runs, and gets its old affinity mask back afterwards, also if
-    /// `work` panics. Meanwhile this thread may run on that one CPU alone: build another pool before, not inside.
-    ///
-    /// ```
-    /// use rangesteal::Pool;
-    ///
-    /// let total = Pool::builder().scope(|pool| {
-    ///     let squares = pool.map_collect(&[1, 2, 3], |x| x * x);
-    ///     pool.map_reduce(&squares, |x| *x, |a, b| a + b)
-    /// })?;
-    /// assert_eq!(total, Some(14));
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`BuildError`]; then `work` has not run.
-    ///
-    /// # Panics
-    /// If `work` does.
-    pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
-        let (pool, _pinned) = self.assemble(true)?;
-        Ok(work(&pool))
-    }
-
-    fn assemble(self, pins_caller: bool) -> Result<(Pool, Option<Pinned>), BuildError> {
+    /// Starts the threads, and pins the caller if `pins_caller`.
+    pub(crate) fn assemble(self, pins_caller: bool) -> Result<(Executor, Option<Pinned>), BuildError> {
         if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
             return Err(BuildError::StackSize { asked });
         }
         let required = self.wish.pinning == Pinning::Required;
-        let mut plan = Plan::new(self.wish, System::now())?;
+        let mut plan = SeatPlan::new(self.wish, System::now())?;
         let mut refused = Vec::new();
-        let mut refuse = |plan: &Plan, worker, cpu, source| {
+        let mut refuse = |plan: &SeatPlan, worker, cpu, source| {
             if required {
                 return Err(plan.refused(worker, cpu, source));
             }
@@ -218,7 +193,7 @@ impl PoolBuilder {
             Ok(())
         };
         let fence = Fence::of_this_process(); // before the threads: registering is quick while there is only one
-        let mut crew = Crew::new(plan.workers - 1, self.spin_before_park);
+        let mut crew = Crew::new(plan.workers - 1, Patience::of(self.spin_before_park));
         let mut seated = Vec::new();
         for worker in 1..plan.workers {
             let name = self.thread_name.as_ref();
@@ -240,13 +215,13 @@ impl PoolBuilder {
                 (_, None) => {}
             }
         }
-        let (mut pinned, mut caller_is) = (None, Hold::Free);
+        let (mut pinned, mut caller_pin) = (None, PinState::Free);
         if let Some(cpu) = plan.cpu(0).filter(|_| pins_caller) {
             match Pinned::to(cpu.number) {
-                Ok(caller) => (pinned, caller_is) = (Some(caller), Hold::Pinned),
+                Ok(caller) => (pinned, caller_pin) = (Some(caller), PinState::Pinned),
                 Err(source) => {
                     refuse(&plan, 0, cpu.number, source)?;
-                    caller_is = Hold::Refused;
+                    caller_pin = PinState::Refused;
                 }
             }
         }
@@ -259,9 +234,9 @@ impl PoolBuilder {
             log::warn!("{}", plan.doubts.join("; "));
         }
         let mut seats = Seats::new(plan, seated);
-        seats.caller_is(caller_is);
-        let ranges = Ranges::new(crew.size() + 1, fence, self.stealing);
-        Ok((Pool { executor: Executor::new(ranges, seats, self.spin_before_park), crew }, pinned))
+        seats.set_caller_pin(caller_pin);
+        let executor = Executor::new(crew, seats, fence, self.stealing, self.spin_before_park);
+        Ok((executor, pinned))
     }
 }
 
@@ -271,7 +246,7 @@ mod tests {
 
     #[test]
     fn an_option_is_kept_when_others_are_set() {
-        let builder = Pool::builder()
+        let builder = PoolBuilder::default()
             .num_threads(3)
             .pinning(Pinning::Off)
             .placement(Placement::Compact)

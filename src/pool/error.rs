@@ -6,15 +6,17 @@ use std::{error::Error, fmt, io};
 /// [`num_threads`](crate::PoolBuilder::num_threads).
 pub(crate) const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 
-/// More threads than any machine has CPUs; a larger number is a mistake.
+/// The most threads that a pool may have. No machine has as many CPUs, so a larger number is a
+/// mistake.
 pub(crate) const MOST_THREADS: usize = 65_536;
 
-/// Less than this does not hold a loop and a panic: measured in debug builds, 32 KiB do, with a backtrace and all, and 24 KiB do not.
+/// The smallest stack that may be asked for, in bytes. A loop and a panic need some of it: in debug
+/// builds 32 KiB were measured to be enough, with a backtrace, and 24 KiB were not.
 pub(crate) const LEAST_STACK: usize = 64 << 10;
 
 /// Why a pool could not be built. The message says what to do.
 ///
-/// There may be more reasons, and more to tell of each: match with `..` and `_`.
+/// Later versions may add reasons, and fields to each: match with `..` and `_`.
 ///
 /// ```
 /// use rangesteal::{BuildError, Pool};
@@ -31,21 +33,22 @@ pub enum BuildError {
     /// More than 65,536 threads were asked for, by `num_threads` or by `RANGESTEAL_NUM_THREADS`.
     #[non_exhaustive]
     TooManyThreads {
-        /// How many.
+        /// How many were asked for.
         asked: usize,
     },
-    /// `RANGESTEAL_NUM_THREADS` is set to something that is no positive number.
+    /// `RANGESTEAL_NUM_THREADS` is set to something that is not a positive number.
     #[non_exhaustive]
     Variable {
-        /// What it is set to.
+        /// The value of the variable.
         value: String,
     },
     /// The list of [`Placement::Cpus`](crate::Placement::Cpus) is empty.
     NoCpus,
-    /// Pinning is required, and the building thread may not run on a CPU of [`Placement::Cpus`](crate::Placement::Cpus).
+    /// Pinning is required, and the building thread may not run on a CPU of
+    /// [`Placement::Cpus`](crate::Placement::Cpus).
     #[non_exhaustive]
     Cpu {
-        /// The first such CPU.
+        /// The first CPU of the list that is not allowed.
         cpu: usize,
         /// The CPUs that the building thread was allowed to run on, in ascending order.
         allowed: Vec<usize>,
@@ -53,39 +56,40 @@ pub enum BuildError {
     /// A thread name contains a NUL character.
     #[non_exhaustive]
     ThreadName {
-        /// The name.
+        /// The name with the NUL character.
         name: String,
     },
     /// A [`stack_size`](crate::PoolBuilder::stack_size) of less than 64 KiB was asked for.
     #[non_exhaustive]
     StackSize {
-        /// How many bytes.
+        /// How many bytes were asked for.
         asked: usize,
     },
-    /// The system did not start a thread. The threads that it had started before are gone.
+    /// The system did not start a thread. The threads that were started before it have ended.
     #[non_exhaustive]
     Spawn {
-        /// The worker whose thread it was to be, from 1 on.
+        /// The worker whose thread was not started, from 1 on.
         worker: usize,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Pinning is required, and the system does not tell on which CPUs this thread may run, or cannot pin threads.
+    /// Pinning is required, and the system does not tell which CPUs this thread may run on, or
+    /// cannot pin threads.
     #[non_exhaustive]
     Affinity {
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Pinning is required, and the system refused it.
     #[non_exhaustive]
     Pin {
-        /// The worker; 0 is the calling thread.
+        /// The worker that was not pinned; 0 is the calling thread.
         worker: usize,
-        /// The CPU it was to be pinned to.
+        /// The CPU that the worker should have been pinned to.
         cpu: usize,
         /// The CPUs that the building thread was allowed to run on, in ascending order.
         allowed: Vec<usize>,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -156,7 +160,7 @@ impl Error for BuildError {
     }
 }
 
-/// `0-3,8` for 0, 1, 2, 3, 8.
+/// Writes CPU numbers as a list of ranges: `0-3,8` for 0, 1, 2, 3, 8.
 pub(crate) fn ranges(ascending: &[usize]) -> String {
     ascending
         .chunk_by(|a, b| a + 1 == *b)

@@ -1,120 +1,152 @@
 //! The pool and its loops: all user generics are here.
 
-mod accumulator;
-mod affinity;
-mod barrier;
-mod body;
 mod builder;
-mod collect;
+mod call;
+#[cfg(any(test, planted))]
+mod check;
 mod error;
-mod estimate;
-mod executor;
-mod fence;
-mod fork;
-mod grain;
-mod job;
-mod launch;
-#[cfg(all(test, not(any(loom, shuttle, miri))))]
-mod litmus;
-mod loops;
-#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
-mod machines;
-#[cfg(all(test, any(loom, shuttle)))]
-mod models;
-mod near;
-mod on;
-mod options;
-mod placement;
-mod planted;
-mod quota;
-mod range;
-mod report;
-mod reproducible;
-mod round;
-mod seats;
-mod site;
-mod sort;
-mod source;
-mod split;
-mod state;
-mod tenure;
-mod times;
-mod topology;
-mod trace;
-mod units;
-mod verb;
-mod watch;
-mod worker;
+mod place;
+mod policy;
+mod protocol;
+mod record;
+mod verbs;
 
 pub use builder::PoolBuilder;
+pub use call::handles::{CancelToken, Cancelled, Progress};
 pub use error::BuildError;
-pub use on::{Always, Ending, On, Unless};
-pub use placement::{CountedBy, Hold, Pinning, Placement};
-pub use range::Stealing;
-pub use report::{Alone, RunReport, WorkerReport};
-pub use seats::{Seat, Seating};
-pub use source::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
-pub use state::{Fresh, Kept, PerWorker, State, Stateful, Stateless};
-pub use topology::Cpu;
-pub use trace::{Run, Slow, Theft, Timeline, Trace};
-pub use watch::{CancelToken, Cancelled, Progress};
+pub use place::{
+    placement::{CountSource, PinState, Pinning, Placement},
+    seats::{Seat, Seating},
+    topology::Cpu,
+};
+pub use policy::victim::Stealing;
+pub use record::{
+    alone::Alone,
+    report::{RunReport, WorkerReport},
+    trace::{
+        Trace,
+        timeline::{Run, Slow, Theft, Timeline},
+    },
+};
+pub use verbs::{
+    on::{Cancellable, Ending, On, Uncancellable},
+    source::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip},
+    state::{Fresh, Kept, PerWorker, State, Stateful, Stateless},
+};
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, mem, sync::Arc};
 
-use executor::Executor;
-use worker::Crew;
+use call::executor::Executor;
+use verbs::sort;
 
 /// A team of threads that runs loops over slices.
 ///
-/// All loops take `&self`, return when the loop is done, and may borrow whatever the caller has: no worker touches the items
-/// or the closures after the call has returned. Dropping the pool joins its threads.
+/// All loops take `&self`, return when the loop is done, and may borrow from the caller: no worker
+/// touches the items or the closures after the call has returned. Dropping the pool joins its
+/// threads.
 ///
 /// # Which loop runs where
-/// A loop that is too short to be worth waking a thread runs on the calling thread, as the plain loop. So does a loop that
-/// finds its pool busy, because it is called inside another loop of the same pool or while another thread's loop is running:
-/// nothing waits for a turn, nothing can deadlock. Build two pools to run two loops side by side. A loop inside a loop takes 2 KiB of
-/// stack, 8 KiB in debug builds.
+/// A loop that is too short to be worth waking a thread runs on the calling thread, as the plain
+/// loop. So does a loop that finds its pool busy, because it is called inside another loop of the
+/// same pool or while another thread's loop is running: loops do not wait for each other, and
+/// cannot deadlock. Build two pools to run two loops side by side. A loop inside a loop takes 2 KiB
+/// of stack, 8 KiB in debug builds.
 ///
 /// # Ends and failures of the process
-/// In a child made by `fork` every loop runs on the calling thread, unless its pool, its [`CancelToken`] and its [`Progress`] were made
-/// there; but a child forked by a closure *inside* a loop must not return into that loop, whose other workers it does not have: let
-/// it exec or exit. A closure may end the process ([`std::process::exit`]), on whatever thread it is.
+/// In a child made by `fork` every loop runs on the calling thread, unless its pool, its
+/// [`CancelToken`] and its [`Progress`] were made in the child. A child forked by a closure
+/// *inside* a loop must not return into that loop, whose other workers do not exist in the child:
+/// let it exec or exit. A closure may end the process ([`std::process::exit`]) on any thread.
 ///
-/// An allocation that fails ends the process, as everywhere in Rust and on whatever thread it is
-/// ([`handle_alloc_error`](std::alloc::handle_alloc_error)); more results than a `Vec` can have are a panic, before any item.
+/// On Linux the pool uses the system call `membarrier(2)`: when it is built, and when a range is
+/// stolen from a worker whose items are cheap. A seccomp filter that answers it with an error is
+/// fine; one that kills the process at an unknown call has to allow it.
+///
+/// An allocation that fails ends the process, as everywhere in Rust, on any thread
+/// ([`handle_alloc_error`](std::alloc::handle_alloc_error)). A loop with more results than a `Vec`
+/// can hold panics before its first item.
 ///
 /// # What no pool can help with
-/// A loop whose items all need one lock, or write one cache line (a shared counter, say), is slower on several threads than on
-/// one. The pool does not find that out: fold into an accumulator instead, as [`fold_reduce`](Self::fold_reduce) does, or call
-/// the plain loop.
+/// A loop whose items all need one lock, or write one cache line (a shared counter, say), is slower
+/// on several threads than on one. The pool does not detect that: fold into an accumulator instead,
+/// as [`fold_reduce`](Self::fold_reduce) does, or call the plain loop.
 ///
 /// # Panics
-/// A panic in a closure ends the loop, comes out of the call with its original payload, and leaves the pool as usable as before.
-/// Items before the one that panicked are still worked on, of those behind it few; so of several panics it is that of the first item that comes
-/// out, as in the plain loop, whatever the schedule. Errors of the `try_` loops likewise. Loops over an empty slice call only `init`.
+/// A panic in a closure ends the loop, comes out of the call with its original payload, and leaves
+/// the pool as usable as before. All items before the one that panicked are still processed, and
+/// few of those behind it. So if several items panic, the panic of the first one comes out, as in
+/// the plain loop, whatever the schedule. The same holds for errors of the `try_` loops. Loops over
+/// an empty slice call only `init`.
 ///
 /// # Order
-/// Which worker runs which item, and when, is not defined. What is: partial results are combined in the order of the slice,
-/// so `reduce` must be associative but need not be commutative. With floating-point numbers, where addition is not
-/// associative, the last digits of a sum can differ from run to run, unless the loop is [`reproducible`](On::reproducible).
+/// Which worker runs which item, and when, is not defined. It is defined that partial results are
+/// combined in the order of the slice, so `reduce` must be associative but need not be commutative.
+/// With floating-point numbers, where addition is not associative, the last digits of a sum can
+/// differ from run to run, unless the loop is [`reproducible`](On::reproducible).
 #[derive(Debug)]
 pub struct Pool {
-    executor: Executor,
-    crew: Crew,
+    executor: Arc<Executor>,
 }
 
 impl Drop for Pool {
-    /// In the middle of a loop? Then a closure has called `process::exit`, which drops the thread-local variables of its thread, and
-    /// the pool is one of them. The workers go on for as long as the process is there.
+    /// If the pool is dropped in the middle of a loop, a closure has called `process::exit`, which
+    /// drops the thread-local variables of its thread, and the pool is one of them. The workers go
+    /// on until the process ends, so what they use has to stay.
     fn drop(&mut self) {
-        if self.executor.stays_if_busy() {
-            self.crew.leave();
+        if self.executor.is_busy() {
+            mem::forget(Arc::clone(&self.executor));
         }
     }
 }
 
+/// Building.
+impl PoolBuilder {
+    /// Builds the pool. When this returns, its threads are started, and pinned if asked for. It
+    /// takes some 30 µs per thread; on Linux also some 40 µs to look for a quota and, if workers
+    /// are pinned, 40 µs per CPU to read the topology.
+    ///
+    /// ```
+    /// let pool = rangesteal::Pool::builder().build()?;
+    /// assert_eq!(pool.map_reduce(&[1, 2], |x| *x, |a, b| a + b), Some(3));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`]; threads that were already started have ended when it is returned.
+    pub fn build(self) -> Result<Pool, BuildError> {
+        self.assemble(false).map(|(executor, _)| Pool { executor: Arc::new(executor) })
+    }
+
+    /// Builds the pool, runs `work` with it, and joins its threads.
+    ///
+    /// The calling thread is pinned as worker 0 while `work` runs, and gets its old affinity mask
+    /// back afterwards, also if `work` panics. While `work` runs, this thread may run on that one
+    /// CPU only: build another pool before, not inside.
+    ///
+    /// ```
+    /// use rangesteal::Pool;
+    ///
+    /// let total = Pool::builder().scope(|pool| {
+    ///     let squares = pool.map_collect(&[1, 2, 3], |x| x * x);
+    ///     pool.map_reduce(&squares, |x| *x, |a, b| a + b)
+    /// })?;
+    /// assert_eq!(total, Some(14));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError`]; then `work` has not run.
+    ///
+    /// # Panics
+    /// If `work` does.
+    pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
+        let (executor, _pinned) = self.assemble(true)?;
+        Ok(work(&Pool { executor: Arc::new(executor) }))
+    }
+}
+
 impl Pool {
-    /// A pool on all CPUs this thread may use, as [`PoolBuilder`]'s defaults have it.
+    /// A pool on all CPUs that this thread may use, with the defaults of [`PoolBuilder`].
     ///
     /// ```
     /// let pool = rangesteal::Pool::new()?;
@@ -153,13 +185,13 @@ impl Pool {
     /// Which worker sits on which CPU at the moment, and why.
     ///
     /// ```
-    /// use rangesteal::{Hold, Pool};
+    /// use rangesteal::{PinState, Pool};
     ///
     /// let pool = Pool::builder().num_threads(2).build()?;
     /// let placement = pool.placement();
     /// println!("{placement}");
     /// if let [caller, helper] = &placement.seats[..] {
-    ///     assert!(caller.hold != Hold::Pinned, "outside of a scope the calling thread is left alone");
+    ///     assert!(caller.pin != PinState::Pinned, "the caller is pinned in a scope alone");
     ///     println!("the helper runs on {:?}", helper.cpu);
     /// }
     /// # Ok::<(), rangesteal::BuildError>(())
@@ -169,7 +201,8 @@ impl Pool {
         self.executor.seats().seating()
     }
 
-    /// How many ranges have been stolen since the pool was built. To be read between two loops, to see how a loop balanced.
+    /// How many ranges have been stolen since the pool was built. Read it before and after a loop
+    /// to see how well the loop was balanced.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -183,7 +216,7 @@ impl Pool {
         self.executor.thefts()
     }
 
-    /// A loop with options, or over something else than a slice: see [`On`] and [`Source`].
+    /// A loop with options, or over something other than a slice: see [`On`] and [`Source`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -193,10 +226,11 @@ impl Pool {
     /// ```
     #[inline(always)]
     pub fn on<S: IntoSource>(&self, source: S) -> On<'_, S::Source> {
-        On::new(self, source.into_source())
+        On::new(&self.executor, source.into_source())
     }
 
-    /// A state for each worker, made by `make(worker)`, to be kept from loop to loop: see [`PerWorker`].
+    /// A state for each worker, made by `make(worker)` and kept from loop to loop: see
+    /// [`PerWorker`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -210,7 +244,7 @@ impl Pool {
 
     /// Maps every item and reduces the results in slice order; `None` if there are no items.
     ///
-    /// `reduce` must be associative. Calls `map` once an item and `reduce` once less.
+    /// `reduce` must be associative. Calls `map` once per item, and `reduce` once less than that.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -236,12 +270,14 @@ impl Pool {
         self.on(items).map_reduce(map, reduce)
     }
 
-    /// Folds the items into accumulators, one a run of neighbouring items, and reduces these in slice order.
+    /// Folds the items into accumulators, one per run of neighbouring items, and reduces these in
+    /// slice order.
     ///
-    /// `init` is called once a run (at least once; runs are at most as many as workers and thefts, and one), so its value must be neutral:
-    /// `reduce(init(), a)` is `a`. `reduce` must be associative and agree with `fold`:
-    /// `fold(reduce(a, b), item)` is `reduce(a, fold(b, item))`. Accumulators are moved with every item, as by [`Iterator::fold`]: let
-    /// large ones be vectors or boxes.
+    /// `init` is called once per run, and at least once; there are at most 1 + workers + thefts
+    /// runs. So its value must be neutral: `reduce(init(), a)` is `a`. `reduce` must be associative
+    /// and agree with `fold`: `fold(reduce(a, b), item)` is `reduce(a, fold(b, item))`.
+    /// Accumulators are moved with every item, as by [`Iterator::fold`]: make large ones vectors or
+    /// boxes.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -319,7 +355,8 @@ impl Pool {
         self.on(items).for_each(f);
     }
 
-    /// Maps every item into a `Vec`, in slice order. Each result is written once, where it belongs.
+    /// Maps every item into a `Vec`, in slice order. Each result is written once, at its final
+    /// place.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -338,7 +375,8 @@ impl Pool {
         self.on(items).map_collect(map)
     }
 
-    /// Assigns the result for every item to its place in `out`, whose former values are dropped. Allocates nothing.
+    /// Assigns the result for every item to its place in `out`. The former values are dropped, and
+    /// nothing is allocated.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -349,7 +387,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `map` does, and if `out` is not as long as `items`. The places written until then stay written.
+    /// If `map` does, or if `out` is not as long as `items`. Results that were already written stay
+    /// in `out`.
     #[inline]
     pub fn map_into<T, R>(&self, items: &[T], out: &mut [R], map: impl Fn(&T) -> R + Sync)
     where
@@ -359,13 +398,15 @@ impl Pool {
         self.on(items).map_into(out, map);
     }
 
-    /// Maps every item and reduces the results in slice order, or returns the `Err` with the lowest index, whatever the schedule.
+    /// Maps every item and reduces the results in slice order, or returns the `Err` with the lowest
+    /// index, whatever the schedule.
     ///
-    /// Items before that one are all mapped, of those behind it few.
+    /// All items before the first error are mapped, and few of those behind it.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let sum = |words: &[&str]| pool.try_map_reduce(words, |word| word.parse::<i32>().map_err(|_| word.len()), |a, b| a + b);
+    /// let number = |word: &&str| word.parse::<i32>().map_err(|_| word.len());
+    /// let sum = |words: &[&str]| pool.try_map_reduce(words, number, |a, b| a + b);
     /// assert_eq!(sum(&["1", "2"]), Ok(Some(3)));
     /// assert_eq!(sum(&["1", "one", "three"]), Err(3));
     /// # Ok::<(), rangesteal::BuildError>(())
@@ -375,7 +416,7 @@ impl Pool {
     /// What `map` returned for the first item for which it returned an error.
     ///
     /// # Panics
-    /// If `map` or `reduce` does, for an item before that.
+    /// If `map` or `reduce` does, for an item before the first error.
     #[inline]
     pub fn try_map_reduce<T, R, E>(
         &self,
@@ -391,13 +432,15 @@ impl Pool {
         self.on(items).try_map_reduce(map, reduce)
     }
 
-    /// Calls `f` with every item until one returns `Err`; returns that with the lowest index, whatever the schedule.
+    /// Calls `f` with every item until one returns `Err`; returns the `Err` with the lowest index,
+    /// whatever the schedule.
     ///
-    /// Items before that one are all given to `f`, of those behind it few.
+    /// All items before the first error are given to `f`, and few of those behind it.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let checked = pool.try_for_each(&[2, 4, 5, 7], |x| if x % 2 == 0 { Ok(()) } else { Err(*x) });
+    /// let even = |x: &i32| if x % 2 == 0 { Ok(()) } else { Err(*x) };
+    /// let checked = pool.try_for_each(&[2, 4, 5, 7], even);
     /// assert_eq!(checked, Err(5));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
@@ -406,7 +449,7 @@ impl Pool {
     /// What `f` returned for the first item for which it returned an error.
     ///
     /// # Panics
-    /// If `f` does, for an item before that.
+    /// If `f` does, for an item before the first error.
     #[inline]
     pub fn try_for_each<T: Sync, E: Send>(
         &self,
@@ -416,7 +459,7 @@ impl Pool {
         self.on(items).try_for_each(f)
     }
 
-    /// Whether `test` is true of any item. Ends soon after the first that is found.
+    /// Whether `test` is true of any item. Ends soon after the first such item is found.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -425,13 +468,15 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does; but if the loop can end elsewhere, it may do so instead.
+    /// If `test` does; but if another item can end the loop, the loop may return that result
+    /// instead.
     #[inline]
     pub fn any<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
         self.on(items).any(test)
     }
 
-    /// Whether `test` is true of all items. Ends soon after the first of which it is not.
+    /// Whether `test` is true of all items. Ends soon after the first item is found for which it is
+    /// false.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -440,13 +485,15 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does; but if the loop can end elsewhere, it may do so instead.
+    /// If `test` does; but if another item can end the loop, the loop may return that result
+    /// instead.
     #[inline]
     pub fn all<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
         self.on(items).all(test)
     }
 
-    /// Any item of which `test` is true: if there are several, not the same every time.
+    /// Any item of which `test` is true. If there are several, it need not be the same one every
+    /// time.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -455,7 +502,8 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does; but if the loop can end elsewhere, it may do so instead.
+    /// If `test` does; but if another item can end the loop, the loop may return that result
+    /// instead.
     #[inline]
     pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
         self.on(items).find_any(test)
@@ -463,8 +511,8 @@ impl Pool {
 
     /// The first item of which `test` is true.
     ///
-    /// All workers together go through the slice from the front, so that hardly more than an eighth of the items that had to be
-    /// looked at are looked at in vain.
+    /// All workers go through the slice together from the front, so that few items behind the first
+    /// match are tested in vain: hardly more than an eighth of the number that must be tested.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -473,13 +521,14 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does, for an item before that.
+    /// If `test` does, for an item before the first match.
     #[inline]
     pub fn find_first<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
         self.on(items).find_first(test)
     }
 
-    /// The index of the first item of which `test` is true: as [`find_first`](Self::find_first).
+    /// The index of the first item of which `test` is true. It searches as
+    /// [`find_first`](Self::find_first) does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -488,7 +537,7 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `test` does, for an item before that.
+    /// If `test` does, for an item before the first match.
     #[inline]
     pub fn position_first<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> Option<usize> {
         self.on(items).position_first(test)
@@ -496,9 +545,10 @@ impl Pool {
 
     /// Sorts the slice, keeping the order of equal items.
     ///
-    /// O(*n* log *n*) comparisons, in parallel, where the slice is long enough; O(*n*) where it is in order or strictly
-    /// descending. Takes memory for as many items again. Short slices are sorted by [`slice::sort`], and so are items without
-    /// a size. Items need not be `Sync`: only one thread at a time looks at an item.
+    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; O(*n*) if it is in
+    /// order or strictly descending. Takes memory for as many items again. Short slices,
+    /// zero-sized items, and any slice while the pool is busy are sorted by [`slice::sort`]. Items
+    /// need not be `Sync`: only one thread at a time looks at an item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -509,13 +559,14 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then unspecified. In both cases the
-    /// slice holds all its items afterwards, in some order.
+    /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then
+    /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     pub fn sort<T: Ord + Send>(&self, items: &mut [T]) {
-        sort::sort(self, items, <[T]>::sort, T::lt);
+        sort::sort(&self.executor, items, <[T]>::sort, T::lt);
     }
 
-    /// Sorts the slice by an order, keeping the order of equal items; as [`sort`](Self::sort) does.
+    /// Sorts the slice by `compare`, keeping the order of equal items, as [`sort`](Self::sort)
+    /// does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -526,15 +577,16 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `compare` does. May panic if it is not a total order; otherwise the order is then unspecified. In both cases the
-    /// slice holds all its items afterwards, in some order.
+    /// If `compare` does. May panic if it is not a total order; otherwise the order is then
+    /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     pub fn sort_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-        sort::sort(self, items, |items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
+        sort::sort(&self.executor, items, |items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
     }
 
-    /// Sorts the slice by a key, keeping the order of items with equal keys; as [`sort`](Self::sort) does.
+    /// Sorts the slice by a key, keeping the order of items with equal keys, as
+    /// [`sort`](Self::sort) does.
     ///
-    /// `key` is called twice a comparison.
+    /// `key` is called twice per comparison.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -545,9 +597,10 @@ impl Pool {
     /// ```
     ///
     /// # Panics
-    /// If `key` or a comparison of keys does. May panic if the order of keys is not total; otherwise the order is then
-    /// unspecified. In both cases the slice holds all its items afterwards, in some order.
+    /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
+    /// otherwise the order is then unspecified. In both cases the slice still holds all its items
+    /// afterwards, in some order.
     pub fn sort_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-        sort::sort(self, items, |items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
+        sort::sort(&self.executor, items, |items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
     }
 }

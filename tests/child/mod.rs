@@ -1,4 +1,5 @@
-//! Tests that change, end or endanger a whole process run in a child: this test binary again, with one test.
+//! Tests that change, end or endanger a whole process run in a child: this test binary again, with
+//! one test.
 
 use std::{
     env,
@@ -11,7 +12,8 @@ const MARK: &str = "RANGESTEAL_TEST_CHILD";
 /// A child that takes longer hangs.
 const LIMIT: libc::c_uint = 300;
 
-/// Whether this is the child. Then its warnings go to standard error, and a hang ends it by SIGALRM.
+/// Whether this is the child. Then its warnings go to standard error, and a hang ends it by
+/// SIGALRM.
 #[expect(unsafe_code, reason = "alarm is not in std")]
 pub(crate) fn is_child() -> bool {
     let is_child = env::var_os(MARK).is_some();
@@ -23,7 +25,8 @@ pub(crate) fn is_child() -> bool {
     is_child
 }
 
-/// Runs the test `name` in a child, by the command `through` if there is one, with these variables set.
+/// Runs the test `name` in a child, by the command `through` if there is one, with these variables
+/// set.
 pub(crate) fn run(through: &[&str], name: &str, variables: &[(&str, &str)]) -> Output {
     let program = env::current_exe().unwrap();
     let mut command = match through {

@@ -2,8 +2,10 @@
 
 mod api;
 mod documents;
+mod layers;
 mod unsafe_inventory;
 mod weight;
+mod width;
 
 use std::path::Path;
 

@@ -1,6 +1,8 @@
-//! `src/pool/UNSAFE.md` lists every `unsafe` of `src/` and tests that exist; and, after a run with coverage, every block was executed.
+//! `src/pool/UNSAFE.md` lists every `unsafe` of `src/` and tests that exist; and, after a run with
+//! coverage, every block was executed.
 //!
-//! `COVERAGE=export.json cargo test --test tidy unsafe_inventory` looks at what `llvm-cov export` has written (`.ci/long` does).
+//! `COVERAGE=export.json cargo test --test tidy unsafe_inventory` looks at what `llvm-cov export`
+//! has written (`.ci/long` does).
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -39,7 +41,7 @@ impl Site {
 }
 
 /// The Rust files below `folder`, by their path in the repository.
-fn sources(folder: &str) -> Vec<String> {
+pub(super) fn sources(folder: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(top().join(folder)).expect("a folder of sources") {
         let entry = entry.expect("a file");
@@ -54,7 +56,7 @@ fn sources(folder: &str) -> Vec<String> {
     found
 }
 
-fn read(file: &str) -> String {
+pub(super) fn read(file: &str) -> String {
     fs::read_to_string(top().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
@@ -63,7 +65,7 @@ fn tokens(file: &str) -> TokenStream {
 }
 
 /// All tokens, those inside brackets too.
-fn flat(tokens: TokenStream) -> Vec<TokenTree> {
+pub(super) fn flat(tokens: TokenStream) -> Vec<TokenTree> {
     let inside = |tree| match tree {
         TokenTree::Group(group) => {
             let mut trees = vec![TokenTree::Group(group.clone())];
@@ -76,7 +78,7 @@ fn flat(tokens: TokenStream) -> Vec<TokenTree> {
 }
 
 /// The source itself.
-fn text(of: &impl Spanned) -> String {
+pub(super) fn text(of: &impl Spanned) -> String {
     of.span().source_text().expect("the text of what was parsed")
 }
 
@@ -191,7 +193,8 @@ fn sites() -> Vec<Site> {
     all
 }
 
-/// The tests there are, as the inventory names them: `verbs::name` is in `tests/verbs.rs`, `pool::sort::name` in `src/pool/sort.rs`.
+/// The tests there are, as the inventory names them: `verbs::name` is in `tests/verbs.rs`,
+/// `pool::verbs::sort::name` in `src/pool/verbs/sort.rs`.
 fn tests() -> HashSet<String> {
     let mut names = HashSet::new();
     for file in sources("tests").into_iter().chain(sources("src")) {
@@ -288,7 +291,8 @@ fn every_unsafe_is_listed_with_tests_that_exist() {
     assert!(wrong.is_empty(), "{INVENTORY}:\n{}", wrong.join("\n"));
 }
 
-/// How often each place of a file has been executed: line, column and count of each segment, in order.
+/// How often each place of a file has been executed: line, column and count of each segment, in
+/// order.
 type Segments = Vec<(LineColumn, Option<u64>)>;
 
 /// Reads an export of llvm-cov.
@@ -313,7 +317,8 @@ fn segments(export: &str) -> BTreeMap<String, Segments> {
         .collect()
 }
 
-/// Whether anything in `range` has been executed. Dereferences and additions have no counter: then what is counted before them.
+/// Whether anything in `range` has been executed. Dereferences and additions have no counter: then
+/// what is counted before them.
 fn executed(segments: &Segments, range: &Range<LineColumn>) -> bool {
     let counted = || segments.iter().filter_map(|(at, count)| count.map(|count| (at, count)));
     let mut inside = counted().filter(|(at, _)| range.contains(at)).peekable();

@@ -51,7 +51,8 @@ impl Arithmetic for BigFixed9 {
 
     #[inline]
     fn times(&self, other: &Self) -> Result<Self, Fault> {
-        // This is where a count spends its time, and nearly always with numbers that fixed9 can hold.
+        // This is where a count spends its time, and nearly always with numbers that fixed9 can
+        // hold.
         if let (Integer::Word(left), Integer::Word(right)) = (&self.0, &other.0)
             && let Ok(product) = Fixed9(*left).times(&Fixed9(*right))
         {
@@ -91,7 +92,8 @@ impl fmt::Display for BigFixed9 {
             Integer::Big(big) => {
                 let sign = if self.0 < Integer::Word(0) { "-" } else { "" };
                 let scale = BigUint::from(SCALE.unsigned_abs());
-                // Padding does not reach through BigUint's formatter in every release; its digits do.
+                // Padding does not reach through BigUint's formatter in every release; its digits
+                // do.
                 let fraction = (big.magnitude() % &scale).to_string();
                 write!(f, "{sign}{}.{fraction:0>9}", big.magnitude() / &scale)
             }
@@ -113,7 +115,8 @@ mod tests {
         BigFixed9(Integer::Word(number))
     }
 
-    /// Both kinds do the same as long as nothing overflows; `fixed9` has its roundings tested by hand.
+    /// Both kinds do the same as long as nothing overflows; `fixed9` has its roundings tested by
+    /// hand.
     #[test]
     fn agrees_with_fixed9_where_that_does_not_overflow() {
         let samples = [

@@ -65,7 +65,8 @@ impl Arithmetic for Fixed9 {
     }
 
     fn times(&self, other: &Self) -> Result<Self, Fault> {
-        // The factors of a ballot are at most one: nearly every product fits in 64 bits, where dividing by a constant costs a tenth.
+        // The factors of a ballot are at most one: nearly every product fits in 64 bits, where
+        // dividing by a constant costs a tenth.
         match self.0.checked_mul(other.0) {
             Some(product) => Ok(Self(product / SCALE)),
             None => narrow(i128::from(self.0) * i128::from(other.0) / i128::from(SCALE)),
@@ -90,7 +91,8 @@ impl Arithmetic for Fixed9 {
     }
 
     fn over_whole(&self, parts: &Integer) -> Result<Self, Fault> {
-        // More parts than a word can count leave nothing to each: every number of this kind is smaller than that.
+        // More parts than a word can count leave nothing to each: every number of this kind is
+        // smaller than that.
         Ok(Self(parts.word().map_or(0, |parts| self.0 / parts)))
     }
 }

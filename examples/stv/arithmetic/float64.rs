@@ -1,4 +1,5 @@
-//! `float64`: what a processor calculates with. Sums depend on their order, so whoever adds in parallel must keep to one.
+//! `float64`: what a processor calculates with. Sums depend on their order, so whoever adds in
+//! parallel must keep to one.
 
 use super::{Arithmetic, Fault, Integer};
 use std::fmt;
@@ -44,7 +45,8 @@ impl Arithmetic for Float64 {
         self > quota
     }
 
-    /// Each addition is wrong by 1.1e-16 of its sum at most, so 1e-9 is room for some millions of them.
+    /// Each addition is wrong by 1.1e-16 of its sum at most, so 1e-9 is room for some millions of
+    /// them.
     fn balances(&self, ballots: &Self) -> bool {
         (self.0 - ballots.0).abs() <= ballots.0 * 1e-9
     }

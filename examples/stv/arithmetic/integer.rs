@@ -1,4 +1,5 @@
-//! Whole numbers without a limit that stay in a machine word as long as they fit: weights, totals, and the digits of `bigfixed9`.
+//! Whole numbers without a limit that stay in a machine word as long as they fit: weights, totals,
+//! and the digits of `bigfixed9`.
 
 use num_bigint::BigInt;
 use std::{

@@ -1,7 +1,7 @@
 //! Arithmetic: the numbers that votes, quotas and keep factors are made of.
 //!
-//! The count is written once, over [`Arithmetic`]; each kind of number decides for itself how it rounds, what it calls reaching the quota, and
-//! when it gives up.
+//! The count is written once, over [`Arithmetic`]; each kind of number decides for itself how it
+//! rounds, what it calls reaching the quota, and when it gives up.
 
 mod bigfixed9;
 mod fixed9;
@@ -17,7 +17,8 @@ pub(crate) use rational::{Approx, Exact};
 
 use std::fmt;
 
-/// A kind of number to count with. Every operation that can fail says so in its result: nothing wraps around and nothing panics.
+/// A kind of number to count with. Every operation that can fail says so in its result: nothing
+/// wraps around and nothing panics.
 pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Send + Sync {
     /// What the transcript calls this arithmetic.
     const DESCRIPTION: &'static str;
@@ -34,7 +35,8 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     /// Whether a candidate with these votes is elected at this quota.
     fn reaches(&self, quota: &Self) -> bool;
 
-    /// Whether votes and residual, this sum, are all the ballots. Arithmetics that round their sums override this with the error they can make.
+    /// Whether votes and residual, this sum, are all the ballots. Arithmetics that round their sums
+    /// override this with the error they can make.
     fn balances(&self, ballots: &Self) -> bool {
         self == ballots
     }

@@ -1,15 +1,18 @@
 //! `exact` and `approx`: fractions of whole numbers without limit.
 //!
-//! A fraction is reduced only where that pays: when a keep factor is made, because it lives on, and when it is printed. In between, one
-//! distribution adds thousands of fractions whose denominators divide each other (they are products of the denominators of a few keep factors), so
-//! a sum finds its common denominator by a division, where reducing every sum would cost a greatest common divisor.
+//! A fraction is reduced only where that pays: when a keep factor is made, because it lives on, and
+//! when it is printed. In between, one distribution adds thousands of fractions whose denominators
+//! divide each other (they are products of the denominators of a few keep factors), so a sum finds
+//! its common denominator by a division, where reducing every sum would cost a greatest common
+//! divisor.
 
 use super::{Arithmetic, Fault, Integer};
 use num_bigint::{BigInt, Sign};
 use num_integer::Integer as _;
 use std::{borrow::Cow, cmp::Ordering, fmt};
 
-/// No rounding at all. Every iteration multiplies the digits of the keep factors: for elections of few seats and rounds.
+/// No rounding at all. Every iteration multiplies the digits of the keep factors: for elections of
+/// few seats and rounds.
 pub(crate) type Exact = Rational<false>;
 
 /// Only keep factors are rounded, up to six decimals.
@@ -18,7 +21,8 @@ pub(crate) type Approx = Rational<true>;
 /// The denominator of the keep factors of `approx`.
 const MILLION: u32 = 1_000_000;
 
-/// Of the denominator, the larger part. One distribution with keep factors of this size takes seconds, the next many times longer.
+/// Of the denominator, the larger part. One distribution with keep factors of this size takes
+/// seconds, the next many times longer.
 const MOST_BITS: u64 = 1 << 18;
 
 /// Equal numbers need not have equal parts: a fraction is seldom reduced.

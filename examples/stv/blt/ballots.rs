@@ -1,4 +1,5 @@
-//! The ballots of a BLT file, each read in one go if it is of the usual kind: any other takes the longer way, and so does every error.
+//! The ballots of a BLT file, each read in one go if it is of the usual kind: any other takes the
+//! longer way, and so does every error.
 
 use super::{
     InputError, Quoted, Reader,
@@ -15,8 +16,8 @@ const MOST_DIGITS: usize = 1000;
 /// The ballots that have an id instead of a weight.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    /// Two hashes of each id with keys of this run, as ids may take more memory than ballots. That two ids of an election have the
-    /// same pair is less likely than that the memory fails.
+    /// Two hashes of each id with keys of this run, as ids may take more memory than ballots. That
+    /// two ids of an election have the same pair is less likely than that the memory fails.
     given: HashSet<[u64; 2]>,
     keys: [RandomState; 2],
     /// Where the first ballot without one stands.
@@ -86,7 +87,8 @@ impl Reader<'_> {
         Ok(None)
     }
 
-    /// The weight of the next ballot if it is a small number that stands in the window, which is then taken.
+    /// The weight of the next ballot if it is a small number that stands in the window, which is
+    /// then taken.
     #[inline]
     fn weight_at_once(&mut self) -> Option<Integer> {
         let window = self.text.window();
@@ -107,7 +109,8 @@ impl Reader<'_> {
         Some(Integer::Word(weight))
     }
 
-    /// The ranks of a ballot and the `0` after them if all of it stands in the window and nothing is unusual about it.
+    /// The ranks of a ballot and the `0` after them if all of it stands in the window and nothing
+    /// is unusual about it.
     #[inline]
     fn ranks_at_once(&mut self) -> Option<()> {
         self.ranked.clear();

@@ -1,4 +1,5 @@
-//! What the file has said of each candidate so far, without memory for those whom its header only announces.
+//! What the file has said of each candidate so far, without memory for those whom its header only
+//! announces.
 
 use crate::election::CandidateIndex;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! Files that mean no good, and what must hold for all files: no panic, no endless reading, the same answer whatever the blocks are;
-//! and what has been read can be printed and read again.
+//! Files that mean no good, and what must hold for all files: no panic, no endless reading, the
+//! same answer whatever the blocks are; and what has been read can be printed and read again.
 
 use super::{dialects::Trickle, *};
 use proptest::{collection::vec, prelude::*, sample};
@@ -9,7 +9,8 @@ fn told(read: Result<Election, InputError>) -> Result<String, InputError> {
     read.map(|election| format!("{election:?}"))
 }
 
-/// Reads these bytes in blocks of several sizes; the answer must be the same and about one of their lines.
+/// Reads these bytes in blocks of several sizes; the answer must be the same and about one of their
+/// lines.
 pub(super) fn read_in_blocks(bytes: &[u8], most: usize) -> Result<String, InputError> {
     let whole = told(read("test", bytes));
     assert_eq!(told(read_from("test", &mut Trickle { bytes, most })), whole, "blocks of {most}");
@@ -118,7 +119,8 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// An election as text: nicknames or numbers, ranks as candidates that may repeat, which are then left out.
+/// An election as text: nicknames or numbers, ranks as candidates that may repeat, which are then
+/// left out.
 #[derive(Debug, Clone)]
 struct Written {
     candidates: usize,

@@ -1,4 +1,5 @@
-//! BLT, the file format of preferential elections: reads every dialect in use and names the line of whatever it cannot read.
+//! BLT, the file format of preferential elections: reads every dialect in use and names the line of
+//! whatever it cannot read.
 //!
 //! ```text
 //! 3 2                      candidates, seats
@@ -10,8 +11,9 @@
 //! "Ada" "Bert" "Cleo"      names, in candidate order
 //! "Title"                  then, if any, source and comment
 //! ```
-//! White space of any kind separates words; a ballot may span lines and a line may hold several ballots. All of them may have an id in
-//! parentheses instead of a weight. Comments run from `#` to the end of the line or from `/*` to `*/`.
+//! White space of any kind separates words; a ballot may span lines and a line may hold several
+//! ballots. All of them may have an id in parentheses instead of a weight. Comments run from `#` to
+//! the end of the line or from `/*` to `*/`.
 
 mod ballots;
 mod candidates;
@@ -211,12 +213,14 @@ impl Reader<'_> {
             let message = "no ballot ranks any candidate; there is nothing to count";
             return Err(self.text.error(end_of_ballots, message));
         }
-        // What follows has no meaning, but a file that is cut off or damaged there may be so elsewhere.
+        // What follows has no meaning, but a file that is cut off or damaged there may be so
+        // elsewhere.
         while self.text.skip_line()? {}
         Ok(names)
     }
 
-    /// Notes an error that does not keep the rest from being read. The last one that is wanted is returned instead.
+    /// Notes an error that does not keep the rest from being read. The last one that is wanted is
+    /// returned instead.
     fn complain(&mut self, error: InputError) -> Result<(), InputError> {
         if self.errors.len() + 1 >= self.most_errors {
             return Err(error);
@@ -260,7 +264,8 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A piece of the file in a message: in backticks, not too long, and without characters that a terminal would obey.
+/// A piece of the file in a message: in backticks, not too long, and without characters that a
+/// terminal would obey.
 #[derive(Clone, Copy)]
 struct Quoted<'a>(&'a str);
 

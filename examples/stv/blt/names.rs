@@ -1,4 +1,5 @@
-//! The end of a BLT file: the names of the candidates and the title, in the shapes that real files give them.
+//! The end of a BLT file: the names of the candidates and the title, in the shapes that real files
+//! give them.
 
 use super::{
     InputError, Quoted,
@@ -19,7 +20,8 @@ pub(super) fn read(
     end_of_ballots: usize,
 ) -> Result<Names, InputError> {
     let mut phrases = Vec::new();
-    // Two for each candidate, then title, source and comment; one more shows that something else follows.
+    // Two for each candidate, then title, source and comment; one more shows that something else
+    // follows.
     let most = 2 * candidates + 4;
     while phrases.len() < most
         && let Some(phrase) = text.next_phrase()?
@@ -56,8 +58,8 @@ pub(super) fn read(
     Ok(Names { candidates, title })
 }
 
-/// One line for each name and one for the title, and nothing else: no room for a misreading. Where some have quotes, the others must
-/// not hold what could be meant as a quote or a comment.
+/// One line for each name and one for the title, and nothing else: no room for a misreading. Where
+/// some have quotes, the others must not hold what could be meant as a quote or a comment.
 fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
     let bare = |phrase: &&Phrase| matches!(phrase, Phrase::Bare(_));
     let plain = |phrase: &Phrase| match phrase {
@@ -72,7 +74,8 @@ fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
         && phrases.iter().any(|phrase| bare(&phrase))
 }
 
-/// The name in `"Name ""Party"""`, which name and party become when they pass through a spreadsheet.
+/// The name in `"Name ""Party"""`, which name and party become when they pass through a
+/// spreadsheet.
 fn party_in_name(phrase: &Phrase) -> Option<String> {
     let Phrase::Doubled(word) = phrase else { return None };
     let (name, party) = word.text.strip_suffix('"')?.split_once(" \"")?;
@@ -80,7 +83,8 @@ fn party_in_name(phrase: &Phrase) -> Option<String> {
     (plain(name) && plain(party)).then(|| name.to_owned())
 }
 
-/// Name and party of a candidate on each line, and after them the title, alone on its line unless that is the last one.
+/// Name and party of a candidate on each line, and after them the title, alone on its line unless
+/// that is the last one.
 fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
     let line = |place: usize| phrases.get(place).map(|phrase| phrase.word().line);
     let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_) | Phrase::Doubled(_));
@@ -94,14 +98,15 @@ fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
             || line(2 * candidates) == phrases.last().map(|last| last.word().line))
 }
 
-/// Strings of different kinds must not be taken for each other, or the wrong names win: either every name has a line of its own, or all
-/// stand on the first line.
+/// Strings of different kinds must not be taken for each other, or the wrong names win: either
+/// every name has a line of its own, or all stand on the first line.
 fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
     let line = |phrase: &Phrase| phrase.word().line;
     let lines: Vec<_> = phrases.chunk_by(|left, right| line(left) == line(right)).collect();
     let alone = lines.iter().take(candidates).all(|line| line.len() == 1);
     let first = lines[0].len();
-    // Two and one and one: two names, title and source, or a name with its party, another name and the title.
+    // Two and one and one: two names, title and source, or a name with its party, another name and
+    // the title.
     let in_a_row = first > candidates || first == candidates && (candidates != 2 || phrases.len() == 3);
     if !alone && !in_a_row {
         let (at, found) = match lines.iter().find(|line| line.len() != first) {
@@ -127,7 +132,8 @@ fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Re
     Ok(())
 }
 
-/// The usual shape: a quoted string for each name and one for the title. Up to two more, source and comment, say nothing to the count.
+/// The usual shape: a quoted string for each name and one for the title. Up to two more, source and
+/// comment, say nothing to the count.
 fn check_quotes(text: &Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
     for place in 0..=candidates {
         let what = if place < candidates {

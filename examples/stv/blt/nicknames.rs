@@ -1,21 +1,24 @@
-//! The short names of candidates, found without much ado: most words of a ballot file may be nicknames.
+//! The short names of candidates, found without much ado: most words of a ballot file may be
+//! nicknames.
 
 use crate::election::CandidateIndex;
 use std::collections::HashMap;
 
-/// All nicknames, and those of up to eight bytes once more, packed into a word each, in a table that takes a few nanoseconds.
+/// All nicknames, and those of up to eight bytes once more, packed into a word each, in a table
+/// that takes a few nanoseconds.
 #[derive(Debug, Default)]
 pub(super) struct Nicknames {
     all: HashMap<Box<str>, CandidateIndex>,
     short: Vec<(u64, CandidateIndex)>,
 }
 
-/// So many places of the table are looked at. A name that has found them all taken is only in the other map: nobody can choose
-/// names that make this slow.
+/// So many places of the table are looked at. A name that has found them all taken is only in the
+/// other map: nobody can choose names that make this slow.
 const PLACES: usize = 4;
 
 impl Nicknames {
-    /// Room for so many. The table has two to four places for each: more would be found faster, but a hostile file names thousands.
+    /// Room for so many. The table has two to four places for each: more would be found faster, but
+    /// a hostile file names thousands.
     pub(super) fn with_room_for(names: usize) -> Self {
         Self { all: HashMap::with_capacity(names), short: vec![(0, 0); (2 * names).next_power_of_two()] }
     }
@@ -43,7 +46,8 @@ impl Nicknames {
         self.all.get(name).copied()
     }
 
-    /// The candidate of a name whose bytes are packed into a word, the first one highest; none of them is zero. Not every name is found here.
+    /// The candidate of a name whose bytes are packed into a word, the first one highest; none of
+    /// them is zero. Not every name is found here.
     #[inline]
     pub(super) fn get_short(&self, name: u64) -> Option<CandidateIndex> {
         if self.short.is_empty() {
@@ -53,7 +57,8 @@ impl Nicknames {
         places.take_while(|place| place.0 != 0).find(|place| place.0 == name).map(|place| place.1)
     }
 
-    /// Where the search for a name begins: the highest bits of a product that all of its bits have a part in.
+    /// Where the search for a name begins: the highest bits of a product that all of its bits have
+    /// a part in.
     #[inline]
     fn place(&self, name: u64) -> usize {
         let bits = self.short.len().trailing_zeros();

@@ -19,7 +19,8 @@ pub(crate) enum Naming {
     Nicknames,
 }
 
-/// Calls this with every ballot: its weight and its candidates, each with whether the next one shares its rank.
+/// Calls this with every ballot: its weight and its candidates, each with whether the next one
+/// shares its rank.
 pub(crate) fn each_ballot<E>(
     ballots: &Ballots,
     mut on_ballot: impl FnMut(&Integer, &[(CandidateIndex, bool)]) -> Result<(), E>,

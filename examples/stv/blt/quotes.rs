@@ -3,8 +3,8 @@
 /// Text processors make quotes typographic, English or German, without being asked.
 pub(super) const OPENING: [char; 4] = ['"', '“', '”', '„'];
 
-/// The string in quotes that the line begins with, and its length with them. A quote inside closes nothing: after a closing one there
-/// is white space.
+/// The string in quotes that the line begins with, and its length with them. A quote inside closes
+/// nothing: after a closing one there is white space.
 pub(super) fn quoted(line: &str) -> Option<(&str, usize)> {
     let opening = line.chars().next().filter(|first| OPENING.contains(first))?;
     let closing = if opening == '"' { &['"'][..] } else { &['“', '”'][..] };
@@ -34,7 +34,8 @@ pub(super) fn doubled(line: &str) -> Option<(String, usize)> {
     }
 }
 
-/// The name in quotes, to be read as it is. Quotes inside are doubled only where they must be: not all programs know that.
+/// The name in quotes, to be read as it is. Quotes inside are doubled only where they must be: not
+/// all programs know that.
 pub(super) fn in_quotes(name: &str) -> String {
     let plain = format!("\"{name}\"");
     let read = doubled(&plain).or_else(|| quoted(&plain).map(|(string, length)| (string.to_owned(), length)));

@@ -276,7 +276,8 @@ fn errors_name_the_file() {
 }
 
 proptest::proptest! {
-    /// Whatever the words, the reader ends with an election that can be counted or with an error within the file.
+    /// Whatever the words, the reader ends with an election that can be counted or with an error
+    /// within the file.
     #[test]
     fn no_text_makes_the_reader_panic(words in proptest::collection::vec(proptest::sample::select(WORDS), 0..60)) {
         let text = words.concat();
@@ -291,7 +292,8 @@ proptest::proptest! {
     }
 }
 
-/// What ballot files are made of; half of it fits well enough to get beyond the header now and then.
+/// What ballot files are made of; half of it fits well enough to get beyond the header now and
+/// then.
 const WORDS: &[&str] = &[
     "2 1\n",
     "3 1\n",

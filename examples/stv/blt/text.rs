@@ -1,4 +1,5 @@
-//! The text of a BLT file as it streams in: words, and the lines they stand on. Comments are not words.
+//! The text of a BLT file as it streams in: words, and the lines they stand on. Comments are not
+//! words.
 
 use super::{
     InputError,
@@ -7,13 +8,15 @@ use super::{
 };
 use std::io::Read;
 
-/// Longer than any word of an honest file, or line of names; what is no ballot file at all ends here and not with the memory.
+/// Longer than any word of an honest file, or line of names; what is no ballot file at all ends
+/// here and not with the memory.
 pub(super) const LONGEST: usize = 1 << 16;
 
 /// Reads word by word.
 pub(super) struct Text<'a> {
     window: Window<'a>,
-    /// A line of names, of which so many bytes are left: it is searched for its end, and known to be text, once for all of them.
+    /// A line of names, of which so many bytes are left: it is searched for its end, and known to
+    /// be text, once for all of them.
     names: String,
     names_left: usize,
     line: usize,
@@ -78,7 +81,8 @@ impl<'a> Text<'a> {
         self.window.bytes()
     }
 
-    /// Goes on after so many bytes of the window, with so many lines ends among them; the last one is no white space.
+    /// Goes on after so many bytes of the window, with so many lines ends among them; the last one
+    /// is no white space.
     pub(super) fn pass(&mut self, bytes: usize, lines: usize) {
         self.take(bytes);
         self.line += lines;
@@ -209,8 +213,8 @@ impl<'a> Text<'a> {
         self.names_left = self.names_left.saturating_sub(bytes);
     }
 
-    /// How far it is to what `find` looks for, or to the end of the file; all of it is then in the window. The
-    /// first bytes have been searched already.
+    /// How far it is to what `find` looks for, or to the end of the file; all of it is then in the
+    /// window. The first bytes have been searched already.
     fn length_until(
         &mut self,
         mut searched: usize,

@@ -97,7 +97,8 @@ impl<'a> Window<'a> {
         let read = &mut self.buffer[bytes.clone()];
         let (valid, invalid) = match std::str::from_utf8(read) {
             Ok(text) => (text.len(), false),
-            // What has no length is the beginning of a character. Of what is none, two bytes tell the encoding.
+            // What has no length is the beginning of a character. Of what is none, two bytes tell
+            // the encoding.
             Err(error) => {
                 let rest = read.len() - error.valid_up_to();
                 (error.valid_up_to(), self.ended || error.error_len().is_some() && rest > 1)
@@ -135,8 +136,8 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Makes a CR a line end if no LF follows, as in files of old Macintosh programs. Returns how much of the text is then certain:
-/// what comes after a CR at the end is known only once all is read.
+/// Makes a CR a line end if no LF follows, as in files of old Macintosh programs. Returns how much
+/// of the text is then certain: what comes after a CR at the end is known only once all is read.
 fn end_lines(text: &mut [u8], all_is_read: bool) -> usize {
     if !text.contains(&b'\r') {
         return text.len();

@@ -58,9 +58,11 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// How many ballots there are that differ in more than their weight and the order in which equals are written.
+/// How many ballots there are that differ in more than their weight and the order in which equals
+/// are written.
 fn distinct(election: &Election) -> usize {
-    // Candidates of all preferences, the first of each rank with a flag, one ballot after the other, and where each begins: less than a vector for each ballot.
+    // Candidates of all preferences, the first of each rank with a flag, one ballot after the
+    // other, and where each begins: less than a vector for each ballot.
     let (mut all, mut starts) = (Vec::new(), vec![0]);
     let Ok(()) = blt::each_ballot(&election.ballots, |_, ranked| {
         for rank in ranked.split_inclusive(|preference| !preference.1) {

@@ -1,7 +1,9 @@
-//! All ballots of an election in one string of bytes: millions of them are to fit beside what counts them.
+//! All ballots of an election in one string of bytes: millions of them are to fit beside what
+//! counts them.
 //!
-//! A ballot is a row of numbers: its weight with two flags, then a code for each candidate, best first, then 0. Seven bits of a number
-//! make a byte, so that all of a usual ballot takes a byte a candidate and two more.
+//! A ballot is a row of numbers: its weight with two flags, then a code for each candidate, best
+//! first, then 0. Seven bits of a number make a byte, so that all of a usual ballot takes a byte a
+//! candidate and two more.
 
 use super::CandidateIndex;
 use crate::arithmetic::Integer;
@@ -14,7 +16,8 @@ pub(crate) struct Ballots {
     /// Weights that do not fit beside the flags.
     large: Vec<Integer>,
     total: Integer,
-    /// Whether a ballot with equal ranks counts as all its orders would, each for an equal part: see `spread::equalize`.
+    /// Whether a ballot with equal ranks counts as all its orders would, each for an equal part:
+    /// see `spread::equalize`.
     pub(crate) equalize: bool,
 }
 
@@ -22,7 +25,8 @@ pub(crate) struct Ballots {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ballot(usize);
 
-/// Of the number that a ballot begins with: whether a rank of it has several candidates, and whether the weight is the place of a large one.
+/// Of the number that a ballot begins with: whether a rank of it has several candidates, and
+/// whether the weight is the place of a large one.
 const EQUAL_RANKS: u64 = 1;
 const LARGE: u64 = 2;
 const FLAGS: u32 = 2;
@@ -75,7 +79,8 @@ impl<'a> Preferences<'a> {
         (Self(rank), below)
     }
 
-    /// Whether both have the same candidates in every rank, whatever the order in which equals are written.
+    /// Whether both have the same candidates in every rank, whatever the order in which equals are
+    /// written.
     pub(crate) fn has_the_ranks_of(&self, other: &Self) -> bool {
         let (mut left, mut right) = (self.clone(), other.clone());
         while !left.is_empty() && !right.is_empty() {
@@ -116,7 +121,8 @@ impl Ballots {
         Self { records, bytes, large, total: Integer::Word(0), equalize: false }
     }
 
-    /// Adds a ballot: its candidates in the order written, each with the number of its rank. A ballot without candidates does not count.
+    /// Adds a ballot: its candidates in the order written, each with the number of its rank. A
+    /// ballot without candidates does not count.
     pub(crate) fn push(&mut self, weight: Integer, ranked: &[(CandidateIndex, usize)]) {
         if ranked.is_empty() {
             return;

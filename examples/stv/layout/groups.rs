@@ -1,4 +1,5 @@
-//! The ranks of ballots that `--equalize` spreads: what reaches and stays with each of a rank's candidates, worked out once a distribution.
+//! The ranks of ballots that `--equalize` spreads: what reaches and stays with each of a rank's
+//! candidates, worked out once a distribution.
 
 use super::{ONE, trie::Rank, walk::Kept};
 use crate::{
@@ -8,7 +9,8 @@ use crate::{
 };
 use std::{collections::HashMap, ops::Range};
 
-/// Every rank that some ballot has, as written: the order in which equals are written decides how their shares are rounded.
+/// Every rank that some ballot has, as written: the order in which equals are written decides how
+/// their shares are rounded.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     members: Vec<Preference>,

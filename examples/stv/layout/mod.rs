@@ -1,8 +1,11 @@
-//! The ballots laid out for counting: identical ones merged, common beginnings written once, so that a distribution streams through memory.
+//! The ballots laid out for counting: identical ones merged, common beginnings written once, so
+//! that a distribution streams through memory.
 //!
-//! How much of a ballot reaches a rank depends on the ranks before it alone and not on its weight. So ballots that begin alike are counted
-//! together as far as they do: sorted, they form a tree of prefixes, and every node knows the weight of all ballots through it. Where
-//! nothing is passed on, a whole subtree is skipped. The sums are of integers: no digit differs from counting ballot by ballot.
+//! How much of a ballot reaches a rank depends on the ranks before it alone and not on its weight.
+//! So ballots that begin alike are counted together as far as they do: sorted, they form a tree of
+//! prefixes, and every node knows the weight of all ballots through it. Where nothing is passed on,
+//! a whole subtree is skipped. The sums are of integers: no digit differs from counting ballot by
+//! ballot.
 
 mod groups;
 mod order;
@@ -22,8 +25,9 @@ use order::Order;
 use std::ops::Range;
 use trie::{Builder, MOST_BALLOTS, Rank, Trie};
 
-/// An election's ballots as trees: strict ballots, whose ranks are candidates; and ballots with equal ranks, whose ranks are sets, or
-/// numbered groups if the equals are to be treated as `--equalize` does.
+/// An election's ballots as trees: strict ballots, whose ranks are candidates; and ballots with
+/// equal ranks, whose ranks are sets, or numbered groups if the equals are to be treated as
+/// `--equalize` does.
 #[derive(Debug)]
 pub(crate) struct Layout {
     strict: Trie<u16>,
@@ -42,7 +46,8 @@ pub(crate) struct Layout {
 pub(crate) struct Chunk {
     tree: Tree,
     nodes: Range<u32>,
-    /// Where the nodes above the first one are listed, from the root down: they say with how much a ballot arrives there.
+    /// Where the nodes above the first one are listed, from the root down: they say with how much a
+    /// ballot arrives there.
     above: Range<u32>,
 }
 
@@ -154,8 +159,9 @@ impl Layout {
         }
     }
 
-    /// The result of a distribution: what the candidates have not of the ballots in the trees is exhausted. Since it is a difference, it
-    /// says nothing of nodes that were lost or counted twice: those are checked by their number.
+    /// The result of a distribution: what the candidates have not of the ballots in the trees is
+    /// exhausted. Since it is a difference, it says nothing of nodes that were lost or counted
+    /// twice: those are checked by their number.
     pub(crate) fn votes<A: Arithmetic>(
         &self,
         sums: &Sums,

@@ -3,13 +3,15 @@
 use crate::election::{Ballot, Ballots, Preference, Preferences};
 use std::cmp::Ordering;
 
-/// What is left of the ballots, last ones first; those with equal ranks come before the strict ones.
+/// What is left of the ballots, last ones first; those with equal ranks come before the strict
+/// ones.
 pub(super) struct Order {
     /// As many codes of a ballot as fit.
     keys: Vec<(u64, Ballot)>,
 }
 
-/// So many ballots later, the memory of those that have been taken is given back: that of what they become grows meanwhile.
+/// So many ballots later, the memory of those that have been taken is given back: that of what they
+/// become grows meanwhile.
 const PORTION: usize = 1 << 14;
 
 impl Order {
@@ -52,7 +54,8 @@ impl Iterator for Order {
     }
 }
 
-/// The codes of a ballot; equals in candidate order if they may be, so that ranks are equal as codes if they are equal as sets.
+/// The codes of a ballot; equals in candidate order if they may be, so that ranks are equal as
+/// codes if they are equal as sets.
 fn encode(preferences: Preferences<'_>, in_any_order: bool, codes: &mut Vec<u32>) {
     if !in_any_order {
         return codes.extend(preferences.map(Preference::code));

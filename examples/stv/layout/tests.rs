@@ -1,4 +1,5 @@
-//! The layout against `spread`, ballot by ballot: the same digits for every election and all keep factors.
+//! The layout against `spread`, ballot by ballot: the same digits for every election and all keep
+//! factors.
 
 use super::*;
 use crate::{

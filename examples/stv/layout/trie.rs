@@ -5,7 +5,8 @@ use std::{
     ops::{Add, Range},
 };
 
-/// A run of ranks: all ballots that have come to its first one have all of them. The nodes below follow it.
+/// A run of ranks: all ballots that have come to its first one have all of them. The nodes below
+/// follow it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
     /// Of all ballots through here; and in the lowest bits, how many ranks are above.
@@ -72,7 +73,8 @@ impl Add for Size {
     }
 }
 
-/// Takes the ballots in an order that has equal beginnings next to each other, and writes the tree from its end.
+/// Takes the ballots in an order that has equal beginnings next to each other, and writes the tree
+/// from its end.
 pub(super) struct Builder<S> {
     nodes: Vec<Node>,
     ranks: Vec<S>,
@@ -165,7 +167,8 @@ const LEAST: u64 = 512;
 const MOST: u64 = 2048;
 /// A rank counts as at most so many: few ballots are ever in as many parts as they could be.
 const MOST_COUNTED: u32 = 4096;
-/// What may have to be repeated where a chunk begins inside a tree: each part that a ballot has been split into above.
+/// What may have to be repeated where a chunk begins inside a tree: each part that a ballot has
+/// been split into above.
 const MOST_PARTS: u32 = 8;
 
 impl<S: Rank> Trie<S> {

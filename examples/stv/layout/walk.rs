@@ -1,4 +1,5 @@
-//! How the weight of many ballots goes down a tree, in machine words: the rules of `spread`, node by node.
+//! How the weight of many ballots goes down a tree, in machine words: the rules of `spread`, node
+//! by node.
 
 use super::{
     MOST_IN_SETS, ONE,
@@ -69,14 +70,16 @@ pub(crate) struct Sums {
     votes: Vec<u128>,
     /// How many nodes these are the votes of: what no distribution may lose or count twice.
     pub(super) covered: usize,
-    /// How much of each ballot has come to each depth: for strict ballots one power each, else the powers of its parts, depth after depth.
+    /// How much of each ballot has come to each depth: for strict ballots one power each, else the
+    /// powers of its parts, depth after depth.
     powers: Vec<u32>,
     /// Where the powers of the depth before, then of each depth, end.
     ends: Vec<usize>,
     shares: Shares,
 }
 
-/// So many parts of a ballot go on together; if there are more, one lot after the other, for memory's sake.
+/// So many parts of a ballot go on together; if there are more, one lot after the other, for
+/// memory's sake.
 const LOT: usize = 4096;
 
 impl Sums {
@@ -129,7 +132,8 @@ impl Sums {
         true
     }
 
-    /// Every order of equals counts for an equal part: what all of them pass on goes to the next rank as a whole.
+    /// Every order of equals counts for an equal part: what all of them pass on goes to the next
+    /// rank as a whole.
     pub(super) fn equalized(
         &mut self,
         tree: &Trie<Group>,
@@ -171,7 +175,8 @@ impl Sums {
         true
     }
 
-    /// Equals get equal parts, and what each passes on goes down on its own; a rank that nobody holds blocks the ballot.
+    /// Equals get equal parts, and what each passes on goes down on its own; a rank that nobody
+    /// holds blocks the ballot.
     pub(super) fn shared<S: Rank + Into<u64>>(
         &mut self,
         tree: &Trie<S>,
@@ -247,7 +252,8 @@ impl Sums {
         let powers = &mut powers[from..];
         let mut end = 0;
         if let [power] = powers {
-            // The usual case, with as few branches as can be: hopefuls too pass on what is left, which is nothing.
+            // The usual case, with as few branches as can be: hopefuls too pass on what is left,
+            // which is nothing.
             let part = share.of(*power);
             for candidate in members(holders) {
                 let (used, rest) = kept.split(part, candidate);
@@ -277,8 +283,8 @@ impl Sums {
     }
 }
 
-/// Goes down to these nodes by way of those above, which give nothing, and through them. `run` is told depth, ranks and weight of each, and
-/// tells whether anything is passed on to those below it.
+/// Goes down to these nodes by way of those above, which give nothing, and through them. `run` is
+/// told depth, ranks and weight of each, and tells whether anything is passed on to those below it.
 #[inline(always)]
 fn walk<S: Rank>(
     tree: &Trie<S>,
@@ -313,7 +319,8 @@ fn give(votes: &mut [u128], candidate: usize, used: u32, weight: u64) {
     votes[candidate] += u128::from(used) * u128::from(weight);
 }
 
-/// A division that takes no longer than a product: by far most of the time would be spent on dividing.
+/// A division that takes no longer than a product: by far most of the time would be spent on
+/// dividing.
 #[derive(Clone, Copy)]
 struct Share {
     factor: u64,
@@ -321,7 +328,8 @@ struct Share {
 }
 
 impl Share {
-    /// The factor is rounded up, which adds less than one in `parts` to the result of a power below 2^30: nothing, once truncated.
+    /// The factor is rounded up, which adds less than one in `parts` to the result of a power below
+    /// 2^30: nothing, once truncated.
     const fn among(parts: u32) -> Self {
         let shift = 32 + parts.ilog2();
         Self { factor: (1 << shift) / parts as u64 + 1, shift }

@@ -211,7 +211,8 @@ fn who_has_just_the_quota_is_elected_by_decimals_only() {
     assert!(counted(ballots, RULE).unwrap().contains("\tQuota: 2.000000001\n"));
 }
 
-/// One iteration by hand: Ada has 7 of 10 votes and a quota of 10/3, so she keeps 10/21, rounded up to 0.476191 by approx.
+/// One iteration by hand: Ada has 7 of 10 votes and a quota of 10/3, so she keeps 10/21, rounded up
+/// to 0.476191 by approx.
 #[test]
 fn keep_factors_of_fractions() {
     let ballots = "3 2\n7 1 2 0\n3 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";

@@ -33,8 +33,8 @@ fn rows(record: &Record, number: usize, step: &Step, out: &mut dyn Write) -> io:
     Ok(())
 }
 
-/// Always in quotes, doubled inside: so a name can hold commas and quotes. What a spreadsheet would take for a formula gets an
-/// apostrophe before it, which makes it text there.
+/// Always in quotes, doubled inside: so a name can hold commas and quotes. What a spreadsheet would
+/// take for a formula gets an apostrophe before it, which makes it text there.
 fn quoted(text: &str) -> String {
     let live = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     format!("\"{live}{}\"", printable(text).replace('"', "\"\""))

@@ -1,4 +1,5 @@
-//! `--format json`: the record as one JSON object, one step or transfer on a line. README.md says what every field means.
+//! `--format json`: the record as one JSON object, one step or transfer on a line. README.md says
+//! what every field means.
 
 use super::record::{Cause, Record, State, Step, Transfer};
 use crate::{events::Action, standing::Status};

@@ -33,10 +33,12 @@ pub(crate) struct Output {
     /// What to write to standard output
     #[arg(long, value_enum, default_value_t = Format::Transcript)]
     format: Format,
-    /// Also write the result, the rounds and two pictures of them to a page for browsers and printers
+    /// Also write the result, the rounds and two pictures of them to a page for browsers and
+    /// printers
     #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(a_file))]
     html: Option<PathBuf>,
-    /// Show instead where the weight of this ballot lies after every round: "3 1=2", or "Cleo > Ada = Bert"
+    /// Show instead where the weight of this ballot lies after every round: "3 1=2", or "Cleo >
+    /// Ada = Bert"
     #[arg(long, value_name = "BALLOT", conflicts_with = "format")]
     trace: Option<String>,
 }
@@ -64,7 +66,8 @@ pub(crate) type Count<'a, A, R> =
     dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
 
 impl Output {
-    /// Counts with all the outputs listening, and writes those that wait for the end. `package` is the line that names the program.
+    /// Counts with all the outputs listening, and writes those that wait for the end. `package` is
+    /// the line that names the program.
     pub(crate) fn of<A: Arithmetic, R>(
         &self,
         election: &Election,

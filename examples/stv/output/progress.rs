@@ -15,7 +15,8 @@ use std::{
 /// Counts that are done sooner show no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Candidates decided out of all, rounds and distributions done. There is no telling how many rounds are to come.
+/// Candidates decided out of all, rounds and distributions done. There is no telling how many
+/// rounds are to come.
 #[derive(Debug)]
 pub(crate) struct Progress {
     start: Instant,
@@ -24,7 +25,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// None where a bar would disturb: standard error is no terminal, or the transcript appears on the same one.
+    /// None where a bar would disturb: standard error is no terminal, or the transcript appears on
+    /// the same one.
     pub(crate) fn new(writes_as_it_counts: bool) -> Option<Self> {
         let is_wanted = io::stderr().is_terminal() && !(writes_as_it_counts && io::stdout().is_terminal());
         is_wanted.then(|| Self { start: Instant::now(), bar: None, distributions: 0 })

@@ -1,6 +1,8 @@
-//! The record of a count: every action with the numbers it was taken on, and every transfer of votes. JSON, CSV and the page are made from it.
+//! The record of a count: every action with the numbers it was taken on, and every transfer of
+//! votes. JSON, CSV and the page are made from it.
 //!
-//! Numbers are kept as the arithmetic prints them, so that nothing below this file can round them again.
+//! Numbers are kept as the arithmetic prints them, so that nothing below this file can round them
+//! again.
 
 use crate::{
     arithmetic::{Arithmetic, Fault},
@@ -58,10 +60,12 @@ pub(super) struct State {
 pub(super) struct Transfer {
     pub(super) round: usize,
     pub(super) cause: Cause,
-    /// Whose keep factor changed. If it was one candidate's, all that moved came from there. If there were several, the changes are net:
-    /// each of them may have received from the others while it gave.
+    /// Whose keep factor changed. If it was one candidate's, all that moved came from there. If
+    /// there were several, the changes are net: each of them may have received from the others
+    /// while it gave.
     pub(super) from: Vec<CandidateIndex>,
-    /// Who had more or fewer votes afterwards, and by how much. These and `exhausted` add up to nothing.
+    /// Who had more or fewer votes afterwards, and by how much. These and `exhausted` add up to
+    /// nothing.
     pub(super) changes: Vec<(CandidateIndex, String)>,
     /// What the residual grew by.
     pub(super) exhausted: String,
@@ -168,7 +172,8 @@ impl<A: Arithmetic> Listener<A> for Recorder<A> {
     fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
         match event {
             Event::Distributed => {
-                // Before the count begins, when the residual is still what the ballots really had left.
+                // Before the count begins, when the residual is still what the ballots really had
+                // left.
                 self.before.get_or_insert_with(|| Placement::of(scene));
             }
             Event::Round | Event::Stable => {}

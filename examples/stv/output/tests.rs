@@ -96,7 +96,8 @@ fn one_elected_candidate_gives_exactly_and_several_give_net() {
     assert!(surplus.changes.iter().any(|(candidate, change)| *candidate == 2 && !change.starts_with('-')));
 }
 
-/// Reads as XML does, as far as it takes to know that every element is closed in its order, every attribute quoted, every name harmless.
+/// Reads as XML does, as far as it takes to know that every element is closed in its order, every
+/// attribute quoted, every name harmless.
 fn assert_well_formed(page: &str) {
     let body = page.strip_prefix("<!DOCTYPE html>").expect("a page of HTML 5");
     let mut open: Vec<&str> = Vec::new();
@@ -152,7 +153,8 @@ fn the_page_begins_with_the_winners_in_their_order() {
     assert!(page.contains(": 2 from Dora to Cleo"), "{page}");
 }
 
-/// Two halves reach no quota, which is one billionth above them; and whoever gets a seat that was left passes nothing on.
+/// Two halves reach no quota, which is one billionth above them; and whoever gets a seat that was
+/// left passes nothing on.
 #[test]
 fn a_quota_that_is_more_than_shown_says_so() {
     let page = page::page(&record("3 1\n12 1 2 0\n12 2 1 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\""));
@@ -278,7 +280,8 @@ fn billionths(text: &str) -> i64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever moves comes from somewhere: the changes of a transfer add up to nothing, and all of them lead from the first votes to the last.
+    /// Whatever moves comes from somewhere: the changes of a transfer add up to nothing, and all of
+    /// them lead from the first votes to the last.
     #[test]
     fn flows_add_up_to_the_changes(
         lines in prop::collection::vec((1_u32..40, prop::collection::vec((1_usize..6, any::<bool>()), 1..5)), 1..12),
@@ -295,7 +298,8 @@ proptest! {
             }
             line + " 0\n"
         }).collect();
-        // Equal ranks can take more candidates to the quota than there are seats, which ends the count.
+        // Equal ranks can take more candidates to the quota than there are seats, which ends the
+        // count.
         let counted = counted(&format!("5 {seats}\n{}0\n\"A\" \"B\" \"C\" \"D\" \"E\" \"T\"", ballots.concat()));
         prop_assume!(counted.is_ok());
         let record = counted.unwrap();

@@ -1,6 +1,8 @@
-//! `--trace BALLOT`: where the weight of one ballot lies after every round, for whoever wants to check the count by hand.
+//! `--trace BALLOT`: where the weight of one ballot lies after every round, for whoever wants to
+//! check the count by hand.
 //!
-//! The ballot is given by what it says and not by its place in the file: identical ballots share their fate.
+//! The ballot is given by what it says and not by its place in the file: identical ballots share
+//! their fate.
 
 use crate::{
     arithmetic::{Arithmetic, Integer},
@@ -102,7 +104,8 @@ impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
     }
 }
 
-/// The ranking that the text gives: numbers as in a ballot file, `3 - 1=2` with `-` for a rank left out, or names and numbers from best to worst, `Cleo > Ada = Bert`.
+/// The ranking that the text gives: numbers as in a ballot file, `3 - 1=2` with `-` for a rank left
+/// out, or names and numbers from best to worst, `Cleo > Ada = Bert`.
 fn ranked(text: &str, election: &Election) -> Result<Vec<(CandidateIndex, usize)>, String> {
     let in_numbers = text.chars().all(|letter| letter.is_ascii_digit() || " =-".contains(letter));
     let ranks: Vec<&str> = if in_numbers {

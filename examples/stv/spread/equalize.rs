@@ -1,8 +1,10 @@
-//! Ballots with equal ranks as `--equalize` spreads them: every order of the equals counts for an equal part of the ballot.
+//! Ballots with equal ranks as `--equalize` spreads them: every order of the equals counts for an
+//! equal part of the ballot.
 //!
-//! Nobody goes through the orders. In a random order of n equals the ones before candidate i are any j of the others with the same
-//! probability for every j below n, and then any j of them alike. So the part that reaches i is the mean, over all j, of
-//! the mean product of j shares that are passed on: an elementary symmetric polynomial divided by its number of terms.
+//! Nobody goes through the orders. In a random order of n equals the ones before candidate i are
+//! any j of the others with the same probability for every j below n, and then any j of them alike.
+//! So the part that reaches i is the mean, over all j, of the mean product of j shares that are
+//! passed on: an elementary symmetric polynomial divided by its number of terms.
 
 use super::{KeepFactor, Spread};
 use crate::{
@@ -44,7 +46,8 @@ impl<A: Arithmetic> Spread<'_, A> {
     }
 }
 
-/// Tells the share of each candidate of a rank who keeps anything, by its place in it; what all of them pass on is returned.
+/// Tells the share of each candidate of a rank who keeps anything, by its place in it; what all of
+/// them pass on is returned.
 pub(crate) fn shares<A: Arithmetic>(
     rank: &[Preference],
     factors: &[KeepFactor<A>],
@@ -54,7 +57,8 @@ pub(crate) fn shares<A: Arithmetic>(
     let pass = |preference: &Preference| &factors[preference.candidate()].pass;
     let parts = Integer::from(rank.len() as u64);
     let mut passed_on = A::one();
-    // A hopeful passes nothing on, so that the others who do are the same for all hopefuls: they have one share.
+    // A hopeful passes nothing on, so that the others who do are the same for all hopefuls: they
+    // have one share.
     let mut hopefuls = None;
     for (place, &preference) in rank.iter().enumerate() {
         let factor = &factors[preference.candidate()];
@@ -81,7 +85,8 @@ pub(crate) fn shares<A: Arithmetic>(
     Ok(passed_on)
 }
 
-/// How much reaches one of so many equals, times their number, when the others pass on these shares. `polynomials` is room to calculate in.
+/// How much reaches one of so many equals, times their number, when the others pass on these
+/// shares. `polynomials` is room to calculate in.
 fn reaching<'a, A: Arithmetic + 'a>(
     others: impl Iterator<Item = &'a A>,
     equals: usize,
@@ -147,7 +152,8 @@ mod tests {
         KeepFactor { pass: A::one().minus(&keep).unwrap(), keep }
     }
 
-    /// The votes of all candidates and the exhausted rest after one ballot whose candidates keep these parts of `of`.
+    /// The votes of all candidates and the exhausted rest after one ballot whose candidates keep
+    /// these parts of `of`.
     fn spread<A: Arithmetic>(weight: u64, ranked: &[(usize, usize)], keep: &[u64], of: u64) -> Vec<String> {
         let mut ballots = Ballots::new();
         ballots.equalize = true;
@@ -162,7 +168,8 @@ mod tests {
 
     #[test]
     fn the_rest_of_an_equal_goes_to_its_equals() {
-        // Half of the ballot comes to the hopeful first, of the other half what the elected one passes on.
+        // Half of the ballot comes to the hopeful first, of the other half what the elected one
+        // passes on.
         assert_eq!(spread::<Exact>(8, &PAIR, &[1, 4, 4], 4), ["1", "7", "0", "0"]);
         assert_eq!(spread::<Exact>(8, &PAIR, &[0, 4, 4], 4), ["0", "8", "0", "0"]);
         assert_eq!(spread::<Exact>(8, &PAIR, &[0, 0, 4], 4), ["0", "0", "8", "0"], "nothing is blocked");
@@ -172,9 +179,10 @@ mod tests {
 
     #[test]
     fn every_step_is_truncated_in_its_order() {
-        // Shares passed on: 2/3, 1/3 (0.333333334) and 2/3 (0.666666667) in billionths; the sums by hand:
-        // for 0: 1 + (0.333333334 + 0.666666667)/2 + 0.222222222 = 1.722222222; kept 0.574074073, a third 0.191358024.
-        // for 1: 1 + 1.333333334/2 + 0.444444444 = 2.111111111; kept 0.666666666 of it 1.407407405, a third 0.469135801.
+        // Shares passed on: 2/3, 1/3 (0.333333334) and 2/3 (0.666666667) in billionths; the sums by
+        // hand: for 0: 1 + (0.333333334 + 0.666666667)/2 + 0.222222222 = 1.722222222; kept
+        // 0.574074073, a third 0.191358024. for 1: 1 + 1.333333334/2 + 0.444444444 = 2.111111111;
+        // kept 0.666666666 of it 1.407407405, a third 0.469135801.
         let third = 333_333_333;
         let votes = spread::<Fixed9>(10, &THREE, &[third, 2 * third, third, 1_000_000_000], 1_000_000_000);
         // Passed on: 0.666666667 * 0.333333334 = 0.222222222, * 0.666666667 = 0.148148148.
@@ -185,7 +193,8 @@ mod tests {
         );
     }
 
-    /// Calculated apart from this program; the others in another order, or a part taken before the keep factor, change last decimals.
+    /// Calculated apart from this program; the others in another order, or a part taken before the
+    /// keep factor, change last decimals.
     #[test]
     fn four_equals() {
         let keep = [500_000_001, 500_000_001, 500_000_001, 666_666_666, 1_000_000_000];
@@ -238,7 +247,8 @@ mod tests {
         }
     }
 
-    /// What the method means: the mean over all orders of the equals, each counted as a strict ballot.
+    /// What the method means: the mean over all orders of the equals, each counted as a strict
+    /// ballot.
     fn over_all_orders(keep: &[u64], of: u64) -> Vec<Exact> {
         fn orders(rest: &mut Vec<usize>, from: usize, seen: &mut Vec<Vec<usize>>) {
             if from == rest.len() {

@@ -1,8 +1,8 @@
-//! Distributions in floating-point numbers, whose sums depend on their order: here it depends on the number of ballots alone, and all
-//! threads and executors come to the same bytes.
+//! Distributions in floating-point numbers, whose sums depend on their order: here it depends on
+//! the number of ballots alone, and all threads and executors come to the same bytes.
 //!
-//! The ballots are added up in blocks, and the blocks by pairs, pairs of pairs and so on. That is what the pool's `reproducible` does;
-//! the plain loop and rayon do the same by hand.
+//! The ballots are added up in blocks, and the blocks by pairs, pairs of pairs and so on. That is
+//! what the pool's `reproducible` does; the plain loop and rayon do the same by hand.
 
 use crate::{
     arithmetic::{Arithmetic, Fault},
@@ -11,7 +11,8 @@ use crate::{
 };
 use rangesteal::On;
 
-/// Ballots in a block: enough of them that its sums, as many as candidates, cost little beside them; and not so many that threads have nothing to share.
+/// Ballots in a block: enough of them that its sums, as many as candidates, cost little beside
+/// them; and not so many that threads have nothing to share.
 fn block(ballots: usize) -> usize {
     (ballots / 1024).max(64)
 }
@@ -20,7 +21,8 @@ fn sum<A: Arithmetic>(block: &[Ballot], ballots: &Ballots, keep: &[KeepFactor<A>
     block.iter().try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
 }
 
-/// The sum of these ballots: the first half is the largest power of two of blocks that leaves something to the second.
+/// The sum of these ballots: the first half is the largest power of two of blocks that leaves
+/// something to the second.
 fn in_pairs<A: Arithmetic>(
     records: &[Ballot],
     block: usize,
@@ -77,7 +79,8 @@ mod tests {
     use crate::arithmetic::{Float64, Integer};
     use rangesteal::Pool;
 
-    /// Thirds and sevenths of ballots of all sizes: the last digits of the sums show any other order.
+    /// Thirds and sevenths of ballots of all sizes: the last digits of the sums show any other
+    /// order.
     #[test]
     fn sums_have_the_same_digits_everywhere() {
         for lines in [1, 2, 63, 64, 65, 128, 129, 1000, 4097, 70_000] {

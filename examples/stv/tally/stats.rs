@@ -13,7 +13,8 @@ use std::{
 pub(super) struct Stats {
     /// None if the ballots are counted one by one.
     layout: Option<Size>,
-    /// Loops of the pool that were measured, and those of them that more than one thread worked for.
+    /// Loops of the pool that were measured, and those of them that more than one thread worked
+    /// for.
     loops: u32,
     shared: u32,
     /// The sums over the shared loops.

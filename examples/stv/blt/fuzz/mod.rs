@@ -1,9 +1,11 @@
-//! Inputs by the million, each read within a budget of memory and time. A failure names the seed of its input.
+//! Inputs by the million, each read within a budget of memory and time. A failure names the seed of
+//! its input.
 //!
 //! ```text
 //! STV_FUZZ=10000000 STV_FUZZ_SEED=1 cargo test --release --test count fuzz -- --nocapture
 //! ```
-//! reads that many inputs, made from the seeds from there on. The ballot files of `STV_CORPUS`, where there are any, are damaged too.
+//! reads that many inputs, made from the seeds from there on. The ballot files of `STV_CORPUS`,
+//! where there are any, are damaged too.
 
 mod findings;
 mod memory;
@@ -21,7 +23,8 @@ use std::{
     time::Duration,
 };
 
-/// How much memory an input may take: the window, the tables of the first candidates, and so much for each of its bytes.
+/// How much memory an input may take: the window, the tables of the first candidates, and so much
+/// for each of its bytes.
 const BYTES: usize = 128 << 10;
 const BYTES_PER_BYTE: usize = 64;
 

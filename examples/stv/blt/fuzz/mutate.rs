@@ -1,4 +1,5 @@
-//! Inputs that look like ballot files: made of what the format is made of, then damaged. A seed stands for an input, for ever.
+//! Inputs that look like ballot files: made of what the format is made of, then damaged. A seed
+//! stands for an input, for ever.
 
 use crate::random::SplitMix64;
 use std::fmt::Write;

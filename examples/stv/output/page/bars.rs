@@ -1,4 +1,5 @@
-//! Votes by round: a bar for each candidate, built up from the first preferences and what every round added, against the quota.
+//! Votes by round: a bar for each candidate, built up from the first preferences and what every
+//! round added, against the quota.
 
 use super::{
     number::{aligned, escaped, fitted, is_broken, is_more_than_shown, shown, value},
@@ -33,8 +34,9 @@ struct Growth {
     to: f64,
 }
 
-/// The new highs of a candidate's votes until the last seat is filled, each with the round of the transfers that led there. What was
-/// lost in between, as surplus, is no growth when it comes back. Beside them, what the candidate had when the last seat was filled.
+/// The new highs of a candidate's votes until the last seat is filled, each with the round of the
+/// transfers that led there. What was lost in between, as surplus, is no growth when it comes back.
+/// Beside them, what the candidate had when the last seat was filled.
 fn growth(record: &Record, candidate: CandidateIndex) -> (Vec<Growth>, f64) {
     let mut votes = order::votes(&record.steps[0], candidate);
     let mut growth = vec![Growth { round: 0, from: 0.0, to: votes }];
@@ -182,7 +184,8 @@ fn peak(bar: &[Growth]) -> f64 {
     bar.last().map_or(0.0, |growth| growth.to)
 }
 
-/// The hatching that marks what was passed on. Once on the page, and not in a picture: a picture that is not shown has no patterns either.
+/// The hatching that marks what was passed on. Once on the page, and not in a picture: a picture
+/// that is not shown has no patterns either.
 pub(super) const PATTERNS: &str = "<svg width=\"0\" height=\"0\" style=\"position:absolute;width:0;height:0\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><path d=\"M-1 7L7 -1M-1 1L1 -1M5 7L7 5\"/></pattern></defs></svg>";
 
 /// A number of rows or columns; there are never so many that a double could not tell them apart.

@@ -1,6 +1,8 @@
-//! The flow of votes: a lane for each candidate, and at every transfer ribbons from whoever gave to those who received.
+//! The flow of votes: a lane for each candidate, and at every transfer ribbons from whoever gave to
+//! those who received.
 //!
-//! A long count is cut into panels, each with the lanes that still matter, so that none is wider than a page.
+//! A long count is cut into panels, each with the lanes that still matter, so that none is wider
+//! than a page.
 
 use super::{
     bars::count,
@@ -36,7 +38,8 @@ const SEEN: f64 = 0.02;
 /// Transfers of less than this share of the ballots would be thinner than a hair.
 pub(super) const LEAST: f64 = 0.001;
 
-/// A transfer as it is drawn: how many votes every place has afterwards. The last place is for the exhausted.
+/// A transfer as it is drawn: how many votes every place has afterwards. The last place is for the
+/// exhausted.
 struct Move<'a> {
     transfer: &'a Transfer,
     before: Vec<f64>,
@@ -67,7 +70,8 @@ fn moves(record: &Record) -> (Vec<Move<'_>>, usize) {
     (moves, hidden)
 }
 
-/// Draws all panels; the result is how many transfers are too small to be drawn, or nothing if none can be.
+/// Draws all panels; the result is how many transfers are too small to be drawn, or nothing if none
+/// can be.
 pub(super) fn draw(record: &Record, order: &[CandidateIndex], out: &mut String) -> Option<usize> {
     let (moves, hidden) = moves(record);
     // The exhausted flow past everybody, at the bottom.
@@ -96,7 +100,8 @@ struct Panel<'a> {
     frame: &'a Frame,
     record: &'a Record,
     moves: &'a [Move<'a>],
-    /// The places that have votes in this panel, from top to bottom, each with the middle of its lane.
+    /// The places that have votes in this panel, from top to bottom, each with the middle of its
+    /// lane.
     lanes: Vec<(usize, f64)>,
     height: f64,
     column: f64,
@@ -122,7 +127,8 @@ impl<'a> Panel<'a> {
                 y += lane + GAP;
             }
         }
-        // Few transfers do not fill the width: ribbons that are longer than twice the least say no more.
+        // Few transfers do not fill the width: ribbons that are longer than twice the least say no
+        // more.
         let room = frame.width - frame.names - NODE;
         let column = (room / count(moves.len())).min(frame.column * 2.2);
         Self { frame, record, moves, lanes, height: y + 4.0, column, scale }
@@ -238,7 +244,8 @@ impl<'a> Panel<'a> {
         self.through_gate(&mut flows, (left, right), &heading, out);
     }
 
-    /// Several have given at once: who lost and who gained is known, who gave to whom is not. All of it passes one gate.
+    /// Several have given at once: who lost and who gained is known, who gave to whom is not. All
+    /// of it passes one gate.
     fn through_gate(&self, flows: &mut Flows, (left, right): (f64, f64), heading: &str, out: &mut String) {
         let total: f64 = flows.receivers.iter().map(|&lane| flows.amount(lane)).sum();
         let ends = flows.givers.iter().chain(&flows.receivers);
@@ -281,7 +288,8 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// The lanes that give and receive in one transfer, and how far the sides of their nodes are taken already.
+/// The lanes that give and receive in one transfer, and how far the sides of their nodes are taken
+/// already.
 struct Flows {
     givers: Vec<usize>,
     receivers: Vec<usize>,
@@ -291,7 +299,8 @@ struct Flows {
     /// The tops of the nodes, left and right of the gap.
     left: Vec<f64>,
     right: Vec<f64>,
-    /// What is taken at the upper and the lower end of the side where ribbons leave or arrive; the rest in between stays.
+    /// What is taken at the upper and the lower end of the side where ribbons leave or arrive; the
+    /// rest in between stays.
     upper: Vec<f64>,
     lower: Vec<f64>,
     heights: Vec<(f64, f64)>,
@@ -368,7 +377,8 @@ impl Flows {
         }
     }
 
-    /// Where the ribbon to a receiver leaves the one giver: upwards above what stays, downwards below it, in the order of the lanes.
+    /// Where the ribbon to a receiver leaves the one giver: upwards above what stays, downwards
+    /// below it, in the order of the lanes.
     fn leave(&mut self, giver: usize, receiver: usize) -> f64 {
         let (before, after) = self.heights[giver];
         let kept = before.min(after);

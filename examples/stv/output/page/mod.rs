@@ -1,4 +1,5 @@
-//! `--html FILE`: the count as one page that needs nothing else: the result, the rounds, two pictures, the votes.
+//! `--html FILE`: the count as one page that needs nothing else: the result, the rounds, two
+//! pictures, the votes.
 //!
 //! It is written so that an XML parser can read it, which is what its tests do.
 
@@ -63,7 +64,8 @@ pub(super) fn page(record: &Record) -> String {
 
 /// A colour for each candidate: strong for winners, faint for the others, all of one lightness.
 fn colours(record: &Record, order: &[CandidateIndex]) -> String {
-    // Far apart for as many winners as most elections have; the golden angle keeps the next ones off the neighbours.
+    // Far apart for as many winners as most elections have; the golden angle keeps the next ones
+    // off the neighbours.
     const HUES: [usize; 8] = [255, 55, 150, 345, 100, 300, 200, 25];
     let mut rules = String::new();
     for (place, candidate) in order.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! Numbers for the eye. The page rounds, to two decimals and to pixels; the exact ones are in the transcript, in JSON and in CSV.
+//! Numbers for the eye. The page rounds, to two decimals and to pixels; the exact ones are in the
+//! transcript, in JSON and in CSV.
 
 use crate::error::printable;
 use std::fmt::Write;
@@ -13,7 +14,8 @@ pub(super) fn value(text: &str) -> f64 {
     format!("{}e{}", over / under, more - less).parse().unwrap_or_default()
 }
 
-/// The first digits of a whole number, and how many follow: fractions may be longer than a double can hold.
+/// The first digits of a whole number, and how many follow: fractions may be longer than a double
+/// can hold.
 fn leading(digits: &str) -> (f64, i64) {
     let (first, rest) = digits.split_at(digits.len().min(18));
     (first.parse().unwrap_or_default(), i64::try_from(rest.len()).unwrap_or(i64::MAX))
@@ -47,7 +49,8 @@ pub(super) fn aligned(value: f64, broken: bool) -> String {
     shown
 }
 
-/// Whether a number is more than its two decimals show: as a quota, it is not reached by what is shown of it.
+/// Whether a number is more than its two decimals show: as a quota, it is not reached by what is
+/// shown of it.
 pub(super) fn is_more_than_shown(text: &str) -> bool {
     let digits = text.split_once('.').map_or("", |(_, decimals)| decimals.get(2..).unwrap_or(""));
     if text.contains('/') {
@@ -62,7 +65,8 @@ pub(super) fn rounded(text: &str) -> String {
     shown(value(text))
 }
 
-/// The characters that mean something in HTML made harmless, in text and in attributes; of control characters, which XML has not, none is left.
+/// The characters that mean something in HTML made harmless, in text and in attributes; of control
+/// characters, which XML has not, none is left.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in printable(text).chars() {

@@ -8,7 +8,8 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// Winners first, in the order of their election; then the others, who came farthest first. Those who have withdrawn are left out.
+/// Winners first, in the order of their election; then the others, who came farthest first. Those
+/// who have withdrawn are left out.
 pub(super) fn of_result(record: &Record) -> Vec<CandidateIndex> {
     let chosen = |wanted: fn(&Action) -> Option<CandidateIndex>| {
         record.steps.iter().rev().filter_map(move |step| wanted(&step.action))
@@ -33,7 +34,8 @@ pub(super) fn decisions(record: &Record) -> impl Iterator<Item = &Step> {
     record.steps.iter().filter(|step| matches!(step.action, Action::Iterate(_)))
 }
 
-/// Where the count stood when the last seat was filled. What comes after only moves votes that can no longer decide anything.
+/// Where the count stood when the last seat was filled. What comes after only moves votes that can
+/// no longer decide anything.
 pub(super) fn last_decision(record: &Record) -> Option<&Step> {
     decisions(record).last().or_else(|| record.steps.first())
 }

@@ -1,0 +1,96 @@
+//! rangesteal, and rangesteal that tells what it does.
+
+use std::{cmp::Ordering, hint::black_box};
+
+use rangesteal::{Pool, RunReport, Trace};
+
+use crate::rival::{Cost, Rival};
+
+impl Rival for &Pool {
+    fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
+        self.map_reduce(items, map, u64::wrapping_add).unwrap_or(0)
+    }
+
+    fn fold<T: Sync, A: Send>(
+        &mut self,
+        items: &[T],
+        init: impl Fn() -> A + Sync,
+        fold: impl Fn(A, &T) -> A + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Option<A> {
+        Some(self.fold_reduce(items, init, fold, reduce))
+    }
+
+    fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
+        Some(self.map_collect(items, map))
+    }
+
+    fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
+        self.on(0..len).map_reduce(map, u64::wrapping_add)
+    }
+
+    fn first<'t, T: Sync>(
+        &mut self,
+        items: &'t [T],
+        wanted: impl Fn(&T) -> bool + Sync,
+    ) -> Option<Option<&'t T>> {
+        Some(Pool::find_first(self, items, wanted))
+    }
+
+    fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(Pool::any(self, items, wanted))
+    }
+
+    fn all<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(Pool::all(self, items, wanted))
+    }
+
+    fn sort<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
+        Pool::sort(self, items);
+        Some(())
+    }
+
+    fn sort_by<T: Send + Sync>(
+        &mut self,
+        items: &mut [T],
+        compare: impl Fn(&T, &T) -> Ordering + Sync,
+    ) -> Option<()> {
+        Pool::sort_by(self, items, compare);
+        Some(())
+    }
+
+    fn try_each(
+        &mut self,
+        items: &[u64],
+        f: impl Fn(&u64) -> Result<(), u64> + Sync,
+    ) -> Option<Result<(), u64>> {
+        Some(self.try_for_each(items, f))
+    }
+
+    fn try_sum(
+        &mut self,
+        items: &[u64],
+        map: impl Fn(&u64) -> Result<u64, u64> + Sync,
+    ) -> Option<Result<u64, u64>> {
+        Some(self.try_map_reduce(items, map, u64::wrapping_add).map(Option::unwrap_or_default))
+    }
+}
+
+/// rangesteal that tells what it does.
+pub(crate) enum Telling<'p> {
+    Report(&'p Pool),
+    Trace(&'p Pool),
+}
+
+impl Rival for Telling<'_> {
+    fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
+        let (mut report, mut trace) = (RunReport::default(), Trace::new());
+        let on = match self {
+            Self::Report(pool) => pool.on(items).report(&mut report),
+            Self::Trace(pool) => pool.on(items).trace(&mut trace),
+        };
+        let sum = on.map_reduce(map, u64::wrapping_add).unwrap_or(0);
+        black_box((report, trace));
+        sum
+    }
+}

@@ -1,0 +1,129 @@
+//! Loops without threads: the natural form, and the fastest forms that are known here.
+
+use std::cmp::Ordering;
+
+use crate::rival::{Cost, Rival};
+
+/// The loop of the standard library.
+#[derive(Clone, Copy)]
+pub(crate) struct Plain;
+
+impl Rival for Plain {
+    fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
+        items.iter().map(map).fold(0, u64::wrapping_add)
+    }
+
+    fn fold<T: Sync, A: Send>(
+        &mut self,
+        items: &[T],
+        init: impl Fn() -> A + Sync,
+        fold: impl Fn(A, &T) -> A + Sync,
+        _: impl Fn(A, A) -> A + Sync,
+    ) -> Option<A> {
+        Some(items.iter().fold(init(), fold))
+    }
+
+    fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
+        Some(items.iter().map(map).collect())
+    }
+
+    fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
+        Some((0..len).map(map).fold(0, u64::wrapping_add))
+    }
+
+    fn first<'t, T: Sync>(
+        &mut self,
+        items: &'t [T],
+        wanted: impl Fn(&T) -> bool + Sync,
+    ) -> Option<Option<&'t T>> {
+        Some(items.iter().find(|item| wanted(item)))
+    }
+
+    fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(items.iter().any(wanted))
+    }
+
+    fn all<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(items.iter().all(wanted))
+    }
+
+    fn sort<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
+        items.sort();
+        Some(())
+    }
+
+    fn sort_by<T: Send + Sync>(
+        &mut self,
+        items: &mut [T],
+        compare: impl Fn(&T, &T) -> Ordering + Sync,
+    ) -> Option<()> {
+        items.sort_by(compare);
+        Some(())
+    }
+
+    fn try_each(
+        &mut self,
+        items: &[u64],
+        f: impl Fn(&u64) -> Result<(), u64> + Sync,
+    ) -> Option<Result<(), u64>> {
+        Some(items.iter().try_for_each(f))
+    }
+
+    fn try_sum(
+        &mut self,
+        items: &[u64],
+        map: impl Fn(&u64) -> Result<u64, u64> + Sync,
+    ) -> Option<Result<u64, u64>> {
+        Some(items.iter().try_fold(0, |sum: u64, x| Ok(sum.wrapping_add(map(x)?))))
+    }
+}
+
+/// What somebody writes who has time for it: whatever is cheap is done for some items at once, in a
+/// way that the compiler turns into wide instructions.
+pub(crate) struct Fastest;
+
+/// As many sums side by side.
+const SUMS: usize = 16;
+/// Items that are looked at before anybody asks whether one was wanted.
+const LOOK: usize = 64;
+
+impl Rival for Fastest {
+    fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
+        let (chunks, rest) = items.as_chunks::<SUMS>();
+        let mut sums = [0_u64; SUMS];
+        for chunk in chunks {
+            for (sum, item) in sums.iter_mut().zip(chunk) {
+                *sum = sum.wrapping_add(map(item));
+            }
+        }
+        sums.into_iter().chain(rest.iter().map(map)).fold(0, u64::wrapping_add)
+    }
+
+    /// Four results at once, into memory that is there.
+    fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
+        let mut results = Vec::with_capacity(items.len());
+        let (chunks, rest) = items.as_chunks::<4>();
+        for chunk in chunks {
+            results.extend_from_slice(&chunk.each_ref().map(&map));
+        }
+        results.extend(rest.iter().map(map));
+        Some(results)
+    }
+
+    fn first<'t, T: Sync>(
+        &mut self,
+        items: &'t [T],
+        wanted: impl Fn(&T) -> bool + Sync,
+    ) -> Option<Option<&'t T>> {
+        let look = |chunk: &&[T]| chunk.iter().fold(false, |found, item| found | wanted(item));
+        Some(items.chunks(LOOK).find(look).and_then(|chunk| chunk.iter().find(|item| wanted(item))))
+    }
+
+    fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(items.chunks(LOOK).any(|chunk| chunk.iter().fold(false, |found, item| found | wanted(item))))
+    }
+
+    fn all<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        Some(items.chunks(LOOK).all(|chunk| chunk.iter().fold(true, |all, item| all & wanted(item))))
+    }
+}

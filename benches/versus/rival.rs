@@ -1,0 +1,110 @@
+//! What an executor can do, and what a loop is.
+
+use std::cmp::Ordering;
+
+/// What the items of a loop cost; for rivals that want to be told.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Cost {
+    Trivial,
+    Even,
+    Uneven,
+}
+
+impl Cost {
+    /// How few items are worth a task.
+    pub(crate) fn grain(self) -> usize {
+        match self {
+            Self::Trivial => 1024,
+            Self::Even => 16,
+            Self::Uneven => 1,
+        }
+    }
+}
+
+/// How an executor runs a loop; `None` where it has no such loop.
+pub(crate) trait Rival {
+    fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64;
+
+    fn fold<T: Sync, A: Send>(
+        &mut self,
+        _items: &[T],
+        _init: impl Fn() -> A + Sync,
+        _fold: impl Fn(A, &T) -> A + Sync,
+        _reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Option<A> {
+        None
+    }
+
+    fn collect<T: Sync>(&mut self, _items: &[T], _map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
+        None
+    }
+
+    /// Over indices instead of a slice.
+    fn index_sum(&mut self, _len: usize, _map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
+        None
+    }
+
+    /// The first of the items wanted.
+    #[allow(clippy::option_option, reason = "no such loop; nothing found; found")]
+    fn first<'t, T: Sync>(
+        &mut self,
+        _items: &'t [T],
+        _wanted: impl Fn(&T) -> bool + Sync,
+    ) -> Option<Option<&'t T>> {
+        None
+    }
+
+    /// Whether any item is wanted.
+    fn any<T: Sync>(&mut self, _items: &[T], _wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        None
+    }
+
+    /// Whether all items are.
+    fn all<T: Sync>(&mut self, _items: &[T], _wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
+        None
+    }
+
+    /// Stable.
+    fn sort<T: Ord + Send + Sync + 'static>(&mut self, _items: &mut Vec<T>) -> Option<()> {
+        None
+    }
+
+    /// Stable.
+    fn sort_by<T: Send + Sync>(
+        &mut self,
+        _items: &mut [T],
+        _compare: impl Fn(&T, &T) -> Ordering + Sync,
+    ) -> Option<()> {
+        None
+    }
+
+    /// Ends at an error.
+    fn try_each(
+        &mut self,
+        _items: &[u64],
+        _f: impl Fn(&u64) -> Result<(), u64> + Sync,
+    ) -> Option<Result<(), u64>> {
+        None
+    }
+
+    /// Ends at an error.
+    fn try_sum(
+        &mut self,
+        _items: &[u64],
+        _map: impl Fn(&u64) -> Result<u64, u64> + Sync,
+    ) -> Option<Result<u64, u64>> {
+        None
+    }
+}
+
+/// A loop, for any executor. Its result is what all must agree on; `None` from those who have no
+/// such loop.
+pub(crate) trait Loop {
+    type Output: PartialEq;
+
+    /// What comes before a call and is not part of what is measured: makes anew what a call uses
+    /// up, or runs other loops.
+    fn prepare(&self, _rival: &mut impl Rival) {}
+
+    fn run(&self, rival: &mut impl Rival) -> Option<Self::Output>;
+}

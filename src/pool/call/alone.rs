@@ -1,0 +1,134 @@
+//! A loop on the calling thread alone, which looks at the clock and at the handles.
+
+use std::{ops::Range, time::Duration};
+
+use super::{
+    accumulator::{Accumulate, Halt},
+    ending::How,
+    handles::Watch,
+    options::Options,
+};
+use crate::{
+    clock::Instant,
+    pool::record::{
+        trace::notes::{Before, Closeup},
+        units::Units,
+    },
+};
+
+/// What the calling thread has done of a loop. When this is dropped, the indices that are left
+/// count as done.
+pub(crate) struct Solo<'a> {
+    begin: Instant,
+    watch: Watch<'a>,
+    units: Units,
+    /// How many indices have been begun, and how many there are.
+    done: usize,
+    len: usize,
+    /// How many indices have been looked at.
+    looked: usize,
+    closeup: Option<Closeup>,
+}
+
+impl Drop for Solo<'_> {
+    fn drop(&mut self) {
+        self.watch.done(self.units.items(self.done..self.len).len());
+    }
+}
+
+impl<'a> Solo<'a> {
+    /// For a call that begins now, with the indices `left`.
+    pub(crate) fn new(options: &Options<'a>, left: Range<usize>) -> Self {
+        let Options { watch, units, .. } = *options;
+        let begin = Instant::now();
+        let closeup = options.closeup(left.start, begin);
+        Self { begin, watch, units, done: left.start, len: left.end, looked: left.start, closeup }
+    }
+
+    /// Whether all indices have been begun.
+    pub(crate) fn is_through(&self) -> bool {
+        self.done == self.len
+    }
+
+    /// How many indices have been looked at, and for how long.
+    pub(crate) fn looked(&self) -> (usize, Duration) {
+        (self.looked, self.begin.elapsed())
+    }
+
+    /// Folds until the end is reached or `limit` is over, whichever comes first, and returns none;
+    /// or returns how the loop has ended before that. Looks at the clock for the first time after
+    /// `stretch` indices.
+    pub(crate) fn fold_until(
+        &mut self,
+        acc: &mut dyn Accumulate,
+        limit: Duration,
+        mut stretch: usize,
+    ) -> Option<How> {
+        /// The most indices that are folded between two looks at a token.
+        const FEW: usize = 8;
+        // The time between two readings of the clock: 1 µs to keep a limit exactly; without a limit
+        // 10 µs, as in a round.
+        let lasts = Duration::from_micros(if limit == Duration::MAX { 10 } else { 1 });
+        let Self { watch, units, len, .. } = *self;
+        let most = if watch.cancel.is_some() { FEW } else { usize::MAX };
+        if watch.progress.is_some() {
+            stretch = 1; // a stretch counts as done when it begins, so it must be short
+        }
+        let mut elapsed = Duration::ZERO;
+        while self.done < len && elapsed < limit {
+            let until = self.done + stretch.min(len - self.done);
+            while self.done < until {
+                if watch.is_cancelled() {
+                    return Some(How::Cancelled);
+                }
+                let range = self.done..self.done + most.min(until - self.done);
+                self.done = range.end;
+                watch.done(units.items(range.clone()).len());
+                match acc.take(range) {
+                    Ok(()) => self.looked = self.done,
+                    Err(_) if watch.is_cancelled() => return Some(How::Cancelled),
+                    Err(Halt { at, .. }) => {
+                        self.looked = at + 1;
+                        return Some(How::Stopped);
+                    }
+                }
+            }
+            let now = self.begin.elapsed();
+            if let Some(closeup) = &mut self.closeup {
+                closeup.look(self.done, self.begin + now);
+            }
+            let took = now.saturating_sub(elapsed);
+            if took < lasts {
+                stretch = stretch.saturating_mul(2);
+            } else if took > 4 * lasts {
+                stretch = (stretch / 4).max(1);
+            }
+            elapsed = now;
+        }
+        watch.is_cancelled().then_some(How::Cancelled)
+    }
+
+    /// Folds all indices that are left, without looking at the clock or a handle.
+    pub(crate) fn fold_blindly(&mut self, acc: &mut dyn Accumulate) -> Option<How> {
+        let left = self.done..self.len;
+        self.done = self.len;
+        acc.take(left).err().map(|_| How::Stopped)
+    }
+
+    /// What has been done until now.
+    pub(crate) fn so_far(&mut self) -> Before {
+        let Self { begin, done, .. } = *self;
+        let took = if done == 0 { Duration::ZERO } else { begin.elapsed() };
+        let mut closeup = self.closeup.take();
+        if let Some(closeup) = &mut closeup {
+            closeup.look_again(done, begin + took);
+        }
+        Before { begin, indices: done, took, closeup }
+    }
+
+    /// Leaves the rest to a shared loop. Returns what has been done until now.
+    pub(crate) fn hand_over(mut self) -> Before {
+        self.len = self.done;
+        self.so_far()
+    }
+}

@@ -1,0 +1,59 @@
+//! What a loop does, as its workers see it.
+
+use std::ops::Range;
+
+/// What a loop does. Only the public loops know what the indices mean.
+pub(crate) trait Body: Sync {
+    /// Whether indices may be claimed in blocks, and not only one by one.
+    const IN_BLOCKS: bool = true;
+
+    /// What a worker keeps during a loop. The worker makes it and drops it.
+    type State;
+    /// A partial result: that of a run of neighbouring items.
+    type Acc: Send;
+    /// What a loop that stops early returns.
+    type Found: Send;
+
+    /// Makes the state of worker `me`. Called once per worker and loop, and again after a panic.
+    fn state(&self, me: usize) -> Self::State;
+
+    /// Folds a non-empty range of indices into `acc`, the partial result of the indices before it
+    /// in its run, if there are any; or stops the loop.
+    fn block(
+        &self,
+        state: &mut Self::State,
+        acc: Option<Self::Acc>,
+        range: Range<usize>,
+    ) -> Result<Self::Acc, Stop<Self::Found>>;
+}
+
+/// [`Body::block`], not inlined: all callers share one copy. It is well optimised, since what
+/// `body` holds can be loaded before the loop. (When it was inlined, some copies were vectorised
+/// and others were not. The plain loop stays inlined: there the compiler may know what the closures
+/// have captured.)
+#[inline(never)]
+pub(crate) fn fold_out_of_line<L: Body>(
+    body: &L,
+    state: &mut L::State,
+    acc: Option<L::Acc>,
+    range: Range<usize>,
+) -> Result<L::Acc, Stop<L::Found>> {
+    body.block(state, acc, range)
+}
+
+/// A loop stops before its last item.
+#[derive(Debug)]
+pub(crate) struct Stop<Z> {
+    /// The index at which it stops.
+    pub(crate) at: usize,
+    /// Whether the items before `at` need not be folded any more either.
+    pub(crate) anywhere: bool,
+    pub(crate) found: Z,
+}
+
+impl<Z> Stop<Z> {
+    /// The index from which on nothing is needed any more.
+    pub(crate) fn place(&self) -> usize {
+        if self.anywhere { 0 } else { self.at }
+    }
+}

@@ -1,0 +1,70 @@
+//! A shared loop while it runs: what its workers hand over when they leave, both in a round and in
+//! a search.
+
+use std::sync::PoisonError;
+
+use super::ending::{FirstStop, discard};
+use crate::{
+    clock::Instant,
+    pool::{
+        place::affinity::usage,
+        record::{
+            journal::{Journal, Times},
+            units::Units,
+            usage::Usage,
+        },
+    },
+    sync::{Mutex, lock},
+};
+
+/// Where each worker of a shared loop hands over its notes, once.
+pub(crate) struct Course {
+    begin: Instant,
+    measures_usage: bool,
+    /// Whether somebody wants a timeline.
+    is_traced: bool,
+    handed_over: Mutex<(Times, FirstStop)>,
+}
+
+/// A worker's visit to a shared loop: what it notes from coming to leaving.
+pub(crate) struct Visit {
+    pub(crate) journal: Journal,
+    pub(crate) stop: FirstStop,
+    used_before: Option<Usage>,
+}
+
+impl Course {
+    /// For a loop that is shared from `begin` on; `times` says what is to be noted.
+    pub(crate) fn new(begin: Instant, mut times: Times) -> Self {
+        // It stays none if the system does not tell.
+        let measures_usage = times.usage.take().is_some();
+        let is_traced = times.notes.is_some();
+        let handed_over = Mutex::new((times, FirstStop::NONE));
+        Self { begin, measures_usage, is_traced, handed_over }
+    }
+
+    /// Worker `me` comes.
+    pub(crate) fn visit(&self, me: usize, units: Units) -> Visit {
+        let used_before = if self.measures_usage { usage() } else { None };
+        let journal = Journal::new(me, units, self.begin, self.is_traced);
+        Visit { journal, stop: FirstStop::NONE, used_before }
+    }
+
+    /// The worker of `visit` leaves; `failed` of its attempts at a theft brought nothing.
+    pub(crate) fn leave(&self, visit: Visit, failed: usize) {
+        let Visit { mut journal, stop, used_before } = visit;
+        let used = used_before.and_then(|before| Some(usage()?.since(before)));
+        journal.close(failed, used);
+        let mut handed_over = lock(&self.handed_over);
+        let (times, first) = &mut *handed_over;
+        times.add(journal);
+        let surplus = first.merge(stop);
+        drop(handed_over);
+        discard(surplus);
+    }
+
+    /// What all workers have handed over. To be called after all of them have left.
+    pub(crate) fn into_inner(self) -> (Times, FirstStop) {
+        self.handed_over.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,377 @@
+//! One call: decide how to run; then run plain, alone, busy or shared; then combine the results.
+
+use std::{borrow::Cow, ops::Range, sync::Arc, time::Duration};
+
+use super::{
+    accumulator::{Accumulate, Accumulator, Lend, Made},
+    alone::Solo,
+    body::{Body, fold_out_of_line},
+    course::Course,
+    ending::{FirstStop, How, Outcome},
+    options::{Account, Options},
+    plan::Plan,
+    round::Round,
+    search::Search,
+};
+use crate::{
+    clock::{Instant, nanos},
+    pool::{
+        place::seats::Seats,
+        policy::{
+            estimate::Estimate,
+            launch::{Costs, Glance, Launch, LoopKind},
+            site::{Loop, Site, Slice},
+            split::{Splits, equal_parts, parts},
+            victim::Stealing,
+        },
+        protocol::{Fence, crew::Crew, range::Ranges},
+        record::{
+            alone::Alone,
+            journal::{Tally, Times},
+            trace::notes::Before,
+        },
+    },
+    sync::{Mutex, MutexGuard, try_lock},
+};
+
+/// The threads of a pool, and the data that its loops share.
+#[derive(Debug)]
+#[repr(C, align(64))] // what `glance` looks at is one cache line
+pub(crate) struct Executor {
+    workers: usize,
+    costs: Costs,
+    /// How many helpers can run at a time.
+    placed: usize,
+    crew: Crew,
+    ranges: Arc<Ranges>,
+    seats: Seats,
+    stealing: Stealing,
+    /// The cost of the heavy fence to a thief, in nanoseconds, where it is expensive.
+    heavy: Estimate,
+    /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so no
+    /// loop waits for its turn.
+    turn: Mutex<Splits>,
+}
+
+impl Executor {
+    /// For a crew whose threads are placed on CPUs; helpers poll for `patience` before they sleep.
+    pub(crate) fn new(
+        crew: Crew,
+        seats: Seats,
+        fence: Fence,
+        stealing: Stealing,
+        patience: Duration,
+    ) -> Self {
+        let workers = crew.size() + 1;
+        Self {
+            costs: Costs::new(patience),
+            workers,
+            placed: workers.min(seats.at_a_time()).max(2) - 1,
+            crew,
+            ranges: Arc::new(Ranges::new(workers, fence)),
+            seats,
+            stealing,
+            heavy: Estimate::new(5e3),
+            turn: Mutex::new(Splits::new(workers)),
+        }
+    }
+
+    pub(crate) fn seats(&self) -> &Seats {
+        &self.seats
+    }
+
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    pub(crate) fn thefts(&self) -> u64 {
+        self.ranges.thefts()
+    }
+
+    /// Whether a loop is being shared at the moment.
+    pub(crate) fn is_busy(&self) -> bool {
+        try_lock(&self.turn).is_none()
+    }
+
+    /// Whether a loop would be shared if it were long enough. A hint.
+    pub(crate) fn is_free(&self) -> bool {
+        self.workers > 1 && self.crew.process.is_current() && !self.is_busy()
+    }
+
+    /// Folds the indices of `slice`, and reduces the partial results in slice order.
+    ///
+    /// Only the code here and in `accumulator.rs` is compiled once per loop. The code that the
+    /// plain loop needs is kept apart and small: a caller that has slept finds little of it in its
+    /// caches.
+    pub(crate) fn call<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
+        &self,
+        slice: Slice,
+        options: Options<'_>,
+        body: &L,
+        reduce: &R,
+    ) -> Outcome<Option<L::Acc>, L::Found> {
+        let site = Site::new(Self::call::<L, R> as *const ());
+        let this = Loop { site, slice };
+        let glance = self.glance(this, &options);
+        if glance != Glance::Plain {
+            let call = self.weigh(this, glance, &options);
+            if call.launch != Launch::Plain {
+                return self.call_with_care(&call, options, body, reduce);
+            }
+        }
+        if slice.len == 0 {
+            return Outcome::Through(None);
+        }
+        Outcome::of(body.block(&mut body.state(0), None, 0..slice.len).map(Some))
+    }
+
+    /// Decides at a glance whether to run the plain loop. A very short loop pays for nothing else,
+    /// so this looks at few places in memory.
+    #[inline(never)]
+    fn glance(&self, this: Loop, options: &Options<'_>) -> Glance {
+        if options.is_watched() {
+            Glance::Unclear
+        } else if self.most(this, options) == 0 {
+            Glance::Plain
+        } else if options.kind == LoopKind::Through {
+            self.costs.glance(this)
+        } else {
+            Glance::Unclear
+        }
+    }
+
+    /// How a call begins. A watched loop never begins as the plain loop.
+    #[inline(never)]
+    fn weigh(&self, this: Loop, glance: Glance, options: &Options<'_>) -> Call {
+        let most = self.most(this, options);
+        let awake = self.crew.is_first_awake();
+        let mut launch = Launch::Plain;
+        if most > 0 && !options.watch.is_cancelled() {
+            let is_timed = glance == Glance::Timed;
+            launch = self.costs.launch(this, most, awake, options.kind, is_timed);
+        }
+        if options.is_watched() {
+            launch = launch.watched();
+        }
+        Call { this, launch, awake }
+    }
+
+    /// How many helpers there can be, such that each has at least one index.
+    #[inline(always)]
+    fn most(&self, this: Loop, options: &Options<'_>) -> usize {
+        self.workers.min(options.threads).min(this.slice.len).saturating_sub(1)
+    }
+
+    /// Carries out a call that is more than the plain loop.
+    #[inline(never)]
+    fn call_with_care<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
+        &self,
+        call: &Call,
+        options: Options<'_>,
+        body: &L,
+        reduce: &R,
+    ) -> Outcome<Option<L::Acc>, L::Found> {
+        let (mut state, mut acc) = (None, None);
+        let done = call.launch.unlooked().min(call.this.slice.len);
+        if done > 0 {
+            match fold_out_of_line(body, state.insert(body.state(0)), None, 0..done) {
+                Ok(folded) if done < call.this.slice.len => acc = Some(folded),
+                ended => return Outcome::of(ended.map(Some)),
+            }
+        }
+        let made = Made::new();
+        let mut own = Accumulator::new(body, 0, &made).after(state, acc);
+        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
+        let Finish { how, account } = self.carry_out(call, done, &options, &mut own, others);
+        let rest = own.into_rest();
+        let outcome = made.outcome(how, rest, reduce);
+        options.tell(account);
+        outcome
+    }
+
+    /// Folds what is left of a call: alone, or alone until the rest is worth sharing, and then
+    /// shared.
+    fn carry_out(
+        &self,
+        call: &Call,
+        done: usize,
+        options: &Options<'_>,
+        own: &mut dyn Accumulate,
+        others: Lend<'_>,
+    ) -> Finish {
+        let mut solo = Solo::new(options, done..call.this.slice.len);
+        let (how, why) = if options.watch.is_cancelled() {
+            (How::Cancelled, Alone::Cancelled)
+        } else if let Some(how) = self.alone(call, &mut solo, options.kind, own) {
+            (how, if self.most(call.this, options) == 0 { Alone::OneWorker } else { Alone::Short })
+        } else if let Some(turn) = self.take_turn(options) {
+            return self.share(call, solo.hand_over(), turn, options, own, others);
+        } else if options.is_watched() {
+            (solo.fold_until(own, Duration::MAX, 1).unwrap_or(How::Through), Alone::Busy)
+        } else {
+            (solo.fold_blindly(own).unwrap_or(How::Through), Alone::Busy)
+        };
+        Finish { how, account: options.account(&mut solo.so_far(), Err(why)) }
+    }
+
+    /// Folds on the calling thread alone, as far as the launch says. None: the rest is to be
+    /// shared.
+    fn alone(
+        &self,
+        call: &Call,
+        solo: &mut Solo<'_>,
+        kind: LoopKind,
+        own: &mut dyn Accumulate,
+    ) -> Option<How> {
+        let Launch::Alone { limit, stretch, .. } = call.launch else { return None };
+        let ended = solo.fold_until(own, limit, stretch);
+        if ended.is_none() && !solo.is_through() {
+            return None;
+        }
+        let how = ended.unwrap_or(How::Through);
+        if !matches!(how, How::Cancelled) {
+            let (looked, took) = solo.looked();
+            self.costs.learn(call.this, kind, looked, nanos(took));
+        }
+        Some(how)
+    }
+
+    /// The turn, if nobody has it. In a forked child no lock of the parent is touched: the thread
+    /// that held it does not exist there.
+    fn take_turn(&self, options: &Options<'_>) -> Option<MutexGuard<'_, Splits>> {
+        let ours = self.crew.process.is_current() && options.watch.is_current();
+        if ours { try_lock(&self.turn) } else { None }
+    }
+
+    /// Shares what the caller has not done `before`, and learns from it.
+    fn share(
+        &self,
+        call: &Call,
+        mut before: Before,
+        mut turn: MutexGuard<'_, Splits>,
+        options: &Options<'_>,
+        own: &mut dyn Accumulate,
+        others: Lend<'_>,
+    ) -> Finish {
+        let this = call.this;
+        let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
+        self.seats.make_room();
+        let most = self.most(this, options);
+        let helpers = if let Launch::Shared { helpers } = call.launch { helpers } else { most };
+        let helpers = if turn.is_cpu_bound(this.site) { helpers.min(self.placed) } else { helpers };
+        let workers = helpers.min(left.len() - 1) + 1;
+        let mut times = turn.take_times(workers, self.workers > self.placed + 1);
+        times.notes = options.notes(before.took);
+        let shared = Shared { call, begin, left, workers, options };
+        let (mut times, stop) = if options.kind == LoopKind::First {
+            self.search(&shared, times, own, others)
+        } else {
+            self.round(&shared, &mut turn, times, own, others)
+        };
+        let cancelled = options.watch.is_cancelled();
+        if stop.is_none() && !cancelled {
+            turn.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
+        }
+        if !cancelled {
+            self.learn(&shared, &before, &times);
+        }
+        let account = options.account(&mut before, Ok(&mut times));
+        turn.give_back(times);
+        Finish { how: stop.how(cancelled), account }
+    }
+
+    /// Runs a search: all workers go from the front together.
+    fn search(
+        &self,
+        shared: &Shared<'_>,
+        mut times: Times,
+        own: &mut dyn Accumulate,
+        others: Lend<'_>,
+    ) -> (Times, FirstStop) {
+        let Shared { begin, ref left, workers, options, .. } = *shared;
+        if let Some(notes) = &mut times.notes {
+            notes.dealt = vec![0..0; workers]; // nobody owns anything
+        }
+        let course = Course::new(begin, times);
+        let search = Search::new(left.clone(), workers, options.watch, course);
+        let (times, stop) = search.run(&self.crew, workers, own, others);
+        // When a search is over, all its items count as done.
+        options.watch.done(left.len().saturating_sub(times.indices()));
+        (times, stop)
+    }
+
+    /// Runs a round: each worker claims from the front of its own range.
+    fn round(
+        &self,
+        shared: &Shared<'_>,
+        splits: &mut Splits,
+        mut times: Times,
+        own: &mut dyn Accumulate,
+        others: Lend<'_>,
+    ) -> (Times, FirstStop) {
+        let Shared { call: &Call { this, awake, .. }, begin, ref left, workers, options } = *shared;
+        // Costs are known only of rounds over a whole slice, from one end to the other.
+        let whole = left.start == 0 && self.stealing != Stealing::Off;
+        let taught = if whole { splits.bounds(this, awake, workers) } else { None };
+        let same = matches!(taught, Some(Cow::Borrowed(_)));
+        let bounds = taught.unwrap_or_else(|| equal_parts(left, workers).into());
+        if let Some(notes) = &mut times.notes {
+            let parts = parts(left.clone(), &bounds);
+            notes.dealt = parts.map(|part| options.units.items(part)).collect();
+        }
+        let plan = Plan {
+            units: options.units,
+            pace: if options.kind.may_stop() { self.costs.pace(this) } else { self.costs.recall(this) },
+            profile: if whole { splits.profile(this, awake) } else { None },
+            stealing: self.stealing,
+            heavy: &self.heavy,
+            seats: Some(&self.seats),
+        };
+        let round = Round { ranges: &self.ranges, plan, course: Course::new(begin, times) };
+        let dealt = (left.clone(), &*bounds);
+        let (mut times, stop) = round.run(&self.crew, dealt, options.watch, own, others);
+        let balanced = same && times.runs() == workers && times.are_balanced();
+        if whole && !balanced && stop.is_none() && !options.watch.is_cancelled() {
+            splits.learn(this, awake, &mut times);
+        }
+        (times, stop)
+    }
+
+    /// Learns what items cost and what help costs.
+    fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times) {
+        let Shared { call: &Call { this, awake, .. }, begin, options, .. } = *shared;
+        let (indices, took) = (before.indices + times.indices(), nanos(before.took));
+        self.costs.learn(this, options.kind, indices, took + times.work());
+        let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
+        let (own, helpers) = times.tallies.split_at(1);
+        if let (Some(own), Some(first)) = (starts(own), starts(helpers))
+            && own.is_finite()
+        {
+            let first = first.is_finite().then_some(first);
+            self.costs.learn_help(awake, first, own, || nanos(begin.elapsed()));
+        }
+    }
+}
+
+/// A call, and how it begins.
+struct Call {
+    this: Loop,
+    launch: Launch,
+    /// Whether helpers were awake when it began.
+    awake: bool,
+}
+
+/// The part of a call that is shared.
+struct Shared<'a> {
+    call: &'a Call,
+    begin: Instant,
+    left: Range<usize>,
+    workers: usize,
+    options: &'a Options<'a>,
+}
+
+/// How a call has ended, and what is to be reported of it.
+struct Finish {
+    how: How,
+    account: Option<Account>,
+}

@@ -1,0 +1,336 @@
+//! Handles by which other threads follow a loop, or end it. The handles look at the ranges of the
+//! loop; its workers do not look at the handles.
+
+#![allow(unused_qualifications)] // builds for tests have steps of their own
+
+use std::{
+    fmt, mem,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
+
+#[cfg(not(any(test, planted)))]
+use crate::pool::call::handles as steps;
+#[cfg(any(test, planted))]
+use crate::pool::check::planted as steps;
+use crate::{
+    pool::{
+        protocol::{fork::Process, range::Ranges},
+        record::units::Units,
+    },
+    sync::{Mutex, lock},
+};
+
+/// Ends loops from any thread.
+///
+/// A loop with this option ([`On::cancel`](crate::On::cancel)) returns `Err(Cancelled)` if the
+/// token was cancelled before the loop was over, whatever it had done by then. Cancelling takes the
+/// remaining items away from all workers; no worker looks at a flag for each item. When
+/// [`cancel`](Self::cancel) returns, no worker of a shared loop claims another item. Claims in
+/// flight are still finished. A claim is one item; 8 if items take less than 128 ns each, as
+/// measured on those before; 64 if they take less than 2 ns; or one block if blocks were asked for
+/// ([`On::grain`](crate::On::grain), [`On::reproducible`](crate::On::reproducible)). A loop that
+/// runs on the calling thread alone looks at the token every 8 items or blocks. A search for the
+/// first item looks at it between blocks of at most a sixteenth of what it has searched.
+///
+/// Clones are the same token. A cancelled token stays cancelled.
+///
+/// ```
+/// use rangesteal::{CancelToken, Cancelled, Pool};
+///
+/// let pool = Pool::new()?;
+/// let token = CancelToken::new();
+/// let items: Vec<u32> = (0..1000).collect();
+/// let sum = pool.on(&items).cancel(&token).map_reduce(|x| *x, |a, b| a + b);
+/// assert_eq!(sum, Ok(Some(499_500)));
+///
+/// let ended = pool.on(&items).cancel(&token).for_each(|x| if *x == 700 { token.cancel() });
+/// assert_eq!(ended, Err(Cancelled));
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<Cancel>);
+
+#[derive(Debug, Default)]
+pub(crate) struct Cancel {
+    /// The process that this was made in. In a forked child no lock of it is touched, and no loop
+    /// that has it is shared.token.
+    process: Process,
+    /// Written under the lock. Release and Acquire: a thread that finds the token cancelled sees
+    /// what was done before cancelling.
+    cancelled: AtomicBool,
+    /// The ranges of the rounds under way.
+    pub(crate) rounds: Mutex<Vec<Arc<Ranges>>>,
+}
+
+impl Cancel {
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire) // partner: `cancel`
+    }
+}
+
+/// Tells a token the ranges of a round; cuts them if the token is already cancelled.
+#[inline(always)]
+pub(crate) fn tell_token(token: &Cancel, ranges: &Arc<Ranges>) {
+    let mut rounds = lock(&token.rounds);
+    if token.is_cancelled() {
+        ranges.cut(0);
+    }
+    rounds.push(Arc::clone(ranges));
+}
+
+/// Forgets the ranges of a round that is over, so that they are not cut any more.
+#[inline(always)]
+pub(crate) fn forget(rounds: &mut Vec<Arc<Ranges>>, ranges: &Arc<Ranges>) {
+    if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(other, ranges)) {
+        rounds.swap_remove(at);
+    }
+}
+
+impl CancelToken {
+    /// A token that is not cancelled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends all loops that have this token: those that run now, and all later ones. Takes some
+    /// microseconds for each running loop. It takes locks, so it must not be called from a signal
+    /// handler: let the handler set a flag, and a thread look at that.
+    ///
+    /// ```
+    /// let token = rangesteal::CancelToken::new();
+    /// assert!(!token.is_cancelled());
+    /// token.cancel();
+    /// assert!(token.clone().is_cancelled());
+    /// ```
+    pub fn cancel(&self) {
+        let raise = || self.0.cancelled.store(true, Ordering::Release); // partner: `is_cancelled`
+        if !self.0.process.is_current() {
+            return raise();
+        }
+        let rounds = lock(&self.0.rounds);
+        raise();
+        rounds.iter().for_each(|ranges| ranges.cut(0));
+    }
+
+    /// Whether this token has been cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    /// A round over `ranges` begins; it is dealt but not yet published.
+    fn begin(&self, ranges: &Arc<Ranges>) {
+        steps::tell_token(&self.0, ranges);
+    }
+
+    /// The round over `ranges` has ended.
+    fn end(&self, ranges: &Arc<Ranges>) {
+        steps::forget(&mut lock(&self.0.rounds), ranges);
+    }
+}
+
+/// The error of a loop that was ended by a [`CancelToken`], whose documentation has an example. It
+/// will never have fields, so results can be compared with it:
+/// `assert_eq!(result, Err(Cancelled))`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the loop was cancelled before it was done")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+/// Tells any thread how many items are done, summed over all loops that have this option
+/// ([`On::progress`](crate::On::progress)).
+///
+/// It costs the workers nothing: the thread that asks locks their ranges for a moment and looks at
+/// them. (In a search for the first item, workers count the blocks that they claim.) The count
+/// never falls. Claimed items count as done, so the count can be ahead by one claim per worker, or,
+/// in a loop on the calling thread alone, by some microseconds of items. A loop that stops early
+/// counts as done. Items are what the closures are given: with [`chunks`](crate::On::chunks),
+/// chunks.
+///
+/// Clones are the same handle.
+///
+/// ```
+/// use rangesteal::{Pool, Progress};
+///
+/// let pool = Pool::new()?;
+/// let progress = Progress::new();
+/// for round in 1..=3 {
+///     pool.on(0..1000).progress(&progress).for_each(|_| assert!(progress.done() <= round * 1000));
+///     assert_eq!(progress.done(), round * 1000);
+/// }
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<Done>);
+
+#[derive(Debug, Default)]
+struct Done {
+    /// The process that this was made in. In a forked child no lock of it is touched, and no loop
+    /// that has it is shared.handle.
+    process: Process,
+    /// Items that are done, except those of the rounds under way. Changed together with `rounds`,
+    /// under its lock; or by a loop that runs alone. A count: orders nothing.
+    items: AtomicUsize,
+    rounds: Mutex<Vec<Underway>>,
+    /// The largest count that has been told so far.
+    told: AtomicUsize,
+}
+
+/// A round under way.
+#[derive(Debug)]
+struct Underway {
+    ranges: Arc<Ranges>,
+    units: usize,
+    items: usize,
+}
+
+impl Underway {
+    fn done(&self) -> usize {
+        let done = self.units.saturating_sub(self.ranges.left());
+        let items = self.items as u128 * done as u128 / (self.units.max(1)) as u128;
+        usize::try_from(items).unwrap_or(self.items)
+    }
+}
+
+impl Progress {
+    /// A handle whose count is 0.
+    ///
+    /// ```
+    /// assert_eq!(rangesteal::Progress::new().done(), 0);
+    /// ```
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many items are done so far. Looks once at the range of each worker.
+    #[must_use]
+    pub fn done(&self) -> usize {
+        let rounds = self.0.process.is_current().then(|| lock(&self.0.rounds));
+        let underway: usize = rounds.iter().flat_map(|rounds| rounds.iter()).map(Underway::done).sum();
+        let done = self.0.items.load(Ordering::Relaxed).wrapping_add(underway);
+        drop(rounds);
+        done.max(self.0.told.fetch_max(done, Ordering::Relaxed))
+    }
+
+    fn add(&self, items: usize) {
+        self.0.items.fetch_add(items, Ordering::Relaxed);
+    }
+}
+
+/// The handles that follow one loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Watch<'a> {
+    pub(crate) cancel: Option<&'a CancelToken>,
+    pub(crate) progress: Option<&'a Progress>,
+}
+
+impl Watch<'_> {
+    /// Whether any handle follows the loop.
+    #[inline(always)]
+    pub(crate) fn is_on(self) -> bool {
+        self.cancel.is_some() || self.progress.is_some()
+    }
+
+    /// Whether the handles were made in this process. The locks of others may have been held when
+    /// it was forked.
+    pub(crate) fn is_current(self) -> bool {
+        self.cancel.is_none_or(|token| token.0.process.is_current())
+            && self.progress.is_none_or(|progress| progress.0.process.is_current())
+    }
+
+    pub(crate) fn is_cancelled(self) -> bool {
+        self.cancel.is_some_and(CancelToken::is_cancelled)
+    }
+
+    /// The calling thread, alone, has done `items` items.
+    pub(crate) fn done(self, items: usize) {
+        if let Some(progress) = self.progress {
+            progress.add(items);
+        }
+    }
+
+    /// A round over `ranges` begins; it is dealt but not yet published.
+    pub(crate) fn begin(self, ranges: &Arc<Ranges>, units: Units, round: std::ops::Range<usize>) {
+        if let Some(progress) = self.progress {
+            let ranges = Arc::clone(ranges);
+            let (units, items) = (round.len(), units.items(round).len());
+            lock(&progress.0.rounds).push(Underway { ranges, units, items });
+        }
+        if let Some(token) = self.cancel {
+            token.begin(ranges);
+        }
+    }
+
+    /// The round over `ranges` has ended.
+    pub(crate) fn end(self, ranges: &Arc<Ranges>) {
+        if let Some(token) = self.cancel {
+            token.end(ranges);
+        }
+        if let Some(progress) = self.progress {
+            let mut rounds = lock(&progress.0.rounds);
+            if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(&other.ranges, ranges)) {
+                progress.add(mem::take(&mut rounds.swap_remove(at).items));
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::pool::{protocol::Fence, record::units::Blocks};
+
+    fn ranges() -> Arc<Ranges> {
+        Arc::new(Ranges::new(2, Fence::Symmetric))
+    }
+
+    #[test]
+    fn progress_is_what_has_been_claimed() {
+        let (progress, ranges) = (Progress::new(), ranges());
+        let watch = Watch { cancel: None, progress: Some(&progress) };
+        let blocks = Units::Blocks(Blocks { size: 3, len: 29 });
+        for before in [0, 29] {
+            ranges.deal(0..10, &[5]);
+            watch.begin(&ranges, blocks, 0..10);
+            assert_eq!(progress.done(), before);
+            let (mut owner, first) = ranges.enter(0);
+            assert_eq!((first, progress.done()), (Some(0), before + 2), "a block is 2.9 items on average");
+            assert_eq!((owner.settle(3), progress.done()), (1..4, before + 11));
+            watch.end(&ranges);
+            assert_eq!(progress.done(), before + 29, "all, whatever was left");
+        }
+    }
+
+    #[test]
+    fn a_token_cuts_the_rounds_that_it_knows() {
+        let (token, ranges) = (CancelToken::new(), ranges());
+        let watch = Watch { cancel: Some(&token), progress: None };
+        let enter = || {
+            ranges.deal(0..10, &[5]);
+            watch.begin(&ranges, Units::Items, 0..10);
+            ranges.left()
+        };
+        assert_eq!(enter(), 10);
+        watch.end(&ranges);
+        assert_eq!(enter(), 10);
+        token.cancel();
+        assert_eq!(ranges.left(), 0);
+        watch.end(&ranges);
+        assert_eq!(enter(), 0, "one that begins later");
+        watch.end(&ranges);
+        ranges.deal(0..10, &[5]);
+        token.cancel();
+        assert_eq!(ranges.left(), 10, "another loop's");
+    }
+}

@@ -1,0 +1,30 @@
+//! One call: decide how to run; then run plain, alone, busy or shared; then combine the results.
+//! Here the policy, which knows no lock, meets the protocol, which knows no time.
+//!
+//! `executor` is the table of contents; read it first. `alone` is the loop on the calling thread,
+//! `round` the loop of a worker that claims from ranges and steals (`thief`), and `search` the loop
+//! of a worker that goes through the slice from the front. When a worker leaves a shared loop, it
+//! hands over its partial results (`accumulator`) and its notes (`course`). `ending` says which of
+//! several stops counts, and what the call returns.
+//!
+//! Only `Executor::call` and `accumulator` know the types of a loop. All other code calls a
+//! worker's accumulator through a vtable, once in some microseconds, and is compiled once, however
+//! many loops a program has.
+//!
+//! `handles` are tokens and progress, `options` are what the user asks of a call, and `plan` is
+//! what the policy has decided before a round begins.
+//!
+//! May know: `policy`, `protocol`, `place`, `record`. Must not know: `verbs`.
+
+pub(crate) mod accumulator;
+pub(crate) mod alone;
+pub(crate) mod body;
+pub(crate) mod course;
+pub(crate) mod ending;
+pub(crate) mod executor;
+pub(crate) mod handles;
+pub(crate) mod options;
+pub(crate) mod plan;
+pub(crate) mod round;
+pub(crate) mod search;
+pub(crate) mod thief;

@@ -1,0 +1,120 @@
+//! How a loop is to be run and what is to be reported, as the executor sees it.
+
+use std::{mem, time::Duration};
+
+use super::handles::Watch;
+use crate::{
+    clock::Instant,
+    pool::{
+        policy::launch::LoopKind,
+        record::{
+            alone::Alone,
+            journal::Times,
+            report::RunReport,
+            trace::{
+                Trace,
+                notes::{Before, Closeup, Notes},
+                timeline::Timeline,
+            },
+            units::{Blocks, Units},
+        },
+    },
+};
+
+/// How a loop is to be run.
+#[derive(Debug)]
+pub(crate) struct Options<'a> {
+    /// The most workers that may run the loop, including the calling thread.
+    pub(crate) threads: usize,
+    pub(crate) watch: Watch<'a>,
+    pub(crate) wishes: Wishes<'a>,
+    pub(crate) kind: LoopKind,
+    /// What its indices stand for: items, or blocks of items. Blocks are claimed one by one.
+    pub(crate) units: Units,
+}
+
+/// Where to write what the loop did, if the caller asks for it.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes<'a> {
+    pub(crate) report: Option<&'a mut RunReport>,
+    pub(crate) trace: Option<&'a mut Trace>,
+}
+
+/// What a loop did, if anybody wants to know.
+#[derive(Debug)]
+pub(crate) struct Account {
+    begin: Instant,
+    report: RunReport,
+    timeline: Option<Timeline>,
+}
+
+impl<'a> Options<'a> {
+    #[inline(always)]
+    pub(crate) fn new(threads: usize, watch: Watch<'a>, wishes: Wishes<'a>, kind: LoopKind) -> Self {
+        Self { threads, watch, wishes, kind, units: Units::Items }
+    }
+
+    /// These options, for a loop whose indices stand for `blocks`.
+    #[inline(always)]
+    pub(crate) fn in_blocks(self, blocks: Blocks) -> Self {
+        Self { units: Units::Blocks(blocks), ..self }
+    }
+
+    /// Whether the loop has to look at the clock or at a handle.
+    #[inline(always)]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watch.is_on() || self.wants_account()
+    }
+
+    #[inline(always)]
+    fn wants_account(&self) -> bool {
+        self.wishes.report.is_some() || self.wishes.trace.is_some() || log::log_enabled!(log::Level::Debug)
+    }
+
+    /// Where a round that begins `begin` after the call notes what a timeline needs; none if no
+    /// trace is wanted.
+    pub(crate) fn notes(&self, begin: Duration) -> Option<Notes> {
+        self.wishes.trace.is_some().then(|| Notes { begin, ..Notes::default() })
+    }
+
+    /// Where the calling thread, while it runs alone from index `first` on, notes what a timeline
+    /// needs; none if no trace is wanted.
+    pub(crate) fn closeup(&self, first: usize, begin: Instant) -> Option<Closeup> {
+        self.wishes.trace.is_some().then(|| Closeup::new(first, begin))
+    }
+
+    /// What a loop did, if anybody wants to know: what the calling thread did alone `before`, and
+    /// then the round, or why there was none.
+    #[cold]
+    pub(crate) fn account(&self, before: &mut Before, round: Result<&mut Times, Alone>) -> Option<Account> {
+        if !self.wants_account() {
+            return None;
+        }
+        let (begin, units) = (before.begin, self.units);
+        let (times, notes) = match round {
+            Ok(times) => {
+                let notes = mem::take(&mut times.notes);
+                (Ok(&*times), Ok(notes.unwrap_or_default()))
+            }
+            Err(alone) => (Err(alone), Err(alone)),
+        };
+        let items = units.items(0..before.indices).len();
+        let report = RunReport::new(begin.elapsed(), (items, before.took), times);
+        let timeline = self.wishes.trace.is_some().then(|| Timeline::new(before, units, notes));
+        Some(Account { begin, report, timeline })
+    }
+
+    /// Logs `account` and writes it to the report and the trace, at the end of the call.
+    #[cold]
+    pub(crate) fn tell(self, account: Option<Account>) {
+        let Some(Account { begin, mut report, timeline }) = account else { return };
+        report.end(begin.elapsed());
+        report.log();
+        if let (Some(trace), Some(timeline)) = (self.wishes.trace, timeline) {
+            trace.add(Timeline { wall: report.wall, ..timeline }, begin);
+        }
+        if let Some(wanted) = self.wishes.report {
+            *wanted = report;
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! A round: a loop whose workers claim from ranges and steal. Items are folded through
+//! [`Accumulate`].
+
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use super::{
+    accumulator::{Accumulate, Halt, Lend},
+    course::{Course, Visit},
+    ending::{FirstStop, Panic, discard},
+    handles::Watch,
+    plan::Plan,
+    thief::Thief,
+};
+#[cfg(not(any(test, planted)))]
+use crate::pool::call::ending as steps;
+#[cfg(any(test, planted))]
+use crate::pool::check::planted as steps;
+use crate::{
+    clock::Instant,
+    pool::{
+        policy::{
+            grain::{Grain, Stretch},
+            victim::Stealing,
+        },
+        protocol::{
+            crew::Crew,
+            range::{Loot, Owner, Ranges},
+        },
+        record::{
+            journal::{Robbed, Times},
+            units::Units,
+        },
+    },
+};
+
+/// A loop over ranges.
+pub(crate) struct Round<'a> {
+    pub(crate) ranges: &'a Arc<Ranges>,
+    pub(crate) plan: Plan<'a>,
+    pub(crate) course: Course,
+}
+
+impl Round<'_> {
+    /// Runs the round over `range`, partitioned at `bounds`. There is one worker more than there
+    /// are bounds.
+    pub(crate) fn run(
+        self,
+        crew: &Crew,
+        (range, bounds): (Range<usize>, &[usize]),
+        watch: Watch<'_>,
+        own: &mut dyn Accumulate,
+        others: Lend<'_>,
+    ) -> (Times, FirstStop) {
+        // From here to the end nothing unwinds: all user code runs inside `work`, which catches
+        // panics.
+        self.ranges.deal(range.clone(), bounds);
+        watch.begin(self.ranges, self.plan.units, range);
+        let entered = self.ranges.enter(0);
+        let work = |me| {
+            let mut entered = Some(self.ranges.enter(me));
+            others(me, &mut |acc| {
+                if let Some(entered) = entered.take() {
+                    self.work(me, entered, acc);
+                }
+            });
+        };
+        crew.share(bounds.len() + 1, &work, || self.work(0, entered, own));
+        watch.end(self.ranges);
+        self.course.into_inner()
+    }
+
+    /// What worker `me` does from entering to leaving. Never unwinds: a panic ends the loop and is
+    /// kept for the caller. Items before the panic are still to be folded, perhaps by no other
+    /// worker, so this worker goes on.
+    pub(crate) fn work(
+        &self,
+        me: usize,
+        (mut owner, mut first): (Owner<'_>, Option<usize>),
+        acc: &mut dyn Accumulate,
+    ) {
+        let mut visit = self.course.visit(me, self.plan.units);
+        if self.plan.stealing == Stealing::Off {
+            owner.rob_late_only();
+        }
+        loop {
+            let drained = catch_unwind(AssertUnwindSafe(|| {
+                self.drain(me, &mut owner, first.take(), acc, &mut visit);
+                acc.leave();
+            }));
+            let Err(panic) = drained else { break };
+            let goes_on = steps::goes_on_after(&panic);
+            self.stop(owner.lose_count(), Some(panic), &mut visit.stop);
+            acc.lose();
+            if !goes_on {
+                break;
+            }
+        }
+        self.course.leave(visit, owner.failed());
+    }
+
+    /// Claims and folds until nothing is left to claim or steal. A run ends when its worker goes on
+    /// elsewhere.
+    fn drain(
+        &self,
+        me: usize,
+        owner: &mut Owner<'_>,
+        mut first: Option<usize>,
+        acc: &mut dyn Accumulate,
+        visit: &mut Visit,
+    ) {
+        let mut thief = Thief::new(me, &self.plan);
+        loop {
+            let (item, theft) = match first.take() {
+                Some(item) => (item, None),
+                None => match thief.steal(owner) {
+                    Some(Loot { item, victim }) => (item, Some(Robbed { victim, indices: owner.left() + 1 })),
+                    None => return,
+                },
+            };
+            match self.fold_from(me, owner, item, theft, acc, visit) {
+                Ok(()) => acc.end(item),
+                Err(Halt { place, .. }) => {
+                    visit.journal.look(owner.next(), Instant::now()); // at what has stopped it
+                    self.stop(place, None, &mut visit.stop);
+                }
+            }
+            visit.journal.end(owner.next());
+        }
+    }
+
+    /// Folds item `first`, which is already claimed, and then the range behind it.
+    fn fold_from(
+        &self,
+        me: usize,
+        owner: &mut Owner<'_>,
+        first: usize,
+        theft: Option<Robbed>,
+        acc: &mut dyn Accumulate,
+        visit: &mut Visit,
+    ) -> Result<(), Halt> {
+        let Plan { units, pace, seats, .. } = self.plan;
+        let begin = visit.journal.begin(first, theft);
+        acc.take(first..first + 1)?;
+        visit.journal.look_closely(first + 1);
+        let mut grain = Grain::new(begin, pace, !matches!(units, Units::Items));
+        while owner.left() > 0 {
+            let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
+            owner.use_full_fences(full_fences);
+            if acc.claim(owner, size, claims)? {
+                let settled = owner.settle(size);
+                if !settled.is_empty() {
+                    acc.take(settled)?;
+                }
+            }
+            let now = Instant::now();
+            grain.look(owner.left(), now);
+            visit.journal.look(owner.next(), now);
+            if let Some(seats) = seats {
+                seats.look(me, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the loop at `place`: no item at or behind it is claimed any more.
+    fn stop(&self, place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
+        self.ranges.cut(place);
+        discard(stop.note(place, panic));
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::pool::{
+        call::{
+            accumulator::{Accumulator, Made},
+            body::{Body, Stop},
+        },
+        policy::estimate::Estimate,
+        protocol::Fence,
+        record::journal::Tally,
+    };
+
+    /// Counts the items of each run.
+    struct Count;
+
+    impl Body for Count {
+        type State = ();
+        type Acc = Vec<(usize, usize)>;
+        type Found = Infallible;
+
+        fn state(&self, _me: usize) {}
+
+        fn block(
+            &self,
+            (): &mut (),
+            acc: Option<Self::Acc>,
+            range: Range<usize>,
+        ) -> Result<Self::Acc, Stop<Infallible>> {
+            let mut run = acc.unwrap_or(vec![(range.start, 0)]);
+            run[0].1 += range.len();
+            Ok(run)
+        }
+    }
+
+    /// A round of two workers with five items each, on this thread: the first works, after the
+    /// second has entered or not; then the second.
+    fn round(
+        fence: Fence,
+        stealing: Stealing,
+        second_has_entered: bool,
+    ) -> (Vec<(usize, usize)>, [Tally; 2]) {
+        let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
+        ranges.deal(0..10, &[5]);
+        let (units, seats) = (Units::Items, None);
+        let plan = Plan { units, pace: None, profile: None, stealing, heavy: &heavy, seats };
+        let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
+        let course = Course::new(Instant::now(), times);
+        let (round, made) = (Round { ranges: &ranges, plan, course }, Made::new());
+        let enter = |me| (me, ranges.enter(me));
+        let work = |(me, entered)| round.work(me, entered, &mut Accumulator::new(&Count, me, &made));
+        let second = second_has_entered.then(|| enter(1));
+        work(enter(0));
+        work(second.unwrap_or_else(|| enter(1)));
+        let runs = made.reduced(None, &|before: Vec<_>, behind| [before, behind].concat());
+        let tallies = round.course.into_inner().0.tallies;
+        (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
+    }
+
+    /// Items, indices, runs, thefts, those that brought nothing, and those suffered.
+    fn counts(tally: &Tally) -> [usize; 6] {
+        let Tally { items, indices, runs, thefts, failed, suffered, .. } = *tally;
+        [items, indices, runs, thefts, failed, suffered]
+    }
+
+    #[test]
+    fn what_a_worker_that_has_not_come_would_have_done_is_stolen() {
+        for stealing in [Stealing::Largest, Stealing::Neighbour, Stealing::Off] {
+            let (runs, [thief, late]) = round(Fence::Symmetric, stealing, false);
+            assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 3)], "halves of what is left");
+            assert_eq!(counts(&thief), [10, 10, 4, 3, 0, 0]);
+            assert_eq!(counts(&late), [0, 0, 0, 0, 0, 3]);
+            assert!(thief.span.start >= 0.0 && thief.span.end > thief.span.start, "{thief:?}");
+            assert!(thief.working > 0.0, "{thief:?}");
+            assert!(late.span.start.is_infinite() && late.working <= 0.0, "{late:?}");
+        }
+    }
+
+    #[test]
+    fn a_worker_that_has_come_and_does_not_move_is_robbed_unless_that_is_switched_off() {
+        for stealing in [Stealing::Largest, Stealing::Neighbour] {
+            let (runs, [thief, victim]) = round(Fence::Symmetric, stealing, true);
+            assert_eq!(runs, [(0, 5), (5, 1), (6, 1), (7, 1), (8, 2)]);
+            assert_eq!(counts(&thief), [9, 9, 4, 3, 0, 0]);
+            assert_eq!(counts(&victim), [1, 1, 1, 0, 0, 3]);
+        }
+        let (runs, [thief, victim]) = round(Fence::Symmetric, Stealing::Off, true);
+        assert_eq!(runs, [(0, 5), (5, 5)]);
+        assert_eq!((counts(&thief), counts(&victim)), ([5, 5, 1, 0, 0, 0], [5, 5, 1, 0, 0, 0]));
+    }
+
+    #[test]
+    fn a_theft_that_the_kernel_refuses_is_noted() {
+        let (runs, [thief, victim]) = round(Fence::Refusing, Stealing::Largest, true);
+        assert_eq!(runs, [(0, 5), (5, 5)]);
+        assert_eq!(counts(&thief), [5, 5, 1, 0, 1, 0]);
+        assert_eq!(counts(&victim), [5, 5, 1, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,77 @@
+//! A search for the first: all workers go through the slice from the front together.
+//!
+//! If the slice were dealt in halves, the second worker would search in vain if the match lies in
+//! the first half.
+
+use std::{
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use super::{
+    accumulator::{Accumulate, Lend},
+    course::Course,
+    ending::{FirstStop, discard},
+    handles::Watch,
+};
+use crate::pool::{
+    protocol::{crew::Crew, front::Front},
+    record::{journal::Times, units::Units},
+};
+
+/// A search that all workers make together from the front.
+pub(crate) struct Search<'a> {
+    front: Front,
+    watch: Watch<'a>,
+    course: Course,
+}
+
+impl<'a> Search<'a> {
+    /// A search through `range`, the rest of a slice, by `workers` workers.
+    pub(crate) fn new(range: Range<usize>, workers: usize, watch: Watch<'a>, course: Course) -> Self {
+        Self { front: Front::new(range, workers), watch, course }
+    }
+
+    pub(crate) fn run(
+        self,
+        crew: &Crew,
+        workers: usize,
+        own: &mut dyn Accumulate,
+        others: Lend<'_>,
+    ) -> (Times, FirstStop) {
+        // From here to the end nothing unwinds: all user code runs inside `work`, which catches
+        // panics.
+        let work = |me| others(me, &mut |acc| self.work(me, acc));
+        crew.share(workers, &work, || self.work(0, own));
+        self.course.into_inner()
+    }
+
+    /// What worker `me` does from coming to leaving. Never unwinds. After a panic the worker does
+    /// not go on: every block before has been claimed by a worker that is still active.
+    fn work(&self, me: usize, acc: &mut dyn Accumulate) {
+        let mut visit = self.course.visit(me, Units::Items);
+        let (mut items, mut last) = (0, 0);
+        let searched = catch_unwind(AssertUnwindSafe(|| {
+            while let Some(block) = self.front.claim() {
+                (items, last) = (items + block.len(), block.start);
+                self.watch.done(block.len());
+                if self.watch.is_cancelled() {
+                    break;
+                }
+                if let Err(halt) = acc.take(block) {
+                    self.front.close();
+                    discard(visit.stop.note(halt.place, None));
+                    break;
+                }
+            }
+            acc.leave();
+        }));
+        if let Err(panic) = searched {
+            self.front.close();
+            discard(visit.stop.note(last, Some(panic)));
+            acc.lose();
+        }
+        visit.journal.searched(items, last + 1);
+        self.course.leave(visit, 0);
+    }
+}

@@ -1,0 +1,35 @@
+//! The simplest possible thief, for models and tests of the protocol.
+
+use std::ops::Range;
+
+use crate::pool::{
+    policy::victim::Stealing,
+    protocol::range::{Glance, Tactics},
+};
+
+/// Robs without watching, and takes half of the items by number.
+pub(crate) struct Halves(pub(crate) Stealing);
+
+impl Tactics for Halves {
+    fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
+        let victim = match self.0 {
+            Stealing::Largest => others.max_by_key(|&(worker, left)| (left, worker)),
+            Stealing::Neighbour | Stealing::Off => others.next(),
+        };
+        victim.map(|(worker, _)| worker)
+    }
+
+    fn pays(&mut self, _victim: Glance<'_>) -> bool {
+        true
+    }
+
+    fn middle(&mut self, _victim: usize, left: Range<usize>) -> Option<usize> {
+        half(left)
+    }
+}
+
+/// The middle of the range by number.
+#[allow(clippy::unnecessary_wraps, reason = "where a theft may begin")]
+pub(crate) fn half(left: Range<usize>) -> Option<usize> {
+    Some(left.start + left.len() / 2)
+}

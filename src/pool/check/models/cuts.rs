@@ -1,0 +1,187 @@
+//! Early exit and cancelling: a cut against pop and steal.
+
+use loom::sync::atomic::{
+    AtomicBool,
+    Ordering::{Acquire, Release},
+};
+
+use super::{small::*, *};
+use crate::pool::{
+    call::handles::{CancelToken, Watch},
+    record::units::Units,
+};
+
+/// Claims until nothing is left for worker `me`, and calls `claimed` for each claim. Once a cut is
+/// announced, no claim begins at or behind it.
+fn drain_before(
+    ranges: &Ranges,
+    claims: &Claims,
+    me: usize,
+    cut: Option<(&AtomicBool, usize)>,
+    claimed: impl Fn(Range<usize>),
+) {
+    let end = || cut.filter(|(is_cut, _)| is_cut.load(Acquire)).map_or(usize::MAX, |(_, at)| at);
+    let mut before = end();
+    let (mut owner, first) = ranges.enter(me);
+    let mut items = first.map_or(0..0, |item| item..item + 1);
+    loop {
+        if !items.is_empty() {
+            assert!(items.end <= before, "{items:?} claimed behind the cut");
+            claims.claim(items.clone());
+            claimed(items);
+        }
+        before = end();
+        items = if owner.left() > 0 {
+            pop(&mut owner)
+        } else {
+            let Some(loot) = owner.steal(&mut Halves(Stealing::Largest)) else { break };
+            loot.item..loot.item + 1
+        };
+    }
+}
+
+/// A cut at 1 while worker 0 drains and worker 1, this thread, has not begun. Item 0 is claimed
+/// exactly once all the same; of the others no claim starts after the cut.
+fn cut_while_draining(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 6, 2);
+        let is_cut = Arc::new(AtomicBool::new(false));
+        let other = {
+            let (round, is_cut) = (Arc::clone(&round), Arc::clone(&is_cut));
+            thread::spawn(move || drain_before(&round.ranges, &round.claims, 0, Some((&is_cut, 1)), |_| ()))
+        };
+        round.ranges.cut(1);
+        is_cut.store(true, Release);
+        round.drain(1);
+        other.join().unwrap();
+        round.claims.assert_all_before(1);
+    });
+}
+
+#[test]
+fn no_claim_starts_behind_a_cut() {
+    cut_while_draining(None);
+}
+
+#[test]
+#[should_panic(expected = "behind the cut")]
+fn a_claim_starts_behind_a_cut_of_one_cell_after_the_other() {
+    cut_while_draining(Some(Bug::CutsOneByOne));
+}
+
+/// The one of two workers that claims the item at `at` cuts there; the other one pops and steals
+/// meanwhile. At first all items belong to worker 0.
+fn stop(bug: Option<Bug>, items: usize, at: usize) {
+    explore(bug, move || {
+        let round = Round::new(2, Fence::Symmetric, Stealing::Largest, items, 1);
+        let is_cut = Arc::new(AtomicBool::new(false));
+        let worker = |me| {
+            let (round, is_cut) = (Arc::clone(&round), Arc::clone(&is_cut));
+            move || {
+                drain_before(&round.ranges, &round.claims, me, Some((&is_cut, at)), |items| {
+                    if items.contains(&at) {
+                        round.ranges.cut(at);
+                        is_cut.store(true, Release);
+                    }
+                });
+            }
+        };
+        let other = thread::spawn(worker(1));
+        worker(0)();
+        other.join().unwrap();
+        round.claims.assert_all_before(at + 1);
+    });
+}
+
+#[test]
+fn a_stop_against_pop_and_steal() {
+    stop(None, 6, 1);
+}
+
+/// A cut at 3 while worker 0 pops and worker 1 robs it.
+fn cut_during_a_theft(bug: Option<Bug>) {
+    explore(bug, || {
+        let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 4, 1);
+        let thief = {
+            let round = Arc::clone(&round);
+            thread::spawn(move || round.rob(1, 0, half))
+        };
+        let cutter = {
+            let round = Arc::clone(&round);
+            thread::spawn(move || round.ranges.cut(3))
+        };
+        round.empty::<1>(0);
+        thief.join().unwrap();
+        cutter.join().unwrap();
+        round.empty::<1>(1);
+        round.claims.assert_all_before(3);
+    });
+}
+
+#[test]
+fn a_cut_during_a_theft() {
+    cut_during_a_theft(None);
+}
+
+#[test]
+#[should_panic(expected = "item")] // claimed twice, or left out
+fn a_cut_during_a_theft_that_locks_nothing() {
+    cut_during_a_theft(Some(Bug::CutsUnlocked));
+}
+
+#[test]
+#[should_panic(expected = "claimed")]
+fn a_stop_that_locks_nothing() {
+    stop(Some(Bug::CutsUnlocked), 6, 1);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn a_stop_that_lengthens_a_range() {
+    stop(Some(Bug::CutsLonger), 4, 3);
+}
+
+/// A token is cancelled while a round of one worker begins, runs or ends. Then comes a round
+/// without the token, which must be complete.
+fn cancel(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let ranges = Arc::new(Ranges::new(1, Fence::Symmetric));
+        let (token, is_cut) = (CancelToken::new(), Arc::new(AtomicBool::new(false)));
+        let other = {
+            let (token, is_cut) = (token.clone(), Arc::clone(&is_cut));
+            thread::spawn(move || {
+                token.cancel();
+                is_cut.store(true, Release);
+            })
+        };
+        let watch = Watch { cancel: Some(&token), progress: None };
+        for watch in [watch, Watch::default()] {
+            let claims = Claims::new(3);
+            ranges.deal(0..3, &[]);
+            watch.begin(&ranges, Units::Items, 0..3);
+            drain_before(&ranges, &claims, 0, watch.cancel.map(|_| (&*is_cut, 0)), |_| ());
+            watch.end(&ranges);
+            if watch.cancel.is_none() {
+                claims.assert_all_before(3);
+            }
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_cancelled_round_ends_and_the_next_is_whole() {
+    cancel(None);
+}
+
+#[test]
+#[should_panic(expected = "behind the cut")]
+fn a_round_that_looks_before_its_token_knows_it() {
+    cancel(Some(Bug::LooksBeforeItTells));
+}
+
+#[test]
+#[should_panic(expected = "left out")]
+fn a_token_that_still_knows_a_round_that_is_over() {
+    cancel(Some(Bug::StaysWithToken));
+}

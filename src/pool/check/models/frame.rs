@@ -1,0 +1,63 @@
+//! A call as its workers see it: an offer that they take up or not.
+
+use super::{local::Local, *};
+use crate::{pool::protocol::barrier::Barrier, sync::Patience};
+
+/// A call, as its workers see it. It outlives the call, so that a worker that stays too long does
+/// harm only in the model.
+pub(super) struct Frame {
+    barrier: Barrier<usize>,
+    local: Local,
+    visits: AtomicUsize,
+}
+
+impl Frame {
+    fn visit(&self, job: usize) {
+        assert_eq!(self.local.read(), job, "a job from another round");
+        self.visits.fetch_add(1, SeqCst);
+    }
+}
+
+pub(super) fn enter_and_leave(frame: &Frame, me: usize) {
+    let mut seen = 0;
+    while let Some((job, entered)) = frame.barrier.enter(me, &mut seen) {
+        frame.visit(job);
+        drop(entered);
+    }
+}
+
+/// The planted bug: the worker still reads after it has left.
+pub(super) fn leave_too_early(frame: &Frame, me: usize) {
+    let mut seen = 0;
+    while let Some((job, entered)) = frame.barrier.enter(me, &mut seen) {
+        drop(entered);
+        frame.visit(job);
+    }
+}
+
+/// Makes `rounds` rounds with `workers` workers, each of which may come late or not at all.
+pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
+    let frame = Arc::new(Frame {
+        barrier: Barrier::new(workers, Patience::default()),
+        local: Local::new(0),
+        visits: AtomicUsize::new(0),
+    });
+    let threads: Vec<_> = (0..workers)
+        .map(|me| {
+            let frame = Arc::clone(&frame);
+            thread::spawn(move || work(&frame, me))
+        })
+        .collect();
+    for round in 1..=rounds {
+        frame.local.write(round);
+        let published = frame.barrier.publish(round, workers);
+        assert_eq!(frame.local.read(), round);
+        drop(published);
+        frame.local.write(0); // the frame is gone
+    }
+    frame.barrier.stop();
+    for worker in threads {
+        worker.join().unwrap();
+    }
+    assert!(frame.visits.load(SeqCst) <= rounds * workers, "a worker entered a round twice");
+}

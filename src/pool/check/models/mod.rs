@@ -1,0 +1,74 @@
+//! Models of the real types. Next to each stand those with a planted bug that must be caught: a
+//! model that passes whatever happens proves nothing.
+//!
+//! loom explores small ones, the smaller exhaustively, the others with at most three preemptions
+//! (two have missed a real bug): `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/loom cargo test --release --lib
+//! models`
+//!
+//! shuttle runs large ones in random schedules (`schedules.rs`):
+//! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/shuttle cargo test --release --lib models`
+
+#[cfg(loom)]
+mod barrier;
+#[cfg(loom)]
+mod calls;
+#[cfg(loom)]
+mod claims;
+#[cfg(loom)]
+mod cuts;
+mod frame;
+mod local;
+#[cfg(shuttle)]
+mod schedules;
+#[cfg(loom)]
+mod searches;
+#[cfg(loom)]
+mod small;
+mod team;
+#[cfg(loom)]
+mod thefts;
+
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+};
+
+#[cfg(loom)]
+use loom::thread;
+#[cfg(shuttle)]
+use shuttle::thread;
+
+#[cfg(loom)]
+use crate::pool::check::halves::{Halves, half};
+use crate::pool::{
+    check::{
+        fence::Fence,
+        planted::{Bug, plant},
+    },
+    policy::victim::Stealing,
+    protocol::range::Ranges,
+};
+
+/// How often each item was claimed.
+struct Claims(Vec<AtomicUsize>); // std's: loom need not interleave the counting
+
+impl Claims {
+    fn new(items: usize) -> Self {
+        Self((0..items).map(|_| AtomicUsize::new(0)).collect())
+    }
+
+    fn claim(&self, items: Range<usize>) {
+        for item in items {
+            assert_eq!(self.0[item].fetch_add(1, SeqCst), 0, "item {item} claimed twice");
+        }
+    }
+
+    fn assert_all_before(&self, end: usize) {
+        for (item, claims) in self.0[..end].iter().enumerate() {
+            assert_eq!(claims.load(SeqCst), 1, "item {item} left out");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Random schedules of rounds that are too large for loom: 8 workers, 1,000 items. A seed makes the
+//! same schedule again: a failure prints it ("failing seed"), and the same test with
+//! `SHUTTLE_RANDOM_SEED` set to it begins with that schedule. shuttle knows no weak memory: what
+//! fences order is loom's business, and that of `litmus.rs`.
+
+use std::sync::Mutex;
+
+use shuttle::{
+    Config, FailurePersistence, Runner,
+    rand::{Rng, thread_rng},
+    scheduler::RandomScheduler,
+};
+
+use super::{
+    frame::{Frame, enter_and_leave, leave_too_early, rounds},
+    team::Team,
+    *,
+};
+use crate::{
+    clock::Instant,
+    pool::call::handles::{CancelToken, Watch},
+};
+
+const WORKERS: usize = 8;
+const ITEMS: usize = 1000;
+
+fn config() -> Config {
+    let mut config = Config::new();
+    config.stack_size = 1 << 18; // of panics
+    config.failure_persistence = FailurePersistence::None; // the seed is enough
+    config.silence_warnings = true; // all is taken for `SeqCst`: said above
+    config
+}
+
+/// Runs `model` in a number of random schedules, which differ each time.
+fn fuzz(schedules: usize, model: impl Fn() + Sync + Send + 'static) {
+    plant(None);
+    Runner::new(RandomScheduler::new(schedules), config()).run(model);
+}
+
+/// Runs `model` with a bug until it is found: in at most a thousand schedules, the same ones each
+/// time.
+fn find(bug: Bug, model: impl Fn() + Sync + Send + 'static) {
+    const SEED: u64 = 1;
+    plant(Some(bug));
+    Runner::new(RandomScheduler::new_from_seed(SEED, 1000), config()).run(model);
+}
+
+/// A crew makes calls of `items` items each, `ITEMS` together, dealt at random bounds.
+fn calls(items: usize, call: impl Fn(&Team, usize, &[usize])) {
+    let team = Team::new(WORKERS);
+    for _ in 0..ITEMS / items {
+        call(&team, items, &[(); WORKERS - 1].map(|()| thread_rng().gen_range(0..=items)));
+    }
+}
+
+/// In calls of few items all workers are soon at the end of their ranges.
+const FEW: usize = 20;
+
+fn whole(team: &Team, items: usize, bounds: &[usize]) {
+    team.call(items, bounds, &[], Watch::default());
+}
+
+/// Up to three items panic.
+fn panicking(team: &Team, items: usize, bounds: &[usize]) {
+    let mut panics: Vec<_> = (0..3).map(|_| thread_rng().gen_range(0..items)).collect();
+    panics.sort_unstable();
+    team.call(items, bounds, &panics, Watch::default());
+}
+
+/// A call is cancelled, and then the same call is done completely.
+fn cancelled(team: &Team, items: usize, bounds: &[usize]) {
+    let token = CancelToken::new();
+    let other = {
+        let (token, later) = (token.clone(), thread_rng().gen_range(0..400));
+        thread::spawn(move || {
+            (0..later).for_each(|_| thread::yield_now());
+            token.cancel();
+        })
+    };
+    team.call(items, bounds, &[], Watch { cancel: Some(&token), progress: None });
+    team.call(items, bounds, &[], Watch::default());
+    other.join().unwrap();
+}
+
+#[test]
+fn a_seed_makes_the_same_schedule_again() {
+    let log = || {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&log);
+        plant(None);
+        Runner::new(RandomScheduler::new_from_seed(1, 20), config()).run(move || {
+            calls(ITEMS, |team, items, bounds| {
+                let begin = Instant::now();
+                whole(team, items, bounds);
+                seen.lock().unwrap().push((team.thefts(), begin.elapsed()));
+            });
+        });
+        log.lock().unwrap().clone()
+    };
+    assert_eq!(log(), log());
+}
+
+#[test]
+fn large_calls() {
+    fuzz(8000, || calls(ITEMS, whole));
+}
+
+#[test]
+fn small_calls() {
+    fuzz(1000, || calls(FEW, whole));
+}
+
+#[test]
+fn large_calls_that_panic() {
+    fuzz(8000, || calls(ITEMS, panicking));
+}
+
+#[test]
+fn small_calls_that_panic() {
+    fuzz(1000, || calls(FEW, panicking));
+}
+
+#[test]
+fn large_calls_that_are_cancelled() {
+    fuzz(4000, || calls(ITEMS, cancelled));
+}
+
+#[test]
+fn small_calls_that_are_cancelled() {
+    fuzz(500, || calls(FEW, cancelled));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn thieves_that_keep_too_much() {
+    find(Bug::KeepsOneTooMany, || calls(ITEMS, whole));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn thieves_that_let_go_undecided() {
+    find(Bug::LetsGoUndecided, || calls(FEW, whole));
+}
+
+#[test]
+#[should_panic(expected = "another panic came out")]
+fn the_last_panic_comes_out() {
+    find(Bug::LastPanicCounts, || calls(ITEMS, panicking));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn cuts_that_lock_nothing() {
+    find(Bug::CutsUnlocked, || calls(ITEMS, panicking));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn cuts_that_lengthen_ranges() {
+    find(Bug::CutsLonger, || calls(ITEMS, panicking));
+}
+
+#[test]
+#[should_panic(expected = "left out")]
+fn a_token_that_still_knows_a_round_that_is_over() {
+    find(Bug::StaysWithToken, || calls(FEW, cancelled));
+}
+
+fn many_rounds(work: fn(&Frame, usize)) {
+    rounds(WORKERS, 20, work);
+}
+
+#[test]
+fn many_come_late() {
+    fuzz(8000, || many_rounds(enter_and_leave));
+}
+
+#[test]
+#[should_panic(expected = "a job from another round")]
+fn many_leave_too_early() {
+    fuzz(1000, || many_rounds(leave_too_early));
+}
+
+#[test]
+#[should_panic(expected = "a job from another round")]
+fn a_caller_that_waits_for_nobody() {
+    find(Bug::WaitsForNobody, || many_rounds(enter_and_leave));
+}
+
+#[test]
+#[should_panic(expected = "a job from another round")]
+fn a_caller_that_retracts_nothing() {
+    find(Bug::RetractsNothing, || many_rounds(enter_and_leave));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_caller_that_is_not_woken() {
+    find(Bug::LooksBeforeItLeaves, || many_rounds(enter_and_leave));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_crew_that_sleeps_for_ever() {
+    find(Bug::WakesBeforeItStops, || drop(Team::new(WORKERS)));
+}

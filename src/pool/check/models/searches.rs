@@ -1,0 +1,51 @@
+//! Searches for the first: blocks claimed from one front.
+
+use super::{small::*, *};
+use crate::pool::protocol::front::Front;
+
+/// Several workers search three items for the second one: all items before it are claimed exactly
+/// once, those behind it at most once.
+fn search(searchers: usize) {
+    let front = Arc::new(Front::new(0..3, searchers));
+    let claims = Arc::new(Claims::new(3));
+    let searcher = || {
+        let (front, claims) = (Arc::clone(&front), Arc::clone(&claims));
+        move || {
+            while let Some(block) = front.claim() {
+                claims.claim(block.clone());
+                if block.contains(&1) {
+                    front.close();
+                    break;
+                }
+            }
+        }
+    };
+    let others: Vec<_> = (1..searchers).map(|_| thread::spawn(searcher())).collect();
+    searcher()();
+    for other in others {
+        other.join().unwrap();
+    }
+    claims.assert_all_before(2);
+}
+
+#[test]
+fn a_search_leaves_nothing_out_before_what_it_finds() {
+    explore_all(None, || search(2));
+}
+
+#[test]
+fn three_search() {
+    explore(None, || search(3));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn a_search_that_claims_in_two_steps() {
+    explore_all(Some(Bug::ClaimsInTwoSteps), || search(2));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn three_that_claim_in_two_steps() {
+    explore(Some(Bug::ClaimsInTwoSteps), || search(3));
+}

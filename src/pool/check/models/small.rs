@@ -1,0 +1,105 @@
+//! What loom explores: a few threads on the range cells.
+
+use std::convert::Infallible;
+
+use loom::model::Builder;
+
+use super::*;
+use crate::pool::protocol::range::{Attempt, Owner};
+
+/// Where a theft begins.
+pub(super) type At = fn(Range<usize>) -> Option<usize>;
+
+/// Explores every schedule of `model`, with a bug or without.
+pub(super) fn explore_all(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
+    plant(bug);
+    Builder::new().check(model);
+}
+
+/// Explores schedules of up to three preemptions.
+pub(super) fn explore(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
+    plant(bug);
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(model);
+}
+
+/// A round on the real range cells.
+pub(super) struct Round {
+    pub(super) ranges: Ranges,
+    pub(super) claims: Claims,
+    pub(super) stealing: Stealing,
+}
+
+impl Round {
+    /// How many of the workers, counted from the first, the items are dealt to.
+    pub(super) fn new(
+        workers: usize,
+        fence: Fence,
+        stealing: Stealing,
+        items: usize,
+        dealt_to: usize,
+    ) -> Arc<Self> {
+        let bounds: Vec<usize> = (1..dealt_to).map(|worker| (items * worker).div_ceil(dealt_to)).collect();
+        let (ranges, claims) = (Ranges::new(workers, fence), Claims::new(items));
+        let round = Self { ranges, claims, stealing };
+        round.ranges.deal(0..items, &bounds);
+        Arc::new(round)
+    }
+
+    /// Does what the real round does, item by item.
+    pub(super) fn drain(&self, me: usize) {
+        let (mut owner, mut first) = self.ranges.enter(me);
+        if self.stealing == Stealing::Off {
+            owner.rob_late_only();
+        }
+        let mut halves = Halves(self.stealing);
+        while let Some(item) = first.take().or_else(|| Some(owner.steal(&mut halves)?.item)) {
+            self.claims.claim(item..item + 1);
+            while owner.left() > 0 {
+                self.claims.claim(pop(&mut owner));
+            }
+        }
+    }
+
+    /// Empties the range of worker `me`, in blocks of `N` if there are as many items.
+    pub(super) fn empty<const N: usize>(&self, me: usize) {
+        let (mut owner, first) = self.ranges.enter(me);
+        if let Some(item) = first {
+            self.claims.claim(item..item + 1);
+        }
+        while owner.left() > 0 {
+            if owner.left() >= N {
+                let claim = |(), items| {
+                    self.claims.claim(items);
+                    Ok::<_, Infallible>(())
+                };
+                let Ok(((), contested)) = owner.fold::<N, _, _>(1, (), claim);
+                if contested {
+                    self.claims.claim(owner.settle(N));
+                }
+            } else {
+                self.claims.claim(pop(&mut owner));
+            }
+        }
+    }
+
+    /// Worker `me` makes one attempt at a theft.
+    pub(super) fn rob(&self, me: usize, victim: usize, middle: At) {
+        let (mut owner, nothing) = self.ranges.enter(me);
+        assert_eq!(nothing, None);
+        if let Attempt::Done(item) = owner.rob(victim, &mut |left| middle(left)) {
+            self.claims.claim(item..item + 1);
+        }
+    }
+
+    pub(super) fn assert_all_claimed(&self) {
+        self.claims.assert_all_before(self.claims.0.len());
+    }
+}
+
+/// Pops one item, if one can be claimed. It is not counted here.
+pub(super) fn pop(owner: &mut Owner<'_>) -> Range<usize> {
+    let Ok((popped, contested)) = owner.fold::<1, _, _>(1, 0..0, |_, items| Ok::<_, Infallible>(items));
+    if contested { owner.settle(1) } else { popped }
+}

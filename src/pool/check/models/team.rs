@@ -1,0 +1,113 @@
+//! A real crew with its ranges, and whole calls on it: deal, publish, work, steal, retract, wait.
+
+use std::panic::resume_unwind;
+
+use super::{local::Local, *};
+use crate::{
+    clock::Instant,
+    pool::{
+        call::{
+            accumulator::{Accumulator, Lend, Made},
+            body::{Body, Stop},
+            course::Course,
+            ending::How,
+            handles::Watch,
+            plan::Plan,
+            round::Round,
+        },
+        policy::estimate::Estimate,
+        protocol::crew::Crew,
+        record::{
+            journal::{Tally, Times},
+            units::Units,
+        },
+    },
+    sync::{Patience, ThreadBuilder},
+};
+
+/// The caller's closure, with what it borrows.
+struct Borrowing<'a> {
+    local: &'a Local,
+    claims: &'a Claims,
+    /// Items that panic, in their order.
+    panics: &'a [usize],
+}
+
+/// The payload of a panic: the item that panicked.
+struct Thrown(usize);
+
+impl Body for Borrowing<'_> {
+    type State = ();
+    type Acc = usize;
+    type Found = ();
+
+    fn state(&self, _me: usize) {}
+
+    fn block(&self, (): &mut (), acc: Option<usize>, items: Range<usize>) -> Result<usize, Stop<()>> {
+        assert_eq!(self.local.read(), 1, "the frame is gone");
+        for item in items.clone() {
+            self.claims.claim(item..item + 1);
+            if self.panics.contains(&item) {
+                resume_unwind(Box::new(Thrown(item))); // no message
+            }
+        }
+        Ok(acc.unwrap_or(0) + items.len())
+    }
+}
+
+/// A crew with its ranges.
+pub(super) struct Team {
+    ranges: Arc<Ranges>,
+    crew: Crew,
+}
+
+impl Team {
+    pub(super) fn new(workers: usize) -> Self {
+        let mut crew = Crew::new(workers - 1, Patience::default());
+        for _ in 1..workers {
+            crew.hire(ThreadBuilder::new(), || ()).unwrap();
+        }
+        Self { ranges: Arc::new(Ranges::new(workers, Fence::Symmetric)), crew }
+    }
+
+    #[cfg(shuttle)]
+    pub(super) fn thefts(&self) -> u64 {
+        self.ranges.thefts()
+    }
+
+    /// A call for several items, dealt at `bounds`. If several items panic, the first panic comes
+    /// out, and all items before it are claimed, unless the call is cancelled meanwhile.
+    pub(super) fn call(&self, items: usize, bounds: &[usize], panics: &[usize], watch: Watch<'_>) {
+        let (local, claims) = (Local::new(1), Claims::new(items));
+        let body = Borrowing { local: &local, claims: &claims, panics };
+        let heavy = Estimate::new(5e3);
+        let plan = Plan {
+            units: Units::Items,
+            pace: None,
+            profile: None,
+            stealing: Stealing::Largest,
+            heavy: &heavy,
+            seats: None,
+        };
+        let times = Times { tallies: vec![Tally::default(); self.crew.size() + 1], ..Times::default() };
+        let course = Course::new(Instant::now(), times);
+        let (round, made) = (Round { ranges: &self.ranges, plan, course }, Made::new());
+        let mut own = Accumulator::new(&body, 0, &made);
+        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(&body, me, &made));
+        let (_, stop) = round.run(&self.crew, (0..items, bounds), watch, &mut own, others);
+        local.write(0); // the frame is gone
+        let thrown = match stop.how(watch.is_cancelled()) {
+            How::Panic(panic) => match panic.downcast_ref() {
+                Some(&Thrown(item)) => Some(item),
+                None => resume_unwind(panic),
+            },
+            _ => None,
+        };
+        if !watch.is_cancelled() {
+            assert_eq!(thrown, panics.first().copied(), "another panic came out");
+            claims.assert_all_before(thrown.map_or(items, |first| first + 1));
+            let folded = made.reduced(None, &|a, b| a + b);
+            assert!(thrown.is_some() || folded == Some(items), "a result is lost");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Single thefts: one thief or two, of much and of little, of a victim that pops and of a thief.
+
+use super::{small::*, *};
+
+/// Thefts of everything, and of as little as possible: a profile may suggest both.
+const FIRST: At = |left| Some(left.start);
+const LAST: At = |left| Some(left.end - 1);
+
+/// Worker 0 pops blocks of `N` while each thief makes one attempt to rob its `victim`; what they
+/// leave is claimed afterwards.
+fn robbed<const N: usize>(fence: Fence, items: usize, thieves: &[(usize, At)]) {
+    let workers = 1 + thieves.len();
+    let round = Round::new(workers, fence, Stealing::Largest, items, 1);
+    let threads: Vec<_> = (1..)
+        .zip(thieves)
+        .map(|(me, &(victim, middle))| {
+            let round = Arc::clone(&round);
+            thread::spawn(move || round.rob(me, victim, middle))
+        })
+        .collect();
+    round.empty::<N>(0);
+    for thief in threads {
+        thief.join().unwrap();
+    }
+    (1..workers).for_each(|me| round.empty::<1>(me));
+    round.assert_all_claimed();
+}
+
+#[test]
+fn blocks_against_a_thief() {
+    explore_all(None, || robbed::<2>(Fence::Symmetric, 5, &[(0, half)]));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn blocks_against_a_thief_without_fences() {
+    explore_all(None, || robbed::<2>(Fence::Missing, 5, &[(0, half)]));
+}
+
+#[test]
+fn pop_against_a_thief_of_all() {
+    explore_all(None, || robbed::<1>(Fence::Symmetric, 4, &[(0, FIRST)]));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn pop_against_a_thief_of_all_without_fences() {
+    explore_all(None, || robbed::<1>(Fence::Missing, 4, &[(0, FIRST)]));
+}
+
+#[test]
+fn pop_against_a_thief_of_the_last() {
+    explore_all(None, || robbed::<1>(Fence::Symmetric, 3, &[(0, LAST)]));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn pop_against_a_thief_of_the_last_without_fences() {
+    explore_all(None, || robbed::<1>(Fence::Missing, 3, &[(0, LAST)]));
+}
+
+#[test]
+fn nothing_is_left_out_when_fences_are_refused() {
+    explore_all(None, || robbed::<1>(Fence::Refusing, 4, &[(0, half)]));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn a_refused_fence_that_is_taken_for_done() {
+    explore_all(None, || robbed::<1>(Fence::OnlyLight, 4, &[(0, half)]));
+}
+
+#[test]
+fn two_thieves_on_one_victim() {
+    explore(None, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (0, half)]));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn two_thieves_on_one_victim_without_fences() {
+    explore(None, || robbed::<1>(Fence::Missing, 4, &[(0, half), (0, half)]));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn two_thieves_that_keep_too_much() {
+    explore(Some(Bug::KeepsOneTooMany), || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (0, half)]));
+}
+
+#[test]
+fn a_thief_of_a_thief() {
+    explore(None, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
+}
+
+/// What is stolen from it may then be undone: run twice.
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn a_thief_of_a_thief_that_is_undecided() {
+    let bug = Some(Bug::LetsGoUndecided);
+    explore(bug, || robbed::<1>(Fence::Symmetric, 4, &[(0, half), (1, FIRST)]));
+}
+
+/// All items lie with worker 1, which sleeps. Worker 0 takes them, and meanwhile worker 2 looks at
+/// 0 and then at 1: it must find the items with one of the two.
+fn looks_twice(bug: Option<Bug>) {
+    explore(bug, || {
+        let round = Arc::new(Round {
+            ranges: Ranges::new(3, Fence::Symmetric),
+            claims: Claims::new(4),
+            stealing: Stealing::Largest,
+        });
+        round.ranges.deal(0..4, &[0, 4]);
+        let other = {
+            let round = Arc::clone(&round);
+            thread::spawn(move || round.rob(0, 1, FIRST))
+        };
+        let (mut owner, _) = round.ranges.enter(2);
+        let loot = owner.steal(&mut Halves(Stealing::Largest)).expect("nobody leaves early");
+        round.claims.claim(loot.item..loot.item + 1);
+        other.join().unwrap();
+        (0..3).for_each(|me| round.empty::<1>(me));
+        round.assert_all_claimed();
+    });
+}
+
+#[test]
+fn nobody_leaves_while_something_moves() {
+    looks_twice(None);
+}
+
+#[test]
+#[should_panic(expected = "nobody leaves early")]
+fn a_scan_that_is_not_repeated() {
+    looks_twice(Some(Bug::ScansOnce));
+}
+
+#[test]
+#[should_panic(expected = "nobody leaves early")]
+fn a_theft_that_cuts_before_it_shows() {
+    looks_twice(Some(Bug::CutsBeforeItShows));
+}

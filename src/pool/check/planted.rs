@@ -1,0 +1,209 @@
+//! The steps of the protocol and of a call, each with a way to do it wrong. A model plants such a
+//! mistake in the real code to show that it would find it. Builds for tests use these steps in
+//! place of those in `protocol` and `call`; `.ci/planted` builds them for the sanitizers
+//! (`--cfg planted`).
+
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+
+use crate::{
+    pool::{
+        call::{ending, handles},
+        protocol::{
+            Fence,
+            barrier::{self, Barrier, State},
+            cell::{self, Both, Cell},
+            front,
+            range::Ranges,
+        },
+    },
+    sync::{AtomicUsize, MutexGuard, Ordering, lock},
+};
+
+/// The mistakes that can be planted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bug {
+    /// A worker does not tell thieves, when it enters, that it now needs a fence.
+    EntersUnknown,
+    /// A worker does not tell thieves when it changes its fence.
+    ChangesUntold,
+    /// A thief keeps the item that its victim has just claimed: its comparison with `<=` is off by
+    /// one.
+    KeepsOneTooMany,
+    /// A thief leaves its victim the item that it claims.
+    CutsOneTooFew,
+    /// A thief unlocks its own range for a moment while the theft is undecided.
+    LetsGoUndecided,
+    /// A thief locks its own cell before that of its victim, whatever their order.
+    OwnLockFirst,
+    /// A thief cuts the victim's range before its own range shows what was cut off.
+    CutsBeforeItShows,
+    /// A scan that found nothing is not repeated, although something has moved.
+    ScansOnce,
+    /// A cut goes through the cells one after the other.
+    CutsOneByOne,
+    /// A cut locks nothing.
+    CutsUnlocked,
+    /// A cut behind the end of a range gives back what has been stolen from it.
+    CutsLonger,
+    /// A round looks for a cancelled token before it lets the token know its ranges.
+    LooksBeforeItTells,
+    /// The ranges of a round that is over stay with its token.
+    StaysWithToken,
+    /// A block of a search is claimed by a load and a store.
+    ClaimsInTwoSteps,
+    /// The end of a call does not retract the job.
+    RetractsNothing,
+    /// The end of a call does not wait for the workers inside.
+    WaitsForNobody,
+    /// The end of a call does not take the lock when it has seen the last worker leave.
+    SeesTheEndUnlocked,
+    /// The last worker to leave looks whether the caller sleeps before it has left.
+    LooksBeforeItLeaves,
+    /// A pool that stops wakes its workers before they can see that it stops.
+    WakesBeforeItStops,
+    /// A worker leaves the round after a panic.
+    PanicsAndLeaves,
+    /// If several items panic, the last panic counts.
+    LastPanicCounts,
+}
+
+#[cfg(not(test))]
+fn is_planted(bug: Bug) -> bool {
+    use std::{env, sync::LazyLock};
+    static PLANTED: LazyLock<String> = LazyLock::new(|| env::var("PLANTED").unwrap_or_default());
+    *PLANTED == format!("{bug:?}")
+}
+
+// Thread-local: a model checker runs all threads of a model on the calling thread.
+#[cfg(test)]
+thread_local!(static PLANTED: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) });
+
+#[cfg(test)]
+fn is_planted(bug: Bug) -> bool {
+    PLANTED.get() == Some(bug)
+}
+
+/// Plants a bug for the calling thread, until the next call.
+#[cfg(test)]
+#[cfg_attr(miri, allow(dead_code))] // as is `litmus.rs`
+pub(crate) fn plant(bug: Option<Bug>) {
+    PLANTED.set(bug);
+}
+
+pub(crate) fn own_lock_first(me: usize, victim: usize) -> bool {
+    cell::own_lock_first(me, victim) || is_planted(Bug::OwnLockFirst)
+}
+
+pub(crate) fn tell(known: &mut Option<Fence>, fence: Fence) {
+    let bug = if known.is_none() { Bug::EntersUnknown } else { Bug::ChangesUntold };
+    if !is_planted(bug) {
+        cell::tell(known, fence);
+    }
+}
+
+pub(crate) fn carry<'a>(mut both: Both<'a>, middle: usize, end: usize, moves: &AtomicUsize) -> Both<'a> {
+    if is_planted(Bug::CutsBeforeItShows) {
+        both.victim.cell.end.store(middle, Ordering::Release);
+    }
+    both = cell::carry(both, middle, end, moves);
+    if is_planted(Bug::CutsOneTooFew) {
+        both.victim.cell.end.store(middle + 1, Ordering::Release);
+    }
+    if is_planted(Bug::LetsGoUndecided) {
+        drop(both.own.fence);
+        both.own.fence = lock(&both.own.cell.lock);
+    }
+    both
+}
+
+pub(crate) fn stands(middle: usize, start: usize) -> bool {
+    cell::stands(middle + usize::from(is_planted(Bug::KeepsOneTooMany)), start)
+}
+
+pub(crate) fn is_still(before: usize, moves: usize) -> bool {
+    cell::is_still(before, moves) || is_planted(Bug::ScansOnce)
+}
+
+pub(crate) fn lock_all(cells: &[CachePadded<Cell>]) -> Vec<MutexGuard<'_, Option<Fence>>> {
+    if is_planted(Bug::CutsUnlocked) || is_planted(Bug::CutsOneByOne) {
+        return Vec::new();
+    }
+    cell::lock_all(cells)
+}
+
+pub(crate) fn lower(cell: &Cell, at: usize) {
+    let _one = is_planted(Bug::CutsOneByOne).then(|| lock(&cell.lock));
+    if is_planted(Bug::CutsLonger) {
+        return cell.end.store(at, Ordering::Relaxed);
+    }
+    cell::lower(cell, at);
+}
+
+pub(crate) fn advance(next: &AtomicUsize, behind: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    if !is_planted(Bug::ClaimsInTwoSteps) {
+        return front::advance(next, behind);
+    }
+    let start = next.load(Ordering::Relaxed);
+    next.store(behind(start)?, Ordering::Relaxed);
+    Some(start)
+}
+
+pub(crate) fn retract<J>(state: &mut State<J>) {
+    if !is_planted(Bug::RetractsNothing) {
+        barrier::retract(state);
+    }
+}
+
+pub(crate) fn is_empty<J>(barrier: &Barrier<J>) -> bool {
+    barrier::is_empty(barrier) || is_planted(Bug::WaitsForNobody)
+}
+
+pub(crate) fn wait_for_the_last<J>(barrier: &Barrier<J>) {
+    if !is_planted(Bug::SeesTheEndUnlocked) || !barrier::is_empty(barrier) {
+        barrier::wait_for_the_last(barrier);
+    }
+}
+
+pub(crate) fn leave<J>(barrier: &Barrier<J>) -> bool {
+    if !is_planted(Bug::LooksBeforeItLeaves) {
+        return barrier::leave(barrier);
+    }
+    let looked = lock(&barrier.state).caller_waits;
+    let _state = lock(&barrier.state);
+    let was_last = barrier.active.fetch_sub(1, Ordering::Relaxed) == 1;
+    was_last && looked
+}
+
+pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
+    if is_planted(Bug::WakesBeforeItStops) {
+        barrier.wake_all();
+        lock(&barrier.state).stop = true;
+        return;
+    }
+    barrier::stop(barrier);
+}
+
+pub(crate) fn tell_token(token: &handles::Cancel, ranges: &Arc<Ranges>) {
+    let missed = is_planted(Bug::LooksBeforeItTells) && !token.is_cancelled();
+    if missed {
+        lock(&token.rounds).push(Arc::clone(ranges));
+    } else {
+        handles::tell_token(token, ranges);
+    }
+}
+
+pub(crate) fn forget(rounds: &mut Vec<Arc<Ranges>>, ranges: &Arc<Ranges>) {
+    if !is_planted(Bug::StaysWithToken) {
+        handles::forget(rounds, ranges);
+    }
+}
+
+pub(crate) fn goes_on_after(panic: &ending::Panic) -> bool {
+    ending::goes_on_after(panic) && !is_planted(Bug::PanicsAndLeaves)
+}
+
+pub(crate) fn is_earlier(place: usize, before: usize) -> bool {
+    ending::is_earlier(place, before) || is_planted(Bug::LastPanicCounts)
+}

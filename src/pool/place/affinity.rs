@@ -1,0 +1,275 @@
+//! Threads and CPUs: affinity masks are read, set and restored; and what a thread uses. Returns
+//! nothing on a platform that does not tell.
+
+#![allow(unsafe_code)] // masks of any size are not in std or nix
+
+use std::io;
+
+#[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
+mod mask {
+    use std::{collections::HashMap, fs, io, time::Duration};
+
+    use crate::pool::{place::tenure::Turns, record::usage::Usage};
+    use nix::{
+        libc,
+        sched::sched_getcpu,
+        sys::{
+            resource::{UsageWho, getrusage},
+            time::TimeValLike,
+        },
+        unistd::{Pid, gettid},
+    };
+
+    const CALLER: libc::pid_t = 0;
+
+    /// A thread that other threads can pin.
+    pub(crate) type Thread = Pid;
+
+    pub(crate) fn this_thread() -> Thread {
+        gettid()
+    }
+
+    /// The CPU that the calling thread runs on at the moment.
+    pub(crate) fn here() -> Option<usize> {
+        sched_getcpu().ok()
+    }
+
+    /// The CPUs on which a thread may run: one bit per CPU. Not a `CpuSet`, which ends at 1024, so
+    /// that the system calls fail on larger machines.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Mask(Vec<libc::c_ulong>);
+
+    const BITS: usize = libc::c_ulong::BITS as usize;
+    /// In CPUs: the size of the first mask, enough for most kernels.
+    const FEW: usize = 1 << 10;
+    /// In CPUs: the size of the largest mask, enough for every kernel.
+    const MOST: usize = 1 << 20;
+
+    impl Mask {
+        pub(crate) fn of_this_thread() -> io::Result<Self> {
+            let mut cpus = FEW;
+            loop {
+                let mut mask = vec![0; cpus / BITS];
+                let size = size_of_val(mask.as_slice());
+                // SAFETY: 1. the kernel writes `size` bytes at most, all of them inside
+                // `mask`; 2. they may be any bits.
+                let refused = unsafe { libc::sched_getaffinity(CALLER, size, mask.as_mut_ptr().cast()) };
+                if refused == 0 {
+                    return Ok(Self(mask));
+                }
+                let error = io::Error::last_os_error();
+                if error.raw_os_error() != Some(libc::EINVAL) || cpus >= MOST {
+                    return Err(error);
+                }
+                cpus *= 2; // EINVAL: the kernel has more
+            }
+        }
+
+        pub(crate) fn of(cpus: &[usize]) -> io::Result<Self> {
+            let last = cpus.iter().copied().max().unwrap_or(0);
+            if last >= MOST {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            let mut mask = vec![0; (FEW / BITS).max(last / BITS + 1)];
+            for cpu in cpus {
+                mask[cpu / BITS] |= 1 << (cpu % BITS);
+            }
+            Ok(Self(mask))
+        }
+
+        pub(crate) fn apply(&self) -> io::Result<()> {
+            self.apply_to(Pid::from_raw(CALLER))
+        }
+
+        pub(crate) fn apply_to(&self, thread: Thread) -> io::Result<()> {
+            let size = size_of_val(self.0.as_slice());
+            // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
+            let refused = unsafe { libc::sched_setaffinity(thread.as_raw(), size, self.0.as_ptr().cast()) };
+            if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        }
+
+        pub(crate) fn cpus(&self) -> Vec<usize> {
+            let is_set = |&cpu: &usize| self.0[cpu / BITS] >> (cpu % BITS) & 1 == 1;
+            (0..self.0.len() * BITS).filter(is_set).collect()
+        }
+    }
+
+    /// How long the calling thread ran and waited for a CPU (see `scheduler/sched-stats.rst` in the
+    /// kernel's documentation). Some kernels do not tell.
+    pub(crate) fn turns() -> Option<Turns> {
+        let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        let mut numbers = text.split_whitespace().map(|number| number.parse().ok());
+        let mut number = || numbers.next()?;
+        let (ran, waited, count) = (number()?, number()?, number()?);
+        Some(Turns { ran: Duration::from_nanos(ran), waited: Duration::from_nanos(waited), count })
+    }
+
+    /// How long each of these CPUs has been idle, or waiting for a disk, since the system started,
+    /// to a hundredth of a second: `proc_stat`(5).
+    pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
+        const TICK: Duration = Duration::from_millis(10); // of all of Linux's interfaces, whatever its clock does
+        let text = fs::read_to_string("/proc/stat").ok()?;
+        let idle = |line: &str| {
+            let mut words = line.strip_prefix("cpu")?.split_whitespace();
+            let cpu: usize = words.next()?.parse().ok()?;
+            let ticks: u32 = words.skip(3).take(2).filter_map(|word| word.parse::<u32>().ok()).sum();
+            Some((cpu, TICK * ticks))
+        };
+        let found: HashMap<usize, Duration> = text.lines().filter_map(idle).collect();
+        Some(cpus.iter().map(|cpu| found.get(cpu).copied().unwrap_or_default()).collect())
+    }
+
+    /// The CPU time of the calling thread until now, and its voluntary context switches:
+    /// getrusage(2).
+    pub(crate) fn usage() -> Option<Usage> {
+        let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
+        let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+        let naps = usage.voluntary_context_switches().try_into().ok()?;
+        Some(Usage { cpu: Duration::from_micros(micros.try_into().ok()?), naps })
+    }
+}
+
+#[cfg(not(all(target_os = "linux", not(any(miri, portable)))))]
+mod mask {
+    use std::{env, io, time::Duration};
+
+    use crate::pool::{place::tenure::Turns, record::usage::Usage};
+
+    /// The name of the system; on bare wasm, which has none, the name of the processor.
+    const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
+
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Thread;
+
+    pub(crate) fn this_thread() -> Thread {
+        Thread
+    }
+
+    pub(crate) fn here() -> Option<usize> {
+        None
+    }
+
+    /// The CPUs on which a thread may run. They cannot be known on this system, so there is no
+    /// value of this type.
+    #[derive(Clone, Debug)]
+    pub(crate) enum Mask {}
+
+    impl Mask {
+        pub(crate) fn of_this_thread() -> io::Result<Self> {
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("not supported on this system ({SYSTEM})"),
+            ))
+        }
+
+        pub(crate) fn of(_cpus: &[usize]) -> io::Result<Self> {
+            Self::of_this_thread()
+        }
+
+        pub(crate) fn apply(&self) -> io::Result<()> {
+            match *self {}
+        }
+
+        pub(crate) fn apply_to(&self, _thread: Thread) -> io::Result<()> {
+            match *self {}
+        }
+
+        pub(crate) fn cpus(&self) -> Vec<usize> {
+            match *self {}
+        }
+    }
+
+    pub(crate) fn turns() -> Option<Turns> {
+        None
+    }
+
+    pub(crate) fn idle(_cpus: &[usize]) -> Option<Vec<Duration>> {
+        None
+    }
+
+    pub(crate) fn usage() -> Option<Usage> {
+        None
+    }
+}
+
+pub(crate) use mask::{Mask, Thread, here, idle, this_thread, turns, usage};
+
+/// Keeps the calling thread on `cpu` until it ends or is moved again.
+pub(crate) fn pin(cpu: usize) -> io::Result<()> {
+    Mask::of(&[cpu])?.apply()
+}
+
+/// The CPUs on which the calling thread may run.
+pub(crate) fn allowed() -> io::Result<Vec<usize>> {
+    Ok(Mask::of_this_thread()?.cpus())
+}
+
+/// Pins the calling thread; dropping it gives the thread its old mask back.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    before: Mask,
+}
+
+impl Pinned {
+    pub(crate) fn to(cpu: usize) -> io::Result<Self> {
+        let before = Mask::of_this_thread()?;
+        pin(cpu)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Err(error) = self.before.apply() {
+            log::warn!("the calling thread stays pinned: {error}");
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(any(loom, miri, portable))))]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn masks_have_no_end() {
+        for cpu in [0, 63, 64, 1023, 1024, 1999, 100_000] {
+            assert_eq!(Mask::of(&[cpu]).unwrap().cpus(), [cpu]);
+        }
+        assert_eq!(Mask::of(&[7, 64, 3]).unwrap().cpus(), [3, 7, 64]);
+        assert!(Mask::of(&[usize::MAX]).is_err());
+        let before = allowed().unwrap();
+        assert!(Mask::of(&[100_000]).unwrap().apply().is_err(), "there is no such CPU");
+        assert_eq!(allowed().unwrap(), before);
+    }
+
+    #[test]
+    fn the_kernel_tells_of_turns_and_of_idle_cpus() {
+        let cpus = allowed().unwrap();
+        let (before, idle_before) = (turns(), idle(&cpus).unwrap());
+        std::thread::sleep(Duration::from_millis(50));
+        let begin = std::time::Instant::now();
+        while begin.elapsed() < Duration::from_millis(50) {}
+        let idle = idle(&cpus).unwrap();
+        assert!(idle.len() == cpus.len() && idle.iter().zip(&idle_before).all(|(now, before)| now >= before));
+        if let (Some(before), Some(now)) = (before, turns()) {
+            let ran = now.ran.saturating_sub(before.ran);
+            let waited = now.waited.saturating_sub(before.waited);
+            // The kernel writes it up at ticks, of which a hypervisor may take some.
+            assert!(ran + waited >= Duration::from_millis(10), "{ran:?} {waited:?}");
+            assert!(ran < Duration::from_millis(100) && now.count > before.count, "{ran:?}: it has slept");
+        }
+    }
+
+    #[test]
+    fn time_in_the_kernel_is_used_time() {
+        use nix::time::{ClockId, clock_gettime};
+        let before = usage().unwrap();
+        let clock = || Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap());
+        let end = clock() + Duration::from_millis(40);
+        while clock() < end {} // system calls, which take longer than the rest
+        let used = usage().unwrap().since(before);
+        assert!((20..60).contains(&used.cpu.as_millis()), "{:?}", used.cpu);
+    }
+}

@@ -1,0 +1,21 @@
+//! Where threads sit: how many workers there are and on which CPUs, and which worker is where at
+//! the moment.
+//!
+//! `topology` reads what CPUs there are, `quota` reads how many of them the process may keep busy,
+//! and `placement` makes a plan of both and of the user's wishes. `affinity` makes the system
+//! calls. `seats` tracks which worker is where while the pool runs: it makes room for the caller,
+//! and unpins a helper whose CPU another program keeps busy (`tenure`). `home` is what thieves know
+//! of the seats.
+//!
+//! No result depends on any of it: if the system does not tell something or refuses it, an order or
+//! a pin is lost, and a warning is logged.
+//!
+//! May know: `record`. Must not know: `policy`, `call`, `verbs`.
+
+pub(crate) mod affinity;
+pub(crate) mod home;
+pub(crate) mod placement;
+pub(crate) mod quota;
+pub(crate) mod seats;
+pub(crate) mod tenure;
+pub(crate) mod topology;

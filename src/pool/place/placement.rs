@@ -1,0 +1,327 @@
+//! How many workers there are, and in which order they are put on CPUs.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    ffi::OsString,
+    io, thread,
+};
+
+use super::{
+    affinity,
+    quota::quota,
+    topology::{Cpu, File, Machine, this_system},
+};
+use crate::pool::error::{BuildError, MOST_THREADS, VARIABLE, ranges};
+
+/// Whether workers are kept on CPUs of their own; an option of
+/// [`PoolBuilder::pinning`](crate::PoolBuilder::pinning).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Pinning {
+    /// Threads run where the system puts them.
+    Off,
+    /// Threads are pinned. If that is refused, a warning is logged and they run unpinned. A thread
+    /// whose CPU another program keeps busy while other CPUs are idle loses its pin for a while. On
+    /// systems other than Linux this is `Off`, and a line at debug level says so. The same holds
+    /// under a CPU quota below the number of CPUs, since these are then shared with others.
+    #[default]
+    BestEffort,
+    /// Threads are pinned, or the pool is not built. On systems other than Linux it is never built.
+    Required,
+}
+
+/// Which CPUs the workers are put on, and in which order; an option of
+/// [`PoolBuilder::placement`](crate::PoolBuilder::placement).
+///
+/// In every order except that of a list, strong cores come before weak ones, if cores differ by
+/// design. Workers with neighbouring numbers are neighbours in cache and memory, except with
+/// `Spread`.
+///
+/// ```
+/// use rangesteal::{Placement, Pool};
+///
+/// let pool = Pool::builder().placement(Placement::PhysicalCores).build()?;
+/// println!("{}", pool.placement());
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Placement {
+    /// All CPUs: first one of every physical core, cache by cache and node by node; then their SMT
+    /// siblings. The default.
+    #[default]
+    LogicalCpus,
+    /// One CPU of every physical core and no SMT siblings: for loops that depend on the
+    /// floating-point units or the cache of a core.
+    PhysicalCores,
+    /// All CPUs, core by core, with all SMT siblings of each. A few workers then share caches, and
+    /// leave other cores free.
+    Compact,
+    /// All CPUs: each worker goes to the next NUMA node and the next cache, and SMT siblings come
+    /// last. A few workers then have much cache and memory bandwidth each.
+    Spread,
+    /// These CPUs in this order. A CPU that is listed twice takes two workers.
+    Cpus(Vec<usize>),
+}
+
+impl Placement {
+    /// The CPUs in the order in which workers are put on them. A list must already have been
+    /// checked.
+    pub(crate) fn order(&self, machine: &Machine) -> Vec<Cpu> {
+        let mut cpus = machine.cpus.clone();
+        let near = |cpu: &Cpu| (cpu.node, cpu.cache, cpu.core, cpu.number);
+        cpus.sort_by_key(|cpu| (cpu.thread, cpu.class, near(cpu)));
+        match self {
+            Self::LogicalCpus => {}
+            Self::PhysicalCores => cpus.retain(|cpu| cpu.thread == 0),
+            Self::Compact => cpus.sort_by_key(|cpu| (cpu.class, near(cpu))),
+            Self::Spread => {
+                let cores = places(&cpus, |cpu| (cpu.class, cpu.node, cpu.cache), |cpu| cpu.core);
+                let caches = places(&cpus, |cpu| cpu.node, |cpu| cpu.cache);
+                let mut places: Vec<_> = cores.into_iter().zip(caches).zip(cpus).collect();
+                places.sort_by_key(|((core, cache), cpu)| (cpu.thread, cpu.class, *core, *cache, near(cpu)));
+                return places.into_iter().map(|(_, cpu)| cpu).collect();
+            }
+            Self::Cpus(list) => return list.iter().filter_map(|&number| machine.cpu(number)).collect(),
+        }
+        cpus
+    }
+}
+
+/// For each CPU, the rank of its `part` among the parts of its `whole`, in the order of `cpus`.
+fn places<W: Ord, P: Ord>(cpus: &[Cpu], whole: impl Fn(&Cpu) -> W, part: impl Fn(&Cpu) -> P) -> Vec<usize> {
+    let mut wholes: BTreeMap<W, BTreeMap<P, usize>> = BTreeMap::new();
+    let place = |cpu| {
+        let parts = wholes.entry(whole(cpu)).or_default();
+        let next = parts.len();
+        *parts.entry(part(cpu)).or_insert(next)
+    };
+    cpus.iter().map(place).collect()
+}
+
+/// What has set the number of workers. The first of these that applies does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum CountSource {
+    /// [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads).
+    NumThreads,
+    /// The environment variable `RANGESTEAL_NUM_THREADS`.
+    Variable,
+    /// The CPU quota of the control group, in CPUs, which is less than the number of CPUs.
+    Quota(f64),
+    /// The CPUs of the placement.
+    Cpus,
+}
+
+/// What keeps a worker on its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PinState {
+    /// The worker is pinned.
+    Pinned,
+    /// Nothing at the moment: another program keeps its CPU busy while other CPUs are idle, so the
+    /// worker runs where the system puts it, and is pinned again after a while. Not with
+    /// [`Pinning::Required`].
+    Evicted,
+    /// Nothing: this is the seat of the calling thread, which runs where the system puts it.
+    Free,
+    /// Nothing: workers are not pinned, because of [`Pinning::Off`] or because this system cannot
+    /// pin threads.
+    Off,
+    /// Nothing: a CPU quota below the number of CPUs shows that these are shared with others, and a
+    /// pinned thread cannot give way. With [`Pinning::Required`] workers are pinned nevertheless.
+    Quota,
+    /// Nothing: the system has refused to pin the worker.
+    Refused,
+}
+
+/// What a program asks for: workers, pinning and placement.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wish {
+    pub(crate) workers: Option<usize>,
+    pub(crate) pinning: Pinning,
+    pub(crate) placement: Placement,
+}
+
+/// What the system tells about CPUs and workers.
+pub(crate) struct System<'a> {
+    /// The CPUs on which the calling thread may run, in ascending order.
+    pub(crate) allowed: io::Result<Vec<usize>>,
+    pub(crate) file: File<'a>,
+    /// The value of the environment variable `RANGESTEAL_NUM_THREADS`.
+    pub(crate) variable: Option<OsString>,
+}
+
+impl System<'_> {
+    /// What the system tells the calling thread now.
+    pub(crate) fn now() -> Self {
+        Self { allowed: affinity::allowed(), file: &this_system, variable: env::var_os(VARIABLE) }
+    }
+}
+
+/// The plan for a pool: how many workers there are, and where they go.
+#[derive(Debug)]
+pub(crate) struct SeatPlan {
+    pub(crate) workers: usize,
+    pub(crate) counted_by: CountSource,
+    pub(crate) placement: Placement,
+    /// Worker `i` goes to the CPU at `i`, round robin. Empty: nobody is pinned.
+    order: Vec<Cpu>,
+    pub(crate) machine: Machine,
+    /// How many workers can run at the same time.
+    pub(crate) at_a_time: usize,
+    /// Why no worker is pinned; none if workers are pinned.
+    pub(crate) unpinned_because: Option<PinState>,
+    /// Whether a pinned worker may be unpinned for a while.
+    pub(crate) gives_way: bool,
+    /// What the system told that is not plausible, or refused to do.
+    pub(crate) doubts: Vec<String>,
+}
+
+impl SeatPlan {
+    pub(crate) fn new(wish: Wish, system: System<'_>) -> Result<Self, BuildError> {
+        let Wish { workers: asked, pinning, mut placement } = wish;
+        if placement == Placement::Cpus(Vec::new()) {
+            return Err(BuildError::NoCpus);
+        }
+        let mut doubts = Vec::new();
+        let mut unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
+        let allowed = system.allowed.or_else(|source| match (pinning, source.kind()) {
+            (Pinning::Required, _) => Err(BuildError::Affinity { source }),
+            (Pinning::Off, _) => Ok(Vec::new()),
+            (Pinning::BestEffort, io::ErrorKind::Unsupported) => {
+                log::debug!("workers are not pinned: {source}"); // there is no such thing here
+                unpinned_because = Some(PinState::Off);
+                Ok(Vec::new())
+            }
+            (Pinning::BestEffort, _) => {
+                doubts.push(format!("workers are not pinned: {source}"));
+                unpinned_because = Some(PinState::Refused);
+                Ok(Vec::new())
+            }
+        })?;
+        let quota = quota(system.file);
+        let whole = quota.map_or(usize::MAX, round_up);
+        if whole < allowed.len() && pinning == Pinning::BestEffort {
+            // Every container of a machine would pin its workers to the same CPUs.
+            log::debug!("workers are not pinned: the quota of {whole} CPUs says that others share them");
+            unpinned_because = Some(PinState::Quota);
+        }
+        if let Placement::Cpus(list) = &mut placement
+            && unpinned_because.is_none()
+        {
+            restrict(list, &allowed, pinning, &mut doubts)?;
+            if list.is_empty() {
+                placement = Placement::LogicalCpus;
+            }
+        }
+        let mut machine = if unpinned_because.is_none() || placement == Placement::PhysicalCores {
+            Machine::read(&allowed, system.file)
+        } else {
+            Machine::unknown(&allowed) // enough to count
+        };
+        doubts.append(&mut machine.doubts);
+        let mut order = placement.order(&machine);
+        let cpus = match allowed.len() {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            allowed => allowed,
+        };
+        let places = match &placement {
+            Placement::Cpus(list) => list.len(),
+            _ if order.is_empty() => cpus,
+            _ => order.len(),
+        };
+        let (workers, counted_by) = count(asked, system.variable, quota, places)?;
+        let cpus = if unpinned_because.is_none() {
+            order.iter().map(|cpu| cpu.number).collect::<BTreeSet<_>>().len()
+        } else {
+            order.clear();
+            cpus
+        };
+        let at_a_time = cpus.min(whole);
+        let gives_way = pinning != Pinning::Required;
+        Ok(Self {
+            workers,
+            counted_by,
+            placement,
+            order,
+            machine,
+            at_a_time,
+            unpinned_because,
+            gives_way,
+            doubts,
+        })
+    }
+
+    /// The CPU of a worker, if workers are pinned.
+    pub(crate) fn cpu(&self, worker: usize) -> Option<Cpu> {
+        (!self.order.is_empty()).then(|| self.order[worker % self.order.len()])
+    }
+
+    /// The CPUs of the placement.
+    pub(crate) fn cpus(&self) -> Vec<usize> {
+        self.order.iter().map(|cpu| cpu.number).collect()
+    }
+
+    /// The error of a worker that could not be pinned.
+    pub(crate) fn refused(&self, worker: usize, cpu: usize, source: io::Error) -> BuildError {
+        BuildError::Pin {
+            worker,
+            cpu,
+            allowed: self.machine.cpus.iter().map(|cpu| cpu.number).collect(),
+            source,
+        }
+    }
+}
+
+/// How many workers there are, and why: the table of `PoolBuilder::num_threads`.
+fn count(
+    asked: Option<usize>,
+    variable: Option<OsString>,
+    quota: Option<f64>,
+    places: usize,
+) -> Result<(usize, CountSource), BuildError> {
+    let (workers, counted_by) = match (asked, variable, quota) {
+        (Some(asked), ..) => (asked, CountSource::NumThreads),
+        (None, Some(value), _) => match value.to_str().and_then(|value| value.trim().parse().ok()) {
+            None | Some(0) => {
+                return Err(BuildError::Variable { value: value.to_string_lossy().into_owned() });
+            }
+            Some(number) => (number, CountSource::Variable),
+        },
+        (None, None, Some(quota)) if round_up(quota) < places => (round_up(quota), CountSource::Quota(quota)),
+        (None, None, _) => (places, CountSource::Cpus),
+    };
+    match workers {
+        0 => Err(BuildError::ZeroThreads),
+        1..=MOST_THREADS => Ok((workers, counted_by)),
+        _ => Err(BuildError::TooManyThreads { asked: workers }),
+    }
+}
+
+/// Keeps only the CPUs of `list` that are `allowed`.
+fn restrict(
+    list: &mut Vec<usize>,
+    allowed: &[usize],
+    pinning: Pinning,
+    doubts: &mut Vec<String>,
+) -> Result<(), BuildError> {
+    let forbidden = |cpu: &usize| allowed.binary_search(cpu).is_err();
+    let Some(&cpu) = list.iter().find(|cpu| forbidden(cpu)) else { return Ok(()) };
+    if pinning == Pinning::Required {
+        return Err(BuildError::Cpu { cpu, allowed: allowed.to_vec() });
+    }
+    let mut left_out: Vec<usize> = list.extract_if(.., |cpu| forbidden(cpu)).collect();
+    left_out.sort_unstable();
+    left_out.dedup();
+    let (left_out, allowed) = (ranges(&left_out), ranges(allowed));
+    doubts.push(format!("Placement::Cpus names CPUs {left_out}, which are not allowed (allowed: {allowed})"));
+    Ok(())
+}
+
+/// How many CPUs a quota keeps busy: rounded up, and at least 1.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+fn round_up(quota: f64) -> usize {
+    (quota.ceil() as usize).max(1)
+}

@@ -1,0 +1,313 @@
+//! What Linux tells about its CPUs: which of them share a core, a cache or a NUMA node, and which
+//! are weaker than others.
+//!
+//! Read from sysfs: `Documentation/admin-guide/cputopology.rst` and
+//! `Documentation/ABI/{testing,stable}/sysfs-devices-*` of the kernel. A relation that is missing,
+//! or that contradicts itself, is not used for any CPU: an order of only some CPUs is worse than
+//! none.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    ops::RangeInclusive,
+};
+
+const CPU: &str = "/sys/devices/system/cpu/cpu";
+const NODE: &str = "/sys/devices/system/node/";
+
+/// In hardware threads: the most that a core has ever had (POWER8 to 10). A core with more is not
+/// believed.
+const MOST_THREADS_OF_A_CORE: usize = 8;
+
+/// The most NUMA nodes that Linux can be configured for. A larger number is not believed.
+const MOST_NODES: usize = 1 << 10;
+/// The most CPUs that Linux can be configured for. A larger number is not believed.
+const MOST_CPUS: usize = 1 << 20;
+
+/// Returns the text of a file by its path; none if there is no such file.
+pub(crate) type File<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The files of this system. Bytes that are not UTF-8 are replaced, since a mount point may have
+/// any name.
+pub(crate) fn this_system(path: &str) -> Option<String> {
+    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A CPU as the system numbers them, which is a hardware thread, and what it shares with others.
+/// What the system does not tell is taken to be a core of its own, one cache per node, node 0,
+/// class 0.
+///
+/// ```
+/// let pool = rangesteal::Pool::new()?;
+/// for seat in pool.placement().seats {
+///     if let Some(cpu) = &seat.cpu {
+///         println!("worker {} sits on core {} of node {}", seat.worker, cpu.core, cpu.node);
+///     }
+/// }
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cpu {
+    /// The number of the CPU.
+    pub number: usize,
+    /// The physical core, named by its lowest CPU.
+    pub core: usize,
+    /// 0 for the first CPU of its core that the pool may use, 1 for the next one (an SMT sibling),
+    /// and so on.
+    pub thread: usize,
+    /// The last-level cache, usually L3, named by the lowest CPU that shares it.
+    pub cache: usize,
+    /// The NUMA node; the socket if there are no nodes.
+    pub node: usize,
+    /// 0 for the strongest cores; 1, 2 and so on for cores that do less than nine tenths of the
+    /// work of the class before.
+    pub class: usize,
+}
+
+/// The CPUs that may be used, in ascending order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Machine {
+    pub(crate) cpus: Vec<Cpu>,
+    /// What the system told that is not plausible.
+    pub(crate) doubts: Vec<String>,
+}
+
+/// Why a relation is not used.
+enum Unknown {
+    Missing,
+    Doubtful(String),
+}
+
+/// A relation of all CPUs, in their order, or why it is not used.
+type Known<T> = Result<Vec<T>, Unknown>;
+
+impl Machine {
+    /// Reads what the system tells about the `allowed` CPUs, in ascending order. It reads some four
+    /// files per CPU, at 5 to 10 µs each.
+    pub(crate) fn read(allowed: &[usize], file: File<'_>) -> Self {
+        let mut doubts = Vec::new();
+        let mut believe = |what: &str, known: Known<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known {
+            Ok(known) => known,
+            Err(unknown) => {
+                match unknown {
+                    Unknown::Doubtful(why) => doubts.push(format!("{what} not used: {why}")),
+                    Unknown::Missing if what == "cores" => {
+                        doubts.push("sysfs tells nothing of cores: CPUs are taken by number".into());
+                    }
+                    Unknown::Missing => {} // many systems have no NUMA and tell of no caches
+                }
+                otherwise()
+            }
+        };
+        let nodes = believe("nodes", nodes(allowed, file), &|| packages(allowed, file));
+        let caches = believe("caches", caches(allowed, file), &|| lowest_of(&nodes, allowed));
+        let cores = believe("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
+        let classes = believe("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
+        let mut threads = BTreeMap::new();
+        let cpus = (0..allowed.len()).map(|i| {
+            let next = threads.entry(cores[i]).or_insert(0);
+            let thread = *next;
+            *next += 1;
+            let (cache, node, class) = (caches[i], nodes[i], classes[i]);
+            Cpu { number: allowed[i], core: cores[i], thread, cache, node, class }
+        });
+        let cpus: Vec<Cpu> = cpus.collect();
+        if cpus.len() < 2 {
+            doubts.clear(); // there is no order to doubt
+        }
+        Self { cpus, doubts }
+    }
+
+    /// A machine that is not known, whose CPUs are ordered by number.
+    pub(crate) fn unknown(allowed: &[usize]) -> Self {
+        let lowest = allowed.first().copied().unwrap_or(0);
+        let alike = |&number| Cpu { number, core: number, thread: 0, cache: lowest, node: 0, class: 0 };
+        Self { cpus: allowed.iter().map(alike).collect(), doubts: Vec::new() }
+    }
+
+    /// The CPU with this number, if it is allowed.
+    pub(crate) fn cpu(&self, number: usize) -> Option<Cpu> {
+        let found = self.cpus.binary_search_by_key(&number, |cpu| cpu.number);
+        found.ok().map(|at| self.cpus[at])
+    }
+}
+
+/// For each CPU, the lowest CPU of its group.
+fn lowest_of(groups: &[usize], allowed: &[usize]) -> Vec<usize> {
+    let mut lowest = BTreeMap::new();
+    groups.iter().zip(allowed).map(|(group, &cpu)| *lowest.entry(group).or_insert(cpu)).collect()
+}
+
+/// For each CPU, its group, named by the lowest CPU, and the size of the group. `list` tells the
+/// group of a CPU; a CPU for which it tells nothing is alone.
+fn groups(allowed: &[usize], list: impl Fn(usize) -> Option<String>) -> Known<(usize, usize)> {
+    let lists: Vec<Option<String>> = allowed.iter().map(|&cpu| list(cpu)).collect();
+    if lists.iter().all(Option::is_none) {
+        return Err(Unknown::Missing);
+    }
+    let mut groups = Vec::with_capacity(allowed.len());
+    for (&cpu, list) in allowed.iter().zip(&lists) {
+        let Some(list) = list else {
+            groups.push((cpu, 1));
+            continue;
+        };
+        let Some(parts) = parse_list(list).filter(|parts| contain(parts, cpu)) else {
+            return Err(Unknown::Doubtful(format!("CPU {cpu} is said to share one with {:?}", list.trim())));
+        };
+        let lowest = parts.iter().map(|part| *part.start()).min().unwrap_or(cpu);
+        groups.push((lowest, count(&parts)));
+    }
+    let mut sizes = BTreeMap::new();
+    for (&cpu, &(lowest, size)) in allowed.iter().zip(&groups) {
+        let of_lowest = allowed.binary_search(&lowest).map_or(lowest, |at| groups[at].0);
+        if of_lowest != lowest || *sizes.entry(lowest).or_insert(size) != size {
+            return Err(Unknown::Doubtful(format!(
+                "CPU {cpu} shares one with CPU {lowest}, but not the reverse"
+            )));
+        }
+    }
+    Ok(groups)
+}
+
+/// The core of each CPU. `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
+///
+/// A core may have more than one cache: a large core of POWER10 consists of two small ones.
+fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Known<usize> {
+    let cores = groups(allowed, |cpu| {
+        file(&format!("{CPU}{cpu}/topology/core_cpus_list"))
+            .or_else(|| file(&format!("{CPU}{cpu}/topology/thread_siblings_list")))
+    })?;
+    let mut inside = BTreeMap::new();
+    for (i, &(core, threads)) in cores.iter().enumerate() {
+        if threads > MOST_THREADS_OF_A_CORE {
+            return Err(Unknown::Doubtful(format!("that of CPU {core} is said to have {threads} CPUs")));
+        }
+        if *inside.entry(core).or_insert(nodes[i]) != nodes[i] {
+            return Err(Unknown::Doubtful(format!("that of CPU {core} is said to be in two nodes")));
+        }
+    }
+    Ok(cores.into_iter().map(|(core, _)| core).collect())
+}
+
+/// The last-level cache of each CPU: L3 if there is one, otherwise the highest level that there is.
+fn caches(allowed: &[usize], file: File<'_>) -> Known<usize> {
+    let shared = |cpu| {
+        let dir = format!("{CPU}{cpu}/cache/index");
+        let level = |index| file(&format!("{dir}{index}/level"))?.trim().parse::<u32>().ok();
+        let index = if level(3) == Some(3) {
+            3
+        } else {
+            let levels = (0..16).map_while(|index| Some((level(index)?, index)));
+            levels.filter(|&(level, _)| level <= 3).max()?.1
+        };
+        file(&format!("{dir}{index}/shared_cpu_list"))
+    };
+    Ok(groups(allowed, shared)?.into_iter().map(|(cache, _)| cache).collect())
+}
+
+fn nodes(allowed: &[usize], file: File<'_>) -> Known<usize> {
+    let online = file(&format!("{NODE}online")).ok_or(Unknown::Missing)?;
+    let doubtful = |why: String| Unknown::Doubtful(why);
+    let numbers = parse_list(&online)
+        .filter(|parts| count(parts) <= MOST_NODES)
+        .ok_or_else(|| doubtful(format!("those online are said to be {:?}", online.trim())))?;
+    let mut lists = BTreeSet::new();
+    let mut node_of = vec![None; allowed.len()];
+    for node in numbers.into_iter().flatten() {
+        let list = file(&format!("{NODE}node{node}/cpulist")).unwrap_or_default();
+        if list.trim().is_empty() {
+            continue; // a node of memory without CPUs
+        }
+        // Emulated nodes (`numa=fake`) are parts of the memory, and each has all CPUs of the real
+        // node: any one of them will do.
+        if !lists.insert(list.clone()) {
+            continue;
+        }
+        let parts = parse_list(&list)
+            .ok_or_else(|| doubtful(format!("node {node} is said to have CPUs {:?}", list.trim())))?;
+        for (&cpu, known) in allowed.iter().zip(&mut node_of).filter(|&(&cpu, _)| contain(&parts, cpu)) {
+            if let Some(before) = known.replace(node) {
+                return Err(doubtful(format!("CPU {cpu} is said to be in node {before} and in node {node}")));
+            }
+        }
+    }
+    let known = node_of.iter().zip(allowed);
+    known.map(|(node, cpu)| node.ok_or_else(|| doubtful(format!("CPU {cpu} is in none")))).collect()
+}
+
+/// The socket of each CPU; 0 if the firmware does not tell, when the file has -1 or is missing.
+fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
+    let package = |cpu| file(&format!("{CPU}{cpu}/topology/physical_package_id"))?.trim().parse().ok();
+    allowed.iter().map(|cpu| package(cpu).unwrap_or(0)).collect()
+}
+
+/// The class of each CPU: by `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V, hybrid
+/// x86 without SMT); otherwise by the lists of the weaker kinds of hybrid x86. Clock rates are not
+/// used: a favoured core of a kind is not a kind of its own.
+fn classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
+    let mut known = Vec::new();
+    for cpu in allowed {
+        let Some(text) = file(&format!("{CPU}{cpu}/cpu_capacity")) else { break };
+        match text.trim().parse::<u32>() {
+            Ok(capacity @ 1..) => known.push(capacity),
+            _ => {
+                return Err(Unknown::Doubtful(format!(
+                    "the capacity of CPU {cpu} is said to be {:?}",
+                    text.trim()
+                )));
+            }
+        }
+    }
+    if known.len() < allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
+        return listed_classes(allowed, file);
+    }
+    let mut falling = known.clone();
+    falling.sort_unstable_by_key(|capacity| Reverse(*capacity));
+    let mut tops = Vec::new(); // the strongest of each class
+    for capacity in falling {
+        if tops.last().is_none_or(|top| u64::from(capacity) * 10 < u64::from(*top) * 9) {
+            tops.push(capacity);
+        }
+    }
+    let class = |capacity| tops.iter().filter(|top| **top >= capacity).count() - 1;
+    Ok(known.into_iter().map(class).collect())
+}
+
+/// The class of each CPU by the performance counters: those of each kind of core have a list of its
+/// CPUs, which is empty while all of them are offline.
+fn listed_classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
+    let mut classes = vec![0; allowed.len()];
+    for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
+        let Some(list) = file(&format!("/sys/devices/{kind}/cpus")).filter(|list| !list.trim().is_empty())
+        else {
+            continue;
+        };
+        let parts = parse_list(&list).ok_or_else(|| {
+            Unknown::Doubtful(format!("the CPUs of {kind} are said to be {:?}", list.trim()))
+        })?;
+        for (&cpu, class) in allowed.iter().zip(&mut classes) {
+            *class = if contain(&parts, cpu) { weakness } else { *class };
+        }
+    }
+    Ok(classes)
+}
+
+/// Parses a list of numbers such as `0-3,8,10-11`.
+fn parse_list(list: &str) -> Option<Vec<RangeInclusive<usize>>> {
+    let part = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let part = first.parse().ok()?..=last.parse().ok()?;
+        (!part.is_empty() && *part.end() < MOST_CPUS).then_some(part)
+    };
+    list.trim().split(',').map(part).collect()
+}
+
+fn contain(parts: &[RangeInclusive<usize>], cpu: usize) -> bool {
+    parts.iter().any(|part| part.contains(&cpu))
+}
+
+fn count(parts: &[RangeInclusive<usize>]) -> usize {
+    parts.iter().fold(0, |sum, part| sum.saturating_add(part.clone().count()))
+}

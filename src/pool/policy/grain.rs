@@ -1,0 +1,286 @@
+//! How many items a claim takes: one, or a block of constant size if items are too cheap for single
+//! claims.
+//!
+//! A claimed item cannot be stolen, so an item that turns out heavy traps the rest of its block.
+//! But the compiler unrolls and vectorises a block of constant size, and a claim costs about a
+//! nanosecond. So a run begins with single items, or with the size that the average item of the
+//! last round suggests. It looks at the clock now and then (a reading costs some 20 ns, and a
+//! stretch between two readings lasts some 10 µs), and takes blocks of 8 if items are measured to
+//! be cheap. If they are very cheap, blocks of 64 are tried for a stretch, and kept if they are
+//! clearly faster: some loops are vectorised only in these. The run goes back to single items when
+//! items take longer, when a thief or a cut has interfered (some worker is idle, so it is time to
+//! look closely), and for the last items of a range.
+//!
+//! Worst case: 7 items are trapped behind a heavy one if the items before it took less than 128 ns
+//! each; 63 if they took less than 0.25 ns each, or less than 2 ns and blocks of 64 were found to
+//! be faster; otherwise none. (The items before it are those of the same run; where a run begins,
+//! it is the average item of the last round.)
+
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
+
+use std::time::Duration;
+
+use crate::clock::Instant;
+
+/// In nanoseconds per item: below this, items are claimed in blocks of 8, since single claims would
+/// cost more than one per cent; above, one by one.
+const CHEAP_NS: f32 = 128.0;
+/// In nanoseconds per item: below this, items are claimed in blocks of 64.
+const TRIVIAL_NS: f32 = 0.25;
+/// In nanoseconds per item: below this, blocks of 64 are tried, since in smaller blocks an item
+/// bears a larger part of a claim, and the compiler may optimise 64 items better.
+const MAY_PAY_NS: f32 = 2.0;
+/// As a part of an item's time in smaller blocks: blocks of 64 are kept if an item takes less than
+/// this.
+const PAYS: f32 = 0.85;
+/// In stretches of smaller blocks: how many there are before blocks of 64 are first tried.
+const SOON: u32 = 1;
+/// In stretches of smaller blocks: how many there are before blocks of 64 that did not pay are
+/// tried again.
+const AGAIN: u32 = 64;
+/// In nanoseconds per item: above this, items are claimed with full fences, which make thefts
+/// cheap.
+const DEAR_NS: f32 = 400.0;
+/// In items: this many at the end of a range are claimed one by one, so that they can be stolen one
+/// by one.
+const TAIL: usize = 64;
+/// The least time that a stretch should last. A stretch that takes less makes the next one longer;
+/// one that takes more than twice as long makes it shorter.
+const STRETCH: Duration = Duration::from_micros(10);
+/// How many claims the first stretch of a run has.
+const FIRST: usize = 8;
+
+/// What a worker does until its next look at the clock.
+#[derive(Debug)]
+pub(crate) struct Stretch {
+    /// Items per claim: 1, 8 or 64.
+    pub(crate) size: usize,
+    pub(crate) claims: usize,
+    pub(crate) full_fences: bool,
+}
+
+/// What is known of blocks of 64.
+#[derive(Clone, Copy, Debug)]
+enum Large {
+    /// Not yet tried: the number of stretches until they are.
+    Untried(u32),
+    /// Being tried: the nanoseconds that an item took in smaller blocks.
+    Tried(f32),
+    /// Found to be faster: the nanoseconds that an item took in smaller blocks.
+    Faster(f32),
+}
+
+/// The pace of one worker in one run.
+#[derive(Debug)]
+pub(crate) struct Grain {
+    /// Whether every claim is one item, whatever items cost.
+    singly: bool,
+    /// Items per claim.
+    size: usize,
+    /// Claims per stretch.
+    claims: usize,
+    large: Large,
+    /// Whether items take so long that claims use full fences; true also before they are timed.
+    dear: bool,
+    /// The current stretch: how many items it has, and how many the range should have left after
+    /// it.
+    items: usize,
+    left: usize,
+    clock: Instant,
+}
+
+impl Grain {
+    /// `pace` is the nanoseconds that the average item took in the last round, if known.
+    pub(crate) fn new(now: Instant, pace: Option<f32>, singly: bool) -> Self {
+        let mut grain = Self {
+            singly,
+            size: 1,
+            claims: FIRST,
+            large: Large::Untried(SOON),
+            dear: true,
+            items: 0,
+            left: 0,
+            clock: now,
+        };
+        if let Some(each) = pace {
+            grain.size = grain.suited(each);
+            grain.dear = each > DEAR_NS;
+            grain.claims = ((STRETCH.as_nanos() as f32 / each) as usize / grain.size).max(1);
+        }
+        grain
+    }
+
+    /// The next stretch for a range that holds `left` items, at least one.
+    pub(crate) fn stretch(&mut self, left: usize) -> Stretch {
+        let before_tail = left.saturating_sub(TAIL);
+        let mut size = self.size;
+        while size > before_tail.max(1) {
+            size /= 8;
+        }
+        let claims = self.claims.min(if size == 1 { left } else { before_tail / size });
+        self.items = size * claims;
+        self.left = left - self.items;
+        Stretch { size, claims, full_fences: self.dear }
+    }
+
+    /// Learns from a stretch that ended `now` and has left `left` items.
+    pub(crate) fn look(&mut self, left: usize, now: Instant) {
+        let took = now - self.clock;
+        self.clock = now;
+        if left != self.left {
+            (self.size, self.claims, self.dear) = (1, FIRST, true);
+            self.large = Large::Untried(SOON);
+            return;
+        }
+        let each = took.as_secs_f32() * 1e9 / self.items as f32;
+        self.dear = each > DEAR_NS;
+        self.claims = if took < STRETCH {
+            self.claims.saturating_mul(2)
+        } else if took > 2 * STRETCH {
+            (self.claims / 4).max(1)
+        } else {
+            self.claims
+        };
+        self.choose(each);
+    }
+
+    /// Chooses the block size, if items took `each` nanoseconds in the blocks of the last stretch.
+    fn choose(&mut self, each: f32) {
+        let small = self.suited(each);
+        let (size, large) = match self.large {
+            Large::Untried(0) if small == 8 && each < MAY_PAY_NS => (64, Large::Tried(each)),
+            Large::Untried(more) if small == 8 => (small, Large::Untried(more.saturating_sub(1))),
+            Large::Untried(more) => (small, Large::Untried(more)),
+            Large::Tried(before) if each < PAYS * before => (64, Large::Faster(before)),
+            Large::Faster(before) if each < before => (64, self.large),
+            Large::Tried(_) => (small, Large::Untried(AGAIN)),
+            Large::Faster(_) => (small, Large::Untried(SOON)),
+        };
+        // A stretch is to last as long as before.
+        match (self.size, size) {
+            (8, 64) => self.claims = (self.claims / 8).max(1),
+            (64, 8) => self.claims = self.claims.saturating_mul(8),
+            _ => {}
+        }
+        (self.size, self.large) = (size, large);
+    }
+
+    /// The block size that suits items of `each` nanoseconds.
+    fn suited(&self, each: f32) -> usize {
+        match each {
+            _ if self.singly => 1,
+            ..TRIVIAL_NS => 64,
+            ..CHEAP_NS => 8,
+            _ => 1,
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// A range of `left` items that take `nanos` each, after `stretches` stretches: the next one.
+    fn after(stretches: usize, mut left: usize, nanos: f64) -> Stretch {
+        let mut now = Instant::now();
+        let mut grain = Grain::new(now, None, false);
+        for _ in 0..stretches {
+            let Stretch { size, claims, .. } = grain.stretch(left);
+            left -= size * claims;
+            now += Duration::from_secs_f64((size * claims) as f64 * nanos * 1e-9);
+            grain.look(left, now);
+        }
+        grain.stretch(left)
+    }
+
+    #[test]
+    fn cheap_items_are_claimed_in_blocks() {
+        const MANY: usize = 1 << 30;
+        for (nanos, size, full_fences) in
+            [(0.2, 64, false), (1.0, 8, false), (100.0, 8, false), (150.0, 1, false), (500.0, 1, true)]
+        {
+            let first = after(0, MANY, nanos);
+            assert_eq!((first.size, first.claims, first.full_fences), (1, FIRST, true));
+            let later = after(3, MANY, nanos);
+            assert_eq!((later.size, later.full_fences), (size, full_fences), "{nanos} ns");
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "long, and safe code on one thread")]
+    fn blocks_of_64_are_kept_where_they_are_faster() {
+        // Items of 1 ns each, and `claim` nanoseconds per claim.
+        let size_after = |claim: f64, stretches: usize| {
+            let mut now = Instant::now();
+            let mut grain = Grain::new(now, None, false);
+            let mut left = 1 << 30;
+            for _ in 0..stretches {
+                let Stretch { size, claims, .. } = grain.stretch(left);
+                left -= size * claims;
+                now += Duration::from_secs_f64(((size * claims) as f64 + claims as f64 * claim) * 1e-9);
+                grain.look(left, now);
+            }
+            grain.stretch(left).size
+        };
+        assert_eq!(size_after(4.0, 20), 64);
+        assert_eq!(size_after(0.5, 20), 8);
+        let tried = (1..200).filter(|&stretches| size_after(0.5, stretches) == 64).count();
+        assert!((2..=4).contains(&tried), "{tried} trials in 200 stretches");
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "long, and safe code on one thread")]
+    fn nothing_else_is_claimed_in_larger_blocks() {
+        for (nanos, size) in [(3.0, 8), (100.0, 8), (150.0, 1), (500.0, 1)] {
+            let largest = (0..70).map(|stretches| after(stretches, 1 << 30, nanos).size).max();
+            assert_eq!(largest, Some(size), "{nanos} ns");
+        }
+        let begin = Instant::now();
+        let later = |nanos: f64| begin + Duration::from_secs_f64(nanos * 1e-9);
+        // Whatever they cost, if they are to be claimed singly.
+        let mut grain = Grain::new(begin, Some(0.1), true);
+        assert_eq!(grain.stretch(1 << 30).size, 1);
+        grain.look(grain.left, later(1.0));
+        assert_eq!(grain.stretch(1 << 30).size, 1);
+        // Blocks of 64 that were faster, until items take longer.
+        let faster =
+            Grain { size: 64, claims: 10, large: Large::Faster(1.0), ..Grain::new(begin, None, false) };
+        for (nanos, size) in [(0.9, 64), (1.1, 8), (200.0, 1)] {
+            let mut grain = Grain { clock: begin, ..faster };
+            assert_eq!(grain.stretch(1 << 30).size, 64);
+            grain.look(grain.left, later(grain.items as f64 * nanos));
+            assert_eq!(grain.stretch(1 << 20).size, size, "{nanos} ns");
+        }
+    }
+
+    #[test]
+    fn stretches_last_some_microseconds() {
+        for nanos in [0.2, 1.0, 2.0, 50.0, 300.0] {
+            let Stretch { size, claims, .. } = after(30, 1 << 30, nanos);
+            let lasts = (size * claims) as f64 * nanos;
+            assert!((5_000.0..25_000.0).contains(&lasts), "{nanos} ns an item, {lasts} ns a stretch");
+        }
+        assert_eq!(after(30, 1 << 30, 1e6).claims, 1);
+    }
+
+    #[test]
+    fn blocks_end_before_the_tail() {
+        for left in 1..5_000 {
+            let mut grain =
+                Grain { size: 64, claims: 1000, dear: false, ..Grain::new(Instant::now(), None, false) };
+            let Stretch { size, claims, full_fences } = grain.stretch(left);
+            assert!(!full_fences && claims > 0 && size * claims <= left);
+            assert!(size == 1 || left - size * claims >= TAIL, "{left} left");
+        }
+    }
+
+    #[test]
+    fn interference_makes_careful() {
+        let now = Instant::now();
+        let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now, None, false) };
+        let Stretch { size, claims, .. } = grain.stretch(1 << 30);
+        grain.look((1 << 29) - size * claims, now);
+        let next = grain.stretch(1 << 29);
+        assert_eq!((next.size, next.claims, next.full_fences), (1, FIRST, true));
+    }
+}

@@ -1,0 +1,568 @@
+//! When to wake the workers: what each loop cost last time decides how it starts this time.
+//!
+//! Waking a thread costs the caller 0.2 to 7 µs, and the thread begins 10 to 40 µs later. A loop
+//! shorter than that is best run by the caller alone, and a very short one without even looking at
+//! the clock. So the pool remembers what an item cost, with a few bytes for each loop in the
+//! program text, and measures what help costs, from sleeping helpers and from helpers that are
+//! awake. All of it is a hint: it decides who works, never the result.
+
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
+
+use std::{cell::Cell, time::Duration};
+
+use super::{estimate::Estimate, site::Loop};
+use crate::{
+    clock::{Instant, nanos},
+    sync::{AtomicU64, Ordering},
+};
+
+/// In nanoseconds of work: below this, a loop is not timed, since the two readings of the clock
+/// would show.
+const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
+/// As a factor of the cost of help: a loop is shared if there is at least this much work per
+/// helper.
+const CLEARLY: f32 = 1.3;
+/// In nanoseconds per item: below this, it takes more work for sharing to pay, since a shared loop
+/// begins with small claims, while the plain loop is vectorised from end to end. (200,000 items of
+/// 0.17 ns: 33 µs alone, 44 µs shared.)
+const VERY_CHEAP_NS: f32 = 1.0;
+/// As a factor of the cost of help: takes the place of [`CLEARLY`] if items are cheaper than
+/// [`VERY_CHEAP_NS`] and the helpers sleep.
+const VERY_CLEARLY: f32 = 2.0;
+/// Exploration: one call in 16 of a loop that is too short to time is timed, so that a change is
+/// noticed.
+const TIMED_ONE_IN: u64 = 16;
+/// Exploration: one unprofitable-looking loop in 64 is shared, so that a fall in the price of help
+/// is noticed.
+const NEAR_ONE_IN: u64 = 64;
+/// Exploration: one loop in 512 is shared if help would have to become twice as cheap to pay.
+const FAR_ONE_IN: u64 = 512;
+/// In nanoseconds of work: after this much, a search looks at the clock for the first time.
+const FIRST_LOOK_NS: f32 = 2_000.0;
+/// In nanoseconds: even a helper that is awake hardly ever begins sooner, so below this much work
+/// sharing is not explored.
+const QUICKEST_AWAKE_NS: f32 = 500.0;
+/// As a part of the cost of help: the caller runs an unknown loop alone for this long before it
+/// shares the rest.
+const TRIAL: f32 = 0.25;
+
+/// What kind of loop it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum LoopKind {
+    /// A loop that usually goes through all items, so it takes about as long as last time.
+    #[default]
+    Through,
+    /// A loop that an error or a match may end at any item. It is expected to take about as long as
+    /// last time, wherever it stops.
+    MayStop,
+    /// A search for the first match, from the front: items behind the first match are tested in
+    /// vain.
+    First,
+    /// A loop that is known to be long.
+    Long,
+}
+
+impl LoopKind {
+    /// Whether it is expected to stop before its last item.
+    pub(crate) fn may_stop(self) -> bool {
+        matches!(self, Self::MayStop | Self::First)
+    }
+}
+
+/// What can be said of a loop at a glance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Glance {
+    /// It is far too short for help: run the plain loop.
+    Plain,
+    /// It is far too short for help, but it is time to measure how long it takes.
+    Timed,
+    /// A glance is not enough to decide.
+    Unclear,
+}
+
+/// How a loop starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Launch {
+    /// As the plain loop, on the calling thread.
+    Plain,
+    /// On the calling thread, which looks at the clock: what is left after `limit` is shared.
+    Alone {
+        limit: Duration,
+        /// Items before any reading of the clock, even the one from which time is counted.
+        unlooked: usize,
+        /// Items until the first look at the clock.
+        stretch: usize,
+    },
+    /// On the calling thread and `helpers` others from the start.
+    Shared { helpers: usize },
+}
+
+impl Launch {
+    /// With as many helpers as the work is worth, at most `helpers`.
+    fn shared(worth: f32, helpers: usize) -> Self {
+        Self::Shared { helpers: (worth as usize).min(helpers) }
+    }
+
+    /// How many items are folded before the clock is read at all.
+    pub(crate) fn unlooked(self) -> usize {
+        if let Self::Alone { unlooked, .. } = self { unlooked } else { 0 }
+    }
+
+    /// The launch of a watched loop, which looks at the clock, or at a handle, from the start.
+    pub(crate) fn watched(self) -> Self {
+        match self {
+            Self::Plain => Self::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1 },
+            Self::Alone { limit, stretch, .. } => Self::Alone { limit, unlooked: 0, stretch },
+            Self::Shared { .. } => self,
+        }
+    }
+}
+
+/// The upper half of the number of a loop, made odd, so that an empty word has no loop's tag.
+fn tag(number: u64) -> u64 {
+    number >> 32 | 1
+}
+
+/// What the pool's loops cost, in nanoseconds per item, and what help costs.
+///
+/// Each word of the direct-mapped table holds a tag (upper half) and the bits of an `f32` (lower
+/// half). Relaxed throughout: each word stands alone, nothing is published through it, and a lost
+/// update loses a hint.
+#[derive(Debug)]
+#[repr(C)] // what `glance` looks at comes first
+pub(crate) struct Costs {
+    table: Box<[AtomicU64; Self::SLOTS]>,
+    /// In nanoseconds of work: below this, a loop is never worth sharing at the current cost of
+    /// help. It follows from that cost, and is kept because the constants to compute it lie in
+    /// other cache lines.
+    short: Estimate,
+    /// The cost of help from a worker that sleeps, and from one that is awake.
+    asleep: Estimate,
+    awake: Estimate,
+    /// How long helpers stay awake after a loop.
+    patience: Duration,
+    /// When this was made, and how many nanoseconds later the last loop began that might have been
+    /// worth an awake helper.
+    made: Instant,
+    last: AtomicU64,
+}
+
+impl Costs {
+    const SLOTS: usize = 1024;
+
+    pub(crate) fn new(patience: Duration) -> Self {
+        let table: Box<[_]> = (0..Self::SLOTS).map(|_| AtomicU64::new(0)).collect();
+        Self {
+            table: table.try_into().expect("as many as slots"),
+            short: Estimate::new(QUICKEST_AWAKE_NS),
+            asleep: Estimate::new(20_000.0),
+            awake: Estimate::new(500.0),
+            patience,
+            made: Instant::now(),
+            last: AtomicU64::new(0),
+        }
+    }
+
+    /// The cost of help from a worker, which may be `awake`.
+    fn help(&self, awake: bool) -> &Estimate {
+        if awake { &self.awake } else { &self.asleep }
+    }
+
+    /// What can be said at a glance of a loop that has enough items for helpers.
+    #[inline(always)]
+    pub(crate) fn glance(&self, this: Loop) -> Glance {
+        match self.at(this.number()) {
+            Some(cost) if cost * (this.slice.len as f32) < self.short.get() => {
+                if draws_one_in(TIMED_ONE_IN) {
+                    Glance::Timed
+                } else {
+                    Glance::Plain
+                }
+            }
+            _ => Glance::Unclear,
+        }
+    }
+
+    /// How a loop should start if up to `helpers` workers can help; they may be `awake`. If
+    /// `is_timed`, the loop is timed however short it is.
+    pub(crate) fn launch(
+        &self,
+        this: Loop,
+        helpers: usize,
+        awake: bool,
+        kind: LoopKind,
+        is_timed: bool,
+    ) -> Launch {
+        if kind == LoopKind::Long {
+            return Launch::Shared { helpers };
+        }
+        if kind.may_stop() {
+            return self.launch_that_may_stop(this, helpers, awake);
+        }
+        let Some(cost) = self.recall(this) else { return self.trial(awake) };
+        let expected = cost * this.slice.len as f32;
+        let worth_sharing = Self::clearly(cost, awake) * self.help(awake).get();
+        if expected >= worth_sharing {
+            return Launch::shared(expected / worth_sharing, helpers);
+        }
+        let soon = || {
+            expected >= QUICKEST_AWAKE_NS && self.will_be_awake(expected) && self.pays(cost, expected, true)
+        };
+        if self.pays(cost, expected, awake) || !awake && soon() {
+            return Launch::Shared { helpers: 1 };
+        }
+        if expected < TOO_SHORT_TO_TIME_NS && !is_timed && !draws_one_in(TIMED_ONE_IN) {
+            return Launch::Plain;
+        }
+        let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
+        Launch::Alone {
+            limit: Duration::from_nanos(limit as u64),
+            unlooked: 0,
+            stretch: ((limit / 4.0 / cost) as usize).max(1),
+        }
+    }
+
+    /// The launch of an unknown loop: the caller begins it alone.
+    fn trial(&self, awake: bool) -> Launch {
+        let limit = Duration::from_nanos((TRIAL * self.help(awake).get()) as u64);
+        Launch::Alone { limit, unlooked: 0, stretch: 1 }
+    }
+
+    /// The launch of a loop that may stop at any item. It is expected to take as long as last time
+    /// over this slice or, if the slice is new, over any. If that is short, it begins as the plain
+    /// loop, without a look at the clock for twice that long.
+    fn launch_that_may_stop(&self, this: Loop, helpers: usize, awake: bool) -> Launch {
+        let Some(pace) = self.pace(this) else { return self.trial(awake) };
+        let worth_sharing = CLEARLY * self.help(awake).get();
+        let known = self.at(this.number()).map(|cost| cost * this.slice.len as f32);
+        let expected = known.or_else(|| self.at(this.site.stop_number()));
+        let expected = expected.unwrap_or(pace * this.slice.len as f32);
+        if expected >= worth_sharing {
+            return Launch::shared(expected / worth_sharing, helpers);
+        }
+        let items = |work: f32| ((work / pace) as usize).max(1);
+        let unlooked = if draws_one_in(NEAR_ONE_IN) {
+            0 // items may take longer by now; a call that goes on for longer is timed anyway
+        } else if known.is_some() {
+            items((2.0 * expected).min(worth_sharing).max(FIRST_LOOK_NS))
+        } else {
+            items((2.0 * expected).min(FIRST_LOOK_NS)) // the items of another slice may take longer
+        };
+        let limit = Duration::from_nanos(worth_sharing as u64);
+        Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS) }
+    }
+
+    /// The factor by which work must exceed the cost of help in a loop whose items cost `cost`
+    /// nanoseconds.
+    fn clearly(cost: f32, awake: bool) -> f32 {
+        if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY }
+    }
+
+    /// Whether `expected` nanoseconds of work are worth sharing with one helper: because they
+    /// clearly exceed the cost of help, or as exploration of whether help has become cheaper.
+    fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
+        let help = self.help(awake).get();
+        let odds = if 2.0 * expected < help { FAR_ONE_IN } else { NEAR_ONE_IN };
+        let imaginable = if awake { QUICKEST_AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
+        expected >= Self::clearly(cost, awake) * help || expected >= imaginable && draws_one_in(odds)
+    }
+
+    /// Whether a helper that is woken now would probably still be awake when the next such loop
+    /// begins.
+    #[inline]
+    fn will_be_awake(&self, expected: f32) -> bool {
+        if self.patience.is_zero() {
+            return false;
+        }
+        let now = self.made.elapsed();
+        let last = self.last.swap(now.as_nanos() as u64, Ordering::Relaxed);
+        let between = now.saturating_sub(Duration::from_nanos(last));
+        nanos(between) - expected < nanos(self.patience)
+    }
+
+    /// The cost of an item in nanoseconds, if the loop is known: over this slice, or else over any
+    /// slice.
+    pub(crate) fn recall(&self, this: Loop) -> Option<f32> {
+        self.at(this.number()).or_else(|| self.at(this.site.number()))
+    }
+
+    /// The cost in nanoseconds of an item that was looked at, if known, over any slice.
+    pub(crate) fn pace(&self, this: Loop) -> Option<f32> {
+        self.at(this.site.number())
+    }
+
+    fn at(&self, number: u64) -> Option<f32> {
+        let word = self.table[number as usize % Self::SLOTS].load(Ordering::Relaxed);
+        (word >> 32 == tag(number)).then(|| f32::from_bits(word as u32))
+    }
+
+    /// Remembers that a loop took `work` nanoseconds of one thread and looked at `indices` indices
+    /// of its slice. A jump is believed only gradually, since the loop may have been interrupted;
+    /// but from the next call on the loop is timed.
+    pub(crate) fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
+        if indices == 0 {
+            return;
+        }
+        // For a loop that may stop: the cost of a call over this slice, and over any, wherever it
+        // stops. Otherwise, the cost of an index: a loop that panicked may go through next time.
+        let call = if kind.may_stop() { this.slice.len } else { indices };
+        let stop = kind.may_stop().then_some((this.site.stop_number(), 1));
+        let loops = [(this.number(), call), (this.site.number(), indices)];
+        for (number, items) in loops.into_iter().chain(stop) {
+            let items = items as f32;
+            let before = self.at(number).unwrap_or(f32::INFINITY);
+            let cost = (work / items).min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items));
+            let word = tag(number) << 32 | u64::from(cost.to_bits());
+            self.table[number as usize % Self::SLOTS].store(word, Ordering::Relaxed);
+        }
+    }
+
+    /// Remembers the cost of help in a round of `round()` nanoseconds: `delay` nanoseconds until
+    /// the first helper began (none if there was nothing left to do), and `wake` nanoseconds of the
+    /// caller's time.
+    pub(crate) fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: impl Fn() -> f32) {
+        let help = self.help(awake);
+        // Two workers that begin at `wake` and at `delay` and end at the same time take half of
+        // `work + wake + delay`. If the round was over before a helper began, it is only known that
+        // the delay is longer than the round.
+        let cost = wake + delay.unwrap_or_else(round);
+        if delay.is_some() || cost > help.get() {
+            help.see(cost);
+            let least = f32::min(self.awake.get(), self.asleep.get());
+            self.short.set(f32::min(CLEARLY * least, QUICKEST_AWAKE_NS));
+        }
+    }
+}
+
+/// True once in `odds` calls; `odds` is a power of two.
+///
+/// This does not count calls: if short loops alternate, a fixed period would always hit the same
+/// one. Multiples of the golden ratio spread evenly, and so does every second or third of them
+/// (Knuth, The Art of Computer Programming, volume 3, section 6.4). Each thread has its own
+/// sequence, since a word that all callers of a pool write would cost each of them a cache miss.
+#[inline(always)]
+fn draws_one_in(odds: u64) -> bool {
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
+    let draw = LAST.with(|last| {
+        last.set(last.get().wrapping_add(GOLDEN));
+        last.get()
+    });
+    draw < u64::MAX / odds
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
+mod tests {
+    use super::{
+        super::site::{Site, Slice},
+        *,
+    };
+
+    /// The address is that of a static, not of a function: Miri gives a function a new address each
+    /// time.
+    fn over(len: usize) -> Loop {
+        static SITE: u8 = 0;
+        Loop { site: Site::new((&raw const SITE).cast()), slice: Slice { address: 0x1000, len } }
+    }
+
+    /// Where help costs 20 µs.
+    fn launch(costs: &Costs, len: usize) -> Launch {
+        costs.launch(over(len), 7, false, LoopKind::Through, false)
+    }
+
+    fn is_shared(launch: Launch) -> bool {
+        matches!(launch, Launch::Shared { .. })
+    }
+
+    #[test]
+    fn loops_are_launched_by_what_they_cost() {
+        let costs = Costs::new(Duration::ZERO);
+        assert_eq!(
+            launch(&costs, 1000),
+            Launch::Alone { limit: Duration::from_micros(5), unlooked: 0, stretch: 1 },
+            "unknown"
+        );
+        costs.learn(over(1000), LoopKind::Through, 1000, 100e3);
+        assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
+        assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });
+        assert_eq!(launch(&costs, 270), Launch::Shared { helpers: 1 }, "27 µs");
+        let shared = (0..640).filter(|_| is_shared(launch(&costs, 250))).count();
+        assert!((1..=20).contains(&shared), "25 µs: {shared} of 640 are shared all the same");
+        assert!((0..9).any(|_| matches!(launch(&costs, 250), Launch::Alone { stretch: 65, .. })));
+        for stride in 1..=16 {
+            // Every loop of a round has its turn, however many short loops a round has.
+            let timed =
+                (0..16_000).filter(|i| launch(&costs, 10) != Launch::Plain && i % stride == 0).count();
+            let expected = 1000 / stride;
+            assert!(
+                (expected / 2..=2 * expected + 2).contains(&timed),
+                "{timed} of {} are timed",
+                16_000 / stride
+            );
+        }
+        let other = Loop { site: Site::new(launch as *const ()), ..over(1000) };
+        assert_eq!(
+            costs.launch(other, 7, false, LoopKind::Through, false),
+            launch(&Costs::new(Duration::ZERO), 1000),
+            "another loop"
+        );
+    }
+
+    #[test]
+    fn what_is_plain_at_a_glance_is_never_worth_sharing() {
+        let costs = Costs::new(Duration::from_millis(1));
+        let looks = |work: f32| {
+            costs.learn(over(100), LoopKind::Through, 100, work);
+            let mut plain = 0;
+            for _ in 0..1600 {
+                let glance = costs.glance(over(100));
+                plain += usize::from(glance == Glance::Plain);
+                for awake in [false, true] {
+                    let launch = costs.launch(over(100), 7, awake, LoopKind::Through, false);
+                    assert!(glance == Glance::Unclear || !is_shared(launch), "{work} ns");
+                }
+            }
+            plain
+        };
+        assert!((1450..=1550).contains(&looks(50.0)), "one in sixteen is timed");
+        assert_eq!(looks(2e3), 0, "too long for a glance");
+        for _ in 0..100 {
+            costs.learn_help(true, Some(100.0), 10.0, || 1e3);
+        }
+        assert!(looks(100.0) > 1400);
+        assert_eq!(looks(300.0), 0, "help has become cheap");
+    }
+
+    #[test]
+    fn the_same_loop_over_another_slice_is_another_loop() {
+        let costs = Costs::new(Duration::ZERO);
+        let (long, short) = (over(1000), Loop { slice: Slice { address: 0x9000, len: 1000 }, ..over(1000) });
+        for _ in 0..100 {
+            costs.learn(long, LoopKind::Through, long.slice.len, 1e6);
+            costs.learn(short, LoopKind::Through, short.slice.len, 100.0);
+        }
+        assert!(is_shared(costs.launch(long, 7, false, LoopKind::Through, false)));
+        assert!((0..9).any(|_| costs.launch(short, 7, false, LoopKind::Through, false) == Launch::Plain));
+        let third = Loop { slice: Slice { address: 0x5000, len: 1000 }, ..over(1000) };
+        assert!(
+            (0..9).any(|_| costs.launch(third, 7, false, LoopKind::Through, false) == Launch::Plain),
+            "as the last one"
+        );
+    }
+
+    #[test]
+    fn many_loops_are_known_at_a_time() {
+        let costs = Costs::new(Duration::ZERO);
+        (1..100).for_each(|len| costs.learn(over(len), LoopKind::Through, len, len as f32));
+        let known = (1..100).filter(|&len| costs.at(over(len).number()).is_some()).count();
+        assert!(known > 80, "{known}");
+    }
+
+    #[test]
+    fn a_loop_that_was_stopped_early_may_go_through_next_time() {
+        let costs = Costs::new(Duration::ZERO);
+        (0..9).for_each(|_| costs.learn(over(1000), LoopKind::Through, 1, 5e3));
+        assert!(is_shared(launch(&costs, 1000)));
+        // A search is expected to stop early again.
+        let costs = Costs::new(Duration::ZERO);
+        (0..9).for_each(|_| costs.learn(over(1000), LoopKind::MayStop, 1, 5e3));
+        assert!(!is_shared(costs.launch(over(1000), 7, false, LoopKind::MayStop, false)));
+    }
+
+    #[test]
+    fn a_loop_that_stops_early_is_expected_to_do_so_again_whatever_the_slice() {
+        let costs = Costs::new(Duration::ZERO);
+        let launch = |of: Loop| costs.launch(of, 7, false, LoopKind::MayStop, false);
+        // How many items are folded before the clock is looked at; a few calls are timed.
+        let unlooked = |of: Loop| {
+            (0..3)
+                .filter_map(|_| match launch(of) {
+                    Launch::Alone { unlooked, .. } => Some(unlooked),
+                    _ => None,
+                })
+                .max()
+        };
+        let window = |i: usize| Loop { slice: Slice { address: 0x9000 + 8 * i, len: 1000 }, ..over(1000) };
+        // Items of 10 ns, a stop at the tenth of a million.
+        (0..9).for_each(|i| costs.learn(window(i), LoopKind::MayStop, 10, 100.0));
+        assert_eq!(unlooked(window(0)), Some(200), "over a slice that is known: 2 µs");
+        assert_eq!(unlooked(window(99)), Some(20), "over another: twice as many as last time");
+        // A stop at the five hundredth: known for what it took.
+        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 500, 5e3));
+        assert_eq!(unlooked(window(0)), Some(1000));
+        (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, || 0.0));
+        assert!(is_shared(launch(window(0))), "help has become cheap");
+        assert_eq!(unlooked(window(99)), None);
+        (0..100).for_each(|_| costs.learn_help(false, Some(20e3), 0.0, || 0.0));
+        // It goes through all of a sudden, and again.
+        (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 1000, 1e6));
+        assert!(is_shared(launch(window(0))) && is_shared(launch(window(98))));
+    }
+
+    #[test]
+    fn help_is_asked_for_where_it_has_been_quick() {
+        let costs = Costs::new(Duration::ZERO);
+        costs.learn(over(1000), LoopKind::Through, 1000, 10e3);
+        assert!(is_shared(costs.launch(over(1000), 7, true, LoopKind::Through, false)), "awake");
+        for _ in 0..100 {
+            costs.learn_help(true, None, 100.0, || 50e3);
+            costs.learn_help(false, Some(3e3), 1e3, || 10e3);
+            costs.learn_help(false, None, 1e3, || 1e3);
+        }
+        assert!(
+            (0..9).any(|_| !is_shared(costs.launch(over(1000), 7, true, LoopKind::Through, false))),
+            "nobody ever comes in time"
+        );
+        assert!(is_shared(launch(&costs, 1000)), "wakes up in 3 µs");
+    }
+
+    #[test]
+    fn help_that_was_dear_once_is_asked_for_again() {
+        for (awake, work, quick) in [(false, 50e3, 20e3), (true, 2e3, 300.0)] {
+            let costs = Costs::new(Duration::ZERO);
+            (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, || 1e9));
+            let shared =
+                |costs: &Costs| is_shared(costs.launch(over(1000), 7, awake, LoopKind::Through, false));
+            let mut calls = 0;
+            for _ in 0..200 {
+                costs.learn(over(1000), LoopKind::Through, 1000, work);
+                calls += (0..100_000).position(|_| shared(&costs)).unwrap();
+                costs.learn_help(awake, Some(quick), 0.0, || work);
+            }
+            assert!((0..100).all(|_| shared(&costs)), "awake: {awake}");
+            assert!(calls < 100_000, "awake: {awake}, after {calls} calls");
+        }
+    }
+
+    #[test]
+    fn helpers_are_woken_where_they_will_stay_awake() {
+        for (patience, wakes) in [(Duration::ZERO, false), (Duration::from_secs(100), true)] {
+            let costs = Costs::new(patience);
+            costs.learn(over(1000), LoopKind::Through, 1000, 4.9e3);
+            let woken = (0..10).filter(|_| is_shared(launch(&costs, 1000))).count();
+            assert_eq!(woken > 0, wakes, "{patience:?}");
+        }
+    }
+
+    #[test]
+    fn one_interruption_does_not_make_a_loop_long() {
+        let costs = Costs::new(Duration::ZERO);
+        costs.learn(over(2), LoopKind::Through, 2, 20.0);
+        costs.learn(over(2), LoopKind::Through, 2, 4e6);
+        assert!((0..9).any(|_| !is_shared(launch(&costs, 2))));
+        for _ in 0..9 {
+            costs.learn(over(2), LoopKind::Through, 2, 4e6);
+        }
+        assert!(is_shared(launch(&costs, 2)), "but ten in a row do");
+    }
+
+    #[test]
+    fn a_loop_that_has_jumped_is_watched() {
+        let costs = Costs::new(Duration::ZERO);
+        for before in [0.0, 20.0] {
+            costs.learn(over(2), LoopKind::Through, 2, before);
+            costs.learn(over(2), LoopKind::Through, 2, 4e6);
+            assert!((0..100).all(|_| launch(&costs, 2) != Launch::Plain), "{before:?}");
+        }
+    }
+}

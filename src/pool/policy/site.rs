@@ -1,0 +1,51 @@
+//! The identity of a loop: the key under which the pool remembers what it has learnt from the loop.
+
+/// A loop in the program text: the address of its monomorphised code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Site(usize);
+
+impl Site {
+    pub(crate) fn new(code: *const ()) -> Self {
+        Self(code.addr())
+    }
+
+    /// A number for this loop over any slice.
+    pub(crate) fn number(self) -> u64 {
+        scatter(self.0 as u64)
+    }
+
+    /// A number for where this loop stops.
+    pub(crate) fn stop_number(self) -> u64 {
+        scatter(!self.0 as u64)
+    }
+}
+
+/// A slice: where it lies, and how many items it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    pub(crate) address: usize,
+    pub(crate) len: usize,
+}
+
+/// A loop in the program text, over one slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loop {
+    pub(crate) site: Site,
+    pub(crate) slice: Slice,
+}
+
+impl Loop {
+    /// A number for this loop over this slice.
+    pub(crate) fn number(self) -> u64 {
+        let Slice { address, len } = self.slice;
+        scatter(self.site.0 as u64 ^ scatter((address as u64).rotate_left(32) ^ len as u64))
+    }
+}
+
+/// Spreads numbers over all 64 bits: the finalizer of `SplitMix64` (Steele, Lea, Flood, Fast
+/// splittable pseudorandom number generators, 2014), with Stafford's 13th set of constants.
+pub(crate) fn scatter(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}

@@ -1,0 +1,407 @@
+//! The partition of the next round: at boundaries of equal cost, as far as the last round of the
+//! same loop tells.
+//!
+//! An iterative algorithm runs over the same slice again and again, so the cost of an item last
+//! time is the best guess for this time. Workers that start late, because they have to wake up
+//! first, are dealt less. With good boundaries no worker has to steal, and the same core processes
+//! the same items. The partition is a hint: it decides who begins where, never the result.
+
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
+
+use std::{borrow::Cow, mem, ops::Range};
+
+use super::{
+    estimate::Estimate,
+    site::{Loop, Site},
+};
+use crate::{
+    clock::nanos,
+    pool::record::{
+        journal::{Mark, Tally, Times},
+        usage::Usage,
+    },
+};
+
+/// A boundary stays if the work before it is too much by less than 1/32 of a worker's work: moving
+/// it puts the balance at risk, since the cost of single items is not known, and a theft or two
+/// repair as much.
+const TOO_MUCH: f32 = 32.0;
+/// A boundary stays if the work before it is too little by at most 1/512 of a worker's work.
+const TOO_LITTLE: f32 = 512.0;
+
+/// About how long a thread takes to fall asleep and to wake up, in nanoseconds.
+pub(crate) const NAP: f32 = 60e3;
+
+/// What a pool has learnt from its shared loops.
+#[derive(Debug)]
+pub(crate) struct Splits {
+    /// What is known of each loop; direct-mapped.
+    table: Box<[Option<Known>]>,
+    /// How long after the start of a round each worker begins: first if helpers sleep, second if
+    /// they are awake.
+    delays: [Box<[Estimate]>; 2],
+    /// Loops whose items keep a CPU busy, which do not profit from more workers than CPUs.
+    /// Direct-mapped.
+    cpu_bound: Box<[Option<Site>]>,
+    /// Memory for the times of the next round.
+    times: Times,
+}
+
+/// What is known of a loop.
+#[derive(Debug)]
+struct Known {
+    of: (Loop, bool),
+    profile: Profile,
+    /// Where the ranges of neighbouring workers meet.
+    bounds: Box<[usize]>,
+}
+
+impl Splits {
+    const SLOTS: usize = 64;
+
+    pub(crate) fn new(workers: usize) -> Self {
+        Self {
+            table: (0..Self::SLOTS).map(|_| None).collect(),
+            delays: [20e3, 1e3].map(|helper| {
+                (0..workers).map(|worker| Estimate::new(if worker == 0 { 1e3 } else { helper })).collect()
+            }),
+            cpu_bound: (0..Self::SLOTS).map(|_| None).collect(),
+            times: Times::default(),
+        }
+    }
+
+    /// The place of a loop in the table. A loop has two: one for rounds with sleeping helpers, one
+    /// for rounds with helpers that are awake.
+    fn slot((of, awake): (Loop, bool)) -> usize {
+        (of.number() as usize ^ usize::from(awake)) % Self::SLOTS
+    }
+
+    fn known(&self, of: Loop, awake: bool) -> Option<&Known> {
+        let of = (of, awake);
+        self.table[Self::slot(of)].as_ref().filter(|known| known.of == of)
+    }
+
+    /// The costs of a loop over its slice, as learnt from its last round.
+    pub(crate) fn profile(&self, of: Loop, awake: bool) -> Option<&Profile> {
+        self.known(of, awake).map(|known| &known.profile)
+    }
+
+    /// Where the ranges of `workers` workers should meet, if that was learnt from the last round.
+    pub(crate) fn bounds(&self, of: Loop, awake: bool, workers: usize) -> Option<Cow<'_, [usize]>> {
+        let Known { bounds, profile, .. } = self.known(of, awake)?;
+        if bounds.len() + 1 == workers {
+            return Some(Cow::Borrowed(bounds));
+        }
+        let goals = self.goals(awake, profile, workers).0;
+        Some(goals.iter().map(|&goal| profile.index_at(goal)).collect())
+    }
+
+    /// The cost of the items before each boundary that would let all workers finish at the same
+    /// moment, and that moment.
+    fn goals(&self, awake: bool, profile: &Profile, workers: usize) -> (Vec<f32>, f32) {
+        let delays = || self.delays[usize::from(awake)].iter().take(workers).map(Estimate::get);
+        let finish = (profile.total() + delays().sum::<f32>()) / workers as f32;
+        let mut goal = 0.0;
+        let add = |delay: f32| {
+            goal += (finish - delay).max(0.0);
+            goal
+        };
+        (delays().take(workers - 1).map(add).collect(), finish)
+    }
+
+    /// Whether the items of this loop are known to keep a CPU busy: they neither sleep nor wait.
+    pub(crate) fn is_cpu_bound(&self, site: Site) -> bool {
+        self.cpu_bound[site.number() as usize % Self::SLOTS] == Some(site)
+    }
+
+    /// Learns from a round on `cpus` CPUs whether its items keep a CPU busy. They do if the CPUs
+    /// were in use most of the time. They also do if other programs had the CPUs but there were
+    /// hardly any voluntary context switches, except now and then for a lock between two runs.
+    pub(crate) fn learn_cpu_bound(&mut self, this: Loop, cpus: usize, times: &Times) {
+        const MOSTLY: f32 = 0.75;
+        const NAPS_A_RUN: u64 = 3;
+        if let Some(Usage { cpu, naps }) = times.usage {
+            let in_use = nanos(cpu) >= MOSTLY * cpus as f32 * times.length();
+            let hardly_slept = naps <= NAPS_A_RUN * times.runs() as u64 && 2 * naps < this.slice.len as u64;
+            let (site, cpu_bound) = (this.site, in_use || hardly_slept);
+            self.cpu_bound[site.number() as usize % Self::SLOTS] = cpu_bound.then_some(site);
+        }
+    }
+
+    /// Empty times for a round of `workers` workers to fill in. If `measures_usage`, the workers
+    /// measure what they use.
+    pub(crate) fn take_times(&mut self, workers: usize, measures_usage: bool) -> Times {
+        let mut times = mem::take(&mut self.times);
+        times.marks.clear();
+        times.usage = measures_usage.then(Usage::default);
+        times.tallies.clear();
+        times.tallies.resize(workers, Tally::default());
+        times
+    }
+
+    /// Takes back `times` when nothing more is to be learnt from them, to reuse their memory.
+    pub(crate) fn give_back(&mut self, times: Times) {
+        self.times = times;
+    }
+
+    /// Learns the costs of a loop from a round over all of its slice.
+    pub(crate) fn learn(&mut self, of: Loop, awake: bool, times: &mut Times) {
+        let round = times.work();
+        let Times { marks, tallies, .. } = times;
+        marks.sort_unstable_by_key(|&(first, _)| first);
+        let delays = &self.delays[usize::from(awake)];
+        for (delay, Tally { span, .. }) in delays.iter().zip(&*tallies) {
+            // For a worker that has not begun by the end, it is only known that its delay is longer
+            // than the round.
+            if span.start.is_finite() || round > delay.get() {
+                delay.see(span.start);
+            }
+        }
+        let profile = Profile::new(of.slice.len, marks);
+        let (goals, finish) = self.goals(awake, &profile, tallies.len());
+        let good = |bounds: &[usize]| {
+            let mut pairs = bounds.iter().map(|&bound| profile.cost_before(bound)).zip(&goals);
+            let (much, little) = (finish / TOO_MUCH, finish / TOO_LITTLE);
+            bounds.len() == goals.len()
+                && pairs.all(|(cost, goal)| (goal - little..goal + much).contains(&cost))
+        };
+        let bounds = match self.known(of, awake) {
+            Some(known) if good(&known.bounds) => known.bounds.clone(),
+            _ => goals.iter().map(|&goal| profile.index_at(goal)).collect(),
+        };
+        let of = (of, awake);
+        self.table[Self::slot(of)] = Some(Known { of, profile, bounds });
+    }
+}
+
+/// The boundaries between `workers` parts of `items` with equal numbers of items.
+pub(crate) fn equal_parts(items: &Range<usize>, workers: usize) -> Vec<usize> {
+    let (share, rest) = (items.len() / workers, items.len() % workers);
+    (1..workers).map(|worker| items.start + share * worker + rest.min(worker)).collect()
+}
+
+/// The parts of `items` between `bounds`, whatever the bounds are.
+pub(crate) fn parts(items: Range<usize>, bounds: &[usize]) -> impl Iterator<Item = Range<usize>> {
+    let mut start = items.start;
+    bounds.iter().copied().chain([items.end]).map(move |end| {
+        let begin = start;
+        start = end.clamp(start, items.end);
+        begin..start
+    })
+}
+
+/// The cost of all items before an index, for some indices in ascending order. Between two of
+/// these, all items are taken to cost the same.
+#[derive(Debug)]
+pub(crate) struct Profile(Vec<(usize, f32)>);
+
+impl Profile {
+    fn new(len: usize, marks: &[Mark]) -> Self {
+        let mut cost = 0.0;
+        let mut knots = Vec::with_capacity(marks.len() + 1);
+        for &(first, nanos) in marks {
+            knots.push((first, cost));
+            cost += nanos;
+        }
+        knots.push((len, cost));
+        Self(knots)
+    }
+
+    fn total(&self) -> f32 {
+        self.0.last().map_or(0.0, |&(_, cost)| cost)
+    }
+
+    /// The index before which the items cost `goal`, or a little more rather than less: of two
+    /// workers the first, which may be the caller, should be the last to finish, since then no
+    /// thread has to be woken.
+    ///
+    /// But an item that takes longer than a nap goes to the later worker. That worker begins with
+    /// it, so the items behind it can be stolen meanwhile. The earlier worker would come to it
+    /// last, and nobody could help.
+    fn index_at(&self, goal: f32) -> usize {
+        match self.0.partition_point(|&(_, cost)| cost <= goal) {
+            0 => 0,
+            last if last == self.0.len() => self.0[last - 1].0,
+            next => {
+                let ((low, before), (high, after)) = (self.0[next - 1], self.0[next]);
+                let each = (after - before) / (high - low) as f32;
+                let items = (goal - before) / each;
+                let items = if each > NAP { items } else { (items + 0.25).round() };
+                low + (items as usize).min(high - low)
+            }
+        }
+    }
+
+    /// The item of `items` at half of their cost; the first item if all of them are hardly worth a
+    /// theft.
+    pub(crate) fn middle(&self, items: Range<usize>) -> usize {
+        const NOT_WORTH_TWO_THEFTS: f32 = 10e3;
+        if self.cost(&items) < NOT_WORTH_TWO_THEFTS {
+            return items.start;
+        }
+        let goal = f32::midpoint(self.cost_before(items.start), self.cost_before(items.end));
+        self.index_at(goal).clamp(items.start, items.end - 1)
+    }
+
+    /// The cost of `items` in nanoseconds.
+    pub(crate) fn cost(&self, items: &Range<usize>) -> f32 {
+        self.cost_before(items.end) - self.cost_before(items.start)
+    }
+
+    /// The cost of the items before `index` in nanoseconds.
+    fn cost_before(&self, index: usize) -> f32 {
+        match self.0.partition_point(|&(first, _)| first <= index) {
+            0 => 0.0,
+            last if last == self.0.len() => self.total(),
+            next => {
+                let ((low, before), (high, after)) = (self.0[next - 1], self.0[next]);
+                before + (after - before) * ((index - low) as f32 / (high - low) as f32)
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
+mod tests {
+    use std::time::Duration;
+
+    use super::{super::site::Slice, *};
+
+    /// The address is that of a static, not of a function: Miri gives a function a new address each
+    /// time.
+    fn site() -> Site {
+        static SITE: u8 = 0;
+        Site::new((&raw const SITE).cast())
+    }
+
+    fn thousand() -> Loop {
+        Loop { site: site(), slice: Slice { address: 0x1000, len: 1000 } }
+    }
+
+    fn tally(span: Range<f32>) -> Tally {
+        Tally { span, ..Tally::default() }
+    }
+
+    fn learn(splits: &mut Splits, marks: &[Mark], begun: &[f32]) {
+        let mut tallies: Vec<_> = begun.iter().map(|&begun| tally(begun..begun)).collect();
+        tallies[0].working = marks.iter().map(|(_, nanos)| nanos).sum();
+        let mut times = Times { marks: marks.to_vec(), tallies, ..Times::default() };
+        splits.learn(thousand(), false, &mut times);
+    }
+
+    #[test]
+    fn an_unknown_loop_is_split_into_equal_parts() {
+        assert_eq!(equal_parts(&(0..10), 3), [4, 7]);
+        assert_eq!(equal_parts(&(5..10), 2), [8]);
+        assert_eq!(equal_parts(&(0..2), 2), [1]);
+        assert!(equal_parts(&(7..9), 1).is_empty());
+    }
+
+    #[test]
+    fn boundaries_are_where_the_cost_is_equal() {
+        let marks = [(0, 10.0), (10, 90.0), (20, 0.0), (80, 100.0)];
+        let profile = Profile::new(100, &marks);
+        for (goal, bound) in
+            [(0.0, 0), (5.0, 5), (10.0, 10), (55.0, 15), (100.0, 80), (150.0, 90), (500.0, 100)]
+        {
+            assert_eq!(profile.index_at(goal), bound, "{goal}");
+            // Where nothing is cheap, one is the inverse of the other.
+            if (1..80).contains(&bound) {
+                assert!((profile.cost_before(bound) - goal).abs() < 1e-3, "{goal}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_heavy_item_at_a_boundary_is_the_first_of_the_later_worker() {
+        let bound = |heavy: f32, goal: f32| {
+            let marks = [(0, 100e3), (500, heavy), (501, 100e3)];
+            Profile::new(1000, &marks).index_at(goal)
+        };
+        assert_eq!(bound(20e6, 100e3 + 19e6), 500);
+        assert_eq!(bound(61e3, 160e3), 500);
+        assert_eq!(bound(59e3, 158e3), 501, "not worth it");
+    }
+
+    #[test]
+    fn the_next_round_begins_where_the_last_was_balanced() {
+        let mut splits = Splits::new(2);
+        // Worth 80 ms, three quarters of them in the last fifth of the slice; nobody's delay
+        // matters.
+        learn(&mut splits, &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
+        let bounds = splits.bounds(thousand(), false, 2).unwrap();
+        assert!((866..=868).contains(&bounds[0]), "{bounds:?}");
+        assert_eq!(splits.profile(thousand(), false).unwrap().middle(800..1000), 900);
+        let three = splits.bounds(thousand(), false, 3).unwrap();
+        assert!((822..=823).contains(&three[0]) && (910..=912).contains(&three[1]), "{three:?}");
+        let slice = thousand().slice;
+        assert_eq!(
+            splits.bounds(Loop { slice: Slice { len: 999, ..slice }, ..thousand() }, false, 2),
+            None,
+            "not the same length"
+        );
+        assert_eq!(
+            splits.bounds(Loop { slice: Slice { address: 1, ..slice }, ..thousand() }, false, 2),
+            None,
+            "not the same slice"
+        );
+    }
+
+    #[test]
+    fn loops_whose_items_sleep_are_told_from_busy_ones() {
+        let mut splits = Splits::new(8);
+        let with_runs = |tally, runs| Tally { runs, ..tally };
+        let tallies = vec![with_runs(tally(0.0..9e6), 2), with_runs(tally(1e6..10e6), 3), Tally::default()];
+        let usage = |millis, naps| Some(Usage { cpu: Duration::from_millis(millis), naps });
+        for (usage, cpu_bound) in [
+            (None, false),
+            (usage(19, 0), true),
+            (usage(5, 300), false),
+            (usage(17, 300), true), // waits, but others use the time
+            (usage(5, 3), true),    // another program had the CPU
+            (None, true),
+        ] {
+            let times = Times { tallies: tallies.clone(), usage, ..Times::default() };
+            splits.learn_cpu_bound(thousand(), 2, &times);
+            assert_eq!(splits.is_cpu_bound(site()), cpu_bound, "{usage:?}");
+        }
+    }
+
+    #[test]
+    fn no_boundary_lies_behind_the_slice() {
+        // The quotient of the two rounds to 1, and the length to more items than there are.
+        for len in [67_109_869, usize::MAX] {
+            let profile = Profile::new(len, &[(0, 475.214_36), (1000, 15_365.213)]);
+            let almost = profile.total().next_down();
+            assert!((1000..=len).contains(&profile.index_at(almost)), "{len}");
+            assert!((1000..len).contains(&profile.middle(1000..len)), "{len}");
+        }
+    }
+
+    #[test]
+    fn small_errors_move_no_boundary() {
+        let mut splits = Splits::new(2);
+        let bound_after = |splits: &mut Splits, first_half| {
+            learn(splits, &[(0, first_half), (500, 50e6)], &[0.0, 0.0]);
+            splits.bounds(thousand(), false, 2).unwrap()[0]
+        };
+        let before = bound_after(&mut splits, 50e6);
+        assert_eq!(bound_after(&mut splits, 52e6), before);
+        assert!(bound_after(&mut splits, 70e6) < before - 50);
+    }
+
+    #[test]
+    fn who_comes_late_is_dealt_less() {
+        let mut splits = Splits::new(2);
+        for _ in 0..100 {
+            learn(&mut splits, &[(0, 100e3)], &[1e3, 21e3]);
+        }
+        let bounds = splits.bounds(thousand(), false, 2).unwrap();
+        assert!((580..=620).contains(&bounds[0]), "{bounds:?}");
+        for _ in 0..1000 {
+            learn(&mut splits, &[(0, 100e3)], &[1e3, f32::INFINITY]);
+        }
+        let bounds = splits.bounds(thousand(), false, 2).unwrap();
+        assert!((950..=1000).contains(&bounds[0]), "who never comes is dealt hardly anything: {bounds:?}");
+    }
+}

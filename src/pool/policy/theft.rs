@@ -1,0 +1,95 @@
+//! When a theft pays, and where it begins.
+
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
+
+use std::{ops::Range, time::Duration};
+
+use super::split::{NAP, Profile};
+
+/// In nanoseconds: the cost of a theft without its fence.
+const THEFT: f32 = 5e3;
+/// In thefts of a worker in a round: up to this number, thefts are cut by the costs of the last
+/// round. A worker that needs more shows that these costs are wrong, so its later thefts are cut by
+/// number.
+const TRUSTED: usize = 3;
+const CALLER: usize = 0;
+
+/// What a thief has found out about a victim by watching it for a moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Watched {
+    /// The victim will be done with the rest before a theft would help.
+    AlmostDone,
+    /// The victim has enough work left for two.
+    Busy,
+    /// The victim has claimed nothing for a moment, and thefts from it are expensive: its claims
+    /// took less than 0.4 µs when it last looked at the clock, and now it is busy with a single
+    /// one. It cannot get at the rest of its range, and each theft of half of the rest would cost
+    /// an expensive fence, so the thief takes all of it. When the victim is done with its claim, it
+    /// steals.
+    Stuck,
+}
+
+/// How long a thief watches a victim whose fence costs `heavy` nanoseconds. A victim that does not
+/// move may only have been interrupted for a moment. The more expensive the theft, the longer the
+/// thief watches.
+pub(crate) fn moment(heavy: f32) -> Duration {
+    Duration::from_nanos((heavy / 2.0).clamp(1e3, 10e3) as u64)
+}
+
+/// What a thief has found out, if the victim claimed `moved` items during the [`moment`] and has
+/// `left` items left.
+pub(crate) fn watched(heavy: f32, is_dear: bool, moved: usize, left: usize) -> Watched {
+    let moment = moment(heavy).as_nanos() as f32;
+    // A theft saves half of the time for the rest, and the victim pays for the fence as well.
+    if (left as f32) * moment < moved as f32 * (THEFT + 3.0 * heavy) {
+        Watched::AlmostDone
+    } else if moved == 0 && is_dear {
+        Watched::Stuck
+    } else {
+        Watched::Busy
+    }
+}
+
+/// The index where the `nth` theft of a worker begins, in the range that `victim` has `left`:
+/// chosen by cost if the last round has taught it, otherwise by number. None: the range is left to
+/// the victim.
+pub(crate) fn middle(
+    profile: Option<&Profile>,
+    nth: usize,
+    victim: usize,
+    left: Range<usize>,
+) -> Option<usize> {
+    match profile.filter(|_| nth <= TRUSTED) {
+        Some(profile) if victim == CALLER && left.len() == 1 && profile.cost(&left) < NAP => None,
+        Some(profile) => Some(profile.middle(left)),
+        None => Some(left.start + left.len() / 2),
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_theft_pays_where_the_victim_does_not_get_through_soon() {
+        assert_eq!(watched(0.0, false, 0, 1), Watched::Busy, "a long item");
+        assert_eq!(watched(0.0, false, 10, 10), Watched::AlmostDone, "a microsecond is left");
+        assert_eq!(watched(0.0, false, 10, 49), Watched::AlmostDone, "five are");
+        assert_eq!(watched(0.0, false, 10, 50), Watched::Busy);
+        assert_eq!(watched(20e3, true, 100, 649), Watched::AlmostDone, "a dear theft");
+        assert_eq!(watched(20e3, true, 100, 650), Watched::Busy);
+        assert_eq!(watched(20e3, true, 0, 650), Watched::Stuck);
+    }
+
+    #[test]
+    fn a_victim_is_watched_longer_where_thefts_are_dearer() {
+        let micros = [0.0, 5e3, 1e6].map(|heavy| moment(heavy).as_nanos());
+        assert_eq!(micros, [1000, 2500, 10_000]);
+    }
+
+    #[test]
+    fn thefts_halve_by_number_where_nothing_is_known() {
+        assert_eq!(middle(None, 1, 1, 4..8), Some(6));
+        assert_eq!(middle(None, 1, 0, 7..8), Some(7));
+    }
+}

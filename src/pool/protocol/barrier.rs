@@ -1,0 +1,210 @@
+//! Epochs on a mutex and condition variables: publish, enter, leave, retract. This module does not
+//! know about slices and items.
+//!
+//! The mutex carries every happens-before edge between the caller and the workers: publish → enter,
+//! leave → end of the wait. A worker that wakes up late finds the job retracted and goes back to
+//! sleep; the caller waits only for workers that entered.
+
+#![allow(unused_qualifications)] // builds for tests have steps of their own
+
+use crossbeam_utils::CachePadded;
+
+#[cfg(any(test, planted))]
+use crate::pool::check::planted as steps;
+#[cfg(not(any(test, planted)))]
+use crate::pool::protocol::barrier as steps;
+use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Patience, lock, wait};
+
+/// Where the caller and the workers of one pool meet. `J` is the job that is published.
+#[derive(Debug)]
+pub(crate) struct Barrier<J> {
+    pub(crate) state: CachePadded<Mutex<State<J>>>,
+    /// How long a worker polls for the next job before it sleeps, and how long the caller polls for
+    /// the last worker.
+    patience: Patience,
+    /// The epoch of the last job, or `STOP`. Workers with patience poll it. It is a hint, and
+    /// Relaxed: the job that it announces is then looked up under the lock.
+    published_epoch: CachePadded<AtomicU64>,
+    /// One per worker, so that a round for three workers wakes three.
+    wake: Box<[Condvar]>,
+    /// Where the caller waits for the last worker to leave.
+    done: Condvar,
+    /// How many workers have entered and not left. Written under the lock, which orders it, hence
+    /// Relaxed; read without the lock only while polling. Written in one step for loom's sake: loom
+    /// tries a store before what another thread read, but not if the storing thread has read in
+    /// between.
+    pub(crate) active: CachePadded<AtomicUsize>,
+    /// 1 for a worker that sleeps on its `wake`. Written under the lock. `publish` reads it after
+    /// it has released the lock: a worker that fell asleep before the job was there is seen by way
+    /// of the lock, and one that comes later finds the job. Hence Relaxed.
+    asleep: Box<[AtomicUsize]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct State<J> {
+    /// Counts the published jobs.
+    epoch: u64,
+    /// The published job, and the number of workers that it is for.
+    pub(crate) job: Option<(J, usize)>,
+    /// Whether the caller sleeps on `done`.
+    pub(crate) caller_waits: bool,
+    pub(crate) stop: bool,
+}
+
+impl<J: Copy> Barrier<J> {
+    /// The value of `published_epoch` when the pool stops.
+    const STOP: u64 = u64::MAX;
+
+    pub(crate) fn new(workers: usize, patience: Patience) -> Self {
+        Self {
+            state: CachePadded::new(Mutex::new(State {
+                epoch: 0,
+                job: None,
+                caller_waits: false,
+                stop: false,
+            })),
+            patience,
+            published_epoch: CachePadded::new(AtomicU64::new(0)),
+            wake: (0..workers).map(|_| Condvar::new()).collect(),
+            done: Condvar::new(),
+            active: CachePadded::new(AtomicUsize::new(0)),
+            asleep: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
+        }
+    }
+
+    /// Whether the first worker would find a job without being woken.
+    pub(crate) fn is_first_awake(&self) -> bool {
+        self.asleep.first().is_some_and(|asleep| asleep.load(Ordering::Relaxed) == 0) // a hint
+    }
+
+    /// Offers `job` to the workers `0..workers`. One caller at a time.
+    pub(crate) fn publish(&self, job: J, workers: usize) -> Published<'_, J> {
+        let mut state = lock(&self.state);
+        state.epoch += 1;
+        state.job = Some((job, workers));
+        let epoch = state.epoch;
+        drop(state); // otherwise a worker that is woken waits for the lock
+        self.published_epoch.store(epoch, Ordering::Relaxed);
+        for (wake, asleep) in self.wake.iter().zip(&self.asleep).take(workers) {
+            if asleep.load(Ordering::Relaxed) != 0 {
+                wake.notify_one();
+            }
+        }
+        Published { barrier: self }
+    }
+
+    /// Waits for a job that worker `me` has not seen yet, and enters its round. None: the pool
+    /// stops.
+    ///
+    /// `seen` is the epoch of the worker's last job; 0 at first.
+    pub(crate) fn enter(&self, me: usize, seen: &mut u64) -> Option<(J, Entered<'_, J>)> {
+        loop {
+            if !self.patience.is_none() {
+                self.patience.poll(|| self.published_epoch.load(Ordering::Relaxed) != *seen);
+            }
+            let mut state = lock(&self.state);
+            while !state.stop && state.epoch == *seen {
+                self.asleep[me].store(1, Ordering::Relaxed);
+                state = wait(&self.wake[me], state);
+                self.asleep[me].store(0, Ordering::Relaxed);
+            }
+            if state.stop {
+                return None;
+            }
+            // A job that is no longer there, or that is for other workers, is not offered again.
+            *seen = state.epoch;
+            if let Some((job, workers)) = state.job
+                && me < workers
+            {
+                self.active.fetch_add(1, Ordering::Relaxed);
+                return Some((job, Entered { barrier: self }));
+            }
+        }
+    }
+
+    /// Stops all workers.
+    pub(crate) fn stop(&self) {
+        steps::stop(self);
+    }
+
+    /// Wakes all workers.
+    pub(crate) fn wake_all(&self) {
+        self.wake.iter().for_each(Condvar::notify_one);
+    }
+}
+
+/// A job on offer. Dropping it retracts the offer and waits until every worker that entered has
+/// left.
+#[derive(Debug)]
+pub(crate) struct Published<'a, J> {
+    barrier: &'a Barrier<J>,
+}
+
+impl<J> Drop for Published<'_, J> {
+    fn drop(&mut self) {
+        let barrier = self.barrier;
+        let mut state = lock(&barrier.state);
+        steps::retract(&mut state);
+        if steps::is_empty(barrier) {
+            return;
+        }
+        drop(state);
+        let patience = Patience::BRIEF.max(barrier.patience);
+        patience.poll(|| barrier.active.load(Ordering::Relaxed) == 0);
+        steps::wait_for_the_last(barrier);
+    }
+}
+
+/// A worker inside a round. Dropping it leaves the round.
+#[derive(Debug)]
+pub(crate) struct Entered<'a, J: Copy> {
+    barrier: &'a Barrier<J>,
+}
+
+impl<J: Copy> Drop for Entered<'_, J> {
+    fn drop(&mut self) {
+        if steps::leave(self.barrier) {
+            self.barrier.done.notify_one();
+        }
+    }
+}
+
+/// Takes the offer back: a worker that comes from now on finds no job.
+#[inline(always)]
+pub(crate) fn retract<J>(state: &mut State<J>) {
+    state.job = None;
+}
+
+/// Whether no worker is inside the round. The lock is held.
+#[inline(always)]
+pub(crate) fn is_empty<J>(barrier: &Barrier<J>) -> bool {
+    barrier.active.load(Ordering::Relaxed) == 0
+}
+
+/// Waits under the lock until no worker is inside the round. The lock is taken even if the end has
+/// been seen already: it is the happens-before edge from leaving to returning.
+#[inline(always)]
+pub(crate) fn wait_for_the_last<J>(barrier: &Barrier<J>) {
+    let mut state = lock(&barrier.state);
+    while barrier.active.load(Ordering::Relaxed) != 0 {
+        state.caller_waits = true;
+        state = wait(&barrier.done, state);
+    }
+    state.caller_waits = false;
+}
+
+/// A worker leaves the round. True: it was the last one, and the caller sleeps.
+#[inline(always)]
+pub(crate) fn leave<J>(barrier: &Barrier<J>) -> bool {
+    let state = lock(&barrier.state);
+    let was_last = barrier.active.fetch_sub(1, Ordering::Relaxed) == 1;
+    was_last && state.caller_waits
+}
+
+/// Tells all workers that the pool stops, and then wakes them.
+#[inline(always)]
+pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
+    lock(&barrier.state).stop = true;
+    barrier.published_epoch.store(Barrier::<J>::STOP, Ordering::Relaxed);
+    barrier.wake_all();
+}

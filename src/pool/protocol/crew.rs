@@ -1,0 +1,135 @@
+//! The threads of a pool: they wait for a job, run it, and leave.
+
+use std::{
+    mem,
+    panic::{RefUnwindSafe, UnwindSafe},
+    sync::Arc,
+};
+
+use super::{
+    barrier::Barrier,
+    fork::Process,
+    job::{self, Job},
+};
+use crate::sync::{JoinHandle, Patience, ThreadBuilder, mpsc};
+
+/// The threads of one pool. Dropping it stops them and joins them.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    barrier: Arc<Barrier<Job>>,
+    threads: Vec<JoinHandle<()>>,
+    /// The process in which the threads are.
+    pub(crate) process: Process,
+}
+
+// No panic in user code leaves the threads or the barrier half-changed.
+impl UnwindSafe for Crew {}
+impl RefUnwindSafe for Crew {}
+
+impl Crew {
+    /// A crew without threads yet, with room for `workers`, which poll for `patience` before they
+    /// sleep.
+    pub(crate) fn new(workers: usize, patience: Patience) -> Self {
+        Self {
+            barrier: Arc::new(Barrier::new(workers, patience)),
+            threads: Vec::with_capacity(workers),
+            process: Process::current(),
+        }
+    }
+
+    /// Whether the first helper would find a job without being woken. A hint.
+    pub(crate) fn is_first_awake(&self) -> bool {
+        self.barrier.is_first_awake()
+    }
+
+    /// Runs `work` on the workers `1..workers`, each of which may come late or not at all, and
+    /// `own` on the calling thread, which is worker 0. Returns when no worker is inside `work` any
+    /// more.
+    ///
+    /// `work` must not unwind. If `own` unwinds, this still waits. One caller at a time.
+    pub(crate) fn share(&self, workers: usize, work: &(dyn Fn(usize) + Sync), own: impl FnOnce()) {
+        job::share(&self.barrier, workers, work, own);
+    }
+
+    /// How many threads there are.
+    pub(crate) fn size(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Gives up the threads without stopping or joining them.
+    pub(crate) fn leave(&mut self) {
+        mem::forget(mem::take(&mut self.threads));
+    }
+
+    /// Starts the next thread, which runs `arrive` first. Returns what `arrive` returned.
+    pub(crate) fn hire<R: Send + 'static>(
+        &mut self,
+        thread: ThreadBuilder,
+        arrive: impl FnOnce() -> R + Send + 'static,
+    ) -> std::io::Result<R> {
+        let me = self.threads.len();
+        let barrier = Arc::clone(&self.barrier);
+        let (report, arrived) = mpsc::channel();
+        self.threads.push(thread.spawn(move || {
+            let _nobody_waits = report.send(arrive());
+            work(&barrier, me);
+        })?);
+        arrived.recv().map_err(std::io::Error::other)
+    }
+}
+
+/// The life of a worker. Thread `me` is worker `me + 1`: worker 0 is the thread that calls the
+/// loop.
+fn work(barrier: &Barrier<Job>, me: usize) {
+    let mut seen = 0;
+    while let Some((job, entered)) = barrier.enter(me, &mut seen) {
+        job.run(me + 1);
+        drop(entered);
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        if !self.process.is_current() {
+            self.leave(); // the threads do not exist in the child, and a lock may have been held
+        }
+        let threads = mem::take(&mut self.threads);
+        if threads.is_empty() {
+            return;
+        }
+        self.barrier.stop();
+        for thread in threads {
+            let _never_panicked = thread.join();
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use std::{
+        thread,
+        time::{Duration, Instant},
+    };
+
+    use super::*;
+
+    #[test]
+    fn who_sleeps_is_not_awake_and_who_polls_is() {
+        assert!(!Crew::new(0, Patience::default()).is_first_awake(), "there is none");
+        let crew = |patience| {
+            let mut crew = Crew::new(1, patience);
+            assert!(crew.is_first_awake(), "who has not slept yet looks for a job");
+            crew.hire(ThreadBuilder::new(), || ()).unwrap();
+            crew
+        };
+        let impatient = crew(Patience::default());
+        let begin = Instant::now();
+        while impatient.is_first_awake() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "it has no patience");
+            thread::yield_now();
+        }
+        let patient = crew(Patience::of(Duration::from_secs(60)));
+        thread::sleep(Duration::from_millis(50));
+        assert!(patient.is_first_awake(), "it polls");
+    }
+}

@@ -1,0 +1,79 @@
+//! Tells whether this process is a child, by `fork`, of the process that made something. In a child
+//! the threads of the parent do not exist, nor does a thread that held a lock.
+
+#![allow(unsafe_code)] // pthread_atfork is not in std or nix
+
+#[cfg(all(unix, not(any(miri, portable))))]
+mod count {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    /// Rises with every fork between the first process that asked and this one.
+    static FORKS: AtomicUsize = AtomicUsize::new(0);
+
+    unsafe extern "C" {
+        /// POSIX.1-2017, `pthread_atfork`.
+        fn pthread_atfork(
+            prepare: Option<extern "C" fn()>,
+            parent: Option<extern "C" fn()>,
+            child: Option<extern "C" fn()>,
+        ) -> std::ffi::c_int;
+    }
+
+    extern "C" fn forked() {
+        FORKS.fetch_add(1, Ordering::Relaxed); // the child has one thread: nobody to order with
+    }
+
+    /// Registers the handler. There is no `Once`: a child forked while another thread is in it
+    /// would wait for that thread for ever. Two threads that come at the same time register the
+    /// handler twice, and then a fork counts twice.
+    pub(super) fn start() {
+        static STARTED: AtomicBool = AtomicBool::new(false);
+        if STARTED.load(Ordering::Acquire) {
+            return; // partner: the store below; the handler is registered for forks after this
+        }
+        // SAFETY: 1. the declaration is the one of POSIX; 2. the handler touches an atomic only,
+        // which is allowed in a child of a process with threads; 3. it is never unloaded before the
+        // process (or its library) is.
+        let refused = unsafe { pthread_atfork(None, None, Some(forked)) };
+        if refused == 0 {
+            STARTED.store(true, Ordering::Release); // partner: the load above
+        } else {
+            log::warn!("out of memory for a fork handler: do not use this pool in a forked child");
+        }
+    }
+
+    pub(super) fn now() -> usize {
+        FORKS.load(Ordering::Relaxed) // see `forked`
+    }
+}
+
+#[cfg(not(all(unix, not(any(miri, portable)))))]
+mod count {
+    pub(super) fn start() {}
+
+    pub(super) fn now() -> usize {
+        0
+    }
+}
+
+/// The process in which something was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Process(usize);
+
+impl Default for Process {
+    fn default() -> Self {
+        Self::current()
+    }
+}
+
+impl Process {
+    pub(crate) fn current() -> Self {
+        count::start();
+        Self(count::now())
+    }
+
+    /// Whether the current process is this one. Costs one load; touches no lock.
+    pub(crate) fn is_current(self) -> bool {
+        self.0 == count::now()
+    }
+}

@@ -1,0 +1,100 @@
+//! How far a search for the first match has come: all workers together go through the slice from
+//! the front, block by block.
+//!
+//! A block is small compared to what lies before it, so when a match is found, few items have been
+//! tested in vain. There is nothing to steal here, since no worker owns a range; a worker that
+//! comes late, or never, is not missed.
+
+#![allow(unused_qualifications)] // builds for tests have steps of their own
+
+use std::ops::Range;
+
+use crossbeam_utils::CachePadded;
+
+#[cfg(any(test, planted))]
+use crate::pool::check::planted as steps;
+#[cfg(not(any(test, planted)))]
+use crate::pool::protocol::front as steps;
+use crate::sync::{AtomicUsize, Ordering};
+
+/// The part of the slice that no worker has claimed yet.
+///
+/// `Relaxed` throughout: the modification order of `next` alone guarantees that no block is claimed
+/// twice, and nothing is published through it.
+#[derive(Debug)]
+pub(crate) struct Front {
+    next: CachePadded<AtomicUsize>,
+    end: usize,
+    /// A block has at most one part in `smaller` of the items before it.
+    smaller: usize,
+    /// The most items per block.
+    largest: usize,
+}
+
+impl Front {
+    /// A search of `items`, the rest of a slice: all items before have been searched.
+    pub(crate) fn new(items: Range<usize>, searchers: usize) -> Self {
+        const EIGHT_TIMES: usize = 8;
+        /// Blocks per searcher in a long slice, so that all searchers end together.
+        const BLOCKS: usize = 128;
+        Self {
+            next: CachePadded::new(AtomicUsize::new(items.start)),
+            end: items.end,
+            smaller: EIGHT_TIMES * searchers,
+            largest: (items.len() / (BLOCKS * searchers)).max(1),
+        }
+    }
+
+    /// Claims the next block; none if the search is over.
+    pub(crate) fn claim(&self) -> Option<Range<usize>> {
+        let behind = |start: usize| {
+            let block = (start / self.smaller).clamp(1, self.largest);
+            (start < self.end).then(|| start + block.min(self.end - start))
+        };
+        let start = steps::advance(&self.next, behind)?;
+        Some(start..behind(start)?)
+    }
+
+    /// Ends the search: no block is claimed from now on. All blocks before have been claimed by
+    /// workers that are still active.
+    pub(crate) fn close(&self) {
+        self.next.fetch_max(self.end, Ordering::Relaxed);
+    }
+}
+
+/// Moves `next` in one atomic step to what `behind` returns for it, if anything. Returns its old
+/// value.
+#[inline(always)]
+pub(crate) fn advance(next: &AtomicUsize, behind: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, behind).ok()
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_goes_from_the_front_in_small_blocks() {
+        let searches = [(0..0, 1), (0..1, 2), (5..6, 3), (3..5000, 2), (1000..100_000, 4)];
+        for (items, searchers) in searches {
+            let front = Front::new(items.clone(), searchers);
+            let mut next = items.start;
+            while let Some(block) = front.claim() {
+                assert_eq!(block.start, next);
+                assert!(!block.is_empty() && block.len() <= 1.max(block.start / (8 * searchers)));
+                next = block.end;
+            }
+            assert_eq!(next, items.end);
+        }
+    }
+
+    #[test]
+    fn a_closed_search_claims_nothing() {
+        let front = Front::new(0..usize::MAX, 2);
+        assert_eq!(front.claim(), Some(0..1));
+        front.close();
+        assert_eq!(front.claim(), None);
+        let end = Front::new(usize::MAX - 1..usize::MAX, 1);
+        assert_eq!((end.claim(), end.claim()), (Some(usize::MAX - 1..usize::MAX), None));
+    }
+}

@@ -1,0 +1,51 @@
+//! The lifetime erasure: how threads that live as long as the pool can run a closure that borrows
+//! the caller's local variables.
+
+#![allow(unsafe_code)] // the one place where a lifetime is erased
+
+use super::barrier::Barrier;
+
+/// A borrowed closure. Only [`share`] knows its lifetime.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job(*const (dyn Fn(usize) + Sync));
+
+// SAFETY: 1. a shared reference to a `Sync` closure may be used from any thread; 2. that it is
+// still alive there is the promise of `share`.
+unsafe impl Send for Job {}
+
+impl Job {
+    /// Runs the closure as worker `me`. To be called between entering and leaving the round that
+    /// published it.
+    pub(crate) fn run(self, me: usize) {
+        // SAFETY: 1. the pointer comes from the reference that `share` was given; 2. a worker gets
+        // hold of a job by entering the barrier and `share` does not return or unwind before every
+        // worker that entered has left.
+        let work = unsafe { &*self.0 };
+        work(me);
+    }
+}
+
+/// Offers `work` to the workers `1..workers` of `barrier`, meanwhile runs `own` on the calling
+/// thread, and returns when no worker is inside `work` any more and none can enter it.
+///
+/// `work` must not unwind. If `own` unwinds, this still waits.
+pub(crate) fn share(
+    barrier: &Barrier<Job>,
+    workers: usize,
+    work: &(dyn Fn(usize) + Sync),
+    own: impl FnOnce(),
+) {
+    let pointer: *const (dyn Fn(usize) + Sync + '_) = work;
+    // SAFETY: the types differ in the lifetime alone. It is kept by hand: `_published` is dropped
+    // before `work`'s borrow ends, on every way out of this function, and its drop retracts the job
+    // and waits for those inside (barrier.rs). It never leaves this function, so nobody can forget
+    // it.
+    #[expect(clippy::transmute_ptr_to_ptr, reason = "only a transmute may lengthen a lifetime")]
+    let erased = unsafe {
+        std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(
+            pointer,
+        )
+    };
+    let _published = barrier.publish(Job(erased), workers - 1);
+    own();
+}

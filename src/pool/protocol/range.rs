@@ -1,0 +1,512 @@
+//! Range cells: each worker owns a range of indices, pops from its front, and steals the back of
+//! another worker's range. `src/pool/README.md` proves that every index is claimed exactly once;
+//! the comments here refer to its cases 1 to 6.
+//!
+//! `start` of a cell is written only by its owner (by the caller between rounds), `end` only under
+//! the cell's lock. A claim stores `start` and then reads `end`; a theft stores `end` and then
+//! reads `start`; the fences of [`Fence`] between the two make sure that at least one of them sees
+//! the other.
+//!
+//! Accesses to `start` and `end` are `Relaxed`, except one that a scan relies on. A claim and a
+//! theft are ordered by the fences, two thieves by the locks, and two rounds by the barrier's lock.
+//! Nothing is published *through* an index: the items are shared before the round and the results
+//! after it.
+
+use std::{iter, ops::Range};
+
+use crossbeam_utils::CachePadded;
+
+use super::{
+    Fence,
+    cell::{Both, Cell, Locked},
+};
+#[cfg(any(test, planted))]
+use crate::pool::check::planted as steps;
+#[cfg(not(any(test, planted)))]
+use crate::pool::protocol::cell as steps;
+use crate::sync::{AtomicU64, AtomicUsize, MutexGuard, Ordering, fence, lock, lock_soon, try_lock};
+
+/// The ranges of all workers.
+#[derive(Debug)]
+pub(crate) struct Ranges {
+    cells: Box<[CachePadded<Cell>]>,
+    /// The best pair of fences that this process may use.
+    fence: Fence,
+    /// Counts thefts begun. If this changes during a scan that sees every cell empty, there may
+    /// still be something left.
+    moves: CachePadded<AtomicUsize>,
+    /// Counts completed thefts.
+    thefts: AtomicU64,
+}
+
+impl Ranges {
+    pub(crate) fn new(workers: usize, fence: Fence) -> Self {
+        Self {
+            cells: (0..workers).map(|_| CachePadded::new(Cell::empty())).collect(),
+            fence,
+            moves: CachePadded::new(AtomicUsize::new(0)),
+            thefts: AtomicU64::new(0),
+        }
+    }
+
+    /// How many thefts there were since the ranges were made.
+    pub(crate) fn thefts(&self) -> u64 {
+        self.thefts.load(Ordering::Relaxed) // a count: orders nothing
+    }
+
+    /// Deals `items` to the workers: one worker more than there are `bounds`. Only between rounds,
+    /// when nobody else may touch the cells.
+    ///
+    /// The bounds are hints: whatever they are, every item is dealt exactly once (case 6).
+    pub(crate) fn deal(&self, items: Range<usize>, bounds: &[usize]) {
+        let ends = bounds.iter().copied().chain(iter::repeat(items.end));
+        let mut start = items.start;
+        for (cell, end) in self.cells.iter().zip(ends) {
+            let end = end.clamp(start, items.end);
+            let mut fence = lock(&cell.lock);
+            *fence = None;
+            cell.start.store(start, Ordering::Relaxed);
+            cell.end.store(end, Ordering::Relaxed);
+            start = end;
+        }
+    }
+
+    /// Ends all ranges at index `at`. No claim of an item at or behind `at` begins afterwards.
+    /// Claims in flight finish, and every item before `at` is still claimed exactly once.
+    pub(crate) fn cut(&self, at: usize) {
+        // Case 1. All locks are taken first: otherwise a theft between two cuts could move items
+        // from a cell that is not yet cut into a cell that is.
+        let guards = steps::lock_all(&self.cells);
+        for cell in &self.cells {
+            // Case 2: a claim in flight sees the lower end, or was made before the cut.
+            steps::lower(cell, at);
+        }
+        // For promptness only: without the fence a worker would see the cut somewhat later.
+        let _done = self.fence.heavy();
+        drop(guards);
+    }
+
+    /// Lets worker `me` into the round, and claims the first item of its range if any is left.
+    pub(crate) fn enter(&self, me: usize) -> (Owner<'_>, Option<usize>) {
+        let cell = &*self.cells[me];
+        let fence = self.fence.full();
+        let mut owner = Owner { ranges: self, cell, fence, me, late_only: false, next: 0, end: 0, failed: 0 };
+        let mut known = lock(&cell.lock);
+        steps::tell(&mut known, fence); // case 3 ends here
+        owner.next = cell.start.load(Ordering::Relaxed);
+        let first = owner.claim_under(1, &known).next();
+        drop(known);
+        (owner, first)
+    }
+
+    /// Locks the cells of a thief and of its victim.
+    fn lock_both(&self, thief: usize, victim: usize) -> Both<'_> {
+        let lock = |worker: usize| {
+            let cell = &*self.cells[worker];
+            Locked { cell, fence: lock_soon(&cell.lock) }
+        };
+        if steps::own_lock_first(thief, victim) {
+            let own = lock(thief);
+            Both { own, victim: lock(victim) }
+        } else {
+            let victim = lock(victim);
+            Both { own: lock(thief), victim }
+        }
+    }
+
+    /// How many indices are not yet claimed. Locks all cells, so that no theft is under way: in the
+    /// middle of a theft, a range could be seen twice or not at all.
+    pub(crate) fn left(&self) -> usize {
+        let _guards: Vec<_> = self.cells.iter().map(|cell| lock(&cell.lock)).collect();
+        self.cells.iter().map(|cell| cell.glance()).sum()
+    }
+}
+
+/// The decisions of a thief, which are policy. Whatever is decided, every item is claimed exactly
+/// once.
+pub(crate) trait Tactics {
+    /// Chooses the victim among `others`: workers, and how many items each has left at a glance, at
+    /// least one. None: the thief robs nobody, and leaves the round if no theft has begun
+    /// meanwhile.
+    fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize>;
+
+    /// Whether to rob this victim, after watching it for a moment. If not, the thief looks for a
+    /// victim again.
+    fn pays(&mut self, victim: Glance<'_>) -> bool;
+
+    /// The index where the theft begins, one of those that the victim has `left`; the thief then
+    /// claims it. None: the victim keeps what it has, and the thief looks for another victim. That
+    /// may be so of one victim in a scan: it is the only one that is passed over.
+    fn middle(&mut self, victim: usize, left: Range<usize>) -> Option<usize>;
+}
+
+/// What a thief can see of a victim before the theft. All of it is hints.
+pub(crate) struct Glance<'a>(&'a Cell);
+
+impl Glance<'_> {
+    /// The first index that the victim has not claimed.
+    pub(crate) fn start(&self) -> usize {
+        self.0.start.load(Ordering::Relaxed)
+    }
+
+    /// How many items the victim has left.
+    pub(crate) fn left(&self) -> usize {
+        self.0.glance()
+    }
+
+    /// The fence between the victim and its thieves. None: the victim has not entered the round
+    /// yet.
+    pub(crate) fn fence(&self) -> Option<Fence> {
+        *lock_soon(&self.0.lock)
+    }
+}
+
+/// The result of a theft.
+pub(crate) struct Loot {
+    /// The first index of the stolen range; the thief has already claimed it.
+    pub(crate) item: usize,
+    pub(crate) victim: usize,
+}
+
+/// How an attempt at a theft ended.
+pub(crate) enum Attempt {
+    /// The theft stands: the thief has claimed this item, and owns the range behind it.
+    Done(usize),
+    /// The victim had nothing left, or this worker may not rob it any more.
+    Nothing,
+    /// The tactics left the range to the victim.
+    Left,
+    /// The kernel refused the heavy fence.
+    Refused,
+}
+
+/// A worker that has entered a round. It alone pops from its range.
+#[derive(Debug)]
+pub(crate) struct Owner<'a> {
+    ranges: &'a Ranges,
+    cell: &'a Cell,
+    /// The fence that the lock of the cell holds: the one that thieves rely on.
+    fence: Fence,
+    me: usize,
+    /// Whether this worker robs only workers that have not entered the round.
+    late_only: bool,
+    /// The owner's copy of the cell's `start`. The two differ while a claim is in flight, and after
+    /// a theft that was undone, when the range is empty.
+    next: usize,
+    /// The cell's `end` as last seen under the lock. It may have shrunk since. It differs in other
+    /// ways only after a theft that was undone, when the range is empty.
+    end: usize,
+    /// How many of this worker's attempts at a theft brought nothing.
+    failed: usize,
+}
+
+impl Owner<'_> {
+    /// How many items are left in this worker's range, as last seen.
+    #[inline(always)]
+    pub(crate) fn left(&self) -> usize {
+        self.end.saturating_sub(self.next)
+    }
+
+    /// The first item of this worker's range that is not yet claimed.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> usize {
+        self.next
+    }
+
+    /// Gives up the worker's own range after a panic, in which the count of the claims was lost.
+    /// Returns the last index claimed.
+    pub(crate) fn lose_count(&mut self) -> usize {
+        self.next = self.cell.start.load(Ordering::Relaxed);
+        self.end = self.next;
+        self.next.saturating_sub(1)
+    }
+
+    /// How many of this worker's attempts at a theft brought nothing.
+    pub(crate) fn failed(&self) -> usize {
+        self.failed
+    }
+
+    /// From now on this worker robs only workers that have not entered the round.
+    pub(crate) fn rob_late_only(&mut self) {
+        self.late_only = true;
+    }
+
+    /// Chooses the fences between this worker and its thieves. Full fences make claims a little
+    /// more expensive and thefts much cheaper.
+    #[inline(always)]
+    pub(crate) fn use_full_fences(&mut self, full: bool) {
+        let best = self.ranges.fence;
+        let fence = if full { best.full() } else { best };
+        if fence != self.fence {
+            // Case 4. While the lock is held, no theft is under way, and the thread that locks the
+            // cell next sees what was claimed so far. If the lock is taken, the change is not worth
+            // waiting for.
+            if let Some(mut known) = try_lock(&self.cell.lock) {
+                steps::tell(&mut known, fence);
+                self.fence = fence;
+            }
+        }
+    }
+
+    /// The hot loop: claims the next `N` items and folds them, and does so `claims` times.
+    /// `N * claims` must not exceed [`left`](Self::left).
+    ///
+    /// It ends early if a thief or a cut has moved the end: then it returns true, and
+    /// [`settle`](Self::settle) tells what is claimed. It also ends early if `block` returns an
+    /// error. It calls no other function, so that the accumulator stays in registers.
+    #[inline(always)]
+    pub(crate) fn fold<const N: usize, A, Z>(
+        &mut self,
+        claims: usize,
+        mut acc: A,
+        mut block: impl FnMut(A, Range<usize>) -> Result<A, Z>,
+    ) -> Result<(A, bool), Z> {
+        let Self { cell, fence, end, mut next, .. } = *self; // in registers
+        for _ in 0..claims {
+            // The sum never overflows, since the range reaches that far. The check tells the
+            // compiler how many items a block has, so that it can unroll the block.
+            let Some(behind) = next.checked_add(N) else { break };
+            cell.start.store(behind, Ordering::Relaxed);
+            fence.light(); // case 2; partner: the heavy fence in `rob`
+            if cell.end.load(Ordering::Relaxed) != end {
+                self.next = next;
+                return Ok((acc, true));
+            }
+            match block(acc, next..behind) {
+                Ok(folded) => acc = folded,
+                Err(stop) => {
+                    self.next = behind;
+                    return Err(stop);
+                }
+            }
+            next = behind;
+        }
+        self.next = next;
+        Ok((acc, false))
+    }
+
+    /// Tells what a claim of `size` items has claimed if the end has moved: all of them if the
+    /// range still reaches that far, otherwise what is left.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn settle(&mut self, size: usize) -> Range<usize> {
+        let first = self.next;
+        let lock = match try_lock(&self.cell.lock) {
+            Some(lock) => lock,
+            // Case 2, a theft is under way. After the light fence of the claim, the thief's `end`
+            // tells which items are safe. But it must not be remembered as the end, since the theft
+            // may be undone.
+            None if first + size <= self.cell.end.load(Ordering::Relaxed) => {
+                self.next += size;
+                return first..self.next;
+            }
+            // If the items were only put back here, an owner and a thief could prevent each other
+            // from claiming the last item for ever.
+            None => lock_soon(&self.cell.lock),
+        };
+        self.claim_under(size, &lock)
+    }
+
+    /// Claims up to `size` items under the lock. No fence is needed: thieves and cuts hold the
+    /// lock, too (case 1).
+    fn claim_under(&mut self, size: usize, _own_lock: &MutexGuard<'_, Option<Fence>>) -> Range<usize> {
+        self.end = self.cell.end.load(Ordering::Relaxed);
+        let first = self.next;
+        self.next += self.left().min(size);
+        self.cell.start.store(self.next, Ordering::Relaxed);
+        first..self.next
+    }
+
+    /// Steals the back of another range and claims its first item, as the `tactics` decide. None:
+    /// nothing is left to steal, except perhaps what the tactics leave to a victim.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn steal(&mut self, tactics: &mut dyn Tactics) -> Option<Loot> {
+        let mut spared = None;
+        loop {
+            // Partner: the Release increment in `carry`. If a glance at a victim sees an end that a
+            // theft has moved, the load of `moves` after the Acquire fence sees that theft, and the
+            // scan is repeated.
+            let before = self.ranges.moves.load(Ordering::Acquire);
+            let Some(victim) = tactics.victim(&mut self.others(spared)) else {
+                fence(Ordering::Acquire);
+                if steps::is_still(before, self.ranges.moves.load(Ordering::Relaxed)) {
+                    return None;
+                }
+                continue;
+            };
+            if !tactics.pays(Glance(&self.ranges.cells[victim])) {
+                continue;
+            }
+            match self.rob(victim, &mut |left| tactics.middle(victim, left)) {
+                Attempt::Done(item) => return Some(Loot { item, victim }),
+                Attempt::Nothing => self.failed += 1,
+                Attempt::Left => spared = Some(victim),
+                Attempt::Refused => self.rob_late_only(), // case 5: for this round
+            }
+        }
+    }
+
+    /// All workers that have items left at a glance, and how many; except this one and `spared`.
+    fn others(&self, spared: Option<usize>) -> impl Iterator<Item = (usize, usize)> {
+        let Self { ranges: Ranges { cells, .. }, me, late_only, .. } = *self;
+        let others = (me + 1..cells.len()).chain(0..me).filter(move |&worker| Some(worker) != spared);
+        let left = others.map(|worker| (worker, cells[worker].glance())).filter(|&(_, left)| left > 0);
+        left.filter(move |&(worker, _)| !late_only || lock(&cells[worker].lock).is_none())
+    }
+
+    /// One attempt at a theft from `victim`, another worker. `middle` chooses an index; the thief
+    /// claims that index and takes the range behind it.
+    pub(crate) fn rob(
+        &mut self,
+        victim: usize,
+        middle: &mut dyn FnMut(Range<usize>) -> Option<usize>,
+    ) -> Attempt {
+        // Case 1: one thief at a time, and no claim under the lock meanwhile.
+        let ranges = self.ranges;
+        let mut both = ranges.lock_both(self.me, victim);
+        let known = *both.victim.fence;
+        if known.is_some() && self.late_only {
+            return Attempt::Nothing;
+        }
+        let end = both.victim.cell.end.load(Ordering::Relaxed);
+        let mut start = both.victim.cell.start.load(Ordering::Relaxed);
+        while start < end {
+            let Some(middle) = middle(start..end) else { return Attempt::Left };
+            both = steps::carry(both, middle, end, &ranges.moves);
+            // Case 3: a victim that has not entered claims nothing before it gets its lock. Case 4:
+            // for any other victim, the lock holds its fence.
+            let ordered = known.is_none_or(Fence::heavy); // case 2; partner: the light fence in `fold`
+            start = both.victim.cell.start.load(Ordering::Relaxed);
+            if ordered && steps::stands(middle, start) {
+                (self.next, self.end) = (middle + 1, end);
+                self.fence = self.fence.full();
+                *both.own.fence = Some(self.fence);
+                ranges.thefts.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
+                return Attempt::Done(middle);
+            }
+            // Case 6. The victim has claimed `middle`, or that is not known. First give the victim
+            // its end back, then empty the own cell.
+            both.victim.cell.end.store(end, Ordering::Relaxed);
+            both.own.cell.end.store(middle + 1, Ordering::Relaxed);
+            self.failed += 1;
+            if !ordered {
+                return Attempt::Refused; // case 5
+            }
+        }
+        Attempt::Nothing
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{
+        convert::Infallible,
+        thread,
+        time::{Duration, Instant},
+    };
+
+    use super::*;
+
+    #[test]
+    fn every_item_is_dealt_once_whatever_the_bounds() {
+        let ranges = Ranges::new(3, Fence::Symmetric);
+        for bounds in [&[][..], &[3], &[3, 7], &[6, 4], &[0, 99], &[99, 0], &[usize::MAX, 5]] {
+            ranges.deal(2..10, bounds);
+            let ends = |cell: &CachePadded<Cell>| {
+                cell.start.load(Ordering::Relaxed)..cell.end.load(Ordering::Relaxed)
+            };
+            let dealt: Vec<usize> = ranges.cells.iter().flat_map(ends).collect();
+            assert_eq!(dealt, (2..10).collect::<Vec<_>>(), "{bounds:?}");
+        }
+    }
+
+    #[test]
+    fn a_glance_tells_what_a_victim_has_left_and_which_fence_it_asks_for() {
+        let ranges = Ranges::new(1, Fence::Asymmetric);
+        ranges.deal(2..10, &[]);
+        let seen = || {
+            let glance = Glance(&ranges.cells[0]);
+            (glance.start(), glance.left(), glance.fence())
+        };
+        assert_eq!(seen(), (2, 8, None), "it has not entered");
+        let (mut owner, _) = ranges.enter(0);
+        assert_eq!(seen(), (3, 7, Some(Fence::Symmetric)), "the first item is claimed");
+        owner.use_full_fences(false);
+        assert_eq!(seen(), (3, 7, Some(Fence::Asymmetric)));
+        owner.use_full_fences(true);
+        assert_eq!(seen(), (3, 7, Some(Fence::Symmetric)));
+    }
+
+    #[test]
+    fn a_claim_that_lies_before_a_theft_under_way_does_not_wait_for_it() {
+        let ranges = Ranges::new(1, Fence::Symmetric);
+        ranges.deal(0..8, &[]);
+        let (mut owner, _) = ranges.enter(0);
+        let theft = lock(&ranges.cells[0].lock);
+        ranges.cells[0].end.store(4, Ordering::Relaxed);
+        let Ok(((), contested)) = owner.fold::<2, _, _>(1, (), |(), _| Ok::<_, Infallible>(()));
+        assert!(contested);
+        thread::scope(|threads| {
+            let owner = &mut owner;
+            let claim = threads.spawn(|| owner.settle(2));
+            let begin = Instant::now();
+            while !claim.is_finished() && begin.elapsed() < Duration::from_secs(10) {
+                thread::yield_now();
+            }
+            let has_waited = !claim.is_finished();
+            drop(theft);
+            assert_eq!((claim.join().unwrap(), has_waited), (1..3, false));
+        });
+        assert_eq!((owner.next(), owner.left()), (3, 5), "the theft may yet be undone");
+    }
+
+    /// Robs worker 1, of whose range a cut leaves nothing before the theft.
+    struct TooLate<'a>(&'a Ranges);
+
+    impl Tactics for TooLate<'_> {
+        fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
+            others.next().map(|(worker, _)| worker)
+        }
+
+        fn pays(&mut self, victim: Glance<'_>) -> bool {
+            self.0.cut(victim.start());
+            true
+        }
+
+        fn middle(&mut self, _victim: usize, _left: Range<usize>) -> Option<usize> {
+            unreachable!("nothing is left")
+        }
+    }
+
+    #[test]
+    fn a_theft_that_comes_too_late_is_counted() {
+        let ranges = Ranges::new(2, Fence::Symmetric);
+        ranges.deal(0..8, &[0]);
+        let (mut owner, _) = ranges.enter(0);
+        assert!(owner.steal(&mut TooLate(&ranges)).is_none());
+        assert_eq!((owner.failed(), ranges.thefts()), (1, 0));
+    }
+
+    #[test]
+    fn thefts_are_counted() {
+        let ranges = Ranges::new(2, Fence::Symmetric);
+        let (mut owner, _) = ranges.enter(0);
+        for thefts in 1..=2 {
+            ranges.deal(0..8, &[0]);
+            assert!(matches!(owner.rob(1, &mut |left| Some(left.start)), Attempt::Done(0)));
+            assert_eq!(ranges.thefts(), thefts);
+        }
+    }
+
+    #[test]
+    fn who_has_lost_count_gives_up_its_range_behind_the_last_claim() {
+        let ranges = Ranges::new(1, Fence::Symmetric);
+        ranges.deal(3..9, &[]);
+        let (mut owner, _) = ranges.enter(0);
+        let stopped =
+            owner.fold::<2, _, _>(2, (), |(), items| if items.start == 6 { Err(()) } else { Ok(()) });
+        assert!(stopped.is_err());
+        assert_eq!((owner.lose_count(), owner.next(), owner.left()), (7, 8, 0));
+    }
+}

@@ -1,0 +1,321 @@
+//! What a worker notes in a round. Each worker has a journal of its own, which it hands over once,
+//! when it leaves.
+
+use std::{ops::Range, time::Duration};
+
+use super::{
+    trace::{
+        notes::{Closeup, Notes},
+        timeline,
+    },
+    units::Units,
+    usage::Usage,
+};
+use crate::clock::{Instant, nanos};
+
+/// The cost of neighbouring items: the index of the first item, and the nanoseconds for all items
+/// up to the next mark.
+pub(crate) type Mark = (usize, f32);
+
+/// What a worker has done in a round.
+#[derive(Clone, Debug)]
+pub(crate) struct Tally {
+    /// When the worker began and ended, in nanoseconds since the begin of the round; infinite if it
+    /// found nothing to do.
+    pub(crate) span: Range<f32>,
+    /// How long its runs took, in nanoseconds.
+    pub(crate) working: f32,
+    /// How many indices the worker folded, and how many items they stand for.
+    pub(crate) indices: usize,
+    pub(crate) items: usize,
+    pub(crate) runs: usize,
+    /// How many ranges the worker has stolen; how many attempts brought nothing; how many ranges
+    /// were stolen from it.
+    pub(crate) thefts: usize,
+    pub(crate) failed: usize,
+    pub(crate) suffered: usize,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        let span = f32::INFINITY..f32::INFINITY;
+        Self { span, working: 0.0, indices: 0, items: 0, runs: 0, thefts: 0, failed: 0, suffered: 0 }
+    }
+}
+
+/// The times of a round in nanoseconds: the sum of its workers' journals.
+#[derive(Debug, Default)]
+pub(crate) struct Times {
+    /// How long the items took, in pieces of neighbouring items.
+    pub(crate) marks: Vec<Mark>,
+    /// What each worker has done, in worker order.
+    pub(crate) tallies: Vec<Tally>,
+    /// What all workers together have used; none if not measured.
+    pub(crate) usage: Option<Usage>,
+    /// What a timeline needs; none if no trace is wanted.
+    pub(crate) notes: Option<Notes>,
+}
+
+impl Times {
+    /// Whether all workers have ended at the same moment, up to a small part of the round.
+    pub(crate) fn are_balanced(&self) -> bool {
+        const SMALL: f32 = 1.0 / 32.0;
+        let ends = || self.tallies.iter().map(|tally| tally.span.end);
+        let (first, last) = (ends().fold(f32::INFINITY, f32::min), ends().fold(0.0, f32::max));
+        last.is_finite() && last - first <= last * SMALL
+    }
+
+    /// How long the round took, until the last worker ended.
+    pub(crate) fn length(&self) -> f32 {
+        let ends = self.tallies.iter().map(|tally| tally.span.end);
+        ends.filter(|end| end.is_finite()).fold(0.0, f32::max)
+    }
+
+    /// How many runs there were.
+    pub(crate) fn runs(&self) -> usize {
+        self.tallies.iter().map(|tally| tally.runs).sum()
+    }
+
+    /// How many indices of the slice were folded.
+    pub(crate) fn indices(&self) -> usize {
+        self.tallies.iter().map(|tally| tally.indices).sum()
+    }
+
+    /// How long all items took together.
+    pub(crate) fn work(&self) -> f32 {
+        self.tallies.iter().map(|tally| tally.working).sum()
+    }
+
+    /// Adds what a worker has noted.
+    pub(crate) fn add(&mut self, journal: Journal) {
+        let Journal { worker, tally, victims, marks, notes, usage, .. } = journal;
+        let suffered = self.tallies[worker].suffered;
+        self.tallies[worker] = Tally { suffered, ..tally };
+        for victim in victims {
+            self.tallies[victim].suffered += 1;
+        }
+        self.marks.extend(marks);
+        if let Some(used) = usage {
+            self.usage.get_or_insert_default().add(used);
+        }
+        if let (Some(all), Some(notes)) = (&mut self.notes, notes) {
+            all.append(notes);
+        }
+    }
+}
+
+/// What one worker notes in a round.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    worker: usize,
+    units: Units,
+    /// When the round began, and when the worker began.
+    round: Instant,
+    begun: Instant,
+    run: Option<Run>,
+    tally: Tally,
+    /// The victim of each of its thefts.
+    victims: Vec<usize>,
+    marks: Vec<Mark>,
+    notes: Option<Notes>,
+    usage: Option<Usage>,
+}
+
+/// Neighbouring indices that are folded between two thefts.
+#[derive(Debug)]
+struct Run {
+    first: usize,
+    theft: Option<Robbed>,
+    pieces: Pieces,
+}
+
+/// The theft with which a run began: its victim, and how many indices were taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Robbed {
+    pub(crate) victim: usize,
+    pub(crate) indices: usize,
+}
+
+impl Journal {
+    /// The journal of `worker`, which begins now, in a round that began at `round`.
+    pub(crate) fn new(worker: usize, units: Units, round: Instant, is_traced: bool) -> Self {
+        Self {
+            worker,
+            units,
+            round,
+            begun: Instant::now(),
+            run: None,
+            tally: Tally::default(),
+            victims: Vec::new(),
+            marks: Vec::new(),
+            notes: is_traced.then(Notes::default),
+            usage: None,
+        }
+    }
+
+    /// The worker begins a run. Its first run counts from the worker's begin, any other from now.
+    pub(crate) fn begin(&mut self, first: usize, theft: Option<Robbed>) -> Instant {
+        let is_first = theft.is_none();
+        let begin = if is_first { self.begun } else { Instant::now() };
+        let closeup = self.notes.is_some().then(|| Closeup::new(first, begin));
+        self.run = Some(Run { first, theft, pieces: Pieces::new(first, begin, closeup) });
+        begin
+    }
+
+    /// The first item is done. Only a timeline needs this look at the clock.
+    pub(crate) fn look_closely(&mut self, next: usize) {
+        if let Some(Run { pieces: Pieces { closeup: Some(closeup), .. }, .. }) = &mut self.run {
+            closeup.look(next, Instant::now());
+        }
+    }
+
+    /// All before `next` is done.
+    pub(crate) fn look(&mut self, next: usize, now: Instant) {
+        if let Some(run) = &mut self.run {
+            run.pieces.look(next, now, &mut self.marks);
+        }
+    }
+
+    /// The run is over; it has folded all before `next`.
+    pub(crate) fn end(&mut self, next: usize) {
+        let Some(Run { first, theft, mut pieces }) = self.run.take() else { return };
+        let (begin, closeup) = (pieces.begin, pieces.closeup.take());
+        let end = pieces.end(&mut self.marks);
+        let items = self.units.items(first..next);
+        self.tally.indices += next - first;
+        self.ran(items.len(), begin, end);
+        if let Some(Robbed { victim, .. }) = theft {
+            self.tally.thefts += 1;
+            self.victims.push(victim);
+        }
+        if self.notes.is_some() {
+            let stolen = |Robbed { victim, indices }| timeline::Theft {
+                victim,
+                items: self.units.items(first..first + indices),
+            };
+            let run = self.traced(items, begin, end, theft.map(stolen));
+            let (round, units) = (self.round, self.units);
+            if let Some(notes) = &mut self.notes {
+                notes.add(run, closeup, round, units);
+            }
+        }
+    }
+
+    /// The worker has searched since it began: `items` items, the last of them before `end`.
+    pub(crate) fn searched(&mut self, items: usize, end: usize) {
+        if items == 0 {
+            return; // a worker that comes to a search that is over counts as absent
+        }
+        let (begin, now) = (self.begun, Instant::now());
+        self.tally.indices += items;
+        self.ran(items, begin, now);
+        let run = self.traced(end.saturating_sub(items)..end, begin, now, None);
+        if let Some(notes) = &mut self.notes {
+            notes.runs.push(run);
+        }
+    }
+
+    fn ran(&mut self, items: usize, begin: Instant, end: Instant) {
+        let Self { tally, begun, round, .. } = self;
+        tally.span = nanos(*begun - *round)..nanos(end - *round);
+        tally.working += nanos(end - begin);
+        tally.items += items;
+        tally.runs += 1;
+    }
+
+    fn traced(
+        &self,
+        items: Range<usize>,
+        begin: Instant,
+        end: Instant,
+        theft: Option<timeline::Theft>,
+    ) -> timeline::Run {
+        let (begin, end) = (begin - self.round, end - self.round);
+        timeline::Run { worker: self.worker, items, begin, end, theft, ticks: Vec::new() }
+    }
+
+    /// The worker leaves: `failed` of its attempts at a theft brought nothing, and `usage` is what
+    /// it has used, if that was measured.
+    pub(crate) fn close(&mut self, failed: usize, usage: Option<Usage>) {
+        self.tally.failed = failed;
+        self.usage = usage;
+    }
+}
+
+/// The cost of a run, piece by piece.
+#[derive(Debug)]
+struct Pieces {
+    begin: Instant,
+    /// The current piece: where and when it began, and how long it had lasted at the last look.
+    first: usize,
+    since: Instant,
+    lasted: Duration,
+    /// Whether there was a piece before.
+    has_marks: bool,
+    closeup: Option<Closeup>,
+}
+
+impl Pieces {
+    /// The pieces of a run that begins with index `first`.
+    fn new(first: usize, begin: Instant, closeup: Option<Closeup>) -> Self {
+        Self { begin, first, since: begin, lasted: Duration::ZERO, has_marks: false, closeup }
+    }
+
+    /// All before `next` is done. A piece lasts a sixteenth of its run so far, so there are few
+    /// pieces, and they are short in a short run.
+    fn look(&mut self, next: usize, now: Instant, marks: &mut Vec<Mark>) {
+        const SHORTEST: Duration = Duration::from_micros(4);
+        if let Some(closeup) = &mut self.closeup {
+            closeup.look(next, now);
+        }
+        self.lasted = now - self.since;
+        if self.lasted >= SHORTEST.max((now - self.begin) / 16) {
+            marks.push((self.first, nanos(self.lasted)));
+            (self.first, self.since, self.has_marks) = (next, now, true);
+            self.lasted = Duration::ZERO;
+        }
+    }
+
+    /// The run has ended: adds the last mark, and returns when the run ended.
+    fn end(self, marks: &mut Vec<Mark>) -> Instant {
+        let never_looked = !self.has_marks && self.lasted.is_zero();
+        let lasted = if never_looked { self.begin.elapsed() } else { self.lasted };
+        if never_looked || !lasted.is_zero() {
+            marks.push((self.first, nanos(lasted)));
+        }
+        self.since + lasted
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_is_balanced_when_all_end_together() {
+        let round = |spans: &[Range<f32>]| Times {
+            tallies: spans.iter().map(|span| Tally { span: span.clone(), ..Tally::default() }).collect(),
+            ..Times::default()
+        };
+        assert!(round(&[0.0..1000.0, 500.0..990.0]).are_balanced());
+        assert!(!round(&[0.0..1000.0, 0.0..900.0]).are_balanced());
+        assert!(!round(&[0.0..1000.0, f32::INFINITY..f32::INFINITY]).are_balanced(), "somebody never came");
+        assert!((round(&[0.0..1000.0, f32::INFINITY..f32::INFINITY]).length() - 1000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn pieces_are_few_and_add_up() {
+        let begin = Instant::now();
+        let mut pieces = Pieces::new(10, begin, None);
+        let mut marks = vec![(0, 7.0)];
+        for step in 1..=10_000 {
+            let now = begin + Duration::from_micros(1) * u32::try_from(step).unwrap();
+            pieces.look(10 + step, now, &mut marks);
+        }
+        assert_eq!(pieces.end(&mut marks), begin + Duration::from_millis(10));
+        let nanos: f32 = marks.iter().skip(1).map(|(_, nanos)| nanos).sum();
+        assert!((nanos - 10e6).abs() < 10.0, "{nanos}");
+        assert!((20..200).contains(&marks.len()), "{}", marks.len());
+        assert!(marks.is_sorted() && marks[1].0 == 10);
+    }
+}

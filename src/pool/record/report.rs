@@ -1,0 +1,295 @@
+//! What a loop did: reported on request, and logged.
+
+use std::{fmt, time::Duration};
+
+use super::{
+    alone::Alone,
+    journal::{Tally, Times},
+};
+
+/// What a loop did, worker by worker. Filled in by [`On::report`](crate::On::report).
+///
+/// ```
+/// use rangesteal::{Pool, RunReport};
+///
+/// let pool = Pool::builder().num_threads(2).build()?;
+/// let mut report = RunReport::default();
+/// let sum = pool.on(0..100_000).report(&mut report).map_reduce(|i| i as f64, |a, b| a + b);
+/// assert_eq!(report.items(), 100_000);
+/// assert!(report.balance() > 0.0 && report.thefts() < 100_000);
+/// for worker in &report.workers {
+///     assert!(worker.working + worker.waiting_to_start <= 2 * report.wall);
+/// }
+/// println!("{report}");
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RunReport {
+    /// The time from the call to its return. On wasm32-unknown-unknown, which has no clock, this
+    /// and all other times are zero.
+    pub wall: Duration,
+    /// Why the loop ran on the calling thread alone; `None` if it was shared.
+    pub alone: Option<Alone>,
+    /// The workers that the loop was meant for. The first is always the calling thread; it is the
+    /// only one if the loop ran on it alone.
+    pub workers: Vec<WorkerReport>,
+}
+
+/// What one worker did in a loop.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct WorkerReport {
+    /// Items that this worker has folded. If a loop stops early, the rest of the worker's last
+    /// claim is counted as well.
+    pub items: usize,
+    /// Runs of neighbouring items: one, and one more for each theft.
+    pub runs: usize,
+    /// Ranges that this worker has stolen.
+    pub thefts: usize,
+    /// Ranges that were stolen from this worker.
+    pub thefts_suffered: usize,
+    /// Attempts of this worker at a theft that brought nothing.
+    pub thefts_failed: usize,
+    /// The time in its runs. The rest between its first and its last item is spent on stealing.
+    pub working: Duration,
+    /// The time from the call to its first item; the whole time of the loop if it came too late for
+    /// any item.
+    pub waiting_to_start: Duration,
+    /// The time from its last item to the return of the call.
+    pub waiting_at_end: Duration,
+}
+
+impl RunReport {
+    /// The report of a loop that took `wall`. The calling thread folded `items` items alone, for
+    /// the time `before`, until the loop was shared.
+    pub(crate) fn new(
+        wall: Duration,
+        (items, before): (usize, Duration),
+        round: Result<&Times, Alone>,
+    ) -> Self {
+        let tallies = round.map_or(&[][..], |times| &times.tallies);
+        let mut workers: Vec<_> =
+            tallies.iter().map(|tally| WorkerReport::new(wall, before, tally)).collect();
+        if workers.is_empty() {
+            workers.push(WorkerReport { waiting_to_start: wall, ..WorkerReport::default() });
+        }
+        if items > 0 {
+            let caller = &mut workers[0];
+            if caller.runs == 0 {
+                caller.runs = 1;
+                caller.waiting_at_end = wall.saturating_sub(before);
+            }
+            caller.items += items;
+            caller.working += before;
+            caller.waiting_to_start = Duration::ZERO;
+        }
+        Self { wall, alone: round.err(), workers }
+    }
+
+    /// The call is over, after `wall`.
+    pub(crate) fn end(&mut self, wall: Duration) {
+        let more = wall.saturating_sub(self.wall);
+        for worker in &mut self.workers {
+            let came = worker.runs > 0;
+            *(if came { &mut worker.waiting_at_end } else { &mut worker.waiting_to_start }) += more;
+        }
+        self.wall = wall;
+    }
+
+    /// Logs one line at level debug, and the whole report at level trace.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn log(&self) {
+        log::debug!(
+            "{} items in {:?} by {} workers, {} thefts, balance {:.3}",
+            self.items(),
+            self.wall,
+            self.workers.len(),
+            self.thefts(),
+            self.balance(),
+        );
+        log::trace!("{self}");
+    }
+
+    /// How many items all workers have folded. Items are what the closures are given: with
+    /// [`chunks`](crate::On::chunks), chunks.
+    #[must_use]
+    pub fn items(&self) -> usize {
+        self.workers.iter().map(|worker| worker.items).sum()
+    }
+
+    /// How many ranges were stolen. ([`RunReport`] has an example.)
+    #[must_use]
+    pub fn thefts(&self) -> usize {
+        self.workers.iter().map(|worker| worker.thefts).sum()
+    }
+
+    /// The mean working time of the workers, divided by the longest: 1 if all have worked equally
+    /// long.
+    #[must_use]
+    pub fn balance(&self) -> f64 {
+        let times = || self.workers.iter().map(|worker| worker.working.as_secs_f64());
+        let longest = times().fold(0.0, f64::max);
+        if longest == 0.0 {
+            return 1.0;
+        }
+        #[allow(clippy::cast_precision_loss)] // fewer workers than that
+        let count = self.workers.len() as f64;
+        times().sum::<f64>() / count / longest
+    }
+}
+
+impl WorkerReport {
+    /// The report of one worker of a round that began `before` after the call.
+    fn new(wall: Duration, before: Duration, tally: &Tally) -> Self {
+        let nanos = |nanos: f32| Duration::from_secs_f64(f64::from(nanos) * 1e-9);
+        let Tally { ref span, working, items, runs, thefts, failed, suffered, .. } = *tally;
+        let (start, end) = if span.start.is_finite() {
+            (before + nanos(span.start), before + nanos(span.end))
+        } else {
+            (wall, wall)
+        };
+        Self {
+            items,
+            runs,
+            thefts,
+            thefts_suffered: suffered,
+            thefts_failed: failed,
+            working: nanos(working),
+            waiting_to_start: start,
+            waiting_at_end: wall.saturating_sub(end),
+        }
+    }
+}
+
+/// A table with one line per worker.
+impl fmt::Display for RunReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |time: Duration| format!("{time:.1?}");
+        let (items, thefts) = (self.items(), self.thefts());
+        write!(f, "{items} items in {}, {thefts} thefts, balance {:.3}", time(self.wall), self.balance())?;
+        writeln!(
+            f,
+            "{}",
+            match self.alone {
+                None => "",
+                Some(Alone::Short) => "; on the calling thread alone: short",
+                Some(Alone::Busy) => "; on the calling thread alone: the pool was busy",
+                Some(Alone::OneWorker) => "; on the calling thread alone: one worker",
+                Some(Alone::Cancelled) => "; cancelled before it began",
+            }
+        )?;
+        writeln!(
+            f,
+            "{:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>9} {:>9}",
+            "worker", "items", "runs", "thefts", "suffered", "failed", "working", "to start", "at end",
+        )?;
+        for (number, worker) in self.workers.iter().enumerate() {
+            writeln!(
+                f,
+                "{number:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>9} {:>9}",
+                worker.items,
+                worker.runs,
+                worker.thefts,
+                worker.thefts_suffered,
+                worker.thefts_failed,
+                time(worker.working),
+                time(worker.waiting_to_start),
+                time(worker.waiting_at_end),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn times_and_counts_are_those_of_the_round() {
+        let thief = Tally {
+            span: 1e6..6e6,
+            working: 4e6,
+            items: 30,
+            runs: 2,
+            thefts: 1,
+            failed: 3,
+            ..Tally::default()
+        };
+        let victim =
+            Tally { span: 2e6..5e6, working: 3e6, items: 10, runs: 1, suffered: 1, ..Tally::default() };
+        let times = Times { tallies: vec![thief, victim, Tally::default()], ..Times::default() };
+        let mut report = RunReport::new(ms(20), (5, ms(10)), Ok(&times)); // 5 items in 10 ms before it was shared
+        report.end(ms(21));
+        let caller = WorkerReport {
+            items: 35,
+            runs: 2,
+            thefts: 1,
+            thefts_suffered: 0,
+            thefts_failed: 3,
+            working: ms(14),
+            waiting_to_start: ms(0),
+            waiting_at_end: ms(5),
+        };
+        let helper = WorkerReport {
+            items: 10,
+            runs: 1,
+            thefts_suffered: 1,
+            working: ms(3),
+            waiting_to_start: ms(12),
+            waiting_at_end: ms(6),
+            ..WorkerReport::default()
+        };
+        let late = WorkerReport { waiting_to_start: ms(21), ..WorkerReport::default() };
+        let workers = vec![caller, helper, late];
+        assert_eq!(report, RunReport { wall: ms(21), alone: None, workers });
+        assert_eq!((report.items(), report.thefts()), (45, 1));
+        assert!((report.balance() - 17.0 / 3.0 / 14.0).abs() < 1e-9, "{}", report.balance());
+        let text = report.to_string();
+        let [head, _, first, ..] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        assert_eq!(head, "45 items in 21.0ms, 1 thefts, balance 0.405");
+        let columns = ["0", "35", "2", "1", "0", "3", "14.0ms", "0.0ns", "5.0ms"];
+        assert_eq!(first.split_whitespace().collect::<Vec<_>>(), columns);
+    }
+
+    #[test]
+    fn who_has_folded_everything_alone_has_one_run() {
+        let mut report = RunReport::new(ms(12), (7, ms(10)), Err(Alone::Short));
+        report.end(ms(13));
+        let worker = WorkerReport {
+            items: 7,
+            runs: 1,
+            working: ms(10),
+            waiting_at_end: ms(3),
+            ..WorkerReport::default()
+        };
+        assert_eq!(report, RunReport { wall: ms(13), alone: Some(Alone::Short), workers: vec![worker] });
+        assert!((report.balance() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn whoever_has_had_no_item_has_waited_for_one_all_the_time() {
+        let mut report = RunReport::new(ms(12), (0, ms(0)), Err(Alone::OneWorker));
+        report.end(ms(13));
+        let worker = WorkerReport { waiting_to_start: ms(13), ..WorkerReport::default() };
+        assert_eq!(report, RunReport { wall: ms(13), alone: Some(Alone::OneWorker), workers: vec![worker] });
+        assert!((report.balance() - 1.0).abs() < 1e-9, "nobody has worked more than another");
+    }
+
+    #[test]
+    fn what_the_caller_did_before_the_others_came_is_a_run_if_it_gets_no_other() {
+        let late = Tally::default();
+        let helper = Tally { span: 1e6..4e6, working: 3e6, items: 9, runs: 1, ..Tally::default() };
+        let times = Times { tallies: vec![late, helper], ..Times::default() };
+        let report = RunReport::new(ms(16), (5, ms(10)), Ok(&times));
+        let caller = &report.workers[0];
+        assert_eq!((caller.items, caller.runs, caller.working), (5, 1, ms(10)));
+        assert_eq!((caller.waiting_to_start, caller.waiting_at_end), (ms(0), ms(6)));
+    }
+}

@@ -1,0 +1,167 @@
+//! A trace as profilers read it: one JSON object per event. Perfetto shows all arguments of an
+//! event, the Firefox Profiler only `detail`. The Firefox Profiler has a row for each name of
+//! events, and takes some names (`Profile`) for its own. So there are few names, and titles are
+//! never names by themselves.
+
+use std::{
+    fmt::{self, Write},
+    time::Duration,
+};
+
+use super::timeline::{Run, Slow, Theft, Timeline};
+
+pub(super) struct Events<'a>(pub(super) &'a [Timeline]);
+
+impl fmt::Display for Events<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timelines = self.0;
+        let workers = timelines.iter().map(|timeline| timeline.dealt.len()).max().unwrap_or(0);
+        f.write_str("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
+        f.write_str(r#"{"ph":"M","pid":1,"name":"process_name","args":{"name":"rangesteal"}}"#)?;
+        for worker in 0..workers {
+            let name = if worker == 0 { ", the calling thread" } else { "" };
+            write!(
+                f,
+                ",\n{{\"ph\":\"M\",{},\"name\":\"thread_name\",\"args\":{{\"name\":\"worker {worker}{name}\"}}}}",
+                Lane(worker)
+            )?;
+        }
+        timelines.iter().try_for_each(|timeline| timeline.events(f))?;
+        let mut thefts = 0; // of all loops: each theft has a number of its own
+        timelines.iter().try_for_each(|timeline| timeline.thefts(f, &mut thefts))?;
+        f.write_str("\n]}\n")
+    }
+}
+
+impl Timeline {
+    fn events(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let span = |begin: Duration, end: Duration| Span {
+            from: self.at(begin),
+            lasts: Micros(end.saturating_sub(begin)),
+        };
+
+        let colon = if self.title.is_empty() { "" } else { ": " };
+        let name = format!("loop{colon}{}", self.title);
+        Event { worker: 0, kind: "loop", name: &name, span: span(Duration::ZERO, self.wall) }.write(f)?;
+        let items = self.items();
+        write!(f, "\"detail\":\"{items} items")?;
+        for (number, slow) in self.slowest.iter().take(3).enumerate() {
+            let begin = if number > 0 { "," } else { "; slowest" };
+            write!(f, "{begin} {:?}", slow.items)?;
+        }
+        write!(f, "\",\"items\":{items}")?;
+        if let Some(alone) = self.alone {
+            write!(f, ",\"alone\":\"{alone:?}\"")?;
+        }
+        f.write_str(",\"slowest\":[")?;
+        for (number, Slow { worker, items, took }) in self.slowest.iter().enumerate() {
+            let comma = if number > 0 { "," } else { "" };
+            write!(f, "{comma}{{\"items\":\"{items:?}\",\"worker\":{worker},\"us\":{}}}", Micros(*took))?;
+        }
+        f.write_str("]}}")?;
+
+        for worker in 0..self.dealt.len() {
+            for wait in self.waits(worker) {
+                Event { worker, kind: "wait", name: "waiting", span: span(wait.start, wait.end) }.write(f)?;
+                f.write_str("}}")?;
+            }
+        }
+        for run in &self.runs {
+            let &Run { worker, ref items, begin, end, ref theft, .. } = run;
+            let name = if theft.is_some() { "stolen items" } else { "items" };
+            Event { worker, kind: "run", name, span: span(begin, end) }.write(f)?;
+            let (count, owner) = (items.len(), self.owner(run));
+            write!(f, "\"detail\":\"{items:?} of worker {owner}\",\"items\":{count},\"owner\":{owner}}}}}")?;
+        }
+        Ok(())
+    }
+
+    /// Writes the arrows. Perfetto draws an arrow from the end of the event in which it begins to
+    /// the begin of the event in which it ends. So each arrow has an event of a nanosecond in the
+    /// lane of the victim. Arrows are written after the events around them.
+    fn thefts(&self, f: &mut fmt::Formatter<'_>, number: &mut usize) -> fmt::Result {
+        for run in &self.runs {
+            let Some(Theft { victim, items }) = &run.theft else { continue };
+            let span = Span { from: self.at(run.begin), lasts: Micros(Duration::from_nanos(1)) };
+            Event { worker: *victim, kind: "theft", name: "robbed", span }.write(f)?;
+            write!(f, "\"detail\":\"{items:?} by worker {}\",\"items\":{}}}}}", run.worker, items.len())?;
+            *number += 1;
+            for (phase, worker) in [("s", *victim), ("f", run.worker)] {
+                write!(
+                    f,
+                    ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",\"id\":{number},\"cat\":\"theft\",\"name\":\"theft\","
+                )?;
+                write!(f, "{},\"ts\":{}}}", Lane(worker), self.at(run.begin))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn at(&self, time: Duration) -> Micros {
+        Micros(self.called + time)
+    }
+}
+
+/// The process and the thread of a worker. They count from 1, so that the caller has the numbers of
+/// a main thread, and no worker has those of the system's idle thread, which Perfetto has mixed up
+/// with others.
+struct Lane(usize);
+
+impl fmt::Display for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"pid\":1,\"tid\":{}", self.0 + 1)
+    }
+}
+
+/// An event that lasts for some time, in the lane of a worker.
+struct Event<'a> {
+    worker: usize,
+    kind: &'static str,
+    name: &'a str,
+    span: Span,
+}
+
+struct Span {
+    from: Micros,
+    lasts: Micros,
+}
+
+impl Event<'_> {
+    /// Writes an event up to its arguments. The arguments come next, and then two braces.
+    fn write(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { worker, kind, name, span: Span { from, lasts } } = self;
+        write!(
+            f,
+            ",\n{{\"ph\":\"X\",{},\"cat\":\"{kind}\",\"name\":{},\"ts\":{from},\"dur\":{lasts},\"args\":{{",
+            Lane(worker),
+            Text(name)
+        )
+    }
+}
+
+/// A time in the unit of the format.
+struct Micros(Duration);
+
+impl fmt::Display for Micros {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanos = self.0.as_nanos();
+        write!(f, "{}.{:03}", nanos / 1000, nanos % 1000)
+    }
+}
+
+/// Text as a JSON string.
+struct Text<'a>(&'a str);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for letter in self.0.chars() {
+            match letter {
+                '"' | '\\' => write!(f, "\\{letter}")?,
+                control if control < ' ' => write!(f, "\\u{:04x}", u32::from(control))?,
+                _ => f.write_char(letter)?,
+            }
+        }
+        f.write_char('"')
+    }
+}

@@ -1,0 +1,254 @@
+//! What is noted for a timeline while a loop runs.
+
+use std::{cmp::Reverse, ops::Range, time::Duration};
+
+use super::timeline::{Run, Slow, Timeline};
+use crate::{
+    clock::Instant,
+    pool::record::{alone::Alone, units::Units},
+};
+
+impl Timeline {
+    /// The timeline of a call. The calling thread folded some items alone `before` the call was
+    /// shared, if it was shared.
+    pub(crate) fn new(before: &mut Before, units: Units, round: Result<Notes, Alone>) -> Self {
+        let alone = round.as_ref().err().copied();
+        let Notes { begin, mut dealt, mut runs, mut slowest } = round.unwrap_or_default();
+        let is_search = alone.is_none() && dealt.iter().all(Range::is_empty);
+        if dealt.is_empty() {
+            dealt.push(0..0);
+        }
+        runs.sort_by_key(|run| run.end);
+        for run in &mut runs {
+            run.begin += begin;
+            run.end += begin;
+            run.ticks.iter_mut().for_each(|tick| tick.1 += begin);
+        }
+        if before.indices > 0 {
+            let mut own = Run {
+                worker: 0,
+                items: units.items(0..before.indices),
+                begin: Duration::ZERO,
+                end: before.took,
+                theft: None,
+                ticks: Vec::new(),
+            };
+            if let Some(closeup) = before.closeup.take() {
+                closeup.end(&mut own, &mut slowest, before.begin, units);
+            }
+            runs.insert(0, own);
+        }
+        if is_search {
+            slowest = Slowest::default(); // the few items that the calling thread searched alone say nothing about all others
+        }
+        slowest.sort();
+        Self {
+            title: String::new(),
+            called: Duration::ZERO,
+            wall: Duration::ZERO,
+            alone,
+            dealt,
+            runs,
+            slowest: slowest.found,
+        }
+    }
+}
+
+/// What the calling thread did alone, before the loop was shared or to its end.
+#[derive(Debug)]
+pub(crate) struct Before {
+    pub(crate) begin: Instant,
+    pub(crate) indices: usize,
+    pub(crate) took: Duration,
+    pub(crate) closeup: Option<Closeup>,
+}
+
+/// What a round notes for a timeline. Its times count from the begin of the round.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// The time from the call to the begin of the round.
+    pub(crate) begin: Duration,
+    pub(crate) dealt: Vec<Range<usize>>,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) slowest: Slowest,
+}
+
+impl Notes {
+    /// A run has ended.
+    pub(crate) fn add(&mut self, mut run: Run, closeup: Option<Closeup>, round: Instant, units: Units) {
+        if let Some(closeup) = closeup {
+            closeup.end(&mut run, &mut self.slowest, round, units);
+        }
+        self.runs.push(run);
+    }
+
+    /// Adds the notes of another worker.
+    pub(crate) fn append(&mut self, other: Self) {
+        self.runs.extend(other.runs);
+        for Slow { worker, items, took } in other.slowest.found {
+            self.slowest.see(worker, items, took);
+        }
+    }
+}
+
+/// What is noted of a run at each look at the clock.
+#[derive(Debug)]
+pub(crate) struct Closeup {
+    next: usize,
+    since: Instant,
+    ticks: Vec<(usize, Instant)>,
+    /// The least time between two ticks.
+    apart: Duration,
+    slowest: Slowest,
+}
+
+impl Closeup {
+    /// The most ticks of a run; at this number every other tick is dropped.
+    const MOST_TICKS: usize = 256;
+    const APART: Duration = Duration::from_micros(5);
+
+    pub(crate) fn new(first: usize, begin: Instant) -> Self {
+        let (ticks, slowest) = (Vec::new(), Slowest::default());
+        Self { next: first, since: begin, ticks, apart: Self::APART, slowest }
+    }
+
+    /// All before `next` is done.
+    pub(crate) fn look(&mut self, next: usize, now: Instant) {
+        if next > self.next {
+            self.slowest.see(0, self.next..next, now - self.since);
+        }
+        (self.next, self.since) = (next, now);
+        if self.ticks.last().is_none_or(|last| now - last.1 >= self.apart) {
+            self.ticks.push((next, now));
+        }
+        if self.ticks.len() >= Self::MOST_TICKS {
+            let mut every_other = [false, true].into_iter().cycle();
+            self.ticks.retain(|_| every_other.next().is_some_and(|kept| kept));
+            self.apart *= 2;
+        }
+    }
+
+    /// All before `next` is done, and perhaps noted already: a loop that stops early does so
+    /// between two looks.
+    pub(crate) fn look_again(&mut self, next: usize, now: Instant) {
+        if next > self.next {
+            self.look(next, now);
+        }
+    }
+
+    /// The run is over.
+    fn end(self, run: &mut Run, slowest: &mut Slowest, begin: Instant, units: Units) {
+        run.ticks = self.ticks.iter().map(|&(next, at)| (units.items(0..next).end, at - begin)).collect();
+        for slow in self.slowest.found {
+            slowest.see(run.worker, units.items(slow.items), slow.took);
+        }
+    }
+}
+
+/// The slowest items that were seen.
+#[derive(Debug, Default)]
+pub(crate) struct Slowest {
+    found: Vec<Slow>,
+    /// Only items slower than this are added.
+    least: Duration,
+}
+
+impl Slowest {
+    const MOST: usize = 16;
+
+    fn see(&mut self, worker: usize, items: Range<usize>, took: Duration) {
+        if took <= self.least {
+            return;
+        }
+        if self.found.len() == Self::MOST {
+            self.sort();
+            self.found.pop();
+        }
+        self.found.push(Slow { worker, items, took });
+        if self.found.len() == Self::MOST {
+            self.least = self.found.iter().map(|slow| slow.took).min().unwrap_or_default();
+        }
+    }
+
+    fn sort(&mut self) {
+        self.found.sort_unstable_by_key(|slow| (Reverse(slow.took), slow.items.start));
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    fn run() -> Run {
+        let (begin, end) = (Duration::ZERO, Duration::from_secs(1));
+        Run { worker: 3, items: 10..100_010, begin, end, theft: None, ticks: Vec::new() }
+    }
+
+    #[test]
+    fn of_many_looks_few_are_kept_and_evenly() {
+        let (begin, mut run, mut slowest) = (Instant::now(), run(), Slowest::default());
+        let mut closeup = Closeup::new(10, begin);
+        for step in 1..=100_000_u32 {
+            closeup.look(10 + step as usize, begin + Duration::from_micros(2) * step);
+        }
+        closeup.end(&mut run, &mut slowest, begin, Units::Items);
+        assert!(
+            (Closeup::MOST_TICKS / 3..Closeup::MOST_TICKS).contains(&run.ticks.len()),
+            "{}",
+            run.ticks.len()
+        );
+        let mut last = (10, Duration::ZERO);
+        let longest = run.end / 50; // 0.2 s in all, and more than a hundred of them
+        for &(next, at) in &run.ticks {
+            assert_eq!(at, Duration::from_micros(2) * u32::try_from(next - 10).unwrap());
+            assert!(next > last.0 && at < last.1 + longest, "{last:?}, {next} {at:?}");
+            last = (next, at);
+        }
+    }
+
+    #[test]
+    fn the_slowest_are_found_wherever_they_are() {
+        let begin = Instant::now();
+        let (mut now, mut run, mut slowest) = (begin, run(), Slowest::default());
+        let mut closeup = Closeup::new(0, begin);
+        for item in 0..1000_usize {
+            now += Duration::from_nanos(if item % 50 == 7 { 1000 + item as u64 } else { 500 });
+            closeup.look(item + 1, now);
+        }
+        closeup.look(1000, now + Duration::from_millis(1)); // nothing since
+        closeup.end(&mut run, &mut slowest, begin, Units::Items);
+        slowest.sort();
+        let found: Vec<_> =
+            slowest.found.iter().map(|slow| (slow.worker, slow.items.clone(), slow.took)).collect();
+        let heavy = (0..1000).rev().filter(|item| item % 50 == 7);
+        let expected: Vec<_> = heavy
+            .map(|item| (3, item..item + 1, Duration::from_nanos(1000 + item as u64)))
+            .take(Slowest::MOST)
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_was_done_alone_comes_first_and_the_round_begins_after_it() {
+        let begin = Instant::now();
+        let [early, late] = [5, 30].map(Duration::from_micros);
+        let mut closeup = Closeup::new(0, begin);
+        closeup.look(4, begin + early);
+        closeup.look_again(4, begin + late); // which is seen already
+        let mut before = Before { begin, indices: 10, took: late, closeup: Some(closeup) };
+        let slow = Slow { worker: 3, items: 10..11, took: 2 * late };
+        let round = Notes {
+            begin: late,
+            dealt: vec![10..20, 20..30],
+            runs: vec![run()],
+            slowest: Slowest { found: vec![slow], ..Slowest::default() },
+        };
+        let timeline = Timeline::new(&mut before, Units::Items, Ok(round));
+        let spans: Vec<_> = timeline.runs.iter().map(|run| (run.items.clone(), run.begin..run.end)).collect();
+        let end = Duration::from_secs(1) + late;
+        assert_eq!(spans, [(0..10, Duration::ZERO..late), (10..100_010, late..end)]);
+        assert_eq!(timeline.runs[0].ticks, [(4, early)]);
+        let slowest: Vec<_> = timeline.slowest.iter().map(|slow| slow.items.clone()).collect();
+        assert_eq!((timeline.alone, slowest), (None, vec![10..11, 0..4]));
+    }
+}

@@ -1,0 +1,62 @@
+//! What an index of a round stands for: an item, or a block of items.
+
+use std::ops::Range;
+
+/// What the indices of a round stand for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Units {
+    Items,
+    Blocks(Blocks),
+}
+
+impl Units {
+    /// The items that `indices` stand for.
+    pub(crate) fn items(self, indices: Range<usize>) -> Range<usize> {
+        match self {
+            Self::Items => indices,
+            Self::Blocks(blocks) => blocks.items(indices),
+        }
+    }
+}
+
+/// Blocks of equal size; the last may be shorter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blocks {
+    /// Items per block, at least one.
+    pub(crate) size: usize,
+    /// Items in all blocks together.
+    pub(crate) len: usize,
+}
+
+impl Blocks {
+    /// How many blocks there are.
+    pub(crate) fn count(self) -> usize {
+        self.len.div_ceil(self.size)
+    }
+
+    /// The items of some `blocks`.
+    #[inline(always)]
+    pub(crate) fn items(self, blocks: Range<usize>) -> Range<usize> {
+        let item = |block: usize| self.len.min(block.saturating_mul(self.size));
+        item(blocks.start)..item(blocks.end)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_the_items() {
+        for len in 0..40 {
+            for size in 1..12 {
+                let blocks = Blocks { size, len };
+                let items: Vec<usize> = (0..blocks.count()).flat_map(|b| blocks.items(b..b + 1)).collect();
+                assert!(items.into_iter().eq(0..len) && blocks.items(0..blocks.count()) == (0..len));
+            }
+        }
+        let all = Blocks { size: 2, len: usize::MAX };
+        assert_eq!(all.items(all.count() - 1..all.count()), usize::MAX - 1..usize::MAX);
+        assert!(Blocks { size: 1 << (usize::BITS - 1), ..all }.items(2..2).is_empty());
+    }
+}

@@ -1,0 +1,111 @@
+//! Ordered collecting: every result is written once, into its final place, by the worker that
+//! claimed the item.
+
+#![allow(unsafe_code)] // writes into the spare room of a Vec from several threads
+
+use std::{
+    marker::PhantomData,
+    mem,
+    ops::Range,
+    ptr::{self, NonNull},
+};
+
+/// A `Vec` of `len` results, which `fold` writes at their final places; none if `fold` returns
+/// none.
+///
+/// # Panics
+/// If `fold` has left out any result.
+pub(crate) fn in_place<R>(
+    len: usize,
+    fold: impl for<'a> FnOnce(&'a Places<'a, R>) -> Option<Written<'a, R>>,
+) -> Option<Vec<R>> {
+    let mut results = Vec::with_capacity(len);
+    let places = Places::new(&mut results);
+    let written = fold(&places)?;
+    assert!(
+        ptr::eq(written.places, &raw const places) && written.range == (0..len),
+        "a loop has left out an item"
+    );
+    mem::forget(written);
+    // SAFETY: 1. the capacity is at least that; 2. all of it has been written, as just checked.
+    unsafe { results.set_len(len) };
+    Some(results)
+}
+
+/// The spare room of an empty `Vec`, shared by all workers.
+pub(crate) struct Places<'a, R> {
+    base: NonNull<R>,
+    capacity: usize,
+    room: PhantomData<&'a mut [R]>,
+}
+
+// SAFETY: 1. a shared `Places` gives no access to a result; 2. `Written` moves values of `R` in and
+// drops them there, from any thread, hence `R: Send`.
+unsafe impl<R: Send> Sync for Places<'_, R> {}
+
+impl<'a, R> Places<'a, R> {
+    fn new(empty: &'a mut Vec<R>) -> Self {
+        let room = empty.spare_capacity_mut();
+        Self { capacity: room.len(), base: NonNull::from(room).cast(), room: PhantomData }
+    }
+}
+
+/// Results that lie next to each other, all written. Dropping this drops the results.
+pub(crate) struct Written<'a, R> {
+    places: &'a Places<'a, R>,
+    range: Range<usize>,
+}
+
+impl<'a, R> Written<'a, R> {
+    pub(crate) fn none(places: &'a Places<'a, R>) -> Self {
+        Self { places, range: 0..0 }
+    }
+
+    /// Writes the results for `range`, which follow those written before, if any.
+    ///
+    /// # Safety
+    /// 1. Nobody else ever writes at an index of `range`. 2. `range.start <= range.end`. 3. There
+    ///    are no more `results` than indices in `range`.
+    #[inline(always)]
+    pub(crate) unsafe fn extend(mut self, range: Range<usize>, results: impl Iterator<Item = R>) -> Self {
+        if self.range.is_empty() {
+            self.range = range.start..range.start;
+        }
+        assert!(self.range.end == range.start && range.end <= self.places.capacity);
+        // SAFETY: 1. `range.end` is at most the capacity, as just checked; 2. `range.start` is not
+        // behind it, as promised.
+        let mut place = unsafe { self.places.base.add(range.start) };
+        for value in results {
+            // SAFETY: 1. it is a place of `range`, since there are no more results, as
+            // promised; 2. nobody else writes here, as promised; 3. nobody reads before the loop is
+            // over.
+            unsafe { place.write(value) };
+            // SAFETY: this was a place of `range`, as above, and that ends within the capacity.
+            place = unsafe { place.add(1) };
+            self.range.end += 1;
+        }
+        self
+    }
+
+    /// Joins two neighbours.
+    pub(crate) fn join(mut self, next: Self) -> Self {
+        if self.range.is_empty() {
+            return next;
+        }
+        assert!(self.range.end == next.range.start, "two runs of a loop do not meet");
+        self.range.end = next.range.end;
+        mem::forget(next);
+        self
+    }
+}
+
+impl<R> Drop for Written<'_, R> {
+    fn drop(&mut self) {
+        // SAFETY: `range` lies within the capacity.
+        let first = unsafe { self.places.base.add(self.range.start) };
+        let written = NonNull::slice_from_raw_parts(first, self.range.len());
+        // SAFETY: all of `range` has been written, here or by a run that joined, and nothing else
+        // drops it.
+        unsafe { written.drop_in_place() };
+    }
+}

@@ -1,0 +1,473 @@
+//! A source and the options of a loop over it.
+
+use std::{marker::PhantomData, ops::Range};
+
+use super::{
+    bodies::{InBlocks, InTree, Verb},
+    reproducible::{self, Tree},
+    source::{Chunks, IntoSource, Pieces, Source, Zip},
+    state::{Fresh, Kept, PerWorker, State, Stateless},
+};
+use crate::pool::{
+    call::{
+        body::Stop,
+        ending::Outcome,
+        executor::Executor,
+        handles::{CancelToken, Cancelled, Progress, Watch},
+        options::{Options, Wishes},
+    },
+    policy::{launch::LoopKind, site::Slice},
+    record::{report::RunReport, trace::Trace, units::Blocks},
+};
+
+/// A source and the options of a loop over it. The last method call is the loop itself. Made by
+/// [`Pool::on`](crate::Pool::on).
+///
+/// Options compose, and their order does not matter, except for [`zip`](Self::zip),
+/// [`enumerate`](Self::enumerate) and [`chunks`](Self::chunks), which make another source.
+///
+/// ```
+/// use rangesteal::{Pool, Progress, RunReport};
+///
+/// let pool = Pool::new()?;
+/// let (x, mut y) = (vec![1.0_f64; 1000], vec![2.0; 1000]);
+/// pool.on(&mut y).zip(&x).for_each(|(y, x)| *y += 3.0 * x);
+///
+/// let mut report = RunReport::default();
+/// let dot = pool
+///     .on(&x)
+///     .zip(&y)
+///     .reproducible()
+///     .report(&mut report)
+///     .map_reduce(|(x, y)| x * y, |a, b| a + b);
+/// assert_eq!(dot, Some(5000.0));
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[must_use = "options alone run nothing: a loop is their last method"]
+#[derive(Debug)]
+pub struct On<'p, S, E = Uncancellable, M = Stateless> {
+    executor: &'p Executor,
+    source: S,
+    state: M,
+    threads: usize,
+    /// Items per block, if asked for.
+    grain: Option<usize>,
+    reproducible: bool,
+    watch: Watch<'p>,
+    wishes: Wishes<'p>,
+    ending: PhantomData<E>,
+}
+
+/// What a loop returns: its result, or a `Result` if it can be cancelled. Sealed.
+///
+/// ```
+/// use rangesteal::{On, options::Ending, source::Source};
+///
+/// /// Of any source, with whatever options.
+/// fn count<S: Source, E: Ending>(on: On<'_, S, E>) -> E::Of<usize> {
+///     on.fold_reduce(|| 0, |count, _| count + 1, |a, b| a + b)
+/// }
+///
+/// let (pool, token) = (rangesteal::Pool::new()?, rangesteal::CancelToken::new());
+/// assert_eq!(count(pool.on(0..7)), 7);
+/// assert_eq!(count(pool.on(0..7).cancel(&token)), Ok(7));
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+pub trait Ending: sealed::Sealed {
+    /// What a loop with result `T` returns: `T`, or `Result<T, Cancelled>`.
+    type Of<T>;
+
+    /// Makes what the loop returns of its result; none if it was cancelled.
+    #[doc(hidden)]
+    fn end<T>(ended: Option<T>) -> Self::Of<T>;
+}
+
+/// Nothing cancels the loop: it returns its result.
+#[derive(Debug)]
+pub enum Uncancellable {}
+
+/// The loop can be cancelled: it returns a `Result`. See [`On::cancel`].
+#[derive(Debug)]
+pub enum Cancellable {}
+
+impl Ending for Uncancellable {
+    type Of<T> = T;
+
+    fn end<T>(ended: Option<T>) -> T {
+        ended.expect("only a token cancels a loop")
+    }
+}
+
+impl Ending for Cancellable {
+    type Of<T> = Result<T, Cancelled>;
+
+    fn end<T>(ended: Option<T>) -> Result<T, Cancelled> {
+        ended.ok_or(Cancelled)
+    }
+}
+
+impl<'p, S: Source> On<'p, S> {
+    #[inline(always)]
+    pub(crate) fn new(executor: &'p Executor, source: S) -> Self {
+        Self {
+            executor,
+            source,
+            state: Stateless,
+            threads: usize::MAX,
+            grain: None,
+            reproducible: false,
+            watch: Watch::default(),
+            wishes: Wishes::default(),
+            ending: PhantomData,
+        }
+    }
+}
+
+/// Options.
+impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
+    /// Replaces the source and keeps the options.
+    #[inline(always)]
+    fn over<Z>(self, other: impl FnOnce(S) -> Z) -> On<'p, Z, E, M> {
+        let Self { executor, source, state, threads, grain, reproducible, watch, wishes, ending } = self;
+        let source = other(source);
+        On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }
+    }
+
+    /// Runs over this source and another one in step: the closures are given pairs.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let dot = pool.on(&[1, 2, 3]).zip(&[4, 5, 6]).map_reduce(|(a, b)| a * b, |a, b| a + b);
+    /// assert_eq!(dot, Some(32));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the two have different lengths.
+    #[inline(always)]
+    pub fn zip<B: IntoSource>(self, other: B) -> On<'p, Zip<S, B::Source>, E, M> {
+        self.over(|source| Zip::new(source, other.into_source()))
+    }
+
+    /// Runs over pairs of an index and an item.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut squares = [0; 4];
+    /// pool.on(&mut squares).enumerate().for_each(|(i, square)| *square = i * i);
+    /// assert_eq!(squares, [0, 1, 4, 9]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn enumerate(self) -> On<'p, Zip<Range<usize>, S>, E, M> {
+        self.over(|source| Zip::new(0..source.count(), source))
+    }
+
+    /// Runs over pieces of `size` items each; the last may be shorter. Everything that is said of
+    /// items elsewhere then holds for pieces: they are claimed, counted and reported.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut matrix = [1, 2, 3, 4, 5, 6];
+    /// pool.on(&mut matrix).chunks(3).for_each(|row| row.reverse());
+    /// assert_eq!(matrix, [3, 2, 1, 6, 5, 4]);
+    /// assert_eq!(pool.on(0..7).chunks(3).map_collect(|indices| indices), [0..3, 3..6, 6..7]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    #[inline(always)]
+    pub fn chunks(self, size: usize) -> On<'p, Chunks<S>, E, M>
+    where
+        S: Pieces,
+    {
+        self.over(|source| Chunks::new(source, size))
+    }
+
+    /// Workers claim exactly `items` at once, in blocks that begin at multiples of `items`. (The
+    /// last block is shorter if fewer items are left. A loop that runs on the calling thread alone
+    /// claims nothing.)
+    ///
+    /// Without this the pool chooses the size of claims, usually better, since it measures what
+    /// items cost. Use it if workers that write neighbouring items disturb each other (ask for as
+    /// many items as fill a cache line), or if no item may ever be trapped behind a heavy one in
+    /// the same claim (ask for 1). A search for the first item has blocks of its own, whatever is
+    /// asked for.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut flags = vec![false; 1000];
+    /// pool.on(&mut flags).grain(64).for_each(|flag| *flag = true);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `items` is 0.
+    #[inline(always)]
+    pub fn grain(mut self, items: usize) -> Self {
+        assert!(items > 0, "grain: a block has at least one item");
+        self.grain = Some(items);
+        self
+    }
+
+    /// Uses at most `workers` workers, including the calling thread.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let caller = std::thread::current().id();
+    /// pool.on(0..1000).threads(1).for_each(|_| assert_eq!(std::thread::current().id(), caller));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `workers` is 0.
+    #[inline(always)]
+    pub fn threads(mut self, workers: usize) -> Self {
+        assert!(workers > 0, "threads: the calling thread is a worker, too");
+        self.threads = workers;
+        self
+    }
+
+    /// Gives the same result for every number of threads and every schedule, bit for bit, even if
+    /// `reduce` is not associative, such as the addition of floating-point numbers.
+    ///
+    /// The slice is folded in blocks, and their results are reduced by pairs, pairs of pairs and so
+    /// on; a result that is left over waits for the next pairs. The size of blocks depends on the
+    /// length `n` alone: `n / 256` items each, but at most 64, or `n / 2048` if that is more; or as
+    /// many as [`grain`](Self::grain) says. So the result depends on the items, their number and
+    /// the grain. In general it is not the result of the plain loop (a sum is, on average, more
+    /// exact), but it is the same on a pool of one thread. Another order would be a breaking change
+    /// of this crate: see `STABILITY.md`.
+    ///
+    /// Blocks are claimed and stolen whole, and `init` and `reduce` are called once per block: at
+    /// most some 2100 times, or `n / grain`. If the accumulator is large, ask for large blocks; if
+    /// there are few items that take long each, ask for a grain of 1. This option matters to
+    /// `map_reduce`, `fold_reduce` and `try_map_reduce`; the results of all other loops except
+    /// `find_any` are reproducible without it.
+    ///
+    /// ```
+    /// use rangesteal::Pool;
+    ///
+    /// let sum = |threads| {
+    ///     let pool = Pool::builder().num_threads(threads).build()?;
+    ///     let loops = pool.on(1..100_000).reproducible();
+    ///     let sum = loops.map_reduce(|i| 1.0 / i as f64, |a, b| a + b);
+    ///     Ok::<_, rangesteal::BuildError>(sum.unwrap_or(0.0).to_bits())
+    /// };
+    /// assert_eq!(sum(1)?, sum(4)?);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn reproducible(mut self) -> Self {
+        self.reproducible = true;
+        self
+    }
+
+    /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`: see
+    /// [`CancelToken`]. A loop that can fail returns `Result<Result<_, E>, Cancelled>`. If this is
+    /// called twice, the last token counts.
+    ///
+    /// ```
+    /// use rangesteal::{CancelToken, Cancelled, Pool};
+    ///
+    /// let pool = Pool::new()?;
+    /// let token = CancelToken::new();
+    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).map_collect(|x| x + 1), Ok(vec![2, 3]));
+    /// token.cancel();
+    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).map_collect(|x| x + 1), Err(Cancelled));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn cancel(self, token: &'p CancelToken) -> On<'p, S, Cancellable, M> {
+        let Self { executor, source, state, threads, grain, reproducible, watch, wishes, .. } = self;
+        let watch = Watch { cancel: Some(token), ..watch };
+        On { executor, source, state, threads, grain, reproducible, watch, wishes, ending: PhantomData }
+    }
+
+    /// Lets any thread ask how many items are done: see [`Progress`]. Costs the calling thread
+    /// about half a microsecond per loop.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let progress = rangesteal::Progress::new();
+    /// pool.on(0..500).progress(&progress).for_each(|_| ());
+    /// assert_eq!(progress.done(), 500);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn progress(mut self, handle: &'p Progress) -> Self {
+        self.watch.progress = Some(handle);
+        self
+    }
+
+    /// Gives each worker a state of its own, made by `make(worker)` before its first item and
+    /// dropped after its last. The closures of the loop take it as `&mut`, before the item. Workers
+    /// are numbered from 0, the calling thread.
+    ///
+    /// Each call makes exactly one state for each worker that folds any item (and a new one after a
+    /// panic, to finish the items before it). A state stays on its thread, so it need not be
+    /// `Send`.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = ["b a", "d c e", "f"];
+    /// let sorted = pool.on(&words).with(|_worker| Vec::new()).map_collect(|scratch, words| {
+    ///     scratch.clear();
+    ///     scratch.extend(words.split(' '));
+    ///     scratch.sort_unstable();
+    ///     scratch.join(" ")
+    /// });
+    /// assert_eq!(sorted, ["a b", "c d e", "f"]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn with<W, F: Fn(usize) -> W + Sync>(self, make: F) -> On<'p, S, E, Fresh<F>> {
+        self.state(Fresh(make))
+    }
+
+    /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`]. The loop has at
+    /// most as many workers as there are states.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut buffers = pool.per_worker(|_| Vec::new());
+    /// for _round in 0..3 {
+    ///     let sum = pool.on(0..10).with_kept(&mut buffers).map_reduce(
+    ///         |buffer, i| {
+    ///             buffer.clear(); // its memory stays
+    ///             buffer.extend(0..i);
+    ///             buffer.len()
+    ///         },
+    ///         |a, b| a + b,
+    ///     );
+    ///     assert_eq!(sum, Some(45));
+    /// }
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn with_kept<W: Send>(self, states: &'p mut PerWorker<W>) -> On<'p, S, E, Kept<'p, W>> {
+        self.state(Kept(states))
+    }
+
+    /// Writes what the loop did into `report`: see [`RunReport`]. It is not written if the loop
+    /// panics. Costs some readings of the clock.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut report = rangesteal::RunReport::default();
+    /// pool.on(0..500).report(&mut report).for_each(|_| ());
+    /// assert_eq!(report.items(), 500);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn report(mut self, report: &'p mut RunReport) -> Self {
+        self.wishes.report = Some(report);
+        self
+    }
+
+    /// Records in `trace` what the loop does when, to be drawn: see [`Trace`]. It is not written if
+    /// the loop panics. Costs some readings of the clock, and memory for each run of each loop.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut trace = rangesteal::Trace::new();
+    /// for _round in 0..3 {
+    ///     pool.on(0..500).trace(&mut trace).for_each(|_| ());
+    /// }
+    /// assert_eq!(trace.timelines().len(), 3);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn trace(mut self, trace: &'p mut Trace) -> Self {
+        self.wishes.trace = Some(trace);
+        self
+    }
+
+    #[inline(always)]
+    fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
+        let Self { executor, source, threads, grain, reproducible, watch, wishes, ending, .. } = self;
+        On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }
+    }
+
+    /// How many items there are.
+    pub(super) fn count(&self) -> usize {
+        self.source.count()
+    }
+
+    /// Folds the items: what `block` folds, and where it stops, are indices of the source. None if
+    /// there are no items.
+    #[inline(always)]
+    pub(super) fn fold<A: Send, Z: Send>(
+        self,
+        kind: LoopKind,
+        block: impl Fn(&S, &mut M::Worker, Option<A>, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A,
+    ) -> Outcome<Option<A>, Z> {
+        let Self { executor, source, ref state, grain, .. } = self;
+        let (slice, verb) = (slice(&source), Verb::new(source, state, block));
+        let options = Options::new(self.threads.min(state.most()), self.watch, self.wishes, kind);
+        match grain {
+            None => executor.call(slice, options, &verb, &reduce),
+            Some(size) => {
+                let blocks = Blocks { size, len: slice.len };
+                let body = InBlocks { verb, blocks };
+                executor.call(in_blocks(slice, blocks), options.in_blocks(blocks), &body, &reduce)
+            }
+        }
+    }
+
+    /// Folds the items, and reduces the results in an order that is always the same if the loop is
+    /// to be reproducible.
+    #[inline(always)]
+    pub(super) fn fold_and_reduce<A: Send, Z: Send>(
+        self,
+        kind: LoopKind,
+        block: impl Fn(&S, &mut M::Worker, Option<A>, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Option<A>, Z> {
+        if !self.reproducible {
+            return self.fold(kind, block, reduce);
+        }
+        let Self { executor, source, ref state, grain, .. } = self;
+        let (slice, verb) = (slice(&source), Verb::new(source, state, block));
+        let options = Options::new(self.threads.min(state.most()), self.watch, self.wishes, kind);
+        let blocks = Blocks { size: grain.unwrap_or(reproducible::block(slice.len)), len: slice.len };
+        let body = InTree { leaves: InBlocks { verb, blocks }, reduce: &reduce };
+        let join = |left: Tree<A>, right| left.join(right, &reduce);
+        let tree = executor.call(in_blocks(slice, blocks), options.in_blocks(blocks), &body, &join);
+        tree.map(|tree| tree.and_then(|tree| tree.into_result(&reduce)))
+    }
+
+    /// Searches the items. If `kind` asks for the first match, all workers go from the front
+    /// together, and the search stops at the first place where `block` stops.
+    #[inline(always)]
+    pub(super) fn search<Z: Send>(
+        mut self,
+        kind: LoopKind,
+        block: impl Fn(&S, &mut M::Worker, Option<()>, Range<usize>) -> Result<(), Stop<Z>> + Sync,
+    ) -> Outcome<Option<()>, Z> {
+        if kind == LoopKind::First {
+            self.grain = None; // it has blocks of its own
+        }
+        self.fold(kind, block, |(), ()| ())
+    }
+}
+
+/// The key under which the pool remembers a source.
+#[inline(always)]
+fn slice(source: &impl Source) -> Slice {
+    Slice { address: source.address(), len: source.count() }
+}
+
+/// The key of a source whose indices stand for blocks.
+#[inline(always)]
+fn in_blocks(slice: Slice, blocks: Blocks) -> Slice {
+    Slice { len: blocks.count(), ..slice }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Uncancellable {}
+    impl Sealed for super::Cancellable {}
+}

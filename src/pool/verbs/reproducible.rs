@@ -1,0 +1,116 @@
+//! Partial results combined in an order that depends only on the number of blocks: by pairs, pairs
+//! of pairs, and so on.
+//!
+//! Blocks are leaves of a tree. A node of level `l` spans `2^l` blocks and begins at a multiple of
+//! `2^l`. A worker that holds both halves of a node reduces them; nodes that are left over at the
+//! end are reduced from the right. So it does not matter which worker has folded which blocks:
+//! every value is computed by the same operations in the same order. (This is pairwise summation,
+//! which also has a smaller error than the plain loop: Higham, The accuracy of floating point
+//! summation, 1993.)
+
+use crate::pool::call::ending::discard;
+
+/// Items per block for a slice of `len` items; depends on `len` alone. `len / 256`, so that there
+/// are at least 256 blocks, since blocks are claimed whole; but at most 64, or `len / 2048` if that
+/// is more. There are always fewer than 4096 blocks. Each block has a partial result of its own.
+pub(crate) fn block(len: usize) -> usize {
+    (len / 256).clamp(1, 64).max(len / 2048)
+}
+
+/// The results of neighbouring blocks, reduced as far as possible. Dropping it drops the results
+/// one by one and catches panics: if several of these drops panic, the process still goes on, as
+/// with the plain loop, which has no such results.
+#[derive(Debug)]
+pub(crate) struct Tree<A> {
+    /// The first block, level, and result of each node, from left to right.
+    nodes: Vec<(usize, u32, A)>,
+}
+
+impl<A> Drop for Tree<A> {
+    fn drop(&mut self) {
+        self.nodes.drain(..).for_each(discard);
+    }
+}
+
+impl<A> Tree<A> {
+    pub(crate) const fn new() -> Self {
+        Self { nodes: Vec::new() }
+    }
+
+    /// Adds the result of the block behind those in the tree.
+    #[inline]
+    pub(crate) fn push(&mut self, block: usize, result: A, reduce: &impl Fn(A, A) -> A) {
+        self.add(block, 0, result, reduce);
+    }
+
+    /// Adds the tree `next`, whose blocks follow those in this tree.
+    pub(crate) fn join(mut self, mut next: Self, reduce: &impl Fn(A, A) -> A) -> Self {
+        next.nodes.reverse();
+        while let Some((first, level, result)) = next.nodes.pop() {
+            self.add(first, level, result, reduce);
+        }
+        self
+    }
+
+    fn add(&mut self, mut first: usize, mut level: u32, mut result: A, reduce: &impl Fn(A, A) -> A) {
+        // If this is a right half, the other half of the same node lies to the left of it.
+        while (first >> level) % 2 == 1
+            && let Some((_, _, left)) = self.nodes.pop_if(|(_, other, _)| *other == level)
+        {
+            result = reduce(left, result);
+            first -= 1 << level;
+            level += 1;
+        }
+        self.nodes.push((first, level, result));
+    }
+
+    /// The result of all blocks; none if there are no blocks.
+    pub(crate) fn into_result(mut self, reduce: &impl Fn(A, A) -> A) -> Option<A> {
+        let (_, _, mut result) = self.nodes.pop()?;
+        while let Some((_, _, left)) = self.nodes.pop() {
+            result = reduce(left, result);
+        }
+        Some(result)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Shows the order of the reductions.
+    #[expect(clippy::needless_pass_by_value, reason = "as any reduction")]
+    fn reduce(a: String, b: String) -> String {
+        format!("({a}{b})")
+    }
+
+    #[test]
+    fn blocks_are_many_but_not_too_many() {
+        for len in [1, 2, 255, 256, 1000, 10_000, 131_072, 140_000, 1 << 20, usize::MAX] {
+            let blocks = len.div_ceil(block(len));
+            assert!((256.min(len)..4096).contains(&blocks), "{len} items in {blocks} blocks");
+        }
+    }
+
+    #[test]
+    fn the_order_does_not_depend_on_who_folds_what() {
+        let tree = |blocks: std::ops::Range<usize>| {
+            blocks.fold(Tree::new(), |mut tree, block| {
+                tree.push(block, block.to_string(), &reduce);
+                tree
+            })
+        };
+        assert_eq!(tree(0..0).into_result(&reduce), None);
+        assert_eq!(tree(0..7).into_result(&reduce).unwrap(), "(((01)(23))((45)6))");
+        for blocks in 1..if cfg!(miri) { 6 } else { 20 } {
+            let expected = tree(0..blocks).into_result(&reduce);
+            for first in 0..=blocks {
+                for second in first..=blocks {
+                    let parts = tree(0..first).join(tree(first..second), &reduce);
+                    let joined = parts.join(tree(second..blocks), &reduce);
+                    assert_eq!(joined.into_result(&reduce), expected, "{first} {second} {blocks}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What workers keep between items: nothing, something made for one loop, or something kept for
+//! many.
+
+use std::fmt;
+
+use crossbeam_utils::CachePadded;
+
+use crate::sync::{Mutex, MutexGuard, lock};
+
+/// Where the states of the workers of a loop come from. Sealed.
+pub trait State: sealed::Sealed + Sync {
+    /// The state that the closures of a loop are given, exclusively.
+    type Worker;
+    /// How a worker holds its state.
+    #[doc(hidden)]
+    type Held<'s>
+    where
+        Self: 's;
+
+    /// Makes or borrows the state of worker `me`. Called once per worker and loop, and again after
+    /// a panic, when the state returned before is gone.
+    #[doc(hidden)]
+    fn hold(&self, me: usize) -> Self::Held<'_>;
+
+    #[doc(hidden)]
+    fn get<'h>(held: &'h mut Self::Held<'_>) -> &'h mut Self::Worker;
+
+    /// How many workers can have a state.
+    #[doc(hidden)]
+    fn most(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// A [`State`] that is passed to the closures of a loop. Sealed.
+pub trait Stateful: State {}
+
+impl<W, F: Fn(usize) -> W + Sync> Stateful for Fresh<F> {}
+impl<W: Send> Stateful for Kept<'_, W> {}
+
+/// No state.
+#[derive(Clone, Copy, Debug)]
+pub struct Stateless;
+
+impl State for Stateless {
+    type Worker = ();
+    type Held<'s> = ();
+
+    #[inline(always)]
+    fn hold(&self, _: usize) {}
+
+    #[inline(always)]
+    fn get(held: &mut ()) -> &mut () {
+        held
+    }
+}
+
+/// A state for one loop, which each worker makes before its first item and drops after its last.
+/// See [`On::with`](crate::On::with).
+#[derive(Clone, Copy)]
+pub struct Fresh<F>(pub(crate) F);
+
+impl<F> fmt::Debug for Fresh<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fresh")
+    }
+}
+
+impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
+    type Worker = W;
+    type Held<'s>
+        = W
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn hold(&self, me: usize) -> W {
+        (self.0)(me)
+    }
+
+    #[inline(always)]
+    fn get(held: &mut W) -> &mut W {
+        held
+    }
+}
+
+/// A state for each worker of a pool, kept for as many loops as you like: see
+/// [`On::with_kept`](crate::On::with_kept).
+///
+/// Made by [`Pool::per_worker`](crate::Pool::per_worker). A loop with these states has at most as
+/// many workers as there are states.
+///
+/// ```
+/// let pool = rangesteal::Pool::new()?;
+/// let mut seen = pool.per_worker(|_worker| Vec::new());
+/// for _round in 0..3 {
+///     pool.on(0..100).with_kept(&mut seen).for_each(|seen, i| seen.push(i));
+/// }
+/// let all: usize = seen.iter_mut().map(|seen| seen.len()).sum();
+/// assert_eq!(all, 300);
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+pub struct PerWorker<W>(Box<[CachePadded<Mutex<W>>]>);
+
+impl<W> PerWorker<W> {
+    /// Makes one state for each of `workers`.
+    pub(crate) fn new(workers: usize, make: impl FnMut(usize) -> W) -> Self {
+        Self((0..workers).map(make).map(|state| CachePadded::new(Mutex::new(state))).collect())
+    }
+
+    /// The states, in worker order.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::builder().num_threads(2).build()?;
+    /// let mut sums = pool.per_worker(|_| 0);
+    /// sums.iter_mut().for_each(|sum| *sum += 1);
+    /// assert_eq!(sums.into_vec(), [1, 1]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut W> {
+        self.0.iter_mut().map(|state| state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    /// The states, in worker order, to be reduced when all loops are over.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut sums = pool.per_worker(|_| 0);
+    /// pool.on(0..5).with_kept(&mut sums).for_each(|sum, i| *sum += i);
+    /// assert_eq!(sums.into_vec().into_iter().sum::<usize>(), 10);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn into_vec(self) -> Vec<W> {
+        let own = |state: CachePadded<Mutex<W>>| state.into_inner().into_inner();
+        self.0
+            .into_iter()
+            .map(|state| own(state).unwrap_or_else(std::sync::PoisonError::into_inner))
+            .collect()
+    }
+}
+
+impl<W> fmt::Debug for PerWorker<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PerWorker").field("workers", &self.0.len()).finish_non_exhaustive()
+    }
+}
+
+/// States that outlive the loop. See [`On::with_kept`](crate::On::with_kept).
+#[derive(Debug)]
+pub struct Kept<'a, W>(pub(crate) &'a PerWorker<W>);
+
+impl<W: Send> State for Kept<'_, W> {
+    type Worker = W;
+    type Held<'s>
+        = MutexGuard<'s, W>
+    where
+        Self: 's;
+
+    /// Never waits: one loop borrows the states exclusively, and a worker gives its state back
+    /// before it asks for it again.
+    fn hold(&self, me: usize) -> MutexGuard<'_, W> {
+        lock(&self.0.0[me])
+    }
+
+    fn get<'h>(held: &'h mut MutexGuard<'_, W>) -> &'h mut W {
+        held
+    }
+
+    fn most(&self) -> usize {
+        self.0.0.len()
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Stateless {}
+    impl<F> Sealed for super::Fresh<F> {}
+    impl<W> Sealed for super::Kept<'_, W> {}
+}

@@ -1,0 +1,248 @@
+//! The rooms of `src/pool`: which may name which, and what is not written in them; and no circles
+//! of files, neither there nor elsewhere.
+//!
+//! `cargo test --test tidy layers -- --nocapture` tells how many files, floors and arrows there
+//! are.
+
+mod arrows;
+mod made_up;
+mod production;
+
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    ops::RangeInclusive,
+};
+
+use arrows::{Arrows, CHECK, Crate};
+use proc_macro2::TokenTree;
+use production::Function;
+use syn::Lit;
+
+use crate::unsafe_inventory::{flat, read, sources, text};
+
+/// A room, and what it must not name: rooms, or the file that has `Pool`.
+const FORBIDDEN: [(&str, &[&str]); 6] = [
+    ("protocol", &["policy", "place", "record", "verbs", "call"]),
+    ("policy", &["protocol", "call", "verbs"]),
+    ("place", &["policy", "call", "verbs"]),
+    ("record", &["place", "policy", "call", "verbs"]),
+    ("call", &["verbs"]),
+    ("verbs", &["mod.rs"]),
+];
+const ROOMS: [&str; 7] = ["verbs", "call", "policy", "protocol", "place", "record", "check"];
+/// The protocol is the same at any time, and counts.
+const NOT_IN_PROTOCOL: [&str; 5] = ["f32", "f64", "Instant", "SystemTime", "Duration"];
+/// Policies are plain functions.
+const NOT_IN_POLICY: [&str; 7] = ["unsafe", "Mutex", "Condvar", "lock", "lock_soon", "try_lock", "thread"];
+/// Lines of an essay: a screen at most.
+const ESSAY: RangeInclusive<usize> = 5..=45;
+
+/// What a file lies in, below `src/pool`: a room, or the file itself.
+fn room(file: &str) -> Option<&str> {
+    file.strip_prefix("src/pool/")?.split('/').next()
+}
+
+/// The arrows that are not to be.
+fn forbidden(arrows: &Arrows) -> Vec<String> {
+    let is_forbidden = |from: &str, to: &str| {
+        let above = FORBIDDEN.iter().filter(|(below, _)| room(from) == Some(below));
+        to.starts_with(CHECK) || above.flat_map(|(_, above)| *above).any(|above| room(to) == Some(above))
+    };
+    let arrows = arrows.iter().filter(|((from, to), _)| is_forbidden(from, to));
+    arrows.map(|((from, to), paths)| format!("{from} -> {to} by {paths:?}")).collect()
+}
+
+/// The shortest way from a file back to itself.
+fn circle<'a>(start: &'a str, ahead: &BTreeMap<&str, Vec<&'a str>>) -> Option<Vec<&'a str>> {
+    let mut ways = VecDeque::from([vec![start]]);
+    let mut seen = BTreeSet::new();
+    while let Some(way) = ways.pop_front() {
+        for &next in ahead.get(way[way.len() - 1]).into_iter().flatten() {
+            if next == start {
+                return Some(way);
+            }
+            if seen.insert(next) {
+                ways.push_back([way.as_slice(), &[next]].concat());
+            }
+        }
+    }
+    None
+}
+
+/// That of each file that has one; a circle that several have is told once.
+fn circles(arrows: &Arrows) -> BTreeSet<Vec<&str>> {
+    let ahead = ahead(arrows);
+    let from_the_first = |mut circle: Vec<_>| {
+        let first = (0..circle.len()).min_by_key(|&at| circle[at]).expect("a file");
+        circle.rotate_left(first);
+        circle
+    };
+    ahead.keys().filter_map(|file| circle(file, &ahead)).map(from_the_first).collect()
+}
+
+/// What each file names.
+fn ahead(arrows: &Arrows) -> BTreeMap<&str, Vec<&str>> {
+    let mut ahead = BTreeMap::<_, Vec<_>>::new();
+    for (from, to) in arrows.keys() {
+        ahead.entry(&**from).or_default().push(&**to);
+    }
+    ahead
+}
+
+/// The files on the longest way along arrows; a circle is left where it closes.
+fn floors(arrows: &Arrows) -> usize {
+    fn height<'a>(
+        file: &'a str,
+        ahead: &BTreeMap<&str, Vec<&'a str>>,
+        known: &mut BTreeMap<&'a str, usize>,
+    ) -> usize {
+        if let Some(height) = known.get(file) {
+            return *height;
+        }
+        known.insert(file, 0);
+        let below = ahead.get(file).into_iter().flatten().map(|file| height(file, ahead, known)).max();
+        let height = below.unwrap_or(0) + 1;
+        known.insert(file, height);
+        height
+    }
+    let ahead = ahead(arrows);
+    let mut known = BTreeMap::new();
+    ahead.keys().map(|file| height(file, &ahead, &mut known)).max().unwrap_or(1)
+}
+
+/// Which of `words` are in a text, and `1.0` for all floats; with their lines.
+fn words<'a>(text: &str, words: &[&'a str]) -> BTreeSet<(usize, &'a str)> {
+    let mut found = BTreeSet::new();
+    let mut behind_dot = false;
+    for tree in flat(text.parse().expect("tokens")) {
+        let line = tree.span().start().line;
+        match &tree {
+            TokenTree::Ident(name) => {
+                found.extend(words.iter().filter(|word| name == *word).map(|word| (line, *word)));
+            }
+            TokenTree::Literal(literal)
+                if !behind_dot && matches!(Lit::new(literal.clone()), Lit::Float(_)) =>
+            {
+                found.insert((line, "1.0"));
+            }
+            _ => {}
+        }
+        behind_dot = matches!(&tree, TokenTree::Punct(dot) if dot.as_char() == '.');
+    }
+    found
+}
+
+/// Whether a function does something else where it is tested.
+fn is_switched(body: &str) -> bool {
+    let trees = flat(body.parse().expect("tokens"));
+    let is = |tree: &TokenTree, names: &[&str]| matches!(tree, TokenTree::Ident(name) if names.iter().any(|of| name == of));
+    let configured = trees.windows(3).filter(|trees| is(&trees[0], &["cfg", "cfg_attr"]));
+    let mut conditions = configured.flat_map(|trees| &trees[1..]).filter_map(|tree| match tree {
+        TokenTree::Group(group) => Some(flat(group.stream())),
+        _ => None,
+    });
+    trees.iter().any(|tree| is(tree, &["is_planted"]))
+        || conditions.any(|trees| trees.iter().any(|tree| is(tree, &["test", "planted"])))
+}
+
+/// What is wrong in the files of `protocol/`.
+fn wrong_in_protocol(of: &Crate) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (file, source) in of.sources.iter().filter(|(file, _)| room(file) == Some("protocol")) {
+        wrong.extend(
+            words(&source.text, &NOT_IN_PROTOCOL)
+                .into_iter()
+                .map(|(line, word)| format!("{file}:{line}: {word}")),
+        );
+        let is_clock = |path: &&Vec<String>| {
+            let [first, second, ..] = &path[..] else { return false };
+            first == "crate" && second == "clock" || (first == "std" || first == "core") && second == "time"
+        };
+        wrong.extend(of.paths(file).filter(is_clock).map(|path| format!("{file}: {}", path.join("::"))));
+        let switched = source.functions.iter().filter(|function| is_switched(&function.body));
+        wrong.extend(
+            switched.map(|Function { line, name, .. }| format!("{file}:{line}: {name} knows of tests")),
+        );
+    }
+    wrong
+}
+
+/// What is wrong in the files of `policy/`.
+fn wrong_in_policy(of: &Crate) -> Vec<String> {
+    let files = of.sources.iter().filter(|(file, _)| room(file) == Some("policy"));
+    let words = files.flat_map(|(file, source)| {
+        let found = words(&source.text, &NOT_IN_POLICY).into_iter().filter(|(_, word)| *word != "1.0");
+        found.map(move |(line, word)| format!("{file}:{line}: {word}"))
+    });
+    words.collect()
+}
+
+/// What is wrong with the first file of a room.
+fn wrong_with_essay(file: &str, source: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let lines = source.lines().take_while(|line| line.starts_with("//!")).count();
+    if !ESSAY.contains(&lines) {
+        wrong.push(format!("{file}: an essay of {lines} lines"));
+    }
+    for item in syn::parse_file(source).expect("a file").items {
+        match item {
+            syn::Item::Use(_) => {}
+            syn::Item::Mod(module) if module.content.is_none() => {}
+            _ => wrong.push(format!("{file}: {}", text(&item))),
+        }
+    }
+    wrong
+}
+
+fn tree(root: &str) -> Crate {
+    Crate::new(root, &sources(root).into_iter().map(|file| (file.clone(), read(&file))).collect())
+}
+
+/// Fails with all of it.
+#[track_caller]
+fn none(what: &str, wrong: impl IntoIterator<Item = impl ToString>) {
+    let wrong: Vec<_> = wrong.into_iter().map(|wrong| wrong.to_string()).collect();
+    assert!(wrong.is_empty(), "{} {what}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn rooms_name_only_what_is_below_them() {
+    let of = tree("src");
+    let arrows = of.arrows();
+    let inside = |file: &str| room(file).is_some();
+    let files = of.sources.keys().filter(|file| inside(file)).count();
+    let mut inner = arrows.clone();
+    inner.retain(|(from, to), _| inside(from) && inside(to));
+    println!("src/pool: {files} files, {} floors, {} arrows", floors(&inner), inner.len());
+    assert!(files > 30 && inner.len() > files, "they are not found");
+    none("arrows that must not be", forbidden(&arrows));
+}
+
+#[test]
+fn files_do_not_name_each_other_in_circles() {
+    let mut told = Vec::new();
+    for root in ["src", "benches/versus"] {
+        let arrows = tree(root).arrows();
+        assert!(arrows.len() > 30, "{} arrows in {root}", arrows.len());
+        told.extend(
+            circles(&arrows).into_iter().map(|circle| [&circle[..], &circle[..1]].concat().join(" -> ")),
+        );
+    }
+    none("circles", told);
+}
+
+#[test]
+fn the_protocol_knows_no_time_no_fractions_and_no_tests() {
+    none("in protocol", wrong_in_protocol(&tree("src")));
+}
+
+#[test]
+fn policies_are_plain_functions() {
+    none("in policy", wrong_in_policy(&tree("src")));
+}
+
+#[test]
+fn every_room_begins_with_an_essay_and_has_no_code_there() {
+    let files = ROOMS.map(|room| format!("src/pool/{room}/mod.rs"));
+    none("in rooms", files.iter().flat_map(|file| wrong_with_essay(file, &read(file))));
+}
