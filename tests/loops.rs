@@ -18,25 +18,25 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool of a few threads")
 }
 
-/// A million items would be worth sharing; the ten before the error are not. (The first calls do
-/// not know that, and any may be interrupted.)
+/// A million items would be worth sharing; the three before the error are not, not even with a
+/// helper that is awake. (The first calls do not know that, and any may be interrupted.)
 #[test]
 #[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
 fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
     let (pool, items) = (pool(2), (0..1_000_000).collect::<Vec<u32>>());
-    let stops = |x: &u32| if *x == 10 { Err(*x) } else { Ok(()) };
+    let stops = |x: &u32| if *x == 2 { Err(*x) } else { Ok(()) };
     let mut alone = [0; 3];
-    for _call in 0..20 {
+    for _call in 0..40 {
         let mut reports = [(); 3].map(|()| RunReport::default());
         let [each, reduced, any] = &mut reports;
-        assert_eq!(pool.on(&items).report(each).try_for_each(stops), Err(10));
-        assert_eq!(pool.on(&items).report(reduced).try_map_reduce(stops, |(), ()| ()), Err(10));
-        assert!(pool.on(&items).report(any).any(|x| *x == 10));
+        assert_eq!(pool.on(&items).report(each).try_for_each(stops), Err(2));
+        assert_eq!(pool.on(&items).report(reduced).try_map_reduce(stops, |(), ()| ()), Err(2));
+        assert!(pool.on(&items).report(any).any(|x| *x == 2));
         for (alone, report) in alone.iter_mut().zip(reports) {
             *alone += usize::from(report.alone == Some(Alone::Short));
         }
     }
-    assert!(alone.into_iter().all(|calls| calls >= 15), "{alone:?} of 20 on the calling thread alone");
+    assert!(alone.into_iter().all(|calls| calls > 20), "{alone:?} of 40 on the calling thread alone");
 }
 
 #[test]

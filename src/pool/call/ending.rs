@@ -41,6 +41,11 @@ impl<T> Earliest<T> {
         other.0.and_then(|(place, noted)| self.note(place, noted))
     }
 
+    /// The first place where something was noted.
+    pub(crate) fn place(&self) -> Option<usize> {
+        self.0.as_ref().map(|&(place, _)| place)
+    }
+
     /// What was noted at the first place.
     pub(crate) fn into_noted(self) -> Option<T> {
         self.0.map(|(_, noted)| noted)

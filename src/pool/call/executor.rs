@@ -19,7 +19,7 @@ use crate::{
         place::seats::Seats,
         policy::{
             estimate::Estimate,
-            launch::{Costs, Glance, Launch, LoopKind},
+            launch::{Costs, Glance, Launch, LoopKind, up_to},
             site::{Loop, Site, Slice},
             split::{Splits, equal_parts, parts},
             victim::Stealing,
@@ -273,7 +273,7 @@ impl Executor {
             turn.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
         }
         if !cancelled {
-            self.learn(&shared, &before, &times);
+            self.learn(&shared, &before, &times, stop.place());
         }
         let account = options.account(&mut before, Ok(&mut times));
         turn.give_back(times);
@@ -338,10 +338,11 @@ impl Executor {
     }
 
     /// Learns what items cost and what help costs.
-    fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times) {
+    fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times, stop: Option<usize>) {
         let Shared { call: &Call { this, awake, .. }, begin, options, .. } = *shared;
         let (indices, took) = (before.indices + times.indices(), nanos(before.took));
-        self.costs.learn(this, options.kind, indices, took + times.work());
+        let (indices, work) = up_to(stop, indices, took + times.work());
+        self.costs.learn(this, options.kind, indices, work);
         let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
         let (own, helpers) = times.tallies.split_at(1);
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))

@@ -334,6 +334,15 @@ impl Costs {
     }
 }
 
+/// What the plain loop would have done of a shared loop: how many indices, and how much work.
+///
+/// Helpers may have folded items behind the `stop`, and the plain loop never comes to those. If
+/// they counted, a loop that stops early and is shared once would seem long, and be shared again.
+pub(crate) fn up_to(stop: Option<usize>, indices: usize, work: f32) -> (usize, f32) {
+    let needed = stop.map_or(indices, |place| indices.min(place + 1));
+    (needed, work * needed as f32 / indices.max(1) as f32)
+}
+
 /// True once in `odds` calls; `odds` is a power of two.
 ///
 /// This does not count calls: if short loops alternate, a fixed period would always hit the same
@@ -497,6 +506,14 @@ mod tests {
         // It goes through all of a sudden, and again.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 1000, 1e6));
         assert!(is_shared(launch(window(0))) && is_shared(launch(window(98))));
+    }
+
+    #[test]
+    fn what_helpers_did_behind_a_stop_makes_no_loop_long() {
+        assert_eq!(up_to(None, 1000, 1e6), (1000, 1e6));
+        assert_eq!(up_to(Some(9), 1000, 1e6), (10, 1e4));
+        assert_eq!(up_to(Some(9), 10, 5e3), (10, 5e3));
+        assert_eq!(up_to(Some(9), 0, 0.0), (0, 0.0), "a panic in a state, before any item");
     }
 
     #[test]
