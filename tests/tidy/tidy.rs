@@ -3,7 +3,9 @@
 mod api;
 mod documents;
 mod layers;
+mod touched;
 mod unsafe_inventory;
+mod users;
 mod weight;
 mod width;
 

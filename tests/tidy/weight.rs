@@ -1,26 +1,15 @@
 //! What a further loop weighs in a user's program: two programs, with one loop and with 21, each
 //! with closures of its own.
 
-use std::{env, fmt::Write, fs, process::Command};
+use std::{fmt::Write, process::Command};
 
-use crate::top;
+use crate::users::built;
 
 /// Bytes of a further `map_reduce`, at most: code, constants and tables for unwinding.
 const BAR: usize = 6_000;
 
 /// The bytes of an optimised program with so many loops.
 fn size(loops: usize) -> usize {
-    let folder = top().join(format!("target/weight/{loops}"));
-    fs::create_dir_all(folder.join("src")).unwrap();
-    fs::write(
-        folder.join("Cargo.toml"),
-        format!(
-            "[package]\nname = \"weight-{loops}\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nrangesteal = {{ path = '{}' }}\n",
-            top().display()
-        ),
-    )
-    .unwrap();
-    fs::copy(top().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap(); // the versions that are there
     let mut program = String::from("use rangesteal::Pool;\n");
     let mut calls = String::new();
     for site in 0..loops {
@@ -37,16 +26,8 @@ fn size(loops: usize) -> usize {
         "fn main() {{\n    let pool = Pool::new().unwrap();\n    \
          let items: Vec<u64> = (0..std::env::args().count() as u64).collect();\n{calls}}}\n"
     );
-    fs::write(folder.join("src/main.rs"), program + &main).unwrap();
-    let target = top().join("target/weight");
-    let build = ["build", "--quiet", "--release", "--offline", "--target-dir"];
-    let mut cargo = Command::new(env!("CARGO"));
-    for flags in ["RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
-        cargo.env_remove(flags); // what a user builds
-    }
-    assert!(cargo.args(build).arg(&target).current_dir(&folder).status().unwrap().success());
-    let sizes = Command::new("size").arg(target.join(format!("release/weight-{loops}"))).output().unwrap();
-    let sizes = String::from_utf8(sizes.stdout).unwrap();
+    let sizes = Command::new("size").arg(built(&format!("weight-{loops}"), &(program + &main))).output();
+    let sizes = String::from_utf8(sizes.unwrap().stdout).unwrap();
     let text = sizes.lines().nth(1).and_then(|line| line.split_whitespace().next());
     text.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("size has said: {sizes}"))
 }
