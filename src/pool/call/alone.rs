@@ -50,6 +50,11 @@ impl<'a> Solo<'a> {
         self.done == self.len
     }
 
+    /// Whether so many indices have been begun.
+    pub(crate) fn has_done(&self, indices: usize) -> bool {
+        self.done >= indices
+    }
+
     /// How many indices have been looked at, and for how long.
     pub(crate) fn looked(&self) -> (usize, Duration) {
         (self.looked, self.begin.elapsed())
@@ -66,9 +71,9 @@ impl<'a> Solo<'a> {
     ) -> Option<How> {
         /// The most indices that are folded between two looks at a token.
         const FEW: usize = 8;
-        // The time between two readings of the clock: 1 µs to keep a limit exactly; without a limit
-        // 10 µs, as in a round.
-        let lasts = Duration::from_micros(if limit == Duration::MAX { 10 } else { 1 });
+        // The time between two readings of the clock: a part of the limit, and 10 µs at most, as in a
+        // round.
+        let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let Self { watch, units, len, .. } = *self;
         let most = if watch.cancel.is_some() { FEW } else { usize::MAX };
         if watch.progress.is_some() {

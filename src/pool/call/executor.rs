@@ -223,14 +223,20 @@ impl Executor {
         kind: LoopKind,
         own: &mut dyn Accumulate,
     ) -> Option<How> {
-        let Launch::Alone { limit, stretch, .. } = call.launch else { return None };
-        let ended = solo.fold_until(own, limit, stretch);
+        let Launch::Alone { limit, stretch, enough, .. } = call.launch else { return None };
+        let mut ended = solo.fold_until(own, limit, stretch);
+        let mut goal = enough;
+        while ended.is_none() && solo.has_done(goal) && !solo.is_through() {
+            goal += enough;
+            ended = solo.fold_until(own, limit * (goal / enough) as u32, stretch);
+        }
         if ended.is_none() && !solo.is_through() {
             return None;
         }
         let how = ended.unwrap_or(How::Through);
         if !matches!(how, How::Cancelled) {
             let (looked, took) = solo.looked();
+            self.costs.learn_alone(call.this, call.launch);
             self.costs.learn(call.this, kind, looked, nanos(took));
         }
         Some(how)
@@ -339,7 +345,8 @@ impl Executor {
 
     /// Learns what items cost and what help costs.
     fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times, stop: Option<usize>) {
-        let Shared { call: &Call { this, awake, .. }, begin, options, .. } = *shared;
+        let Shared { call: &Call { this, awake, launch }, begin, options, .. } = *shared;
+        self.costs.learn_shared(this, launch, nanos(before.begin.elapsed()));
         let (indices, took) = (before.indices + times.indices(), nanos(before.took));
         let (indices, work) = up_to(stop, indices, took + times.work());
         self.costs.learn(this, options.kind, indices, work);

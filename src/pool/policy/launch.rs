@@ -10,7 +10,11 @@
 
 use std::{cell::Cell, time::Duration};
 
-use super::{estimate::Estimate, site::Loop};
+use super::{
+    belief::{BEGINNING, Belief},
+    estimate::Estimate,
+    site::Loop,
+};
 use crate::{
     clock::{Instant, nanos},
     sync::{AtomicU64, Ordering},
@@ -92,6 +96,9 @@ pub(crate) enum Launch {
         unlooked: usize,
         /// Items until the first look at the clock.
         stretch: usize,
+        /// If so many items are done when the limit is over, the caller has proved to be fast
+        /// enough alone, and has as much time again for as many items.
+        enough: usize,
     },
     /// On the calling thread and `helpers` others from the start.
     Shared { helpers: usize },
@@ -111,10 +118,20 @@ impl Launch {
     /// The launch of a watched loop, which looks at the clock, or at a handle, from the start.
     pub(crate) fn watched(self) -> Self {
         match self {
-            Self::Plain => Self::Alone { limit: Duration::MAX, unlooked: 0, stretch: 1 },
-            Self::Alone { limit, stretch, .. } => Self::Alone { limit, unlooked: 0, stretch },
+            Self::Plain => Self::alone(Duration::MAX, 1),
+            Self::Alone { limit, stretch, enough, .. } => Self::Alone { limit, unlooked: 0, stretch, enough },
             Self::Shared { .. } => self,
         }
+    }
+
+    /// Whether the call is to show whether the loop is faster alone.
+    pub(crate) fn is_trial(self) -> bool {
+        matches!(self, Self::Alone { enough: ..usize::MAX, .. })
+    }
+
+    /// On the calling thread, with looks at the clock from the start.
+    fn alone(limit: Duration, stretch: usize) -> Self {
+        Self::Alone { limit, unlooked: 0, stretch, enough: usize::MAX }
     }
 }
 
@@ -125,8 +142,8 @@ fn tag(number: u64) -> u64 {
 
 /// What the pool's loops cost, in nanoseconds per item, and what help costs.
 ///
-/// Each word of the direct-mapped table holds a tag (upper half) and the bits of an `f32` (lower
-/// half). Relaxed throughout: each word stands alone, nothing is published through it, and a lost
+/// Each word of the direct-mapped table holds a tag (upper half) and the bits of an `f32` or of a
+/// [`Belief`] (lower half). Relaxed throughout: each word stands alone, nothing is published through it, and a lost
 /// update loses a hint.
 #[derive(Debug)]
 #[repr(C)] // what `glance` looks at comes first
@@ -203,29 +220,83 @@ impl Costs {
         let expected = cost * this.slice.len as f32;
         let worth_sharing = Self::clearly(cost, awake) * self.help(awake).get();
         if expected >= worth_sharing {
-            return Launch::shared(expected / worth_sharing, helpers);
+            return self.faster(this, expected, Launch::shared(expected / worth_sharing, helpers));
         }
         let soon = || {
             expected >= QUICKEST_AWAKE_NS && self.will_be_awake(expected) && self.pays(cost, expected, true)
         };
-        if self.pays(cost, expected, awake) || !awake && soon() {
+        if !awake && soon() {
+            return self.faster(this, expected, Launch::Shared { helpers: 1 });
+        }
+        if self.pays(cost, expected, awake) {
             return Launch::Shared { helpers: 1 };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !is_timed && !draws_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
         }
         let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
-        Launch::Alone {
-            limit: Duration::from_nanos(limit as u64),
-            unlooked: 0,
-            stretch: ((limit / 4.0 / cost) as usize).max(1),
+        Launch::alone(Duration::from_nanos(limit as u64), ((limit / 4.0 / cost) as usize).max(1))
+    }
+
+    /// How a loop starts that is worth sharing, by what help costs: in the way that is believed to
+    /// be faster, or the other way to try it.
+    fn faster(&self, this: Loop, expected: f32, shared: Launch) -> Launch {
+        let len = this.slice.len as f32;
+        let belief = self.belief(this).filter(|belief| !belief.is_outdated(expected / len));
+        let Some(belief) = belief else { return shared };
+        let (limit, enough) = match (belief.alone, belief.is_tried()) {
+            (false, false) | (true, true) => return shared,
+            (false, true) => (BEGINNING * belief.usually * len, (BEGINNING * len).ceil() as usize),
+            (true, false) if expected < TOO_SHORT_TO_TIME_NS && !draws_one_in(TIMED_ONE_IN) => {
+                return Launch::Plain;
+            }
+            (true, false) => (2.0 * expected, usize::MAX),
+        };
+        let stretch = ((limit / 16.0 / expected * len) as usize).max(1);
+        Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, enough }
+    }
+
+    /// What is believed of a loop: over this slice or, if the slice is new, over slices of about as
+    /// many items.
+    fn belief(&self, this: Loop) -> Option<Belief> {
+        this.belief_numbers()
+            .into_iter()
+            .find_map(|[way, usually]| Some(Belief::from_words([self.word(way)?, self.word(usually)?])))
+    }
+
+    fn believe(&self, this: Loop, belief: Belief) {
+        for numbers in this.belief_numbers() {
+            for (number, word) in numbers.into_iter().zip(belief.to_words()) {
+                self.store(number, word);
+            }
         }
+    }
+
+    /// Learns from a call that the caller has ended alone whether that is the faster way.
+    pub(crate) fn learn_alone(&self, this: Loop, launch: Launch) {
+        if let Some(belief) = self.belief(this) {
+            self.believe(this, belief.after_alone(launch.is_trial()));
+        }
+    }
+
+    /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
+    /// shared. To be called before `learn`.
+    pub(crate) fn learn_shared(&self, this: Loop, launch: Launch, took: f32) {
+        let [took, cold] = [took, self.asleep.get()].map(|nanos| nanos / this.slice.len as f32);
+        let alone = self.recall(this).unwrap_or(f32::INFINITY);
+        self.believe(
+            this,
+            match self.belief(this) {
+                Some(belief) => belief.after_shared(took, alone, cold, launch.is_trial()),
+                // The first call is colder than the others.
+                None => Belief::new((took - cold).max(0.0)),
+            },
+        );
     }
 
     /// The launch of an unknown loop: the caller begins it alone.
     fn trial(&self, awake: bool) -> Launch {
-        let limit = Duration::from_nanos((TRIAL * self.help(awake).get()) as u64);
-        Launch::Alone { limit, unlooked: 0, stretch: 1 }
+        Launch::alone(Duration::from_nanos((TRIAL * self.help(awake).get()) as u64), 1)
     }
 
     /// The launch of a loop that may stop at any item. It is expected to take as long as last time
@@ -238,7 +309,7 @@ impl Costs {
         let expected = known.or_else(|| self.at(this.site.stop_number()));
         let expected = expected.unwrap_or(pace * this.slice.len as f32);
         if expected >= worth_sharing {
-            return Launch::shared(expected / worth_sharing, helpers);
+            return self.faster(this, expected, Launch::shared(expected / worth_sharing, helpers));
         }
         let items = |work: f32| ((work / pace) as usize).max(1);
         let unlooked = if draws_one_in(NEAR_ONE_IN) {
@@ -249,7 +320,7 @@ impl Costs {
             items((2.0 * expected).min(FIRST_LOOK_NS)) // the items of another slice may take longer
         };
         let limit = Duration::from_nanos(worth_sharing as u64);
-        Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS) }
+        Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS), enough: usize::MAX }
     }
 
     /// The factor by which work must exceed the cost of help in a loop whose items cost `cost`
@@ -292,8 +363,17 @@ impl Costs {
     }
 
     fn at(&self, number: u64) -> Option<f32> {
+        self.word(number).map(f32::from_bits)
+    }
+
+    fn word(&self, number: u64) -> Option<u32> {
         let word = self.table[number as usize % Self::SLOTS].load(Ordering::Relaxed);
-        (word >> 32 == tag(number)).then(|| f32::from_bits(word as u32))
+        (word >> 32 == tag(number)).then_some(word as u32)
+    }
+
+    fn store(&self, number: u64, bits: u32) {
+        let word = tag(number) << 32 | u64::from(bits);
+        self.table[number as usize % Self::SLOTS].store(word, Ordering::Relaxed);
     }
 
     /// Remembers that a loop took `work` nanoseconds of one thread and looked at `indices` indices
@@ -312,8 +392,7 @@ impl Costs {
             let items = items as f32;
             let before = self.at(number).unwrap_or(f32::INFINITY);
             let cost = (work / items).min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items));
-            let word = tag(number) << 32 | u64::from(cost.to_bits());
-            self.table[number as usize % Self::SLOTS].store(word, Ordering::Relaxed);
+            self.store(number, cost.to_bits());
         }
     }
 
@@ -386,11 +465,7 @@ mod tests {
     #[test]
     fn loops_are_launched_by_what_they_cost() {
         let costs = Costs::new(Duration::ZERO);
-        assert_eq!(
-            launch(&costs, 1000),
-            Launch::Alone { limit: Duration::from_micros(5), unlooked: 0, stretch: 1 },
-            "unknown"
-        );
+        assert_eq!(launch(&costs, 1000), Launch::alone(Duration::from_micros(5), 1), "unknown");
         costs.learn(over(1000), LoopKind::Through, 1000, 100e3);
         assert_eq!(launch(&costs, 1000), Launch::Shared { helpers: 3 });
         assert_eq!(launch(&costs, 9000), Launch::Shared { helpers: 7 });

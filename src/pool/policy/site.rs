@@ -40,6 +40,16 @@ impl Loop {
         let Slice { address, len } = self.slice;
         scatter(self.site.0 as u64 ^ scatter((address as u64).rotate_left(32) ^ len as u64))
     }
+
+    /// Two pairs of numbers for whether this loop is better shared: over this slice, and over any
+    /// slice of about as many items.
+    pub(crate) fn belief_numbers(self) -> [[u64; 2]; 2] {
+        let size = u64::from(self.slice.len.ilog2());
+        [self.number(), scatter(self.site.0 as u64 ^ scatter(size))].map(|of| {
+            let way = scatter(!of);
+            [way, scatter(!way)]
+        })
+    }
 }
 
 /// Spreads numbers over all 64 bits: the finalizer of `SplitMix64` (Steele, Lea, Flood, Fast

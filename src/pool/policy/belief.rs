@@ -1,0 +1,220 @@
+//! Whether a loop is faster shared or alone, found out by trying both.
+//!
+//! No price of help tells that all items of a loop need one lock, or that a busy program sits on
+//! the CPU of a helper. The time of the whole call does. So where the prices say that a loop is
+//! worth sharing, it is shared; and now and then a call begins alone, to see whether it comes along
+//! faster. The faster way is kept. Each time the other way has been tried in vain, it takes
+//! [`LONGER`] times as many calls until it is tried again.
+//!
+//! A loop that is better shared pays for a trial with less than [`BEGINNING`] of a call: whoever is
+//! behind by then shares the rest. Over the first 100 calls that is 1 %. A loop that is better alone
+//! pays with three shared calls: the first is as slow as any first call and does not count, of the
+//! others the mean counts. One is enough if it
+//! takes much longer.
+
+/// The part of a shared call for which a trial runs alone before it must have done as large a part
+/// of the items.
+pub(crate) const BEGINNING: f32 = 0.25;
+/// In calls: how long a belief lasts after it has changed.
+const SHORTEST: u16 = 4;
+/// The factor by which a belief lasts longer each time it is confirmed.
+const LONGER: u16 = 4;
+/// In calls: the longest time between two trials.
+const LONGEST: u16 = 1 << 14;
+/// As a factor of what shared calls usually take: two calls in a row that take longer than this ask
+/// for a trial. A single one may have been interrupted.
+const MUCH_LONGER: f32 = 1.5;
+/// As a part of the time alone: a shared call that takes less is faster.
+const FASTER: f32 = 0.95;
+/// How many calls a mean is taken over, and how much longer than the mean a call may take to count
+/// in full.
+const MEAN_OF: f32 = 4.0;
+
+/// Which way a loop runs, and when the other way is tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Belief {
+    pub(crate) alone: bool,
+    /// How many shared calls in a row took much longer than usual; if it is better alone, how many
+    /// the present trial of sharing has had.
+    in_a_row: u8,
+    /// In calls: how long the belief lasts until the other way is tried, and how much of it is
+    /// left.
+    lasts: u16,
+    left: u16,
+    /// How long a shared call usually takes, an index.
+    pub(crate) usually: f32,
+}
+
+impl Belief {
+    /// Of a loop that has been shared for the first time, and took so long. The next call is the
+    /// first trial.
+    pub(crate) fn new(took: f32) -> Self {
+        Self { alone: false, in_a_row: 0, lasts: 1, left: 0, usually: took }
+    }
+
+    /// Whether the next call tries the other way.
+    pub(crate) fn is_tried(self) -> bool {
+        self.left == 0
+    }
+
+    /// Whether the loop has been found to be better alone when it took less: it would take `alone`
+    /// now, an index.
+    pub(crate) fn is_outdated(self, alone: f32) -> bool {
+        self.alone && alone > self.usually
+    }
+
+    /// After a call that the caller has ended alone. If that was a trial, it was the faster way.
+    pub(crate) fn after_alone(self, was_trial: bool) -> Self {
+        let left = self.left.saturating_sub(u16::from(self.alone));
+        if was_trial { self.changed() } else { Self { left, ..self } }
+    }
+
+    /// After a shared call that `took` so long, an index. It would take `alone`, and no helper
+    /// would be late by more than `cold`. If it was a trial of running alone, that was given up.
+    pub(crate) fn after_shared(self, took: f32, alone: f32, cold: f32, was_trial: bool) -> Self {
+        let Self { in_a_row, usually, .. } = self;
+        if was_trial {
+            return self.confirmed();
+        }
+        if !self.alone {
+            let in_a_row = if took > MUCH_LONGER * usually { in_a_row + 1 } else { 0 };
+            let usually = usually + (took.min(MEAN_OF * usually) - usually) / MEAN_OF;
+            let left = if in_a_row == 2 { 0 } else { self.left.saturating_sub(1) };
+            return Self { in_a_row, left, usually, ..self };
+        }
+        match in_a_row + 1 {
+            _ if self.is_outdated(alone) => Self::new(took),
+            _ if self.left > 0 => self, // it began alone, and took longer than it does usually
+            1 if took > MUCH_LONGER * (alone + cold) => self.confirmed(),
+            1 => Self { in_a_row: 1, ..self },
+            2 => Self { in_a_row: 2, usually: took, ..self },
+            _ => {
+                let tried = Self { usually: f32::midpoint(usually, took), ..self };
+                if tried.usually < FASTER * alone { tried.changed() } else { tried.confirmed() }
+            }
+        }
+    }
+
+    fn changed(self) -> Self {
+        Self { alone: !self.alone, in_a_row: 0, lasts: SHORTEST, left: SHORTEST, ..self }
+    }
+
+    fn confirmed(self) -> Self {
+        let lasts = (self.lasts * LONGER).min(LONGEST);
+        Self { in_a_row: 0, lasts, left: lasts, ..self }
+    }
+
+    /// As two words, each of which may be lost.
+    pub(crate) fn to_words(self) -> [u32; 2] {
+        let Self { alone, in_a_row, lasts, left, usually } = self;
+        let way = u32::from(alone) << 31 | u32::from(in_a_row) << 28 | lasts.ilog2() << 16 | u32::from(left);
+        [way, usually.to_bits()]
+    }
+
+    pub(crate) fn from_words([way, usually]: [u32; 2]) -> Self {
+        Self {
+            alone: way >> 31 != 0,
+            in_a_row: (way >> 28 & 7) as u8,
+            lasts: 1 << (way >> 16 & 0xf),
+            left: way as u16,
+            usually: f32::from_bits(usually),
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// A loop that takes 1 alone.
+    struct Calls(Option<Belief>);
+
+    impl Calls {
+        /// How long the next call takes if a shared one takes `shared`.
+        fn next(&mut self, shared: f32) -> f32 {
+            let Some(belief) = self.0 else {
+                self.0 = Some(Belief::new(shared)); // cold
+                return shared;
+            };
+            let (took, after) = if belief.alone == belief.is_tried() || belief.is_outdated(1.0) {
+                (shared, belief.after_shared(shared, 1.0, 0.0, false))
+            } else if belief.alone || belief.usually > 1.0 {
+                (1.0, belief.after_alone(!belief.alone))
+            } else {
+                let begun = BEGINNING * belief.usually;
+                (begun + (1.0 - begun) * shared, belief.after_shared(1.0, 1.0, 0.0, true))
+            };
+            self.0 = Some(after);
+            took
+        }
+
+        fn take(&mut self, calls: usize, shared: f32) -> Vec<f32> {
+            (0..calls).map(|_| self.next(shared)).collect()
+        }
+    }
+
+    #[test]
+    fn a_loop_that_is_better_shared_hardly_pays_for_trials() {
+        for shared in [0.1, 0.5, 0.9] {
+            let times = Calls(None).take(10_000, shared);
+            for hundred in times.windows(100) {
+                let total: f32 = hundred.iter().sum();
+                assert!(total <= 1.02 * 100.0 * shared, "{total} for {}", 100.0 * shared);
+            }
+        }
+    }
+
+    #[test]
+    fn a_loop_that_is_better_alone_is_shared_less_and_less() {
+        for shared in [1.1, 1.5, 2.6, 25.0] {
+            let mut bad = 0.0;
+            for (calls, took) in (1_u16..2000).zip(Calls(None).take(2000, shared)) {
+                bad += f32::from(u8::from(took >= 1.5));
+                assert!(bad <= 3.0 + f32::from(calls).log2(), "{bad} of {calls} calls");
+            }
+        }
+    }
+
+    #[test]
+    fn what_changes_is_noticed() {
+        let mut calls = Calls(None);
+        calls.take(500, 0.5);
+        let bad = calls.take(500, 25.0).into_iter().filter(|took| *took > 1.0).count();
+        assert!((1..=6).contains(&bad), "{bad} of 500");
+        let good = calls.take(2000, 0.5).into_iter().filter(|took| *took < 0.6).count();
+        assert!(good >= 1000, "{good} of 2000");
+    }
+
+    #[test]
+    fn one_interruption_is_no_reason_for_a_trial() {
+        let mut calls = Calls(None);
+        calls.take(100, 0.5);
+        let before = calls.0.unwrap();
+        for shared in [10.0, 0.5, 10.0, 0.5] {
+            assert_eq!(calls.next(shared), shared);
+        }
+        assert_eq!(calls.0.unwrap().left, before.left - 4);
+        calls.take(2, 10.0);
+        assert!(calls.0.unwrap().is_tried(), "two in a row are one");
+    }
+
+    /// Beside a busy program, three calls in ten take three times as long.
+    #[test]
+    fn what_is_faster_by_the_mean_is_kept() {
+        let mut calls = Calls(None);
+        let times = (0..10_000_u32).map(|i| calls.next(if i * 7919 % 10 < 3 { 1.5 } else { 0.5 }));
+        assert!(times.sum::<f32>() < 8_500.0);
+    }
+
+    #[test]
+    fn a_belief_is_two_words() {
+        for alone in [false, true] {
+            for in_a_row in 0..3 {
+                for (lasts, left) in [(1, 0), (4, 4), (LONGEST, LONGEST)] {
+                    let belief = Belief { alone, in_a_row, lasts, left, usually: 17.5 };
+                    assert_eq!(Belief::from_words(belief.to_words()), belief);
+                }
+            }
+        }
+    }
+}
