@@ -1,9 +1,13 @@
 //! One line a loop at debug level, and a table at trace level, wherever it runs; none of it between
-//! publishing a loop and its end.
+//! publishing a loop and its end. One warning a pool, of loops that are faster alone.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+use std::{
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+    thread,
+    time::Duration,
 };
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
@@ -18,6 +22,9 @@ impl Log for Lines {
     }
 
     fn log(&self, record: &Record<'_>) {
+        if record.level() == Level::Warn && record.args().to_string().contains("it runs alone") {
+            WARNINGS.fetch_add(1, Relaxed);
+        }
         // A logger may use the pool itself.
         let pool = POOL.lock().unwrap().take();
         let line = record.args().to_string();
@@ -36,6 +43,7 @@ static LINES: Lines = Lines(Mutex::new(Vec::new()));
 /// A logger that says yes and no in turn.
 static MOODY: AtomicBool = AtomicBool::new(false);
 static TURN: AtomicUsize = AtomicUsize::new(0);
+static WARNINGS: AtomicUsize = AtomicUsize::new(0);
 static POOL: Mutex<Option<Pool>> = Mutex::new(None);
 
 #[test]
@@ -83,4 +91,17 @@ fn one_line_a_loop() {
     log::set_max_level(LevelFilter::Info);
     pool.for_each(&[1, 2], |_| ());
     assert_eq!(lines().len(), 0);
+
+    // Helpers that hold up one loop after the other.
+    let caller = thread::current().id();
+    for _loop in [0, 1] {
+        let items = vec![(); 1000];
+        for _ in 0..20 {
+            pool.for_each(&items, |()| {
+                let is_caller = thread::current().id() == caller;
+                thread::sleep(Duration::from_micros(if is_caller { 1 } else { 200_000 }));
+            });
+        }
+    }
+    assert_eq!(WARNINGS.load(Relaxed), 1, "one a pool");
 }

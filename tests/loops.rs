@@ -7,7 +7,7 @@ use std::{
     collections::HashSet,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use busy::work;
@@ -37,6 +37,27 @@ fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
         }
     }
     assert!(alone.into_iter().all(|calls| calls > 20), "{alone:?} of 40 on the calling thread alone");
+}
+
+/// A helper whose CPU somebody else has: it begins an item, and gets to its end much later.
+#[test]
+#[cfg_attr(miri, ignore = "Miri's clock is not that of the threads")]
+fn a_helper_that_holds_up_loops_is_left_alone() {
+    let (pool, items, caller) = (pool(2), vec![(); 1000], thread::current().id());
+    let item = |(): &()| {
+        if thread::current().id() == caller {
+            work(1000);
+        } else {
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let is_held_up = |_call: &u32| {
+        let (begin, mut report) = (Instant::now(), RunReport::default());
+        pool.on(&items).report(&mut report).for_each(item);
+        report.alone.is_none() && begin.elapsed() > Duration::from_millis(15)
+    };
+    let held_up = (0..200).filter(is_held_up).count();
+    assert!((1..=10).contains(&held_up), "{held_up} of 200 calls");
 }
 
 #[test]

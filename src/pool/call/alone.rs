@@ -71,14 +71,17 @@ impl<'a> Solo<'a> {
     ) -> Option<How> {
         /// The most indices that are folded between two looks at a token.
         const FEW: usize = 8;
+        /// The most indices that count as done when they begin: as many as a claim has.
+        const CLAIM: usize = 64;
         // The time between two readings of the clock: a part of the limit, and 10 µs at most, as in a
         // round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let Self { watch, units, len, .. } = *self;
-        let most = if watch.cancel.is_some() { FEW } else { usize::MAX };
-        if watch.progress.is_some() {
-            stretch = 1; // a stretch counts as done when it begins, so it must be short
-        }
+        let most = match (watch.cancel, watch.progress) {
+            (Some(_), _) => FEW,
+            (None, Some(_)) => CLAIM,
+            (None, None) => usize::MAX,
+        };
         let mut elapsed = Duration::ZERO;
         while self.done < len && elapsed < limit {
             let until = self.done + stretch.min(len - self.done);

@@ -19,7 +19,7 @@ use crate::{
         place::seats::Seats,
         policy::{
             estimate::Estimate,
-            launch::{Costs, Glance, Launch, LoopKind, up_to},
+            launch::{Costs, Glance, Launch, LoopKind, Why, up_to},
             site::{Loop, Site, Slice},
             split::{Splits, equal_parts, parts},
             victim::Stealing,
@@ -31,7 +31,7 @@ use crate::{
             trace::notes::Before,
         },
     },
-    sync::{Mutex, MutexGuard, try_lock},
+    sync::{AtomicU64, Mutex, MutexGuard, Ordering, try_lock},
 };
 
 /// The threads of a pool, and the data that its loops share.
@@ -51,6 +51,9 @@ pub(crate) struct Executor {
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so no
     /// loop waits for its turn.
     turn: Mutex<Splits>,
+    /// 1 if a warning has been given of a loop that is faster alone. Relaxed: one more does no
+    /// harm.
+    warned: AtomicU64,
 }
 
 impl Executor {
@@ -73,6 +76,7 @@ impl Executor {
             stealing,
             heavy: Estimate::new(5e3),
             turn: Mutex::new(Splits::new(workers)),
+            warned: AtomicU64::new(0),
         }
     }
 
@@ -203,7 +207,7 @@ impl Executor {
         let (how, why) = if options.watch.is_cancelled() {
             (How::Cancelled, Alone::Cancelled)
         } else if let Some(how) = self.alone(call, &mut solo, options.kind, own) {
-            (how, if self.most(call.this, options) == 0 { Alone::OneWorker } else { Alone::Short })
+            (how, if self.most(call.this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
         } else if let Some(turn) = self.take_turn(options) {
             return self.share(call, solo.hand_over(), turn, options, own, others);
         } else if options.is_watched() {
@@ -223,12 +227,14 @@ impl Executor {
         kind: LoopKind,
         own: &mut dyn Accumulate,
     ) -> Option<How> {
-        let Launch::Alone { limit, stretch, enough, .. } = call.launch else { return None };
+        let Launch::Alone { limit, stretch, why, .. } = call.launch else { return None };
         let mut ended = solo.fold_until(own, limit, stretch);
-        let mut goal = enough;
-        while ended.is_none() && solo.has_done(goal) && !solo.is_through() {
-            goal += enough;
-            ended = solo.fold_until(own, limit * (goal / enough) as u32, stretch);
+        if let Why::Trial { enough } = why {
+            let mut parts = 1;
+            while ended.is_none() && !solo.is_through() && solo.has_done(parts as usize * enough) {
+                parts += 1;
+                ended = solo.fold_until(own, limit * parts, stretch);
+            }
         }
         if ended.is_none() && !solo.is_through() {
             return None;
@@ -236,10 +242,24 @@ impl Executor {
         let how = ended.unwrap_or(How::Through);
         if !matches!(how, How::Cancelled) {
             let (looked, took) = solo.looked();
-            self.costs.learn_alone(call.this, call.launch);
             self.costs.learn(call.this, kind, looked, nanos(took));
+            if self.costs.learn_alone(call.this, call.launch) {
+                self.warn_once(call.this, took);
+            }
         }
         Some(how)
+    }
+
+    /// Warns of a loop that took far longer when it was shared than now.
+    #[cold]
+    fn warn_once(&self, this: Loop, took: Duration) {
+        if self.warned.swap(1, Ordering::Relaxed) == 0 {
+            log::warn!(
+                "a loop over {} indices takes {took:?} alone, and much longer shared: other programs have the CPUs of \
+                 this pool, or its items wait for each other; it runs alone, and is shared again after growing pauses",
+                this.slice.len
+            );
+        }
     }
 
     /// The turn, if nobody has it. In a forked child no lock of the parent is touched: the thread

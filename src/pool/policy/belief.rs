@@ -12,6 +12,8 @@
 //! others the mean counts. One is enough if it
 //! takes much longer.
 
+#![allow(clippy::cast_possible_truncation)] // fields of a word
+
 /// The part of a shared call for which a trial runs alone before it must have done as large a part
 /// of the items.
 pub(crate) const BEGINNING: f32 = 0.25;
@@ -21,8 +23,8 @@ const SHORTEST: u16 = 4;
 const LONGER: u16 = 4;
 /// In calls: the longest time between two trials.
 const LONGEST: u16 = 1 << 14;
-/// As a factor of what shared calls usually take: two calls in a row that take longer than this ask
-/// for a trial. A single one may have been interrupted.
+/// As a factor of what shared calls usually take: one that takes longer asks for a trial. (If it was
+/// only interrupted, that changes the mean little, and the trial is lost.)
 const MUCH_LONGER: f32 = 1.5;
 /// As a part of the time alone: a shared call that takes less is faster.
 const FASTER: f32 = 0.95;
@@ -34,9 +36,8 @@ const MEAN_OF: f32 = 4.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Belief {
     pub(crate) alone: bool,
-    /// How many shared calls in a row took much longer than usual; if it is better alone, how many
-    /// the present trial of sharing has had.
-    in_a_row: u8,
+    /// How many calls the present trial of sharing has had.
+    tried: u8,
     /// In calls: how long the belief lasts until the other way is tried, and how much of it is
     /// left.
     lasts: u16,
@@ -49,7 +50,7 @@ impl Belief {
     /// Of a loop that has been shared for the first time, and took so long. The next call is the
     /// first trial.
     pub(crate) fn new(took: f32) -> Self {
-        Self { alone: false, in_a_row: 0, lasts: 1, left: 0, usually: took }
+        Self { alone: false, tried: 0, lasts: 1, left: 0, usually: took }
     }
 
     /// Whether the next call tries the other way.
@@ -63,6 +64,12 @@ impl Belief {
         self.alone && alone > self.usually
     }
 
+    /// Whether shared calls take much longer than a loop that takes `alone`, even if helpers are late
+    /// by `cold`, all of them an index.
+    pub(crate) fn is_much_longer(self, alone: f32, cold: f32) -> bool {
+        self.usually > MUCH_LONGER * (alone + cold)
+    }
+
     /// After a call that the caller has ended alone. If that was a trial, it was the faster way.
     pub(crate) fn after_alone(self, was_trial: bool) -> Self {
         let left = self.left.saturating_sub(u16::from(self.alone));
@@ -72,22 +79,21 @@ impl Belief {
     /// After a shared call that `took` so long, an index. It would take `alone`, and no helper
     /// would be late by more than `cold`. If it was a trial of running alone, that was given up.
     pub(crate) fn after_shared(self, took: f32, alone: f32, cold: f32, was_trial: bool) -> Self {
-        let Self { in_a_row, usually, .. } = self;
+        let Self { usually, .. } = self;
         if was_trial {
             return self.confirmed();
         }
         if !self.alone {
-            let in_a_row = if took > MUCH_LONGER * usually { in_a_row + 1 } else { 0 };
+            let left = if took > MUCH_LONGER * usually { 0 } else { self.left.saturating_sub(1) };
             let usually = usually + (took.min(MEAN_OF * usually) - usually) / MEAN_OF;
-            let left = if in_a_row == 2 { 0 } else { self.left.saturating_sub(1) };
-            return Self { in_a_row, left, usually, ..self };
+            return Self { left, usually, ..self };
         }
-        match in_a_row + 1 {
+        match self.tried + 1 {
             _ if self.is_outdated(alone) => Self::new(took),
             _ if self.left > 0 => self, // it began alone, and took longer than it does usually
-            1 if took > MUCH_LONGER * (alone + cold) => self.confirmed(),
-            1 => Self { in_a_row: 1, ..self },
-            2 => Self { in_a_row: 2, usually: took, ..self },
+            1 if (Self { usually: took, ..self }).is_much_longer(alone, cold) => self.confirmed(),
+            1 => Self { tried: 1, ..self },
+            2 => Self { tried: 2, usually: took, ..self },
             _ => {
                 let tried = Self { usually: f32::midpoint(usually, took), ..self };
                 if tried.usually < FASTER * alone { tried.changed() } else { tried.confirmed() }
@@ -96,25 +102,25 @@ impl Belief {
     }
 
     fn changed(self) -> Self {
-        Self { alone: !self.alone, in_a_row: 0, lasts: SHORTEST, left: SHORTEST, ..self }
+        Self { alone: !self.alone, tried: 0, lasts: SHORTEST, left: SHORTEST, ..self }
     }
 
     fn confirmed(self) -> Self {
-        let lasts = (self.lasts * LONGER).min(LONGEST);
-        Self { in_a_row: 0, lasts, left: lasts, ..self }
+        let lasts = self.lasts.saturating_mul(LONGER).min(LONGEST);
+        Self { tried: 0, lasts, left: lasts, ..self }
     }
 
     /// As two words, each of which may be lost.
     pub(crate) fn to_words(self) -> [u32; 2] {
-        let Self { alone, in_a_row, lasts, left, usually } = self;
-        let way = u32::from(alone) << 31 | u32::from(in_a_row) << 28 | lasts.ilog2() << 16 | u32::from(left);
+        let Self { alone, tried, lasts, left, usually } = self;
+        let way = u32::from(alone) << 31 | u32::from(tried) << 28 | lasts.ilog2() << 16 | u32::from(left);
         [way, usually.to_bits()]
     }
 
     pub(crate) fn from_words([way, usually]: [u32; 2]) -> Self {
         Self {
             alone: way >> 31 != 0,
-            in_a_row: (way >> 28 & 7) as u8,
+            tried: (way >> 28 & 7) as u8,
             lasts: 1 << (way >> 16 & 0xf),
             left: way as u16,
             usually: f32::from_bits(usually),
@@ -166,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_loop_that_is_better_alone_is_shared_less_and_less() {
-        for shared in [1.1, 1.5, 2.6, 25.0] {
+        for shared in [1.1, 1.6, 2.6, 25.0] {
             let mut bad = 0.0;
             for (calls, took) in (1_u16..2000).zip(Calls(None).take(2000, shared)) {
                 bad += f32::from(u8::from(took >= 1.5));
@@ -180,22 +186,20 @@ mod tests {
         let mut calls = Calls(None);
         calls.take(500, 0.5);
         let bad = calls.take(500, 25.0).into_iter().filter(|took| *took > 1.0).count();
-        assert!((1..=6).contains(&bad), "{bad} of 500");
+        assert!((1..=9).contains(&bad), "{bad} of 500");
         let good = calls.take(2000, 0.5).into_iter().filter(|took| *took < 0.6).count();
         assert!(good >= 1000, "{good} of 2000");
     }
 
     #[test]
-    fn one_interruption_is_no_reason_for_a_trial() {
+    fn an_interruption_costs_a_trial_and_no_more() {
         let mut calls = Calls(None);
         calls.take(100, 0.5);
-        let before = calls.0.unwrap();
-        for shared in [10.0, 0.5, 10.0, 0.5] {
-            assert_eq!(calls.next(shared), shared);
+        for _ in 0..9 {
+            assert!((calls.next(10.0) - 10.0).abs() < 0.01);
+            assert!((0.5..0.7).contains(&calls.next(0.5)), "a trial");
+            assert!(calls.take(9, 0.5).into_iter().all(|took| (took - 0.5).abs() < 0.01));
         }
-        assert_eq!(calls.0.unwrap().left, before.left - 4);
-        calls.take(2, 10.0);
-        assert!(calls.0.unwrap().is_tried(), "two in a row are one");
     }
 
     /// Beside a busy program, three calls in ten take three times as long.
@@ -209,9 +213,9 @@ mod tests {
     #[test]
     fn a_belief_is_two_words() {
         for alone in [false, true] {
-            for in_a_row in 0..3 {
+            for tried in 0..3 {
                 for (lasts, left) in [(1, 0), (4, 4), (LONGEST, LONGEST)] {
-                    let belief = Belief { alone, in_a_row, lasts, left, usually: 17.5 };
+                    let belief = Belief { alone, tried, lasts, left, usually: 17.5 };
                     assert_eq!(Belief::from_words(belief.to_words()), belief);
                 }
             }

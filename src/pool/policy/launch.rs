@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     clock::{Instant, nanos},
+    pool::record::alone::Alone,
     sync::{AtomicU64, Ordering},
 };
 
@@ -84,6 +85,18 @@ pub(crate) enum Glance {
     Unclear,
 }
 
+/// Why a loop starts on the calling thread.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Why {
+    /// It is too short to share, or unknown.
+    Short,
+    /// It is known to be faster alone.
+    Faster,
+    /// To see whether it is faster alone. If so many items are done when the limit is over, the
+    /// caller has as much time again for as many items.
+    Trial { enough: usize },
+}
+
 /// How a loop starts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Launch {
@@ -96,9 +109,7 @@ pub(crate) enum Launch {
         unlooked: usize,
         /// Items until the first look at the clock.
         stretch: usize,
-        /// If so many items are done when the limit is over, the caller has proved to be fast
-        /// enough alone, and has as much time again for as many items.
-        enough: usize,
+        why: Why,
     },
     /// On the calling thread and `helpers` others from the start.
     Shared { helpers: usize },
@@ -119,19 +130,27 @@ impl Launch {
     pub(crate) fn watched(self) -> Self {
         match self {
             Self::Plain => Self::alone(Duration::MAX, 1),
-            Self::Alone { limit, stretch, enough, .. } => Self::Alone { limit, unlooked: 0, stretch, enough },
+            Self::Alone { limit, stretch, why, .. } => Self::Alone { limit, unlooked: 0, stretch, why },
             Self::Shared { .. } => self,
+        }
+    }
+
+    /// What a report says of a call that the caller has ended alone.
+    pub(crate) fn why_alone(self) -> Alone {
+        match self {
+            Self::Alone { why: Why::Faster | Why::Trial { .. }, .. } => Alone::Faster,
+            _ => Alone::Short,
         }
     }
 
     /// Whether the call is to show whether the loop is faster alone.
     pub(crate) fn is_trial(self) -> bool {
-        matches!(self, Self::Alone { enough: ..usize::MAX, .. })
+        matches!(self, Self::Alone { why: Why::Trial { .. }, .. })
     }
 
     /// On the calling thread, with looks at the clock from the start.
     fn alone(limit: Duration, stretch: usize) -> Self {
-        Self::Alone { limit, unlooked: 0, stretch, enough: usize::MAX }
+        Self::Alone { limit, unlooked: 0, stretch, why: Why::Short }
     }
 }
 
@@ -244,16 +263,19 @@ impl Costs {
         let len = this.slice.len as f32;
         let belief = self.belief(this).filter(|belief| !belief.is_outdated(expected / len));
         let Some(belief) = belief else { return shared };
-        let (limit, enough) = match (belief.alone, belief.is_tried()) {
+        let (limit, why) = match (belief.alone, belief.is_tried()) {
             (false, false) | (true, true) => return shared,
-            (false, true) => (BEGINNING * belief.usually * len, (BEGINNING * len).ceil() as usize),
+            (false, true) => {
+                let enough = (BEGINNING * len).ceil() as usize;
+                (BEGINNING * belief.usually * len, Why::Trial { enough })
+            }
             (true, false) if expected < TOO_SHORT_TO_TIME_NS && !draws_one_in(TIMED_ONE_IN) => {
                 return Launch::Plain;
             }
-            (true, false) => (2.0 * expected, usize::MAX),
+            (true, false) => (f32::max(2.0 * expected, belief.usually * len), Why::Faster),
         };
-        let stretch = ((limit / 16.0 / expected * len) as usize).max(1);
-        Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, enough }
+        let stretch = ((limit.min(expected) / 16.0 / expected * len) as usize).max(1);
+        Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why }
     }
 
     /// What is believed of a loop: over this slice or, if the slice is new, over slices of about as
@@ -272,18 +294,19 @@ impl Costs {
         }
     }
 
-    /// Learns from a call that the caller has ended alone whether that is the faster way.
-    pub(crate) fn learn_alone(&self, this: Loop, launch: Launch) {
-        if let Some(belief) = self.belief(this) {
-            self.believe(this, belief.after_alone(launch.is_trial()));
-        }
+    /// Learns from a call that the caller has ended alone whether that is the faster way. To be
+    /// called after `learn`. True: it is, by far.
+    pub(crate) fn learn_alone(&self, this: Loop, launch: Launch) -> bool {
+        let Some(belief) = self.belief(this) else { return false };
+        self.believe(this, belief.after_alone(launch.is_trial()));
+        let (alone, cold) = self.alone_and_cold(this);
+        launch.is_trial() && belief.is_much_longer(alone, cold)
     }
 
     /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
     /// shared. To be called before `learn`.
     pub(crate) fn learn_shared(&self, this: Loop, launch: Launch, took: f32) {
-        let [took, cold] = [took, self.asleep.get()].map(|nanos| nanos / this.slice.len as f32);
-        let alone = self.recall(this).unwrap_or(f32::INFINITY);
+        let ((alone, cold), took) = (self.alone_and_cold(this), took / this.slice.len as f32);
         self.believe(
             this,
             match self.belief(this) {
@@ -292,6 +315,12 @@ impl Costs {
                 None => Belief::new((took - cold).max(0.0)),
             },
         );
+    }
+
+    /// An index: how long the loop takes alone, as far as is known, and by how much sleeping helpers
+    /// are late.
+    fn alone_and_cold(&self, this: Loop) -> (f32, f32) {
+        (self.recall(this).unwrap_or(f32::INFINITY), self.asleep.get() / this.slice.len as f32)
     }
 
     /// The launch of an unknown loop: the caller begins it alone.
@@ -320,7 +349,7 @@ impl Costs {
             items((2.0 * expected).min(FIRST_LOOK_NS)) // the items of another slice may take longer
         };
         let limit = Duration::from_nanos(worth_sharing as u64);
-        Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS), enough: usize::MAX }
+        Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS), why: Why::Short }
     }
 
     /// The factor by which work must exceed the cost of help in a loop whose items cost `cost`

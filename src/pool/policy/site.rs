@@ -44,7 +44,7 @@ impl Loop {
     /// Two pairs of numbers for whether this loop is better shared: over this slice, and over any
     /// slice of about as many items.
     pub(crate) fn belief_numbers(self) -> [[u64; 2]; 2] {
-        let size = u64::from(self.slice.len.ilog2());
+        let size = u64::from((self.slice.len | 1).ilog2());
         [self.number(), scatter(self.site.0 as u64 ^ scatter(size))].map(|of| {
             let way = scatter(!of);
             [way, scatter(!way)]

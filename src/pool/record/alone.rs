@@ -6,6 +6,10 @@
 pub enum Alone {
     /// The loop was over, or expected to be over, before help would have paid.
     Short,
+    /// The loop has been found to be faster that way, or this call was to find out: perhaps its
+    /// items wait for each other, or another program has the CPU of a helper. Such a loop is shared
+    /// again after a pause, and after a longer one each time it is still slower.
+    Faster,
     /// The pool was busy with another loop.
     Busy,
     /// There is only one worker for the loop, or only one item, or none.

@@ -175,6 +175,7 @@ impl fmt::Display for RunReport {
             match self.alone {
                 None => "",
                 Some(Alone::Short) => "; on the calling thread alone: short",
+                Some(Alone::Faster) => "; on the calling thread alone: faster",
                 Some(Alone::Busy) => "; on the calling thread alone: the pool was busy",
                 Some(Alone::OneWorker) => "; on the calling thread alone: one worker",
                 Some(Alone::Cancelled) => "; cancelled before it began",
