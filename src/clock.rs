@@ -1,18 +1,85 @@
 //! The clock: std's; or one that stands still, if the system has none; or, under shuttle, one that
 //! advances at random.
 
+#[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, portable)))))]
+pub(crate) use moment::Moment;
 #[cfg(shuttle)]
 pub(crate) use random::Instant;
 #[cfg(not(any(shuttle, all(target_family = "wasm", target_os = "unknown"))))]
 pub(crate) use std::time::Instant;
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) use still::Instant;
+#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
+pub(crate) use ticks::Moment;
 
 use std::time::Duration;
 
 /// Converts a time to nanoseconds, the unit of all estimates.
 pub(crate) fn nanos(time: Duration) -> f32 {
     time.as_secs_f32() * 1e9
+}
+
+/// A moment, for one question: have microseconds passed since? It costs two readings of the clock.
+#[cfg(not(all(target_arch = "x86_64", not(any(miri, shuttle, portable)))))]
+mod moment {
+    use std::time::Duration;
+
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Moment(super::Instant);
+
+    impl Moment {
+        pub(crate) fn now() -> Self {
+            Self(super::Instant::now())
+        }
+
+        pub(crate) fn is_microseconds_ago(self) -> bool {
+            self.0.elapsed() > Duration::from_micros(3)
+        }
+    }
+}
+
+/// The same, in less than half of the time: from the counter that the clock is computed from. It
+/// need not be known how long a tick is.
+#[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
+#[allow(unsafe_code)] // the instruction
+mod ticks {
+    use std::arch::x86_64::_rdtsc;
+
+    /// Between 2 and 8 µs on processors of 1 to 4 GHz.
+    const MICROSECONDS: u64 = 8_000;
+
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) struct Moment(u64);
+
+    impl Moment {
+        #[inline(always)]
+        pub(crate) fn now() -> Self {
+            // SAFETY: the instruction is in every x86-64, and reads and writes no memory.
+            Self(unsafe { _rdtsc() })
+        }
+
+        #[inline(always)]
+        pub(crate) fn is_microseconds_ago(self) -> bool {
+            // If the counters of two CPUs differ, some answers are wrong: it is a hint.
+            Self::now().0.wrapping_sub(self.0) > MICROSECONDS
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use std::time::{Duration, Instant};
+
+        use super::*;
+
+        #[test]
+        fn twenty_microseconds_are_long_and_nothing_is_not() {
+            let (moment, begin) = (Moment::now(), Instant::now());
+            while begin.elapsed() < Duration::from_micros(20) {}
+            assert!(moment.is_microseconds_ago());
+            let short = (0..100).filter(|_| !Moment::now().is_microseconds_ago()).count();
+            assert!(short > 50, "{short} of 100 moments are not long ago");
+        }
+    }
 }
 
 /// A clock that stands still: on bare wasm std's clock panics. No loop needs a clock there, since

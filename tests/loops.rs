@@ -39,6 +39,29 @@ fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
     assert!(alone.into_iter().all(|calls| calls > 20), "{alone:?} of 40 on the calling thread alone");
 }
 
+/// One loop of the program text over cheap and heavy items: nothing that is known before a call
+/// tells which it will be.
+#[test]
+#[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
+fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
+    let (pool, items, caller) = (pool(2), vec![(); 200], thread::current().id());
+    let helped = |heavy: Duration| {
+        let helped = AtomicUsize::new(0);
+        pool.for_each(&items, |()| {
+            if !heavy.is_zero() {
+                thread::sleep(heavy);
+                helped.fetch_add(usize::from(thread::current().id() != caller), Relaxed);
+            }
+        });
+        helped.into_inner()
+    };
+    let calls = (0..5).filter(|_| {
+        (0..50).for_each(|_| assert_eq!(helped(Duration::ZERO), 0));
+        helped(Duration::from_micros(100)) > 50
+    });
+    assert!(calls.count() >= 4, "a helper does half of 20 ms");
+}
+
 /// A helper whose CPU somebody else has: it begins an item, and gets to its end much later.
 #[test]
 #[cfg_attr(miri, ignore = "Miri's clock is not that of the threads")]

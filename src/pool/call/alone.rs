@@ -73,8 +73,8 @@ impl<'a> Solo<'a> {
         const FEW: usize = 8;
         /// The most indices that count as done when they begin: as many as a claim has.
         const CLAIM: usize = 64;
-        // The time between two readings of the clock: a part of the limit, and 10 µs at most, as in a
-        // round.
+        // The time between two readings of the clock: a part of the limit, and 10 µs at most, as in
+        // a round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let Self { watch, units, len, .. } = *self;
         let most = match (watch.cancel, watch.progress) {

@@ -14,12 +14,12 @@ use super::{
     search::Search,
 };
 use crate::{
-    clock::{Instant, nanos},
+    clock::{Instant, Moment, nanos},
     pool::{
         place::seats::Seats,
         policy::{
             estimate::Estimate,
-            launch::{Costs, Glance, Launch, LoopKind, Why, up_to},
+            launch::{CHECKED, Costs, FEW, Glance, Launch, LoopKind, Why, up_to},
             site::{Loop, Site, Slice},
             split::{Splits, equal_parts, parts},
             victim::Stealing,
@@ -117,16 +117,32 @@ impl Executor {
         let site = Site::new(Self::call::<L, R> as *const ());
         let this = Loop { site, slice };
         let glance = self.glance(this, &options);
-        if glance != Glance::Plain {
-            let call = self.weigh(this, glance, &options);
-            if call.launch != Launch::Plain {
-                return self.call_with_care(&call, options, body, reduce);
+        let (call, begun) = 'with_care: {
+            if glance != Glance::Plain {
+                let call = self.weigh(this, glance, &options);
+                if call.launch != Launch::Plain {
+                    break 'with_care (call, None);
+                }
             }
-        }
-        if slice.len == 0 {
-            return Outcome::Through(None);
-        }
-        Outcome::of(body.block(&mut body.state(0), None, 0..slice.len).map(Some))
+            if slice.len == 0 {
+                return Outcome::Through(None);
+            }
+            let (mut state, mut acc, mut done) = (body.state(0), None, 0);
+            if slice.len >= CHECKED {
+                // What was short may be long this time.
+                let begin = Moment::now();
+                done = FEW;
+                match fold_out_of_line(body, &mut state, None, 0..done) {
+                    Ok(few) if begin.is_microseconds_ago() && self.most(this, &options) > 0 => {
+                        break 'with_care (self.weigh_again(this), Some((state, few)));
+                    }
+                    Ok(few) => acc = Some(few),
+                    ended => return Outcome::of(ended.map(Some)),
+                }
+            }
+            return Outcome::of(body.block(&mut state, acc, done..slice.len).map(Some));
+        };
+        self.call_with_care(&call, options, body, reduce, begun)
     }
 
     /// Decides at a glance whether to run the plain loop. A very short loop pays for nothing else,
@@ -160,13 +176,22 @@ impl Executor {
         Call { this, launch, awake }
     }
 
+    /// How a call goes on that was expected to be short, and is not.
+    #[cold]
+    #[inline(never)]
+    fn weigh_again(&self, this: Loop) -> Call {
+        let awake = self.crew.is_first_awake();
+        Call { this, launch: self.costs.unexpected(awake), awake }
+    }
+
     /// How many helpers there can be, such that each has at least one index.
     #[inline(always)]
     fn most(&self, this: Loop, options: &Options<'_>) -> usize {
         self.workers.min(options.threads).min(this.slice.len).saturating_sub(1)
     }
 
-    /// Carries out a call that is more than the plain loop.
+    /// Carries out a call that is more than the plain loop. If it has `begun`, [`FEW`] items are
+    /// done.
     #[inline(never)]
     fn call_with_care<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
         &self,
@@ -174,10 +199,11 @@ impl Executor {
         options: Options<'_>,
         body: &L,
         reduce: &R,
+        begun: Option<(L::State, L::Acc)>,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let (mut state, mut acc) = (None, None);
-        let done = call.launch.unlooked().min(call.this.slice.len);
-        if done > 0 {
+        let done = if begun.is_some() { FEW } else { call.launch.unlooked().min(call.this.slice.len) };
+        let (mut state, mut acc) = begun.unzip();
+        if acc.is_none() && done > 0 {
             match fold_out_of_line(body, state.insert(body.state(0)), None, 0..done) {
                 Ok(folded) if done < call.this.slice.len => acc = Some(folded),
                 ended => return Outcome::of(ended.map(Some)),
@@ -240,7 +266,7 @@ impl Executor {
             return None;
         }
         let how = ended.unwrap_or(How::Through);
-        if !matches!(how, How::Cancelled) {
+        if !matches!(how, How::Cancelled) && call.launch.is_learnt_from() {
             let (looked, took) = solo.looked();
             self.costs.learn(call.this, kind, looked, nanos(took));
             if self.costs.learn_alone(call.this, call.launch) {
@@ -298,7 +324,7 @@ impl Executor {
         if stop.is_none() && !cancelled {
             turn.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
         }
-        if !cancelled {
+        if !cancelled && call.launch.is_learnt_from() {
             self.learn(&shared, &before, &times, stop.place());
         }
         let account = options.account(&mut before, Ok(&mut times));

@@ -7,10 +7,9 @@
 //! [`LONGER`] times as many calls until it is tried again.
 //!
 //! A loop that is better shared pays for a trial with less than [`BEGINNING`] of a call: whoever is
-//! behind by then shares the rest. Over the first 100 calls that is 1 %. A loop that is better alone
-//! pays with three shared calls: the first is as slow as any first call and does not count, of the
-//! others the mean counts. One is enough if it
-//! takes much longer.
+//! behind by then shares the rest. Over the first 100 calls that is 1 %. A loop that is better
+//! alone pays with three shared calls: the first is as slow as any first call and does not count,
+//! of the others the mean counts. One is enough if it takes much longer.
 
 #![allow(clippy::cast_possible_truncation)] // fields of a word
 
@@ -23,8 +22,8 @@ const SHORTEST: u16 = 4;
 const LONGER: u16 = 4;
 /// In calls: the longest time between two trials.
 const LONGEST: u16 = 1 << 14;
-/// As a factor of what shared calls usually take: one that takes longer asks for a trial. (If it was
-/// only interrupted, that changes the mean little, and the trial is lost.)
+/// As a factor of what shared calls usually take: one that takes longer asks for a trial. (If it
+/// was only interrupted, that changes the mean little, and the trial is lost.)
 const MUCH_LONGER: f32 = 1.5;
 /// As a part of the time alone: a shared call that takes less is faster.
 const FASTER: f32 = 0.95;
@@ -64,8 +63,8 @@ impl Belief {
         self.alone && alone > self.usually
     }
 
-    /// Whether shared calls take much longer than a loop that takes `alone`, even if helpers are late
-    /// by `cold`, all of them an index.
+    /// Whether shared calls take much longer than a loop that takes `alone`, even if helpers are
+    /// late by `cold`, all of them an index.
     pub(crate) fn is_much_longer(self, alone: f32, cold: f32) -> bool {
         self.usually > MUCH_LONGER * (alone + cold)
     }

@@ -85,11 +85,23 @@ pub(crate) enum Glance {
     Unclear,
 }
 
+/// In items: a plain loop over at least this many is checked. Of a shorter one, the check would be
+/// a large part. It costs 14 ns.
+pub(crate) const CHECKED: usize = 64;
+/// In items: a plain loop is checked after so many. A multiple of what a vector holds: if the slice
+/// begins where vectors do, so does the rest.
+pub(crate) const FEW: usize = 8;
+
 /// Why a loop starts on the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Why {
     /// It is too short to share, or unknown.
     Short,
+    /// It was expected to be short, and its first items took microseconds. Such a call is not
+    /// learnt from, since one loop of the program text may run over cheap and heavy items in turn:
+    /// it is to stay a short one. (If it has become heavy for good, the next call that is timed
+    /// shows that.)
+    Unexpected,
     /// It is known to be faster alone.
     Faster,
     /// To see whether it is faster alone. If so many items are done when the limit is over, the
@@ -135,6 +147,11 @@ impl Launch {
         }
     }
 
+    /// Whether the call tells what others will cost.
+    pub(crate) fn is_learnt_from(self) -> bool {
+        !matches!(self, Self::Alone { why: Why::Unexpected, .. })
+    }
+
     /// What a report says of a call that the caller has ended alone.
     pub(crate) fn why_alone(self) -> Alone {
         match self {
@@ -162,8 +179,8 @@ fn tag(number: u64) -> u64 {
 /// What the pool's loops cost, in nanoseconds per item, and what help costs.
 ///
 /// Each word of the direct-mapped table holds a tag (upper half) and the bits of an `f32` or of a
-/// [`Belief`] (lower half). Relaxed throughout: each word stands alone, nothing is published through it, and a lost
-/// update loses a hint.
+/// [`Belief`] (lower half). Relaxed throughout: each word stands alone, nothing is published
+/// through it, and a lost update loses a hint.
 #[derive(Debug)]
 #[repr(C)] // what `glance` looks at comes first
 pub(crate) struct Costs {
@@ -317,8 +334,8 @@ impl Costs {
         );
     }
 
-    /// An index: how long the loop takes alone, as far as is known, and by how much sleeping helpers
-    /// are late.
+    /// An index: how long the loop takes alone, as far as is known, and by how much sleeping
+    /// helpers are late.
     fn alone_and_cold(&self, this: Loop) -> (f32, f32) {
         (self.recall(this).unwrap_or(f32::INFINITY), self.asleep.get() / this.slice.len as f32)
     }
@@ -326,6 +343,17 @@ impl Costs {
     /// The launch of an unknown loop: the caller begins it alone.
     fn trial(&self, awake: bool) -> Launch {
         Launch::alone(Duration::from_nanos((TRIAL * self.help(awake).get()) as u64), 1)
+    }
+
+    /// The launch of the rest of a loop that was expected to be short, and whose first items took
+    /// microseconds.
+    pub(crate) fn unexpected(&self, awake: bool) -> Launch {
+        match self.trial(awake) {
+            Launch::Alone { limit, unlooked, stretch, .. } => {
+                Launch::Alone { limit, unlooked, stretch, why: Why::Unexpected }
+            }
+            launch => launch,
+        }
     }
 
     /// The launch of a loop that may stop at any item. It is expected to take as long as last time
