@@ -113,7 +113,7 @@
 //!
 //! | what you see | what it means | what to do |
 //! |---|---|---|
-//! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): it is too short to share, or the pool was busy with another loop, or there is one worker | if it is short, nothing; otherwise make the outer loop a plain loop, or build a second pool |
+//! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): it is too short to share, or it has been found to be faster alone, or the pool was busy with another loop, or there is one worker | if it is short, nothing; if it is faster alone, see the last line of this table, and look for programs that have the CPUs; otherwise make the outer loop a plain loop, or build a second pool |
 //! | `to start` of some 10 to 100 µs | the thread had to wake up | in a loop of a millisecond, nothing; otherwise [`spin_before_park`](crate::PoolBuilder::spin_before_park), or fewer, longer loops |
 //! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
 //! | `at end` is long for all workers but one | they waited for its last item | divide heavy items; sort them to the front |

@@ -41,8 +41,13 @@
 //! and by the measured cost of help: a few microseconds of the caller's time, and 10 to 40 µs until
 //! the other thread begins. A worker that wakes up too late finds nothing to do, and nobody waits
 //! for it. Between loops no worker spins, unless asked to ([`PoolBuilder::spin_before_park`]). A
-//! loop that was very short and suddenly becomes long runs on the caller alone until it is timed
-//! again; on average, one call in sixteen is timed.
+//! loop of 64 items or more that is expected to be very short is checked after eight of them, and
+//! shared if these took microseconds; a shorter one is timed in one call of sixteen on average.
+//!
+//! No price of help tells that all items of a loop need one lock, or that another program has the
+//! CPU of a helper. So every loop is now and then begun in the other way, alone or shared, and what
+//! is faster is kept. A loop that is better alone is shared again after pauses that grow fourfold;
+//! one that is better shared pays for its trials with some 1 % of its first hundred calls.
 //!
 //! An iterative algorithm runs the same loop over the same slice again and again. So workers note
 //! where in the slice the time went, and the next round is partitioned at boundaries of equal cost,

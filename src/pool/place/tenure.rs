@@ -14,7 +14,8 @@
 //! 200 ms take 0.89, 0.59, 0.96 and 0.94 of their time without pinning, by the median; beside a
 //! program that is not bound, 0.71, 0.58, 0.84 and 0.96. By the *mean* the first two take 1.72 and
 //! 1.10 beside the bound program: the helper loses its CPU for milliseconds in the middle of an
-//! item. Ideally nobody would wait for such a starved helper; the pool still does.
+//! item. A loop that takes longer by the mean for that reason is not shared for a while
+//! (`policy/belief.rs`).
 
 use std::time::Duration;
 
