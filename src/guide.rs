@@ -124,7 +124,7 @@
 //!
 //! The [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided
 //! by the longest. With a logger at level `debug`, every loop logs a line; at level `trace`, its
-//! report.
+//! report; at level `info`, a pool logs once that a loop takes much longer shared than alone.
 //!
 //! # How to see a loop
 //! A report gives sums; a [`Trace`](crate::Trace) records what happened when: every run of every

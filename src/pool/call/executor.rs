@@ -51,9 +51,9 @@ pub(crate) struct Executor {
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so no
     /// loop waits for its turn.
     turn: Mutex<Splits>,
-    /// 1 if a warning has been given of a loop that is faster alone. Relaxed: one more does no
+    /// 1 if a loop that is faster alone has been told of. Relaxed: one more does no
     /// harm.
-    warned: AtomicU64,
+    told: AtomicU64,
 }
 
 impl Executor {
@@ -76,7 +76,7 @@ impl Executor {
             stealing,
             heavy: Estimate::new(5e3),
             turn: Mutex::new(Splits::new(workers)),
-            warned: AtomicU64::new(0),
+            told: AtomicU64::new(0),
         }
     }
 
@@ -270,17 +270,17 @@ impl Executor {
             let (looked, took) = solo.looked();
             self.costs.learn(call.this, kind, looked, nanos(took));
             if self.costs.learn_alone(call.this, call.launch) {
-                self.warn_once(call.this, took);
+                self.tell_once(call.this, took);
             }
         }
         Some(how)
     }
 
-    /// Warns of a loop that took far longer when it was shared than now.
+    /// Tells of a loop that took far longer when it was shared than now.
     #[cold]
-    fn warn_once(&self, this: Loop, took: Duration) {
-        if self.warned.swap(1, Ordering::Relaxed) == 0 {
-            log::warn!(
+    fn tell_once(&self, this: Loop, took: Duration) {
+        if self.told.swap(1, Ordering::Relaxed) == 0 {
+            log::info!(
                 "a loop over {} indices takes {took:?} alone, and much longer shared: other programs have the CPUs of \
                  this pool, or its items wait for each other; it runs alone, and is shared again after growing pauses",
                 this.slice.len
