@@ -62,6 +62,24 @@ fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
     assert!(calls.count() >= 4, "a helper does half of 20 ms");
 }
 
+/// Each worker alone would move what it has merged so far with every item: 10^8 / 4 numbers.
+#[test]
+#[cfg_attr(miri, ignore = "long")]
+fn partial_results_that_grow_are_not_moved_with_every_item() {
+    const ITEMS: usize = 20_000;
+    let moved = AtomicUsize::new(0);
+    let merge = |mut before: Vec<usize>, behind: Vec<usize>| {
+        moved.fetch_add(before.len() + behind.len(), Relaxed);
+        let mut merged = Vec::with_capacity(before.len() + behind.len());
+        merged.append(&mut before);
+        merged.extend(behind);
+        merged
+    };
+    let merged = pool(2).on(0..ITEMS).map_reduce(|i| vec![i], merge);
+    assert!(merged.is_some_and(|merged| merged.into_iter().eq(0..ITEMS)));
+    assert!(moved.load(Relaxed) < ITEMS * 500, "{moved:?} numbers moved");
+}
+
 /// A helper whose CPU somebody else has: it begins an item, and gets to its end much later.
 #[test]
 #[cfg_attr(miri, ignore = "Miri's clock is not that of the threads")]

@@ -246,6 +246,10 @@ impl Pool {
     ///
     /// `reduce` must be associative. Calls `map` once per item, and `reduce` once less than that.
     ///
+    /// Partial results may grow, as vectors do that are merged: a worker for whom items become
+    /// dearer begins a new one, and in the end neighbours are reduced in pairs. With one thread, as
+    /// in the plain loop, the result so far is reduced with every item.
+    ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let words = ["range", "steal", "ing"];

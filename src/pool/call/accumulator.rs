@@ -214,26 +214,29 @@ impl<A, Z> Made<A, Z> {
 
     /// The result when everything has been folded: what was handed over, reduced in the order of
     /// the slice; or `rest` if nothing was handed over.
+    ///
+    /// Neighbours are reduced in pairs, and pairs of them, and so on: if results grow, each of them
+    /// is copied a few times, and not again with every part behind it.
     pub(crate) fn reduced(self, rest: Option<A>, reduce: &impl Fn(A, A) -> A) -> Option<A> {
         let Parts { firsts, mut accs, .. } = self.into_inner();
         if accs.is_empty() {
             return rest;
         }
-        let order = order(&firsts);
-        let mut in_order = order.into_iter().filter_map(|run| accs[run].take());
-        let mut acc = in_order.next()?;
-        // If `reduce` panics, the remaining parts are dropped outside of the unwinding: a second
-        // panic during it would end the process, and the plain loop has no such parts.
-        while let Some(part) = in_order.next() {
-            match catch_unwind(AssertUnwindSafe(|| reduce(acc, part))) {
-                Ok(reduced) => acc = reduced,
+        let mut last = 0;
+        for (left, right) in pairs(&firsts) {
+            let (Some(a), Some(b)) = (accs[left].take(), accs[right].take()) else { continue };
+            // If `reduce` panics, the remaining parts are dropped outside of the unwinding: a
+            // second panic during it would end the process, and the plain loop has no such parts.
+            match catch_unwind(AssertUnwindSafe(|| reduce(a, b))) {
+                Ok(reduced) => accs[left] = Some(reduced),
                 Err(payload) => {
-                    in_order.for_each(discard);
+                    accs.into_iter().for_each(discard);
                     resume_unwind(payload);
                 }
             }
+            last = left;
         }
-        Some(acc)
+        accs[last].take()
     }
 
     /// What was found first, when the loop has stopped. Everything else is dropped.
@@ -244,9 +247,43 @@ impl<A, Z> Made<A, Z> {
     }
 }
 
-/// The numbers of the runs in the order of their first indices.
-fn order(firsts: &[usize]) -> Vec<usize> {
+/// Which two partial results to reduce, one pair after the other: neighbours in the order of their
+/// first indices, then pairs of these, and so on. The result is kept in the place of the left one.
+fn pairs(firsts: &[usize]) -> Vec<(usize, usize)> {
     let mut order: Vec<usize> = (0..firsts.len()).collect();
     order.sort_unstable_by_key(|&run| firsts[run]);
-    order
+    let mut pairs = Vec::with_capacity(order.len());
+    while order.len() > 1 {
+        pairs.extend(order.chunks_exact(2).map(|pair| (pair[0], pair[1])));
+        order = order.into_iter().step_by(2).collect();
+    }
+    pairs
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_reduced_once_per_level_with_its_neighbour() {
+        for parts in 1..100 {
+            let firsts: Vec<usize> = (0..parts).map(|part| part * 37 % 101).collect();
+            let mut order: Vec<usize> = (0..parts).collect();
+            order.sort_unstable_by_key(|&part| firsts[part]);
+            // Each part as a stretch of the order, and how often it was reduced.
+            let mut stretches: Vec<_> = (0..parts).map(|_| None).collect();
+            order.iter().enumerate().for_each(|(at, &part)| stretches[part] = Some((at..at + 1, 0)));
+            let mut last = 0;
+            for (left, right) in pairs(&firsts) {
+                let ((before, a), (behind, b)): ((Range<usize>, u32), (Range<usize>, u32)) =
+                    stretches[left].take().zip(stretches[right].take()).unwrap();
+                assert_eq!(before.end, behind.start);
+                stretches[left] = Some((before.start..behind.end, a.max(b) + 1));
+                last = left;
+            }
+            let (whole, levels) = stretches[last].take().unwrap();
+            assert_eq!(whole, 0..parts);
+            assert!(levels <= parts.next_power_of_two().ilog2(), "{levels} levels of {parts} parts");
+        }
+    }
 }

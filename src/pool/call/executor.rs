@@ -153,7 +153,7 @@ impl Executor {
             Glance::Unclear
         } else if self.most(this, options) == 0 {
             Glance::Plain
-        } else if options.kind == LoopKind::Through {
+        } else if options.kind.goes_through() {
             self.costs.glance(this)
         } else {
             Glance::Unclear
@@ -376,6 +376,7 @@ impl Executor {
             pace: if options.kind.may_stop() { self.costs.pace(this) } else { self.costs.recall(this) },
             profile: if whole { splits.profile(this, awake) } else { None },
             stealing: self.stealing,
+            is_growing: options.kind == LoopKind::Growing,
             heavy: &self.heavy,
             seats: Some(&self.seats),
         };

@@ -14,6 +14,8 @@ pub(crate) struct Plan<'a> {
     /// How the cost was distributed over the slice last time; none if unknown.
     pub(crate) profile: Option<&'a Profile>,
     pub(crate) stealing: Stealing,
+    /// Whether partial results may grow.
+    pub(crate) is_growing: bool,
     /// The cost of the heavy fence to a thief, in nanoseconds, where it is expensive.
     pub(crate) heavy: &'a Estimate,
     /// The seats of the workers; none if they are not known.

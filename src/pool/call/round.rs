@@ -2,6 +2,7 @@
 //! [`Accumulate`].
 
 use std::{
+    convert::Infallible,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -122,7 +123,7 @@ impl Round<'_> {
                 },
             };
             match self.fold_from(me, owner, item, theft, acc, visit) {
-                Ok(()) => acc.end(item),
+                Ok(first) => acc.end(first),
                 Err(Halt { place, .. }) => {
                     visit.journal.look(owner.next(), Instant::now()); // at what has stopped it
                     self.stop(place, None, &mut visit.stop);
@@ -132,17 +133,18 @@ impl Round<'_> {
         }
     }
 
-    /// Folds item `first`, which is already claimed, and then the range behind it.
+    /// Folds item `first`, which is already claimed, and then the range behind it. Returns the
+    /// first item of the last partial result.
     fn fold_from(
         &self,
         me: usize,
         owner: &mut Owner<'_>,
-        first: usize,
+        mut first: usize,
         theft: Option<Robbed>,
         acc: &mut dyn Accumulate,
         visit: &mut Visit,
-    ) -> Result<(), Halt> {
-        let Plan { units, pace, seats, .. } = self.plan;
+    ) -> Result<usize, Halt> {
+        let Plan { units, pace, seats, is_growing, .. } = self.plan;
         let begin = visit.journal.begin(first, theft);
         acc.take(first..first + 1)?;
         visit.journal.look_closely(first + 1);
@@ -162,8 +164,16 @@ impl Round<'_> {
             if let Some(seats) = seats {
                 seats.look(me, now);
             }
+            if is_growing
+                && grain.is_dearer()
+                && let Some(next) = claim_one(owner)
+            {
+                acc.end(first);
+                first = next;
+                acc.take(first..first + 1)?;
+            }
         }
-        Ok(())
+        Ok(first)
     }
 
     /// Ends the loop at `place`: no item at or behind it is claimed any more.
@@ -173,9 +183,18 @@ impl Round<'_> {
     }
 }
 
+/// Claims the next item, if there is one left.
+fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
+    if owner.left() == 0 {
+        return None;
+    }
+    let first = owner.next();
+    let Ok(((), contested)) = owner.fold::<1, _, Infallible>(1, (), |(), _| Ok(()));
+    if contested { owner.settle(1).next() } else { Some(first) }
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::convert::Infallible;
 
     use super::*;
     use crate::pool::{
@@ -220,7 +239,8 @@ mod tests {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
         ranges.deal(0..10, &[5]);
         let (units, seats) = (Units::Items, None);
-        let plan = Plan { units, pace: None, profile: None, stealing, heavy: &heavy, seats };
+        let plan =
+            Plan { units, pace: None, profile: None, stealing, is_growing: true, heavy: &heavy, seats };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
         let course = Course::new(Instant::now(), times);
         let (round, made) = (Round { ranges: &ranges, plan, course }, Made::new());

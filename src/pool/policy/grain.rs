@@ -86,6 +86,10 @@ pub(crate) struct Grain {
     /// it.
     items: usize,
     left: usize,
+    /// In nanoseconds: what an item took in the fastest stretch of this partial result.
+    fastest: f32,
+    /// Whether an item took twice as long in the last stretch.
+    dearer: bool,
     clock: Instant,
 }
 
@@ -100,6 +104,8 @@ impl Grain {
             dear: true,
             items: 0,
             left: 0,
+            fastest: f32::INFINITY,
+            dearer: false,
             clock: now,
         };
         if let Some(each) = pace {
@@ -130,10 +136,13 @@ impl Grain {
         if left != self.left {
             (self.size, self.claims, self.dear) = (1, FIRST, true);
             self.large = Large::Untried(SOON);
+            self.dearer = false;
             return;
         }
         let each = took.as_secs_f32() * 1e9 / self.items as f32;
         self.dear = each > DEAR_NS;
+        self.dearer = each > 2.0 * self.fastest;
+        self.fastest = if self.dearer { each } else { self.fastest.min(each) };
         self.claims = if took < STRETCH {
             self.claims.saturating_mul(2)
         } else if took > 2 * STRETCH {
@@ -142,6 +151,12 @@ impl Grain {
             self.claims
         };
         self.choose(each);
+    }
+
+    /// Whether items have become dearer, perhaps because the partial result grows: a new one might
+    /// be cheaper. If it is not, this is not true again before items are twice as dear as now.
+    pub(crate) fn is_dearer(&self) -> bool {
+        self.dearer
     }
 
     /// Chooses the block size, if items took `each` nanoseconds in the blocks of the last stretch.
@@ -282,5 +297,24 @@ mod tests {
         grain.look((1 << 29) - size * claims, now);
         let next = grain.stretch(1 << 29);
         assert_eq!((next.size, next.claims, next.full_fences), (1, FIRST, true));
+    }
+
+    #[test]
+    fn what_has_become_twice_as_dear_is_dearer_once() {
+        let mut now = Instant::now();
+        let mut grain = Grain::new(now, None, true);
+        let mut left = 1 << 30;
+        let mut dearer = |nanos: f64| {
+            let Stretch { claims, .. } = grain.stretch(left);
+            left -= claims;
+            now += Duration::from_secs_f64(claims as f64 * nanos * 1e-9);
+            grain.look(left, now);
+            grain.is_dearer()
+        };
+        assert!([300.0, 200.0, 390.0, 390.0].into_iter().all(|nanos| !dearer(nanos)));
+        assert!(dearer(410.0), "twice the fastest");
+        assert!(!dearer(410.0) && !dearer(800.0), "a new partial result has not helped");
+        assert!(dearer(900.0));
+        assert!(!dearer(200.0) && dearer(410.0), "it has");
     }
 }

@@ -57,6 +57,9 @@ pub(crate) enum LoopKind {
     /// A loop that usually goes through all items, so it takes about as long as last time.
     #[default]
     Through,
+    /// The same, with partial results that may grow from one reduction to the next: if items become
+    /// dearer in a run, its worker begins a new partial result.
+    Growing,
     /// A loop that an error or a match may end at any item. It is expected to take about as long as
     /// last time, wherever it stops.
     MayStop,
@@ -68,6 +71,11 @@ pub(crate) enum LoopKind {
 }
 
 impl LoopKind {
+    /// Whether it is expected to take as long as last time, as long as nothing changes.
+    pub(crate) fn goes_through(self) -> bool {
+        matches!(self, Self::Through | Self::Growing)
+    }
+
     /// Whether it is expected to stop before its last item.
     pub(crate) fn may_stop(self) -> bool {
         matches!(self, Self::MayStop | Self::First)

@@ -205,7 +205,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
         map: impl Fn(S::Item) -> R + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Option<R>> {
-        E::end(self.reduced(LoopKind::Through, move |(), item| Ok(map(item)), reduce).through())
+        E::end(self.reduced(LoopKind::Growing, move |(), item| Ok(map(item)), reduce).through())
     }
 
     /// Folds the items into accumulators and reduces these in order: see
@@ -465,7 +465,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         map: impl Fn(&mut M::Worker, S::Item) -> R + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Option<R>> {
-        E::end(self.reduced(LoopKind::Through, move |state, item| Ok(map(state, item)), reduce).through())
+        E::end(self.reduced(LoopKind::Growing, move |state, item| Ok(map(state, item)), reduce).through())
     }
 
     /// Folds the items into accumulators and reduces these in order, as

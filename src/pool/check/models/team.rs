@@ -86,6 +86,7 @@ impl Team {
             pace: None,
             profile: None,
             stealing: Stealing::Largest,
+            is_growing: cfg!(shuttle), // loom wants the same at any time
             heavy: &heavy,
             seats: None,
         };
