@@ -62,7 +62,7 @@ fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
     assert!(calls.count() >= 4, "a helper does half of 20 ms");
 }
 
-/// Each worker alone would move what it has merged so far with every item: 10^8 / 4 numbers.
+/// Each of two workers would move what it has merged so far with every item: 10^8 numbers in all.
 #[test]
 #[cfg_attr(miri, ignore = "long")]
 fn partial_results_that_grow_are_not_moved_with_every_item() {
@@ -77,7 +77,7 @@ fn partial_results_that_grow_are_not_moved_with_every_item() {
     };
     let merged = pool(2).on(0..ITEMS).map_reduce(|i| vec![i], merge);
     assert!(merged.is_some_and(|merged| merged.into_iter().eq(0..ITEMS)));
-    assert!(moved.load(Relaxed) < ITEMS * 500, "{moved:?} numbers moved");
+    assert!(moved.load(Relaxed) < 30_000_000, "{moved:?} numbers moved");
 }
 
 /// A helper whose CPU somebody else has: it begins an item, and gets to its end much later.

@@ -10,9 +10,12 @@ use super::{
 };
 use crate::{
     clock::Instant,
-    pool::record::{
-        trace::notes::{Before, Closeup},
-        units::Units,
+    pool::{
+        policy::launch,
+        record::{
+            trace::notes::{Before, Closeup},
+            units::Units,
+        },
     },
 };
 
@@ -61,13 +64,13 @@ impl<'a> Solo<'a> {
     }
 
     /// Folds until the end is reached or `limit` is over, whichever comes first, and returns none;
-    /// or returns how the loop has ended before that. Looks at the clock for the first time after
-    /// `stretch` indices.
+    /// or returns how the loop has ended before that. Looks at the clock after a few indices, since
+    /// they may take longer than last time, and then after `expected` indices.
     pub(crate) fn fold_until(
         &mut self,
         acc: &mut dyn Accumulate,
         limit: Duration,
-        mut stretch: usize,
+        expected: usize,
     ) -> Option<How> {
         /// The most indices that are folded between two looks at a token.
         const FEW: usize = 8;
@@ -82,6 +85,7 @@ impl<'a> Solo<'a> {
             (None, Some(_)) => CLAIM,
             (None, None) => usize::MAX,
         };
+        let mut stretch = expected.min(launch::FEW);
         let mut elapsed = Duration::ZERO;
         while self.done < len && elapsed < limit {
             let until = self.done + stretch.min(len - self.done);
@@ -107,7 +111,7 @@ impl<'a> Solo<'a> {
             }
             let took = now.saturating_sub(elapsed);
             if took < lasts {
-                stretch = stretch.saturating_mul(2);
+                stretch = stretch.saturating_mul(2).max(expected);
             } else if took > 4 * lasts {
                 stretch = (stretch / 4).max(1);
             }
