@@ -89,16 +89,16 @@ fn a_helper_that_holds_up_loops_is_left_alone() {
         if thread::current().id() == caller {
             work(1000);
         } else {
-            thread::sleep(Duration::from_millis(20));
+            thread::sleep(Duration::from_millis(200));
         }
     };
     let is_held_up = |_call: &u32| {
         let (begin, mut report) = (Instant::now(), RunReport::default());
         pool.on(&items).report(&mut report).for_each(item);
-        report.alone.is_none() && begin.elapsed() > Duration::from_millis(15)
+        report.alone.is_none() && begin.elapsed() > Duration::from_millis(150)
     };
-    let held_up = (0..200).filter(is_held_up).count();
-    assert!((1..=10).contains(&held_up), "{held_up} of 200 calls");
+    let held_up = (0..60).filter(is_held_up).count();
+    assert!((1..=8).contains(&held_up), "{held_up} of 60 calls");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn fewer_items_than_workers_all_run_at_once() {
     let items = [0; 3];
     let threads = || {
         let ids = pool.map_collect(&items, |_| {
-            thread::sleep(Duration::from_millis(20));
+            thread::sleep(Duration::from_millis(200));
             thread::current().id()
         });
         ids.into_iter().collect::<HashSet<_>>().len()
