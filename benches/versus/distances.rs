@@ -1,4 +1,4 @@
-//! Searches over one slice for what is near and what is far, in turn.
+//! Searches over one slice: for what is near and what is far, in turn; and by one worker.
 
 use rangesteal::Pool;
 
@@ -7,6 +7,7 @@ use crate::{
     row::{Row, Unit},
     runner::Runner,
     turn::Pace,
+    who::Who,
 };
 
 pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
@@ -19,4 +20,13 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
         Row::of(&race, name, Unit::Ratio, Some(1.08))
     };
     [(1000, "1k"), (10_000, "10k"), (100_000, "100k"), (300_000, "300k"), (1_000_000, "1M")].map(row).into()
+}
+
+/// A pool of one worker, which has nobody to share a search with.
+pub(crate) fn single(_: &Pool, runner: &mut Runner) -> Vec<Row> {
+    let pool = Pool::builder().num_threads(1).build().expect("a pool");
+    let numbers: Vec<u32> = (0..10_000_000).collect();
+    let lap = First::equal(&numbers, &[9_999_999]);
+    let race = runner.race(&pool, &[Who::Plain, Who::Rangesteal], Pace::ONCE, &lap);
+    vec![Row::of(&race, "first in 10M u32, the last, one worker", Unit::Ratio, Some(1.03))]
 }

@@ -3,15 +3,15 @@
 use rangesteal::Pool;
 
 use crate::{
-    callers, cold, contended, distances, errors, host::Host, idle, machine, mixed, naps, results::Results,
-    rows::Rows, runner::Runner, starved, table::Table, thefts, windows,
+    callers, cold, contended, distances, errors, host::Host, idle, machine, mixed, naps, partial,
+    results::Results, rows::Rows, runner::Runner, starved, table::Table, thefts, windows,
 };
 
 /// Measures a group of rows.
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 28] = [
+const GROUPS: [(&str, Group); 30] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -39,6 +39,8 @@ const GROUPS: [(&str, Group); 28] = [
     ("distances", |rows| rows.group_of(distances::rows)),
     ("callers", |rows| rows.group_of(callers::rows)),
     ("cold", |rows| rows.group_of(cold::rows)),
+    ("partial", |rows| rows.group_of(partial::rows)),
+    ("single", |rows| rows.group_of(distances::single)),
     ("naps", |rows| rows.group_of(naps::rows)),
 ];
 

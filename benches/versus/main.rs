@@ -24,6 +24,7 @@ mod mixed;
 mod naps;
 mod offsets;
 mod ours;
+mod partial;
 mod peers;
 mod picture;
 mod plain;

@@ -29,6 +29,15 @@ impl Rival for &Pool {
         self.on(0..len).map_reduce(map, u64::wrapping_add)
     }
 
+    fn index_reduce<R: Send>(
+        &mut self,
+        len: usize,
+        map: impl Fn(usize) -> R + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Option<R> {
+        self.on(0..len).map_reduce(map, reduce)
+    }
+
     fn first<'t, T: Sync>(
         &mut self,
         items: &'t [T],

@@ -27,6 +27,15 @@ impl Rival for Plain {
         Some(items.iter().map(map).collect())
     }
 
+    fn index_reduce<R: Send>(
+        &mut self,
+        len: usize,
+        map: impl Fn(usize) -> R + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Option<R> {
+        (0..len).map(map).reduce(reduce)
+    }
+
     fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
         Some((0..len).map(map).fold(0, u64::wrapping_add))
     }

@@ -44,6 +44,16 @@ pub(crate) trait Rival {
         None
     }
 
+    /// Over indices, with results that are not a number.
+    fn index_reduce<R: Send>(
+        &mut self,
+        _len: usize,
+        _map: impl Fn(usize) -> R + Sync,
+        _reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Option<R> {
+        None
+    }
+
     /// The first of the items wanted.
     #[allow(clippy::option_option, reason = "no such loop; nothing found; found")]
     fn first<'t, T: Sync>(

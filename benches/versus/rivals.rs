@@ -40,6 +40,15 @@ impl Rival for &rayon::ThreadPool {
         Some(self.install(|| IntoParallelRefIterator::par_iter(items).map(&map).collect()))
     }
 
+    fn index_reduce<R: Send>(
+        &mut self,
+        len: usize,
+        map: impl Fn(usize) -> R + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Option<R> {
+        self.install(|| (0..len).into_par_iter().map(&map).reduce_with(&reduce))
+    }
+
     fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
         Some(self.install(|| (0..len).into_par_iter().map(&map).reduce(|| 0, u64::wrapping_add)))
     }

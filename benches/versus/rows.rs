@@ -177,6 +177,8 @@ impl Rows<'_> {
             let name = format!("loop of {micros} µs, 20 µs between (wake-up: {:.0} µs)", delay / 1e3);
             self.push(Row::of(&race, name, Unit::Ratio, Some(bar)));
         }
+        let race = self.race(&self.runner.everybody(), Pace::calls(200), &Items::short(42_000));
+        self.push(Row::of(&race, "loop of 42 µs, back to back", Unit::Ratio, Some(0.7)));
     }
 
     pub(crate) fn taken_core(&mut self) {
