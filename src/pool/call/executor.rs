@@ -110,39 +110,37 @@ impl Executor {
     pub(crate) fn call<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
         &self,
         slice: Slice,
-        options: Options<'_>,
+        mut options: Options<'_>,
         body: &L,
         reduce: &R,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let site = Site::new(Self::call::<L, R> as *const ());
         let this = Loop { site, slice };
         let glance = self.glance(this, &options);
-        let (call, begun) = 'with_care: {
-            if glance != Glance::Plain {
-                let call = self.weigh(this, glance, &options);
-                if call.launch != Launch::Plain {
-                    break 'with_care (call, None);
+        if glance != Glance::Plain {
+            let call = self.weigh(this, glance, &options);
+            if call.launch != Launch::Plain {
+                return self.call_with_care(&call, &mut options, body, reduce, None);
+            }
+        }
+        if slice.len == 0 {
+            return Outcome::Through(None);
+        }
+        let (mut state, mut acc, mut done) = (body.state(0), None, 0);
+        if slice.len >= CHECKED {
+            // What was short may be long this time.
+            let begin = Moment::now();
+            done = FEW;
+            match fold_out_of_line(body, &mut state, None, 0..done) {
+                Ok(few) if begin.is_microseconds_ago() && self.most(this, &options) > 0 => {
+                    let call = self.weigh_again(this);
+                    return self.call_with_care(&call, &mut options, body, reduce, Some((state, few)));
                 }
+                Ok(few) => acc = Some(few),
+                ended => return Outcome::of(ended.map(Some)),
             }
-            if slice.len == 0 {
-                return Outcome::Through(None);
-            }
-            let (mut state, mut acc, mut done) = (body.state(0), None, 0);
-            if slice.len >= CHECKED {
-                // What was short may be long this time.
-                let begin = Moment::now();
-                done = FEW;
-                match fold_out_of_line(body, &mut state, None, 0..done) {
-                    Ok(few) if begin.is_microseconds_ago() && self.most(this, &options) > 0 => {
-                        break 'with_care (self.weigh_again(this), Some((state, few)));
-                    }
-                    Ok(few) => acc = Some(few),
-                    ended => return Outcome::of(ended.map(Some)),
-                }
-            }
-            return Outcome::of(body.block(&mut state, acc, done..slice.len).map(Some));
-        };
-        self.call_with_care(&call, options, body, reduce, begun)
+        }
+        Outcome::of(body.block(&mut state, acc, done..slice.len).map(Some))
     }
 
     /// Decides at a glance whether to run the plain loop. A very short loop pays for nothing else,
@@ -196,7 +194,7 @@ impl Executor {
     fn call_with_care<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
         &self,
         call: &Call,
-        options: Options<'_>,
+        options: &mut Options<'_>,
         body: &L,
         reduce: &R,
         begun: Option<(L::State, L::Acc)>,
@@ -212,7 +210,7 @@ impl Executor {
         let made = Made::new();
         let mut own = Accumulator::new(body, 0, &made).after(state, acc);
         let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
-        let Finish { how, account } = self.carry_out(call, done, &options, &mut own, others);
+        let Finish { how, account } = self.carry_out(call, done, options, &mut own, others);
         let rest = own.into_rest();
         let outcome = made.outcome(how, rest, reduce);
         options.tell(account);

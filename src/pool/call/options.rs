@@ -106,15 +106,15 @@ impl<'a> Options<'a> {
 
     /// Logs `account` and writes it to the report and the trace, at the end of the call.
     #[cold]
-    pub(crate) fn tell(self, account: Option<Account>) {
+    pub(crate) fn tell(&mut self, account: Option<Account>) {
         let Some(Account { begin, mut report, timeline }) = account else { return };
         report.end(begin.elapsed());
         report.log();
-        if let (Some(trace), Some(timeline)) = (self.wishes.trace, timeline) {
+        if let (Some(trace), Some(timeline)) = (&mut self.wishes.trace, timeline) {
             trace.add(Timeline { wall: report.wall, ..timeline }, begin);
         }
-        if let Some(wanted) = self.wishes.report {
-            *wanted = report;
+        if let Some(wanted) = &mut self.wishes.report {
+            **wanted = report;
         }
     }
 }
