@@ -18,6 +18,7 @@ use crate::{
     pool::{
         place::seats::Seats,
         policy::{
+            belief::PARTS,
             estimate::Estimate,
             launch::{CHECKED, Costs, FEW, Glance, Launch, LoopKind, Why, up_to},
             site::{Loop, Site, Slice},
@@ -253,11 +254,11 @@ impl Executor {
     ) -> Option<How> {
         let Launch::Alone { limit, stretch, why, .. } = call.launch else { return None };
         let mut ended = solo.fold_until(own, limit, stretch);
-        if let Why::Trial { enough } = why {
-            let mut parts = 1;
-            while ended.is_none() && !solo.is_through() && solo.has_done(parts as usize * enough) {
-                parts += 1;
-                ended = solo.fold_until(own, limit * parts, stretch);
+        if why == Why::Trial {
+            let mut part = 1;
+            while ended.is_none() && !solo.is_through() && solo.has_done(self.goal(call, part)) {
+                part += 1;
+                ended = solo.fold_until(own, limit * part.into(), stretch);
             }
         }
         if ended.is_none() && !solo.is_through() {
@@ -272,6 +273,13 @@ impl Executor {
             }
         }
         Some(how)
+    }
+
+    /// How many indices make this `part` of the work, of [`PARTS`].
+    fn goal(&self, call: &Call, part: u16) -> usize {
+        let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
+        let known = turn.and_then(|turn| turn.index_of_part(call.this, call.awake, (part, PARTS)));
+        known.unwrap_or(call.this.slice.len.div_ceil(PARTS.into()).saturating_mul(part.into()))
     }
 
     /// Tells of a loop that took far longer when it was shared than now.

@@ -6,16 +6,16 @@
 //! faster. The faster way is kept. Each time the other way has been tried in vain, it takes
 //! [`LONGER`] times as many calls until it is tried again.
 //!
-//! A loop that is better shared pays for a trial with less than [`BEGINNING`] of a call: whoever is
-//! behind by then shares the rest. Over the first 100 calls that is 1 %. A loop that is better
-//! alone pays with three shared calls: the first is as slow as any first call and does not count,
-//! of the others the mean counts. One is enough if it takes much longer.
+//! A loop that is better shared pays for a trial with less than one of [`PARTS`] parts of a call:
+//! whoever is behind by then shares the rest. Over the first 100 calls that is 1 %. A loop that is
+//! better alone pays with three shared calls: the first is as slow as any first call and does not
+//! count, of the others the mean counts. One is enough if it takes much longer.
 
 #![allow(clippy::cast_possible_truncation)] // fields of a word
 
-/// The part of a shared call for which a trial runs alone before it must have done as large a part
-/// of the items.
-pub(crate) const BEGINNING: f32 = 0.25;
+/// Into how many parts a trial divides the time of a shared call. The caller runs alone as long as
+/// it has done as many parts of the work when each of them is over.
+pub(crate) const PARTS: u16 = 4;
 /// In calls: how long a belief lasts after it has changed.
 const SHORTEST: u16 = 4;
 /// The factor by which a belief lasts longer each time it is confirmed.
@@ -146,7 +146,7 @@ mod tests {
             } else if belief.alone || belief.usually > 1.0 {
                 (1.0, belief.after_alone(!belief.alone))
             } else {
-                let begun = BEGINNING * belief.usually;
+                let begun = belief.usually / f32::from(PARTS);
                 (begun + (1.0 - begun) * shared, belief.after_shared(1.0, 1.0, 0.0, true))
             };
             self.0 = Some(after);

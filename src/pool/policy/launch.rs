@@ -11,7 +11,7 @@
 use std::{cell::Cell, time::Duration};
 
 use super::{
-    belief::{BEGINNING, Belief},
+    belief::{Belief, PARTS},
     estimate::Estimate,
     site::Loop,
 };
@@ -112,9 +112,9 @@ pub(crate) enum Why {
     Unexpected,
     /// It is known to be faster alone.
     Faster,
-    /// To see whether it is faster alone. If so many items are done when the limit is over, the
-    /// caller has as much time again for as many items.
-    Trial { enough: usize },
+    /// To see whether it is faster alone. If one of [`PARTS`] parts of the work is done when the
+    /// limit is over, the caller has as much time again for the next.
+    Trial,
 }
 
 /// How a loop starts.
@@ -163,14 +163,14 @@ impl Launch {
     /// What a report says of a call that the caller has ended alone.
     pub(crate) fn why_alone(self) -> Alone {
         match self {
-            Self::Alone { why: Why::Faster | Why::Trial { .. }, .. } => Alone::Faster,
+            Self::Alone { why: Why::Faster | Why::Trial, .. } => Alone::Faster,
             _ => Alone::Short,
         }
     }
 
     /// Whether the call is to show whether the loop is faster alone.
     pub(crate) fn is_trial(self) -> bool {
-        matches!(self, Self::Alone { why: Why::Trial { .. }, .. })
+        matches!(self, Self::Alone { why: Why::Trial, .. })
     }
 
     /// On the calling thread, with looks at the clock from the start.
@@ -290,10 +290,7 @@ impl Costs {
         let Some(belief) = belief else { return shared };
         let (limit, why) = match (belief.alone, belief.is_tried()) {
             (false, false) | (true, true) => return shared,
-            (false, true) => {
-                let enough = (BEGINNING * len).ceil() as usize;
-                (BEGINNING * belief.usually * len, Why::Trial { enough })
-            }
+            (false, true) => (belief.usually * len / f32::from(PARTS), Why::Trial),
             (true, false) if expected < TOO_SHORT_TO_TIME_NS && !draws_one_in(TIMED_ONE_IN) => {
                 return Launch::Plain;
             }

@@ -109,6 +109,12 @@ impl Splits {
         (delays().take(workers - 1).map(add).collect(), finish)
     }
 
+    /// The index before which `part` of `parts` equal parts of the work lie, as far as is known.
+    pub(crate) fn index_of_part(&self, of: Loop, awake: bool, (part, parts): (u16, u16)) -> Option<usize> {
+        let profile = self.profile(of, awake)?;
+        Some(profile.index_at(profile.total() * f32::from(part) / f32::from(parts)))
+    }
+
     /// Whether the items of this loop are known to keep a CPU busy: they neither sleep nor wait.
     pub(crate) fn is_cpu_bound(&self, site: Site) -> bool {
         self.cpu_bound[site.number() as usize % Self::SLOTS] == Some(site)
