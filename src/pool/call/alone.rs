@@ -53,11 +53,6 @@ impl<'a> Solo<'a> {
         self.done == self.len
     }
 
-    /// Whether so many indices have been begun.
-    pub(crate) fn has_done(&self, indices: usize) -> bool {
-        self.done >= indices
-    }
-
     /// How many indices have been looked at, and for how long.
     pub(crate) fn looked(&self) -> (usize, Duration) {
         (self.looked, self.begin.elapsed())
@@ -65,12 +60,30 @@ impl<'a> Solo<'a> {
 
     /// Folds until the end is reached or `limit` is over, whichever comes first, and returns none;
     /// or returns how the loop has ended before that. Looks at the clock after a few indices, since
-    /// they may take longer than last time, and then after `expected` indices.
+    /// they may take longer than last time, and then after `expected` indices. With a limit, later
+    /// looks are at most as far apart, or as a claim is long, since nobody can steal what lies
+    /// between.
     pub(crate) fn fold_until(
         &mut self,
         acc: &mut dyn Accumulate,
         limit: Duration,
         expected: usize,
+    ) -> Option<How> {
+        self.fold(acc, limit, expected, self.len)
+    }
+
+    /// Folds until all indices before `end` are done; or returns how the loop has ended before
+    /// that.
+    pub(crate) fn fold_before(&mut self, acc: &mut dyn Accumulate, end: usize) -> Option<How> {
+        self.fold(acc, Duration::MAX, end.saturating_sub(self.done), end.min(self.len))
+    }
+
+    fn fold(
+        &mut self,
+        acc: &mut dyn Accumulate,
+        limit: Duration,
+        expected: usize,
+        end: usize,
     ) -> Option<How> {
         /// The most indices that are folded between two looks at a token.
         const FEW: usize = 8;
@@ -79,7 +92,7 @@ impl<'a> Solo<'a> {
         // The time between two readings of the clock: a part of the limit, and 10 µs at most, as in
         // a round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
-        let Self { watch, units, len, .. } = *self;
+        let Self { watch, units, .. } = *self;
         let most = match (watch.cancel, watch.progress) {
             (Some(_), _) => FEW,
             (None, Some(_)) => CLAIM,
@@ -87,8 +100,8 @@ impl<'a> Solo<'a> {
         };
         let mut stretch = expected.min(launch::FEW);
         let mut elapsed = Duration::ZERO;
-        while self.done < len && elapsed < limit {
-            let until = self.done + stretch.min(len - self.done);
+        while self.done < end && elapsed < limit {
+            let until = self.done + stretch.min(end - self.done);
             while self.done < until {
                 if watch.is_cancelled() {
                     return Some(How::Cancelled);
@@ -112,12 +125,20 @@ impl<'a> Solo<'a> {
             let took = now.saturating_sub(elapsed);
             if took < lasts {
                 stretch = stretch.saturating_mul(2).max(expected);
+                if limit < Duration::MAX {
+                    stretch = stretch.min(expected.max(CLAIM));
+                }
             } else if took > 4 * lasts {
                 stretch = (stretch / 4).max(1);
             }
             elapsed = now;
         }
         watch.is_cancelled().then_some(How::Cancelled)
+    }
+
+    /// How long ago the call began.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.begin.elapsed()
     }
 
     /// Folds all indices that are left, without looking at the clock or a handle.

@@ -20,7 +20,7 @@ use crate::{
         policy::{
             belief::PARTS,
             estimate::Estimate,
-            launch::{CHECKED, Costs, FEW, Glance, Launch, LoopKind, Why, up_to},
+            launch::{CHECKED, Costs, FEW, Glance, Launch, LoopKind, up_to},
             site::{Loop, Site, Slice},
             split::{Splits, equal_parts, parts},
             victim::Stealing,
@@ -252,15 +252,11 @@ impl Executor {
         kind: LoopKind,
         own: &mut dyn Accumulate,
     ) -> Option<How> {
-        let Launch::Alone { limit, stretch, why, .. } = call.launch else { return None };
-        let mut ended = solo.fold_until(own, limit, stretch);
-        if why == Why::Trial {
-            let mut part = 1;
-            while ended.is_none() && !solo.is_through() && solo.has_done(self.goal(call, part)) {
-                part += 1;
-                ended = solo.fold_until(own, limit * part.into(), stretch);
-            }
-        }
+        let ended = match call.launch {
+            Launch::Alone { limit, stretch, .. } => solo.fold_until(own, limit, stretch),
+            Launch::Trial => self.try_alone(call, solo, own),
+            Launch::Plain | Launch::Shared { .. } => return None,
+        };
         if ended.is_none() && !solo.is_through() {
             return None;
         }
@@ -275,11 +271,20 @@ impl Executor {
         Some(how)
     }
 
-    /// How many indices make this `part` of the work, of [`PARTS`].
-    fn goal(&self, call: &Call, part: u16) -> usize {
+    /// Folds on the calling thread alone as long as that is faster than a shared call.
+    fn try_alone(&self, call: &Call, solo: &mut Solo<'_>, own: &mut dyn Accumulate) -> Option<How> {
         let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
-        let known = turn.and_then(|turn| turn.index_of_part(call.this, call.awake, (part, PARTS)));
-        known.unwrap_or(call.this.slice.len.div_ceil(PARTS.into()).saturating_mul(part.into()))
+        let known = turn.and_then(|turn| turn.ends(call.this, call.awake, PARTS));
+        let even = |part| call.this.slice.len * usize::from(part) / usize::from(PARTS);
+        let ends = known.unwrap_or_else(|| (1..=PARTS).map(even).collect());
+        for (part, end) in (1..).zip(ends) {
+            let ended = solo.fold_before(own, end);
+            let is_behind = solo.elapsed() > self.costs.time_for(call.this, part);
+            if ended.is_some() || is_behind {
+                return ended;
+            }
+        }
+        None
     }
 
     /// Tells of a loop that took far longer when it was shared than now.

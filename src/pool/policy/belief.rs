@@ -6,16 +6,18 @@
 //! faster. The faster way is kept. Each time the other way has been tried in vain, it takes
 //! [`LONGER`] times as many calls until it is tried again.
 //!
-//! A loop that is better shared pays for a trial with less than one of [`PARTS`] parts of a call:
+//! A loop that is better shared pays for a trial with less than [`HEAD_START`] of a call:
 //! whoever is behind by then shares the rest. Over the first 100 calls that is 1 %. A loop that is
 //! better alone pays with three shared calls: the first is as slow as any first call and does not
 //! count, of the others the mean counts. One is enough if it takes much longer.
 
 #![allow(clippy::cast_possible_truncation)] // fields of a word
 
-/// Into how many parts a trial divides the time of a shared call. The caller runs alone as long as
-/// it has done as many parts of the work when each of them is over.
-pub(crate) const PARTS: u16 = 4;
+/// Into how many parts a trial divides the work. After each of them the caller looks whether it is
+/// ahead of a shared call.
+pub(crate) const PARTS: u16 = 16;
+/// As a part of the time of a shared call: a trial may be behind for so long.
+const HEAD_START: f32 = 0.25;
 /// In calls: how long a belief lasts after it has changed.
 const SHORTEST: u16 = 4;
 /// The factor by which a belief lasts longer each time it is confirmed.
@@ -50,6 +52,12 @@ impl Belief {
     /// first trial.
     pub(crate) fn new(took: f32) -> Self {
         Self { alone: false, tried: 0, lasts: 1, left: 0, usually: took }
+    }
+
+    /// How long a trial may take to do so many of [`PARTS`] parts of the work, an index of the
+    /// loop.
+    pub(crate) fn time_for(self, parts: u16) -> f32 {
+        self.usually * f32::max(f32::from(parts) / f32::from(PARTS), HEAD_START)
     }
 
     /// Whether the next call tries the other way.
@@ -146,7 +154,7 @@ mod tests {
             } else if belief.alone || belief.usually > 1.0 {
                 (1.0, belief.after_alone(!belief.alone))
             } else {
-                let begun = belief.usually / f32::from(PARTS);
+                let begun = HEAD_START * belief.usually;
                 (begun + (1.0 - begun) * shared, belief.after_shared(1.0, 1.0, 0.0, true))
             };
             self.0 = Some(after);

@@ -10,11 +10,7 @@
 
 use std::{cell::Cell, time::Duration};
 
-use super::{
-    belief::{Belief, PARTS},
-    estimate::Estimate,
-    site::Loop,
-};
+use super::{belief::Belief, estimate::Estimate, site::Loop};
 use crate::{
     clock::{Instant, nanos},
     pool::record::alone::Alone,
@@ -112,9 +108,6 @@ pub(crate) enum Why {
     Unexpected,
     /// It is known to be faster alone.
     Faster,
-    /// To see whether it is faster alone. If one of [`PARTS`] parts of the work is done when the
-    /// limit is over, the caller has as much time again for the next.
-    Trial,
 }
 
 /// How a loop starts.
@@ -131,6 +124,9 @@ pub(crate) enum Launch {
         stretch: usize,
         why: Why,
     },
+    /// On the calling thread, to see whether that is faster. As soon as it has taken longer than a
+    /// shared call for as much of the work, the rest is shared.
+    Trial,
     /// On the calling thread and `helpers` others from the start.
     Shared { helpers: usize },
 }
@@ -151,7 +147,7 @@ impl Launch {
         match self {
             Self::Plain => Self::alone(Duration::MAX, 1),
             Self::Alone { limit, stretch, why, .. } => Self::Alone { limit, unlooked: 0, stretch, why },
-            Self::Shared { .. } => self,
+            Self::Trial | Self::Shared { .. } => self,
         }
     }
 
@@ -163,14 +159,14 @@ impl Launch {
     /// What a report says of a call that the caller has ended alone.
     pub(crate) fn why_alone(self) -> Alone {
         match self {
-            Self::Alone { why: Why::Faster | Why::Trial, .. } => Alone::Faster,
+            Self::Trial | Self::Alone { why: Why::Faster, .. } => Alone::Faster,
             _ => Alone::Short,
         }
     }
 
     /// Whether the call is to show whether the loop is faster alone.
     pub(crate) fn is_trial(self) -> bool {
-        matches!(self, Self::Alone { why: Why::Trial, .. })
+        self == Self::Trial
     }
 
     /// On the calling thread, with looks at the clock from the start.
@@ -288,16 +284,24 @@ impl Costs {
         let len = this.slice.len as f32;
         let belief = self.belief(this).filter(|belief| !belief.is_outdated(expected / len));
         let Some(belief) = belief else { return shared };
-        let (limit, why) = match (belief.alone, belief.is_tried()) {
-            (false, false) | (true, true) => return shared,
-            (false, true) => (belief.usually * len / f32::from(PARTS), Why::Trial),
-            (true, false) if expected < TOO_SHORT_TO_TIME_NS && !draws_one_in(TIMED_ONE_IN) => {
-                return Launch::Plain;
-            }
-            (true, false) => (f32::max(2.0 * expected, belief.usually * len), Why::Faster),
-        };
-        let stretch = ((limit.min(expected) / 16.0 / expected * len) as usize).max(1);
-        Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why }
+        if belief.alone == belief.is_tried() {
+            return shared;
+        }
+        if !belief.alone {
+            return Launch::Trial;
+        }
+        if expected < TOO_SHORT_TO_TIME_NS && !draws_one_in(TIMED_ONE_IN) {
+            return Launch::Plain;
+        }
+        let limit = f32::max(2.0 * expected, belief.usually * len);
+        let stretch = ((len / 16.0) as usize).max(1);
+        Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
+    }
+
+    /// How long a trial may take to do so many of [`PARTS`] parts of the work.
+    pub(crate) fn time_for(&self, this: Loop, parts: u16) -> Duration {
+        let nanos = self.belief(this).map_or(0.0, |belief| belief.time_for(parts));
+        Duration::from_nanos((nanos * this.slice.len as f32) as u64)
     }
 
     /// What is believed of a loop: over this slice or, if the slice is new, over slices of about as

@@ -109,10 +109,11 @@ impl Splits {
         (delays().take(workers - 1).map(add).collect(), finish)
     }
 
-    /// The index before which `part` of `parts` equal parts of the work lie, as far as is known.
-    pub(crate) fn index_of_part(&self, of: Loop, awake: bool, (part, parts): (u16, u16)) -> Option<usize> {
+    /// Where each of so many equal parts of the work ends, if that was learnt from the last round.
+    pub(crate) fn ends(&self, of: Loop, awake: bool, parts: u16) -> Option<Vec<usize>> {
         let profile = self.profile(of, awake)?;
-        Some(profile.index_at(profile.total() * f32::from(part) / f32::from(parts)))
+        let cost = |part| profile.total() * f32::from(part) / f32::from(parts);
+        Some((1..=parts).map(|part| profile.index_at(cost(part))).collect())
     }
 
     /// Whether the items of this loop are known to keep a CPU busy: they neither sleep nor wait.
