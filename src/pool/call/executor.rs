@@ -52,8 +52,7 @@ pub(crate) struct Executor {
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so no
     /// loop waits for its turn.
     turn: Mutex<Splits>,
-    /// 1 if a loop that is faster alone has been told of. Relaxed: one more does no
-    /// harm.
+    /// 1 if a loop that is faster alone has been told of. Relaxed: one line more does no harm.
     told: AtomicU64,
 }
 
@@ -264,7 +263,7 @@ impl Executor {
         if !matches!(how, How::Cancelled) && call.launch.is_learnt_from() {
             let (looked, took) = solo.looked();
             self.costs.learn(call.this, kind, looked, nanos(took));
-            if self.costs.learn_alone(call.this, call.launch) {
+            if self.costs.learn_alone(call.this, call.launch, nanos(took)) {
                 self.tell_once(call.this, took);
             }
         }

@@ -48,10 +48,11 @@ pub(crate) struct Belief {
 }
 
 impl Belief {
-    /// Of a loop that has been shared for the first time, and took so long. The next call is the
-    /// first trial.
+    /// Of a loop that has been shared for the first time, and took so long. It is shared once more
+    /// before the first trial, since a first call is slow: caches are cold, and nobody knows where
+    /// the work lies.
     pub(crate) fn new(took: f32) -> Self {
-        Self { alone: false, tried: 0, lasts: 1, left: 0, usually: took }
+        Self { alone: false, tried: 0, lasts: 1, left: 1, usually: took }
     }
 
     /// How long a trial may take to do so many of [`PARTS`] parts of the work, an index of the
@@ -77,10 +78,15 @@ impl Belief {
         self.usually > MUCH_LONGER * (alone + cold)
     }
 
-    /// After a call that the caller has ended alone. If that was a trial, it was the faster way.
-    pub(crate) fn after_alone(self, was_trial: bool) -> Self {
-        let left = self.left.saturating_sub(u16::from(self.alone));
-        if was_trial { self.changed() } else { Self { left, ..self } }
+    /// After a call that the caller has ended alone.
+    pub(crate) fn after_alone(self) -> Self {
+        Self { left: self.left.saturating_sub(u16::from(self.alone)), ..self }
+    }
+
+    /// After a trial that the caller has ended alone, which `took` so long, an index. (A loop that
+    /// stops early ends a trial before it is clear which way is faster.)
+    pub(crate) fn after_trial(self, took: f32) -> Self {
+        if took <= self.usually { self.changed() } else { self.confirmed() }
     }
 
     /// After a shared call that `took` so long, an index. It would take `alone`, and no helper
@@ -92,7 +98,8 @@ impl Belief {
         }
         if !self.alone {
             let left = if took > MUCH_LONGER * usually { 0 } else { self.left.saturating_sub(1) };
-            let usually = usually + (took.min(MEAN_OF * usually) - usually) / MEAN_OF;
+            let mean = usually + (took.min(MEAN_OF * usually) - usually) / MEAN_OF;
+            let usually = if self.lasts == 1 { took } else { mean };
             return Self { left, usually, ..self };
         }
         match self.tried + 1 {
@@ -152,7 +159,7 @@ mod tests {
             let (took, after) = if belief.alone == belief.is_tried() || belief.is_outdated(1.0) {
                 (shared, belief.after_shared(shared, 1.0, 0.0, false))
             } else if belief.alone || belief.usually > 1.0 {
-                (1.0, belief.after_alone(!belief.alone))
+                (1.0, if belief.alone { belief.after_alone() } else { belief.after_trial(1.0) })
             } else {
                 let begun = HEAD_START * belief.usually;
                 (begun + (1.0 - begun) * shared, belief.after_shared(1.0, 1.0, 0.0, true))

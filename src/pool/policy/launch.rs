@@ -298,7 +298,7 @@ impl Costs {
         Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
     }
 
-    /// How long a trial may take to do so many of [`PARTS`] parts of the work.
+    /// How long a trial may take to do so many parts of the work.
     pub(crate) fn time_for(&self, this: Loop, parts: u16) -> Duration {
         let nanos = self.belief(this).map_or(0.0, |belief| belief.time_for(parts));
         Duration::from_nanos((nanos * this.slice.len as f32) as u64)
@@ -320,13 +320,16 @@ impl Costs {
         }
     }
 
-    /// Learns from a call that the caller has ended alone whether that is the faster way. To be
-    /// called after `learn`. True: it is, by far.
-    pub(crate) fn learn_alone(&self, this: Loop, launch: Launch) -> bool {
-        let Some(belief) = self.belief(this) else { return false };
-        self.believe(this, belief.after_alone(launch.is_trial()));
-        let (alone, cold) = self.alone_and_cold(this);
-        launch.is_trial() && belief.is_much_longer(alone, cold)
+    /// Learns from a call that the caller has ended alone, and that `took` so many nanoseconds,
+    /// whether that is the faster way. To be called after `learn`. True: it is, by far.
+    pub(crate) fn learn_alone(&self, this: Loop, launch: Launch, took: f32) -> bool {
+        let Some(before) = self.belief(this) else { return false };
+        let is_trial = launch.is_trial();
+        let took = took / this.slice.len as f32;
+        let belief = if is_trial { before.after_trial(took) } else { before.after_alone() };
+        self.believe(this, belief);
+        let cold = self.asleep.get() / this.slice.len as f32;
+        is_trial && belief.alone && before.is_much_longer(took, cold)
     }
 
     /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
@@ -337,8 +340,7 @@ impl Costs {
             this,
             match self.belief(this) {
                 Some(belief) => belief.after_shared(took, alone, cold, launch.is_trial()),
-                // The first call is colder than the others.
-                None => Belief::new((took - cold).max(0.0)),
+                None => Belief::new(took),
             },
         );
     }
