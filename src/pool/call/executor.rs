@@ -274,7 +274,8 @@ impl Executor {
     fn try_alone(&self, call: &Call, solo: &mut Solo<'_>, own: &mut dyn Accumulate) -> Option<How> {
         let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
         let known = turn.and_then(|turn| turn.ends(call.this, call.awake, PARTS));
-        let even = |part| call.this.slice.len * usize::from(part) / usize::from(PARTS);
+        let part = call.this.slice.len.div_ceil(PARTS.into());
+        let even = |parts| part.saturating_mul(usize::from(parts));
         let ends = known.unwrap_or_else(|| (1..=PARTS).map(even).collect());
         for (part, end) in (1..).zip(ends) {
             let ended = solo.fold_before(own, end);

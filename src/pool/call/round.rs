@@ -133,8 +133,7 @@ impl Round<'_> {
         }
     }
 
-    /// Folds item `first`, which is already claimed, and then the range behind it. Returns the
-    /// first item of the last partial result.
+    /// Folds `first`, which is claimed, and what is behind it; returns where the last part begins.
     fn fold_from(
         &self,
         me: usize,
