@@ -38,8 +38,9 @@ mod moment {
     }
 }
 
-/// The same, in less than half of the time: from the counter that the clock is computed from. It
-/// need not be known how long a tick is.
+/// A moment, for one question: have microseconds passed since? From the counter that the clock is
+/// computed from, in less than half of the time of two readings of the clock. It need not be known
+/// how long a tick is.
 #[cfg(all(target_arch = "x86_64", not(any(miri, shuttle, portable))))]
 #[allow(unsafe_code)] // the instruction
 mod ticks {

@@ -98,7 +98,7 @@ impl<'a> Solo<'a> {
             (None, Some(_)) => CLAIM,
             (None, None) => usize::MAX,
         };
-        let mut stretch = expected.min(launch::FEW);
+        let mut stretch = expected.min(launch::CHECKED_AFTER);
         let mut elapsed = Duration::ZERO;
         while self.done < end && elapsed < limit {
             let until = self.done + stretch.min(end - self.done);

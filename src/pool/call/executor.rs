@@ -18,9 +18,9 @@ use crate::{
     pool::{
         place::seats::Seats,
         policy::{
-            belief::PARTS,
+            belief::{self, PARTS},
             estimate::Estimate,
-            launch::{CHECKED, Costs, FEW, Glance, Launch, LoopKind, up_to},
+            launch::{CHECKED, CHECKED_AFTER, Costs, Glance, Launch, LoopKind, up_to},
             site::{Loop, Site, Slice},
             split::{Splits, equal_parts, parts},
             victim::Stealing,
@@ -130,7 +130,7 @@ impl Executor {
         if slice.len >= CHECKED {
             // What was short may be long this time.
             let begin = Moment::now();
-            done = FEW;
+            done = CHECKED_AFTER;
             match fold_out_of_line(body, &mut state, None, 0..done) {
                 Ok(few) if begin.is_microseconds_ago() && self.most(this, &options) > 0 => {
                     let call = self.weigh_again(this);
@@ -188,8 +188,8 @@ impl Executor {
         self.workers.min(options.threads).min(this.slice.len).saturating_sub(1)
     }
 
-    /// Carries out a call that is more than the plain loop. If it has `begun`, [`FEW`] items are
-    /// done.
+    /// Carries out a call that is more than the plain loop. If it has `begun`, [`CHECKED_AFTER`]
+    /// items are done.
     #[inline(never)]
     fn call_with_care<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
         &self,
@@ -199,7 +199,8 @@ impl Executor {
         reduce: &R,
         begun: Option<(L::State, L::Acc)>,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let done = if begun.is_some() { FEW } else { call.launch.unlooked().min(call.this.slice.len) };
+        let done =
+            if begun.is_some() { CHECKED_AFTER } else { call.launch.unlooked().min(call.this.slice.len) };
         let (mut state, mut acc) = begun.unzip();
         if acc.is_none() && done > 0 {
             match fold_out_of_line(body, state.insert(body.state(0)), None, 0..done) {
@@ -253,7 +254,7 @@ impl Executor {
     ) -> Option<How> {
         let ended = match call.launch {
             Launch::Alone { limit, stretch, .. } => solo.fold_until(own, limit, stretch),
-            Launch::Trial => self.try_alone(call, solo, own),
+            Launch::Trial { shared } => self.try_alone(call, shared, solo, own),
             Launch::Plain | Launch::Shared { .. } => return None,
         };
         if ended.is_none() && !solo.is_through() {
@@ -270,17 +271,22 @@ impl Executor {
         Some(how)
     }
 
-    /// Folds on the calling thread alone as long as that is faster than a shared call.
-    fn try_alone(&self, call: &Call, solo: &mut Solo<'_>, own: &mut dyn Accumulate) -> Option<How> {
+    /// Folds on the calling thread alone as long as that is faster than a `shared` call.
+    fn try_alone(
+        &self,
+        call: &Call,
+        shared: Duration,
+        solo: &mut Solo<'_>,
+        own: &mut dyn Accumulate,
+    ) -> Option<How> {
         let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
         let known = turn.and_then(|turn| turn.ends(call.this, call.awake, PARTS));
-        let part = call.this.slice.len.div_ceil(PARTS.into());
-        let even = |parts| part.saturating_mul(usize::from(parts));
+        let size = call.this.slice.len.div_ceil(PARTS.into());
+        let even = |parts| size.saturating_mul(usize::from(parts));
         let ends = known.unwrap_or_else(|| (1..=PARTS).map(even).collect());
-        for (part, end) in (1..).zip(ends) {
+        for (parts, end) in (1..).zip(ends) {
             let ended = solo.fold_before(own, end);
-            let is_behind = solo.elapsed() > self.costs.time_for(call.this, part);
-            if ended.is_some() || is_behind {
+            if ended.is_some() || solo.elapsed() > belief::time_for(parts, shared) {
                 return ended;
             }
         }

@@ -13,6 +13,8 @@
 
 #![allow(clippy::cast_possible_truncation)] // fields of a word
 
+use std::time::Duration;
+
 /// Into how many parts a trial divides the work. After each of them the caller looks whether it is
 /// ahead of a shared call.
 pub(crate) const PARTS: u16 = 16;
@@ -32,6 +34,12 @@ const FASTER: f32 = 0.95;
 /// How many calls a mean is taken over, and how much longer than the mean a call may take to count
 /// in full.
 const MEAN_OF: f32 = 4.0;
+
+/// How long a trial may take for so many of [`PARTS`] parts of the work, if a `shared` call takes
+/// so long for all of it.
+pub(crate) fn time_for(parts: u16, shared: Duration) -> Duration {
+    shared.mul_f32(f32::max(f32::from(parts) / f32::from(PARTS), HEAD_START))
+}
 
 /// Which way a loop runs, and when the other way is tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,12 +61,6 @@ impl Belief {
     /// the work lies.
     pub(crate) fn new(took: f32) -> Self {
         Self { alone: false, tried: 0, lasts: 1, left: 1, usually: took }
-    }
-
-    /// How long a trial may take to do so many of [`PARTS`] parts of the work, an index of the
-    /// loop.
-    pub(crate) fn time_for(self, parts: u16) -> f32 {
-        self.usually * f32::max(f32::from(parts) / f32::from(PARTS), HEAD_START)
     }
 
     /// Whether the next call tries the other way.
@@ -203,6 +205,19 @@ mod tests {
         assert!((1..=9).contains(&bad), "{bad} of 500");
         let good = calls.take(2000, 0.5).into_iter().filter(|took| *took < 0.6).count();
         assert!(good >= 1000, "{good} of 2000");
+    }
+
+    #[test]
+    fn a_trial_is_lost_that_takes_longer_than_shared() {
+        let belief = Belief::new(0.5);
+        assert!(belief.after_trial(0.5).alone);
+        assert!(!belief.after_trial(0.6).alone, "it has ended alone, but later");
+    }
+
+    #[test]
+    fn a_trial_has_a_head_start_and_then_as_long_as_shared() {
+        let times = [1, 4, 5, 8, PARTS].map(|parts| time_for(parts, Duration::from_millis(16)).as_millis());
+        assert_eq!(times, [4, 4, 5, 8, 16]);
     }
 
     #[test]

@@ -45,7 +45,7 @@ const FIRST_LOOK_NS: f32 = 2_000.0;
 const QUICKEST_AWAKE_NS: f32 = 500.0;
 /// As a part of the cost of help: the caller runs an unknown loop alone for this long before it
 /// shares the rest.
-const TRIAL: f32 = 0.25;
+const AT_FIRST: f32 = 0.25;
 
 /// What kind of loop it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,7 +94,7 @@ pub(crate) enum Glance {
 pub(crate) const CHECKED: usize = 64;
 /// In items: a plain loop is checked after so many. A multiple of what a vector holds: if the slice
 /// begins where vectors do, so does the rest.
-pub(crate) const FEW: usize = 8;
+pub(crate) const CHECKED_AFTER: usize = 8;
 
 /// Why a loop starts on the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,9 +124,9 @@ pub(crate) enum Launch {
         stretch: usize,
         why: Why,
     },
-    /// On the calling thread, to see whether that is faster. As soon as it has taken longer than a
-    /// shared call for as much of the work, the rest is shared.
-    Trial,
+    /// On the calling thread, to see whether that is faster than the time that a `shared` call
+    /// usually takes. If it falls behind, the rest is shared.
+    Trial { shared: Duration },
     /// On the calling thread and `helpers` others from the start.
     Shared { helpers: usize },
 }
@@ -147,7 +147,7 @@ impl Launch {
         match self {
             Self::Plain => Self::alone(Duration::MAX, 1),
             Self::Alone { limit, stretch, why, .. } => Self::Alone { limit, unlooked: 0, stretch, why },
-            Self::Trial | Self::Shared { .. } => self,
+            Self::Trial { .. } | Self::Shared { .. } => self,
         }
     }
 
@@ -159,14 +159,14 @@ impl Launch {
     /// What a report says of a call that the caller has ended alone.
     pub(crate) fn why_alone(self) -> Alone {
         match self {
-            Self::Trial | Self::Alone { why: Why::Faster, .. } => Alone::Faster,
+            Self::Trial { .. } | Self::Alone { why: Why::Faster, .. } => Alone::Faster,
             _ => Alone::Short,
         }
     }
 
     /// Whether the call is to show whether the loop is faster alone.
     pub(crate) fn is_trial(self) -> bool {
-        self == Self::Trial
+        matches!(self, Self::Trial { .. })
     }
 
     /// On the calling thread, with looks at the clock from the start.
@@ -256,7 +256,7 @@ impl Costs {
         if kind.may_stop() {
             return self.launch_that_may_stop(this, helpers, awake);
         }
-        let Some(cost) = self.recall(this) else { return self.trial(awake) };
+        let Some(cost) = self.recall(this) else { return self.unknown(awake, Why::Short) };
         let expected = cost * this.slice.len as f32;
         let worth_sharing = Self::clearly(cost, awake) * self.help(awake).get();
         if expected >= worth_sharing {
@@ -288,7 +288,7 @@ impl Costs {
             return shared;
         }
         if !belief.alone {
-            return Launch::Trial;
+            return Launch::Trial { shared: Duration::from_nanos((belief.usually * len) as u64) };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !draws_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
@@ -296,12 +296,6 @@ impl Costs {
         let limit = f32::max(2.0 * expected, belief.usually * len);
         let stretch = ((len / 16.0) as usize).max(1);
         Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
-    }
-
-    /// How long a trial may take to do so many parts of the work.
-    pub(crate) fn time_for(&self, this: Loop, parts: u16) -> Duration {
-        let nanos = self.belief(this).map_or(0.0, |belief| belief.time_for(parts));
-        Duration::from_nanos((nanos * this.slice.len as f32) as u64)
     }
 
     /// What is believed of a loop: over this slice or, if the slice is new, over slices of about as
@@ -328,50 +322,40 @@ impl Costs {
         let took = took / this.slice.len as f32;
         let belief = if is_trial { before.after_trial(took) } else { before.after_alone() };
         self.believe(this, belief);
-        let cold = self.asleep.get() / this.slice.len as f32;
-        is_trial && belief.alone && before.is_much_longer(took, cold)
+        is_trial && belief.alone && before.is_much_longer(took, self.cold(this))
     }
 
     /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
     /// shared. To be called before `learn`.
     pub(crate) fn learn_shared(&self, this: Loop, launch: Launch, took: f32) {
-        let ((alone, cold), took) = (self.alone_and_cold(this), took / this.slice.len as f32);
-        self.believe(
-            this,
-            match self.belief(this) {
-                Some(belief) => belief.after_shared(took, alone, cold, launch.is_trial()),
-                None => Belief::new(took),
-            },
-        );
+        let took = took / this.slice.len as f32;
+        let alone = self.recall(this).unwrap_or(f32::INFINITY);
+        let after = |before: Belief| before.after_shared(took, alone, self.cold(this), launch.is_trial());
+        self.believe(this, self.belief(this).map_or(Belief::new(took), after));
     }
 
-    /// An index: how long the loop takes alone, as far as is known, and by how much sleeping
-    /// helpers are late.
-    fn alone_and_cold(&self, this: Loop) -> (f32, f32) {
-        (self.recall(this).unwrap_or(f32::INFINITY), self.asleep.get() / this.slice.len as f32)
+    /// In nanoseconds an index: by how much sleeping helpers are late.
+    fn cold(&self, this: Loop) -> f32 {
+        self.asleep.get() / this.slice.len as f32
     }
 
-    /// The launch of an unknown loop: the caller begins it alone.
-    fn trial(&self, awake: bool) -> Launch {
-        Launch::alone(Duration::from_nanos((TRIAL * self.help(awake).get()) as u64), 1)
+    /// The launch of a loop of which nothing is known: the caller begins it alone.
+    fn unknown(&self, awake: bool, why: Why) -> Launch {
+        let limit = Duration::from_nanos((AT_FIRST * self.help(awake).get()) as u64);
+        Launch::Alone { limit, unlooked: 0, stretch: 1, why }
     }
 
     /// The launch of the rest of a loop that was expected to be short, and whose first items took
     /// microseconds.
     pub(crate) fn unexpected(&self, awake: bool) -> Launch {
-        match self.trial(awake) {
-            Launch::Alone { limit, unlooked, stretch, .. } => {
-                Launch::Alone { limit, unlooked, stretch, why: Why::Unexpected }
-            }
-            launch => launch,
-        }
+        self.unknown(awake, Why::Unexpected)
     }
 
     /// The launch of a loop that may stop at any item. It is expected to take as long as last time
     /// over this slice or, if the slice is new, over any. If that is short, it begins as the plain
     /// loop, without a look at the clock for twice that long.
     fn launch_that_may_stop(&self, this: Loop, helpers: usize, awake: bool) -> Launch {
-        let Some(pace) = self.pace(this) else { return self.trial(awake) };
+        let Some(pace) = self.pace(this) else { return self.unknown(awake, Why::Short) };
         let worth_sharing = CLEARLY * self.help(awake).get();
         let known = self.at(this.number()).map(|cost| cost * this.slice.len as f32);
         let expected = known.or_else(|| self.at(this.site.stop_number()));

@@ -297,6 +297,14 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_equal_work_end_where_the_work_lies() {
+        let mut splits = Splits::new(2);
+        assert_eq!(splits.ends(thousand(), false, 2), None);
+        learn(&mut splits, &[(0, 100.0), (900, 100.0)], &[0.0, 0.0]);
+        assert_eq!(splits.ends(thousand(), false, 4), Some(vec![450, 900, 950, 1000]));
+    }
+
+    #[test]
     fn an_unknown_loop_is_split_into_equal_parts() {
         assert_eq!(equal_parts(&(0..10), 3), [4, 7]);
         assert_eq!(equal_parts(&(5..10), 2), [8]);
