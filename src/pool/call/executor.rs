@@ -8,6 +8,7 @@ use super::{
     body::{Body, fold_out_of_line},
     course::Course,
     ending::{FirstStop, How, Outcome},
+    given::{Gaps, draw},
     options::{Account, Options},
     plan::Plan,
     round::Round,
@@ -19,9 +20,10 @@ use crate::{
         place::seats::Seats,
         policy::{
             belief::{self, PARTS},
-            estimate::Estimate,
-            launch::{CHECKED, CHECKED_AFTER, Costs, Glance, Launch, LoopKind, up_to},
-            site::{Loop, Site, Slice},
+            launch::{self, CHECKED, CHECKED_AFTER, Case, Glance, Launch, up_to},
+            memory::Memory,
+            prices::Prices,
+            site::{Loop, LoopKind, Site, Slice},
             split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
@@ -40,15 +42,15 @@ use crate::{
 #[repr(C, align(64))] // what `glance` looks at is one cache line
 pub(crate) struct Executor {
     workers: usize,
-    costs: Costs,
+    memory: Memory,
+    prices: Prices,
+    gaps: Gaps,
     /// How many helpers can run at a time.
     placed: usize,
     crew: Crew,
     ranges: Arc<Ranges>,
     seats: Seats,
     stealing: Stealing,
-    /// The cost of the heavy fence to a thief, in nanoseconds, where it is expensive.
-    heavy: Estimate,
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so no
     /// loop waits for its turn.
     turn: Mutex<Splits>,
@@ -67,14 +69,15 @@ impl Executor {
     ) -> Self {
         let workers = crew.size() + 1;
         Self {
-            costs: Costs::new(patience),
             workers,
+            memory: Memory::new(),
+            prices: Prices::new(),
+            gaps: Gaps::new(patience),
             placed: workers.min(seats.at_a_time()).max(2) - 1,
             crew,
             ranges: Arc::new(Ranges::new(workers, fence)),
             seats,
             stealing,
-            heavy: Estimate::new(5e3),
             turn: Mutex::new(Splits::new(workers)),
             told: AtomicU64::new(0),
         }
@@ -152,7 +155,7 @@ impl Executor {
         } else if self.most(this, options) == 0 {
             Glance::Plain
         } else if options.kind.goes_through() {
-            self.costs.glance(this)
+            launch::glance(&self.memory, &self.prices, this, draw)
         } else {
             Glance::Unclear
         }
@@ -165,8 +168,18 @@ impl Executor {
         let awake = self.crew.is_first_awake();
         let mut launch = Launch::Plain;
         if most > 0 && !options.watch.is_cancelled() {
-            let is_timed = glance == Glance::Timed;
-            launch = self.costs.launch(this, most, awake, options.kind, is_timed);
+            let case = Case {
+                memory: &self.memory,
+                prices: &self.prices,
+                this,
+                kind: options.kind,
+                helpers: most,
+                awake,
+                is_timed: glance == Glance::Timed,
+                gap: if awake { None } else { self.gaps.gap() },
+                draw: draw(),
+            };
+            launch = case.launch();
         }
         if options.is_watched() {
             launch = launch.watched();
@@ -179,7 +192,7 @@ impl Executor {
     #[inline(never)]
     fn weigh_again(&self, this: Loop) -> Call {
         let awake = self.crew.is_first_awake();
-        Call { this, launch: self.costs.unexpected(awake), awake }
+        Call { this, launch: launch::unexpected(&self.prices, awake), awake }
     }
 
     /// How many helpers there can be, such that each has at least one index.
@@ -263,8 +276,8 @@ impl Executor {
         let how = ended.unwrap_or(How::Through);
         if !matches!(how, How::Cancelled) && call.launch.is_learnt_from() {
             let (looked, took) = solo.looked();
-            self.costs.learn(call.this, kind, looked, nanos(took));
-            if self.costs.learn_alone(call.this, call.launch, nanos(took)) {
+            self.memory.learn(call.this, kind, looked, nanos(took));
+            if self.memory.learn_alone(&self.prices, call.this, call.launch.is_trial(), nanos(took)) {
                 self.tell_once(call.this, took);
             }
         }
@@ -390,11 +403,11 @@ impl Executor {
         }
         let plan = Plan {
             units: options.units,
-            pace: if options.kind.may_stop() { self.costs.pace(this) } else { self.costs.recall(this) },
+            pace: if options.kind.may_stop() { self.memory.pace(this) } else { self.memory.recall(this) },
             profile: if whole { splits.profile(this, awake) } else { None },
             stealing: self.stealing,
             is_growing: options.kind == LoopKind::Growing,
-            heavy: &self.heavy,
+            heavy: &self.prices.heavy,
             seats: Some(&self.seats),
         };
         let round = Round { ranges: &self.ranges, plan, course: Course::new(begin, times) };
@@ -410,17 +423,17 @@ impl Executor {
     /// Learns what items cost and what help costs.
     fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times, stop: Option<usize>) {
         let Shared { call: &Call { this, awake, launch }, begin, options, .. } = *shared;
-        self.costs.learn_shared(this, launch, nanos(before.begin.elapsed()));
+        self.memory.learn_shared(&self.prices, this, launch.is_trial(), nanos(before.begin.elapsed()));
         let (indices, took) = (before.indices + times.indices(), nanos(before.took));
         let (indices, work) = up_to(stop, indices, took + times.work());
-        self.costs.learn(this, options.kind, indices, work);
+        self.memory.learn(this, options.kind, indices, work);
         let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
         let (own, helpers) = times.tallies.split_at(1);
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))
             && own.is_finite()
         {
             let first = first.is_finite().then_some(first);
-            self.costs.learn_help(awake, first, own, || nanos(begin.elapsed()));
+            self.prices.learn(awake, first, own, || nanos(begin.elapsed()));
         }
     }
 }

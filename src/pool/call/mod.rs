@@ -11,8 +11,8 @@
 //! worker's accumulator through a vtable, once in some microseconds, and is compiled once, however
 //! many loops a program has.
 //!
-//! `handles` are tokens and progress, `options` are what the user asks of a call, and `plan` is
-//! what the policy has decided before a round begins.
+//! `handles` are tokens and progress, `options` are what the user asks of a call, `given` is what
+//! the policy needs of time and chance, and `plan` is what it has decided before a round begins.
 //!
 //! May know: `policy`, `protocol`, `place`, `record`. Must not know: `verbs`.
 
@@ -22,6 +22,7 @@ pub(crate) mod body;
 pub(crate) mod course;
 pub(crate) mod ending;
 pub(crate) mod executor;
+pub(crate) mod given;
 pub(crate) mod handles;
 pub(crate) mod options;
 pub(crate) mod plan;

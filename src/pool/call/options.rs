@@ -6,7 +6,7 @@ use super::handles::Watch;
 use crate::{
     clock::Instant,
     pool::{
-        policy::launch::LoopKind,
+        policy::site::LoopKind,
         record::{
             alone::Alone,
             journal::Times,

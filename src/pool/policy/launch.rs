@@ -8,21 +8,15 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{cell::Cell, time::Duration};
+use std::time::Duration;
 
-use super::{belief::Belief, estimate::Estimate, site::Loop};
-use crate::{
-    clock::{Instant, nanos},
-    pool::record::alone::Alone,
-    sync::{AtomicU64, Ordering},
+use super::{
+    memory::Memory,
+    prices::{AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
+    site::{Loop, LoopKind},
 };
+use crate::{clock::nanos, pool::record::alone::Alone};
 
-/// In nanoseconds of work: below this, a loop is not timed, since the two readings of the clock
-/// would show.
-const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
-/// As a factor of the cost of help: a loop is shared if there is at least this much work per
-/// helper.
-const CLEARLY: f32 = 1.3;
 /// In nanoseconds per item: below this, it takes more work for sharing to pay, since a shared loop
 /// begins with small claims, while the plain loop is vectorised from end to end. (200,000 items of
 /// 0.17 ns: 33 µs alone, 44 µs shared.)
@@ -40,43 +34,9 @@ const NEAR_ONE_IN: u64 = 64;
 const FAR_ONE_IN: u64 = 512;
 /// In nanoseconds of work: after this much, a search looks at the clock for the first time.
 const FIRST_LOOK_NS: f32 = 2_000.0;
-/// In nanoseconds: even a helper that is awake hardly ever begins sooner, so below this much work
-/// sharing is not explored.
-const QUICKEST_AWAKE_NS: f32 = 500.0;
 /// As a part of the cost of help: the caller runs an unknown loop alone for this long before it
 /// shares the rest.
 const AT_FIRST: f32 = 0.25;
-
-/// What kind of loop it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum LoopKind {
-    /// A loop that usually goes through all items, so it takes about as long as last time.
-    #[default]
-    Through,
-    /// The same, with partial results that may grow from one reduction to the next: if items become
-    /// dearer in a run, its worker begins a new partial result.
-    Growing,
-    /// A loop that an error or a match may end at any item. It is expected to take about as long as
-    /// last time, wherever it stops.
-    MayStop,
-    /// A search for the first match, from the front: items behind the first match are tested in
-    /// vain.
-    First,
-    /// A loop that is known to be long.
-    Long,
-}
-
-impl LoopKind {
-    /// Whether it is expected to take as long as last time, as long as nothing changes.
-    pub(crate) fn goes_through(self) -> bool {
-        matches!(self, Self::Through | Self::Growing)
-    }
-
-    /// Whether it is expected to stop before its last item.
-    pub(crate) fn may_stop(self) -> bool {
-        matches!(self, Self::MayStop | Self::First)
-    }
-}
 
 /// What can be said of a loop at a glance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -175,103 +135,80 @@ impl Launch {
     }
 }
 
-/// The upper half of the number of a loop, made odd, so that an empty word has no loop's tag.
-fn tag(number: u64) -> u64 {
-    number >> 32 | 1
-}
+/// A number that was drawn for one call; all numbers are equally likely.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Draw(pub(crate) u64);
 
-/// What the pool's loops cost, in nanoseconds per item, and what help costs.
-///
-/// Each word of the direct-mapped table holds a tag (upper half) and the bits of an `f32` or of a
-/// [`Belief`] (lower half). Relaxed throughout: each word stands alone, nothing is published
-/// through it, and a lost update loses a hint.
-#[derive(Debug)]
-#[repr(C)] // what `glance` looks at comes first
-pub(crate) struct Costs {
-    table: Box<[AtomicU64; Self::SLOTS]>,
-    /// In nanoseconds of work: below this, a loop is never worth sharing at the current cost of
-    /// help. It follows from that cost, and is kept because the constants to compute it lie in
-    /// other cache lines.
-    short: Estimate,
-    /// The cost of help from a worker that sleeps, and from one that is awake.
-    asleep: Estimate,
-    awake: Estimate,
-    /// How long helpers stay awake after a loop.
-    patience: Duration,
-    /// When this was made, and how many nanoseconds later the last loop began that might have been
-    /// worth an awake helper.
-    made: Instant,
-    last: AtomicU64,
-}
-
-impl Costs {
-    const SLOTS: usize = 1024;
-
-    pub(crate) fn new(patience: Duration) -> Self {
-        let table: Box<[_]> = (0..Self::SLOTS).map(|_| AtomicU64::new(0)).collect();
-        Self {
-            table: table.try_into().expect("as many as slots"),
-            short: Estimate::new(QUICKEST_AWAKE_NS),
-            asleep: Estimate::new(20_000.0),
-            awake: Estimate::new(500.0),
-            patience,
-            made: Instant::now(),
-            last: AtomicU64::new(0),
-        }
-    }
-
-    /// The cost of help from a worker, which may be `awake`.
-    fn help(&self, awake: bool) -> &Estimate {
-        if awake { &self.awake } else { &self.asleep }
-    }
-
-    /// What can be said at a glance of a loop that has enough items for helpers.
+impl Draw {
+    /// True once in `odds` calls; `odds` is a power of two.
     #[inline(always)]
-    pub(crate) fn glance(&self, this: Loop) -> Glance {
-        match self.at(this.number()) {
-            Some(cost) if cost * (this.slice.len as f32) < self.short.get() => {
-                if draws_one_in(TIMED_ONE_IN) {
-                    Glance::Timed
-                } else {
-                    Glance::Plain
-                }
-            }
-            _ => Glance::Unclear,
-        }
+    fn is_one_in(self, odds: u64) -> bool {
+        self.0 < u64::MAX / odds
     }
+}
 
-    /// How a loop should start if up to `helpers` workers can help; they may be `awake`. If
-    /// `is_timed`, the loop is timed however short it is.
-    pub(crate) fn launch(
-        &self,
-        this: Loop,
-        helpers: usize,
-        awake: bool,
-        kind: LoopKind,
-        is_timed: bool,
-    ) -> Launch {
+/// What can be said at a glance of a loop that has enough items for helpers.
+#[inline(always)]
+pub(crate) fn glance(memory: &Memory, prices: &Prices, this: Loop, draw: impl FnOnce() -> Draw) -> Glance {
+    match memory.over_this(this) {
+        Some(cost) if cost * (this.slice.len as f32) < prices.short() => {
+            if draw().is_one_in(TIMED_ONE_IN) {
+                Glance::Timed
+            } else {
+                Glance::Plain
+            }
+        }
+        _ => Glance::Unclear,
+    }
+}
+
+/// How long ago the last call was, and how long helpers stay awake after a loop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gap {
+    pub(crate) between: Duration,
+    pub(crate) patience: Duration,
+}
+
+/// A call, and all that its launch depends on.
+pub(crate) struct Case<'a> {
+    pub(crate) memory: &'a Memory,
+    pub(crate) prices: &'a Prices,
+    pub(crate) this: Loop,
+    pub(crate) kind: LoopKind,
+    /// How many workers can help, and whether they are awake.
+    pub(crate) helpers: usize,
+    pub(crate) awake: bool,
+    /// Whether the loop is timed however short it is.
+    pub(crate) is_timed: bool,
+    /// In a pool whose helpers stay awake for a while: for how long, and how long ago the last such
+    /// call was.
+    pub(crate) gap: Option<Gap>,
+    pub(crate) draw: Draw,
+}
+
+impl Case<'_> {
+    /// How the loop should start.
+    pub(crate) fn launch(&self) -> Launch {
+        let &Self { memory, prices, this, kind, helpers, awake, draw, .. } = self;
         if kind == LoopKind::Long {
             return Launch::Shared { helpers };
         }
         if kind.may_stop() {
-            return self.launch_that_may_stop(this, helpers, awake);
+            return self.launch_that_may_stop();
         }
-        let Some(cost) = self.recall(this) else { return self.unknown(awake, Why::Short) };
+        let Some(cost) = memory.recall(this) else { return unknown(prices, awake, Why::Short) };
         let expected = cost * this.slice.len as f32;
-        let worth_sharing = Self::clearly(cost, awake) * self.help(awake).get();
+        let worth_sharing = Self::clearly(cost, awake) * prices.help(awake);
         if expected >= worth_sharing {
-            return self.faster(this, expected, Launch::shared(expected / worth_sharing, helpers));
+            return self.faster(expected, Launch::shared(expected / worth_sharing, helpers));
         }
-        let soon = || {
-            expected >= QUICKEST_AWAKE_NS && self.will_be_awake(expected) && self.pays(cost, expected, true)
-        };
-        if !awake && soon() {
-            return self.faster(this, expected, Launch::Shared { helpers: 1 });
+        if !awake && expected >= AWAKE_NS && self.will_be_awake(expected) && self.pays(cost, expected, true) {
+            return self.faster(expected, Launch::Shared { helpers: 1 });
         }
         if self.pays(cost, expected, awake) {
             return Launch::Shared { helpers: 1 };
         }
-        if expected < TOO_SHORT_TO_TIME_NS && !is_timed && !draws_one_in(TIMED_ONE_IN) {
+        if expected < TOO_SHORT_TO_TIME_NS && !self.is_timed && !draw.is_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
         }
         let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
@@ -280,9 +217,10 @@ impl Costs {
 
     /// How a loop starts that is worth sharing, by what help costs: in the way that is believed to
     /// be faster, or the other way to try it.
-    fn faster(&self, this: Loop, expected: f32, shared: Launch) -> Launch {
+    fn faster(&self, expected: f32, shared: Launch) -> Launch {
+        let &Self { memory, this, draw, .. } = self;
         let len = this.slice.len as f32;
-        let belief = self.belief(this).filter(|belief| !belief.is_outdated(expected / len));
+        let belief = memory.belief(this).filter(|belief| !belief.is_outdated(expected / len));
         let Some(belief) = belief else { return shared };
         if belief.alone == belief.is_tried() {
             return shared;
@@ -290,7 +228,7 @@ impl Costs {
         if !belief.alone {
             return Launch::Trial { shared: Duration::from_nanos((belief.usually * len) as u64) };
         }
-        if expected < TOO_SHORT_TO_TIME_NS && !draws_one_in(TIMED_ONE_IN) {
+        if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
         }
         let limit = f32::max(2.0 * expected, belief.usually * len);
@@ -298,73 +236,21 @@ impl Costs {
         Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
     }
 
-    /// What is believed of a loop: over this slice or, if the slice is new, over slices of about as
-    /// many items.
-    fn belief(&self, this: Loop) -> Option<Belief> {
-        this.belief_numbers()
-            .into_iter()
-            .find_map(|[way, usually]| Some(Belief::from_words([self.word(way)?, self.word(usually)?])))
-    }
-
-    fn believe(&self, this: Loop, belief: Belief) {
-        for numbers in this.belief_numbers() {
-            for (number, word) in numbers.into_iter().zip(belief.to_words()) {
-                self.store(number, word);
-            }
-        }
-    }
-
-    /// Learns from a call that the caller has ended alone, and that `took` so many nanoseconds,
-    /// whether that is the faster way. To be called after `learn`. True: it is, by far.
-    pub(crate) fn learn_alone(&self, this: Loop, launch: Launch, took: f32) -> bool {
-        let Some(before) = self.belief(this) else { return false };
-        let is_trial = launch.is_trial();
-        let took = took / this.slice.len as f32;
-        let belief = if is_trial { before.after_trial(took) } else { before.after_alone() };
-        self.believe(this, belief);
-        is_trial && belief.alone && before.is_much_longer(took, self.cold(this))
-    }
-
-    /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
-    /// shared. To be called before `learn`.
-    pub(crate) fn learn_shared(&self, this: Loop, launch: Launch, took: f32) {
-        let took = took / this.slice.len as f32;
-        let alone = self.recall(this).unwrap_or(f32::INFINITY);
-        let after = |before: Belief| before.after_shared(took, alone, self.cold(this), launch.is_trial());
-        self.believe(this, self.belief(this).map_or(Belief::new(took), after));
-    }
-
-    /// In nanoseconds an index: by how much sleeping helpers are late.
-    fn cold(&self, this: Loop) -> f32 {
-        self.asleep.get() / this.slice.len as f32
-    }
-
-    /// The launch of a loop of which nothing is known: the caller begins it alone.
-    fn unknown(&self, awake: bool, why: Why) -> Launch {
-        let limit = Duration::from_nanos((AT_FIRST * self.help(awake).get()) as u64);
-        Launch::Alone { limit, unlooked: 0, stretch: 1, why }
-    }
-
-    /// The launch of the rest of a loop that was expected to be short, and whose first items took
-    /// microseconds.
-    pub(crate) fn unexpected(&self, awake: bool) -> Launch {
-        self.unknown(awake, Why::Unexpected)
-    }
-
     /// The launch of a loop that may stop at any item. It is expected to take as long as last time
     /// over this slice or, if the slice is new, over any. If that is short, it begins as the plain
     /// loop, without a look at the clock for twice that long.
-    fn launch_that_may_stop(&self, this: Loop, helpers: usize, awake: bool) -> Launch {
-        let Some(pace) = self.pace(this) else { return self.unknown(awake, Why::Short) };
-        let worth_sharing = CLEARLY * self.help(awake).get();
-        let known = self.at(this.number()).map(|cost| cost * this.slice.len as f32);
-        let expected = known.or_else(|| self.at(this.site.stop_number()));
+    fn launch_that_may_stop(&self) -> Launch {
+        let &Self { memory, prices, this, helpers, awake, draw, .. } = self;
+        let Some(pace) = memory.pace(this) else { return unknown(prices, awake, Why::Short) };
+        let worth_sharing = CLEARLY * prices.help(awake);
+        let known = memory.over_this(this).map(|cost| cost * this.slice.len as f32);
+        let expected = known.or_else(|| memory.until_stop(this));
         let expected = expected.unwrap_or(pace * this.slice.len as f32);
         if expected >= worth_sharing {
-            return self.faster(this, expected, Launch::shared(expected / worth_sharing, helpers));
+            return self.faster(expected, Launch::shared(expected / worth_sharing, helpers));
         }
         let items = |work: f32| ((work / pace) as usize).max(1);
-        let unlooked = if draws_one_in(NEAR_ONE_IN) {
+        let unlooked = if draw.is_one_in(NEAR_ONE_IN) {
             0 // items may take longer by now; a call that goes on for longer is timed anyway
         } else if known.is_some() {
             items((2.0 * expected).min(worth_sharing).max(FIRST_LOOK_NS))
@@ -384,85 +270,30 @@ impl Costs {
     /// Whether `expected` nanoseconds of work are worth sharing with one helper: because they
     /// clearly exceed the cost of help, or as exploration of whether help has become cheaper.
     fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
-        let help = self.help(awake).get();
+        let help = self.prices.help(awake);
         let odds = if 2.0 * expected < help { FAR_ONE_IN } else { NEAR_ONE_IN };
-        let imaginable = if awake { QUICKEST_AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
-        expected >= Self::clearly(cost, awake) * help || expected >= imaginable && draws_one_in(odds)
+        let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
+        expected >= Self::clearly(cost, awake) * help || expected >= imaginable && self.draw.is_one_in(odds)
     }
 
     /// Whether a helper that is woken now would probably still be awake when the next such loop
     /// begins.
-    #[inline]
     fn will_be_awake(&self, expected: f32) -> bool {
-        if self.patience.is_zero() {
-            return false;
-        }
-        let now = self.made.elapsed();
-        let last = self.last.swap(now.as_nanos() as u64, Ordering::Relaxed);
-        let between = now.saturating_sub(Duration::from_nanos(last));
-        nanos(between) - expected < nanos(self.patience)
+        let Some(Gap { between, patience }) = self.gap else { return false };
+        nanos(between) - expected < nanos(patience)
     }
+}
 
-    /// The cost of an item in nanoseconds, if the loop is known: over this slice, or else over any
-    /// slice.
-    pub(crate) fn recall(&self, this: Loop) -> Option<f32> {
-        self.at(this.number()).or_else(|| self.at(this.site.number()))
-    }
+/// The launch of a loop of which nothing is known: the caller begins it alone.
+fn unknown(prices: &Prices, awake: bool, why: Why) -> Launch {
+    let limit = Duration::from_nanos((AT_FIRST * prices.help(awake)) as u64);
+    Launch::Alone { limit, unlooked: 0, stretch: 1, why }
+}
 
-    /// The cost in nanoseconds of an item that was looked at, if known, over any slice.
-    pub(crate) fn pace(&self, this: Loop) -> Option<f32> {
-        self.at(this.site.number())
-    }
-
-    fn at(&self, number: u64) -> Option<f32> {
-        self.word(number).map(f32::from_bits)
-    }
-
-    fn word(&self, number: u64) -> Option<u32> {
-        let word = self.table[number as usize % Self::SLOTS].load(Ordering::Relaxed);
-        (word >> 32 == tag(number)).then_some(word as u32)
-    }
-
-    fn store(&self, number: u64, bits: u32) {
-        let word = tag(number) << 32 | u64::from(bits);
-        self.table[number as usize % Self::SLOTS].store(word, Ordering::Relaxed);
-    }
-
-    /// Remembers that a loop took `work` nanoseconds of one thread and looked at `indices` indices
-    /// of its slice. A jump is believed only gradually, since the loop may have been interrupted;
-    /// but from the next call on the loop is timed.
-    pub(crate) fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
-        if indices == 0 {
-            return;
-        }
-        // For a loop that may stop: the cost of a call over this slice, and over any, wherever it
-        // stops. Otherwise, the cost of an index: a loop that panicked may go through next time.
-        let call = if kind.may_stop() { this.slice.len } else { indices };
-        let stop = kind.may_stop().then_some((this.site.stop_number(), 1));
-        let loops = [(this.number(), call), (this.site.number(), indices)];
-        for (number, items) in loops.into_iter().chain(stop) {
-            let items = items as f32;
-            let before = self.at(number).unwrap_or(f32::INFINITY);
-            let cost = (work / items).min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items));
-            self.store(number, cost.to_bits());
-        }
-    }
-
-    /// Remembers the cost of help in a round of `round()` nanoseconds: `delay` nanoseconds until
-    /// the first helper began (none if there was nothing left to do), and `wake` nanoseconds of the
-    /// caller's time.
-    pub(crate) fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: impl Fn() -> f32) {
-        let help = self.help(awake);
-        // Two workers that begin at `wake` and at `delay` and end at the same time take half of
-        // `work + wake + delay`. If the round was over before a helper began, it is only known that
-        // the delay is longer than the round.
-        let cost = wake + delay.unwrap_or_else(round);
-        if delay.is_some() || cost > help.get() {
-            help.see(cost);
-            let least = f32::min(self.awake.get(), self.asleep.get());
-            self.short.set(f32::min(CLEARLY * least, QUICKEST_AWAKE_NS));
-        }
-    }
+/// The launch of the rest of a loop that was expected to be short, and whose first items took
+/// microseconds.
+pub(crate) fn unexpected(prices: &Prices, awake: bool) -> Launch {
+    unknown(prices, awake, Why::Unexpected)
 }
 
 /// What the plain loop would have done of a shared loop: how many indices, and how much work.
@@ -474,25 +305,10 @@ pub(crate) fn up_to(stop: Option<usize>, indices: usize, work: f32) -> (usize, f
     (needed, work * needed as f32 / indices.max(1) as f32)
 }
 
-/// True once in `odds` calls; `odds` is a power of two.
-///
-/// This does not count calls: if short loops alternate, a fixed period would always hit the same
-/// one. Multiples of the golden ratio spread evenly, and so does every second or third of them
-/// (Knuth, The Art of Computer Programming, volume 3, section 6.4). Each thread has its own
-/// sequence, since a word that all callers of a pool write would cost each of them a cache miss.
-#[inline(always)]
-fn draws_one_in(odds: u64) -> bool {
-    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-    thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
-    let draw = LAST.with(|last| {
-        last.set(last.get().wrapping_add(GOLDEN));
-        last.get()
-    });
-    draw < u64::MAX / odds
-}
-
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
 mod tests {
+    use std::cell::Cell;
+
     use super::{
         super::site::{Site, Slice},
         *,
@@ -505,9 +321,50 @@ mod tests {
         Loop { site: Site::new((&raw const SITE).cast()), slice: Slice { address: 0x1000, len } }
     }
 
+    /// A pool, as far as its policy goes.
+    struct Costs {
+        memory: Memory,
+        prices: Prices,
+        patience: Duration,
+        drawn: Cell<u64>,
+    }
+
+    impl Costs {
+        fn new(patience: Duration) -> Self {
+            Self { memory: Memory::new(), prices: Prices::new(), patience, drawn: Cell::new(0) }
+        }
+
+        /// Multiples of the golden ratio.
+        fn draw(&self) -> Draw {
+            self.drawn.set(self.drawn.get().wrapping_add(0x9E37_79B9_7F4A_7C15));
+            Draw(self.drawn.get())
+        }
+
+        fn glance(&self, this: Loop) -> Glance {
+            glance(&self.memory, &self.prices, this, || self.draw())
+        }
+
+        fn launch(&self, this: Loop, awake: bool, kind: LoopKind) -> Launch {
+            let Self { memory, prices, patience, .. } = self;
+            let gap = (!patience.is_zero()).then_some(Gap { between: MICRO, patience: *patience });
+            let (helpers, is_timed, draw) = (7, false, self.draw());
+            Case { memory, prices, this, kind, helpers, awake, is_timed, gap, draw }.launch()
+        }
+
+        fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
+            self.memory.learn(this, kind, indices, work);
+        }
+
+        fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: impl Fn() -> f32) {
+            self.prices.learn(awake, delay, wake, round);
+        }
+    }
+
+    const MICRO: Duration = Duration::from_micros(1);
+
     /// Where help costs 20 µs.
     fn launch(costs: &Costs, len: usize) -> Launch {
-        costs.launch(over(len), 7, false, LoopKind::Through, false)
+        costs.launch(over(len), false, LoopKind::Through)
     }
 
     fn is_shared(launch: Launch) -> bool {
@@ -538,7 +395,7 @@ mod tests {
         }
         let other = Loop { site: Site::new(launch as *const ()), ..over(1000) };
         assert_eq!(
-            costs.launch(other, 7, false, LoopKind::Through, false),
+            costs.launch(other, false, LoopKind::Through),
             launch(&Costs::new(Duration::ZERO), 1000),
             "another loop"
         );
@@ -554,7 +411,7 @@ mod tests {
                 let glance = costs.glance(over(100));
                 plain += usize::from(glance == Glance::Plain);
                 for awake in [false, true] {
-                    let launch = costs.launch(over(100), 7, awake, LoopKind::Through, false);
+                    let launch = costs.launch(over(100), awake, LoopKind::Through);
                     assert!(glance == Glance::Unclear || !is_shared(launch), "{work} ns");
                 }
             }
@@ -577,21 +434,13 @@ mod tests {
             costs.learn(long, LoopKind::Through, long.slice.len, 1e6);
             costs.learn(short, LoopKind::Through, short.slice.len, 100.0);
         }
-        assert!(is_shared(costs.launch(long, 7, false, LoopKind::Through, false)));
-        assert!((0..9).any(|_| costs.launch(short, 7, false, LoopKind::Through, false) == Launch::Plain));
+        assert!(is_shared(costs.launch(long, false, LoopKind::Through)));
+        assert!((0..9).any(|_| costs.launch(short, false, LoopKind::Through) == Launch::Plain));
         let third = Loop { slice: Slice { address: 0x5000, len: 1000 }, ..over(1000) };
         assert!(
-            (0..9).any(|_| costs.launch(third, 7, false, LoopKind::Through, false) == Launch::Plain),
+            (0..9).any(|_| costs.launch(third, false, LoopKind::Through) == Launch::Plain),
             "as the last one"
         );
-    }
-
-    #[test]
-    fn many_loops_are_known_at_a_time() {
-        let costs = Costs::new(Duration::ZERO);
-        (1..100).for_each(|len| costs.learn(over(len), LoopKind::Through, len, len as f32));
-        let known = (1..100).filter(|&len| costs.at(over(len).number()).is_some()).count();
-        assert!(known > 80, "{known}");
     }
 
     #[test]
@@ -602,13 +451,13 @@ mod tests {
         // A search is expected to stop early again.
         let costs = Costs::new(Duration::ZERO);
         (0..9).for_each(|_| costs.learn(over(1000), LoopKind::MayStop, 1, 5e3));
-        assert!(!is_shared(costs.launch(over(1000), 7, false, LoopKind::MayStop, false)));
+        assert!(!is_shared(costs.launch(over(1000), false, LoopKind::MayStop)));
     }
 
     #[test]
     fn a_loop_that_stops_early_is_expected_to_do_so_again_whatever_the_slice() {
         let costs = Costs::new(Duration::ZERO);
-        let launch = |of: Loop| costs.launch(of, 7, false, LoopKind::MayStop, false);
+        let launch = |of: Loop| costs.launch(of, false, LoopKind::MayStop);
         // How many items are folded before the clock is looked at; a few calls are timed.
         let unlooked = |of: Loop| {
             (0..3)
@@ -647,14 +496,14 @@ mod tests {
     fn help_is_asked_for_where_it_has_been_quick() {
         let costs = Costs::new(Duration::ZERO);
         costs.learn(over(1000), LoopKind::Through, 1000, 10e3);
-        assert!(is_shared(costs.launch(over(1000), 7, true, LoopKind::Through, false)), "awake");
+        assert!(is_shared(costs.launch(over(1000), true, LoopKind::Through)), "awake");
         for _ in 0..100 {
             costs.learn_help(true, None, 100.0, || 50e3);
             costs.learn_help(false, Some(3e3), 1e3, || 10e3);
             costs.learn_help(false, None, 1e3, || 1e3);
         }
         assert!(
-            (0..9).any(|_| !is_shared(costs.launch(over(1000), 7, true, LoopKind::Through, false))),
+            (0..9).any(|_| !is_shared(costs.launch(over(1000), true, LoopKind::Through))),
             "nobody ever comes in time"
         );
         assert!(is_shared(launch(&costs, 1000)), "wakes up in 3 µs");
@@ -665,8 +514,7 @@ mod tests {
         for (awake, work, quick) in [(false, 50e3, 20e3), (true, 2e3, 300.0)] {
             let costs = Costs::new(Duration::ZERO);
             (0..1000).for_each(|_| costs.learn_help(awake, None, 0.0, || 1e9));
-            let shared =
-                |costs: &Costs| is_shared(costs.launch(over(1000), 7, awake, LoopKind::Through, false));
+            let shared = |costs: &Costs| is_shared(costs.launch(over(1000), awake, LoopKind::Through));
             let mut calls = 0;
             for _ in 0..200 {
                 costs.learn(over(1000), LoopKind::Through, 1000, work);

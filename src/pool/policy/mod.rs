@@ -1,10 +1,12 @@
 //! Who works, and on how much at a time. All of it is hints: they decide who works and how fast,
-//! never the result. Nothing here waits, locks or starts anything; times come as arguments.
+//! never the result. Nothing here waits, locks or starts anything; times and chance come as
+//! arguments.
 //!
-//! In the order of a call: `launch` decides whether workers are woken, `belief` whether that has
-//! been worth it, `split` where their ranges begin, `grain` how many items a claim takes, `victim`
-//! whom a thief robs, and `theft` whether the theft pays and where it begins. `site` is the name
-//! under which a loop is remembered, and `estimate` is a number that follows most of its samples.
+//! In the order of a call: `launch` decides whether workers are woken, from the `prices` of help
+//! and the `memory` of the loop; `belief` whether that has been worth it, `split` where their
+//! ranges begin, `grain` how many items a claim takes, `victim` whom a thief robs, and `theft`
+//! whether the theft pays and where it begins. `site` is the name under which a loop is
+//! remembered, and `estimate` is a number that follows most of its samples.
 //!
 //! Each atomic is one word that is independent of all others, so they are `Relaxed`: a lost update
 //! loses a hint.
@@ -16,6 +18,8 @@ pub(crate) mod belief;
 pub(crate) mod estimate;
 pub(crate) mod grain;
 pub(crate) mod launch;
+pub(crate) mod memory;
+pub(crate) mod prices;
 pub(crate) mod site;
 pub(crate) mod split;
 pub(crate) mod theft;

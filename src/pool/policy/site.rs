@@ -1,4 +1,5 @@
-//! The identity of a loop: the key under which the pool remembers what it has learnt from the loop.
+//! The identity of a loop: the key under which the pool remembers what it has learnt from the loop;
+//! and its kind.
 
 /// A loop in the program text: the address of its monomorphised code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +50,37 @@ impl Loop {
             let way = scatter(!of);
             [way, scatter(!way)]
         })
+    }
+}
+
+/// What kind of loop it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) enum LoopKind {
+    /// A loop that usually goes through all items, so it takes about as long as last time.
+    #[default]
+    Through,
+    /// The same, with partial results that may grow from one reduction to the next: if items become
+    /// dearer in a run, its worker begins a new partial result.
+    Growing,
+    /// A loop that an error or a match may end at any item. It is expected to take about as long as
+    /// last time, wherever it stops.
+    MayStop,
+    /// A search for the first match, from the front: items behind the first match are tested in
+    /// vain.
+    First,
+    /// A loop that is known to be long.
+    Long,
+}
+
+impl LoopKind {
+    /// Whether it is expected to take as long as last time, as long as nothing changes.
+    pub(crate) fn goes_through(self) -> bool {
+        matches!(self, Self::Through | Self::Growing)
+    }
+
+    /// Whether it is expected to stop before its last item.
+    pub(crate) fn may_stop(self) -> bool {
+        matches!(self, Self::MayStop | Self::First)
     }
 }
 

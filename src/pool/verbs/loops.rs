@@ -12,7 +12,7 @@ use super::{
 };
 use crate::pool::{
     call::{body::Stop, ending::Outcome},
-    policy::launch::LoopKind,
+    policy::site::LoopKind,
 };
 
 impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {

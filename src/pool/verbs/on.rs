@@ -16,7 +16,7 @@ use crate::pool::{
         handles::{CancelToken, Cancelled, Progress, Watch},
         options::{Options, Wishes},
     },
-    policy::{launch::LoopKind, site::Slice},
+    policy::site::{LoopKind, Slice},
     record::{report::RunReport, trace::Trace, units::Blocks},
 };
 

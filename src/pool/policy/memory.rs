@@ -1,0 +1,149 @@
+//! What a pool remembers of its loops: what their items cost, where they stop, and whether they are
+//! faster shared.
+
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // estimates
+
+use super::{
+    belief::Belief,
+    prices::{Prices, TOO_SHORT_TO_TIME_NS},
+    site::{Loop, LoopKind},
+};
+use crate::sync::{AtomicU64, Ordering};
+
+/// The upper half of the number of a loop, made odd, so that an empty word has no loop's tag.
+fn tag(number: u64) -> u64 {
+    number >> 32 | 1
+}
+
+/// What the pool's loops cost, in nanoseconds per item, and what is believed of them.
+///
+/// Each word of the direct-mapped table holds a tag (upper half) and the bits of an `f32` or of a
+/// [`Belief`] (lower half). Relaxed throughout: each word stands alone, nothing is published
+/// through it, and a lost update loses a hint.
+#[derive(Debug)]
+pub(crate) struct Memory(Box<[AtomicU64; Self::SLOTS]>);
+
+impl Memory {
+    const SLOTS: usize = 1024;
+
+    pub(crate) fn new() -> Self {
+        let table: Box<[_]> = (0..Self::SLOTS).map(|_| AtomicU64::new(0)).collect();
+        Self(table.try_into().expect("as many as slots"))
+    }
+
+    /// The cost of an item in nanoseconds, if the loop is known: over this slice, or else over any
+    /// slice.
+    pub(crate) fn recall(&self, this: Loop) -> Option<f32> {
+        self.over_this(this).or_else(|| self.pace(this))
+    }
+
+    /// The same, over this slice alone. For a loop that may stop, the cost of a call as a part of
+    /// its indices.
+    #[inline(always)]
+    pub(crate) fn over_this(&self, this: Loop) -> Option<f32> {
+        self.at(this.number())
+    }
+
+    /// The cost in nanoseconds of an item that was looked at, if known, over any slice.
+    pub(crate) fn pace(&self, this: Loop) -> Option<f32> {
+        self.at(this.site.number())
+    }
+
+    /// What the last call of a loop that may stop took, in nanoseconds, over any slice.
+    pub(crate) fn until_stop(&self, this: Loop) -> Option<f32> {
+        self.at(this.site.stop_number())
+    }
+
+    /// What is believed of a loop: over this slice or, if the slice is new, over slices of about as
+    /// many items.
+    pub(crate) fn belief(&self, this: Loop) -> Option<Belief> {
+        this.belief_numbers()
+            .into_iter()
+            .find_map(|[way, usually]| Some(Belief::from_words([self.word(way)?, self.word(usually)?])))
+    }
+
+    fn believe(&self, this: Loop, belief: Belief) {
+        for numbers in this.belief_numbers() {
+            for (number, word) in numbers.into_iter().zip(belief.to_words()) {
+                self.store(number, word);
+            }
+        }
+    }
+
+    /// Remembers that a loop took `work` nanoseconds of one thread and looked at `indices` indices
+    /// of its slice. A jump is believed only gradually, since the loop may have been interrupted;
+    /// but from the next call on the loop is timed.
+    pub(crate) fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
+        if indices == 0 {
+            return;
+        }
+        // For a loop that may stop: the cost of a call over this slice, and over any, wherever it
+        // stops. Otherwise, the cost of an index: a loop that panicked may go through next time.
+        let call = if kind.may_stop() { this.slice.len } else { indices };
+        let stop = kind.may_stop().then_some((this.site.stop_number(), 1));
+        let loops = [(this.number(), call), (this.site.number(), indices)];
+        for (number, items) in loops.into_iter().chain(stop) {
+            let items = items as f32;
+            let before = self.at(number).unwrap_or(f32::INFINITY);
+            let cost = (work / items).min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items));
+            self.store(number, cost.to_bits());
+        }
+    }
+
+    /// Learns from a call that the caller has ended alone, and that `took` so many nanoseconds,
+    /// whether that is the faster way. To be called after `learn`. True: it is, by far.
+    pub(crate) fn learn_alone(&self, prices: &Prices, this: Loop, was_trial: bool, took: f32) -> bool {
+        let Some(before) = self.belief(this) else { return false };
+        let took = took / this.slice.len as f32;
+        let belief = if was_trial { before.after_trial(took) } else { before.after_alone() };
+        self.believe(this, belief);
+        was_trial && belief.alone && before.is_much_longer(took, cold(prices, this))
+    }
+
+    /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
+    /// shared. To be called before `learn`.
+    pub(crate) fn learn_shared(&self, prices: &Prices, this: Loop, was_trial: bool, took: f32) {
+        let took = took / this.slice.len as f32;
+        let alone = self.recall(this).unwrap_or(f32::INFINITY);
+        let after = |before: Belief| before.after_shared(took, alone, cold(prices, this), was_trial);
+        self.believe(this, self.belief(this).map_or(Belief::new(took), after));
+    }
+
+    fn at(&self, number: u64) -> Option<f32> {
+        self.word(number).map(f32::from_bits)
+    }
+
+    fn word(&self, number: u64) -> Option<u32> {
+        let word = self.0[number as usize % Self::SLOTS].load(Ordering::Relaxed);
+        (word >> 32 == tag(number)).then_some(word as u32)
+    }
+
+    fn store(&self, number: u64, bits: u32) {
+        let word = tag(number) << 32 | u64::from(bits);
+        self.0[number as usize % Self::SLOTS].store(word, Ordering::Relaxed);
+    }
+}
+
+/// In nanoseconds an index: by how much sleeping helpers are late.
+fn cold(prices: &Prices, this: Loop) -> f32 {
+    prices.help(false) / this.slice.len as f32
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
+mod tests {
+    use super::{
+        super::site::{Site, Slice},
+        *,
+    };
+
+    #[test]
+    fn many_loops_are_known_at_a_time() {
+        static SITE: u8 = 0;
+        let over =
+            |len| Loop { site: Site::new((&raw const SITE).cast()), slice: Slice { address: 0x1000, len } };
+        let memory = Memory::new();
+        (1..100).for_each(|len| memory.learn(over(len), LoopKind::Through, len, len as f32));
+        let known = (1..100).filter(|&len| memory.over_this(over(len)).is_some()).count();
+        assert!(known > 80, "{known}");
+    }
+}

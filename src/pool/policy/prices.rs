@@ -1,0 +1,73 @@
+//! What things cost: help from helpers that sleep and from helpers that are awake, and the fence of
+//! a theft, as far as a pool has measured them.
+
+use super::estimate::Estimate;
+
+/// In nanoseconds: what is taken for the cost of help from a sleeping worker before it is measured.
+pub(crate) const ASLEEP_NS: f32 = 20_000.0;
+/// In nanoseconds: the same of a worker that is awake. Hardly any begins sooner, so below this much
+/// work sharing is not explored.
+pub(crate) const AWAKE_NS: f32 = 500.0;
+/// As a factor of the cost of help: a loop is shared if there is at least this much work per
+/// helper.
+pub(crate) const CLEARLY: f32 = 1.3;
+/// In nanoseconds of work: below this, a loop is not timed, since the two readings of the clock
+/// would show.
+pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
+
+/// The prices of a pool, in nanoseconds.
+#[derive(Debug)]
+#[repr(C)] // what a glance looks at comes first
+pub(crate) struct Prices {
+    /// In nanoseconds of work: below this, a loop is never worth sharing at the current cost of
+    /// help. It follows from that cost, and is kept because the constants to compute it lie in
+    /// other cache lines.
+    short: Estimate,
+    /// The cost of help from a worker that sleeps, and from one that is awake.
+    asleep: Estimate,
+    awake: Estimate,
+    /// The cost of the heavy fence to a thief, where it is expensive.
+    pub(crate) heavy: Estimate,
+}
+
+impl Prices {
+    pub(crate) fn new() -> Self {
+        Self {
+            short: Estimate::new(AWAKE_NS),
+            asleep: Estimate::new(ASLEEP_NS),
+            awake: Estimate::new(AWAKE_NS),
+            heavy: Estimate::new(5e3),
+        }
+    }
+
+    /// The work below which no loop is worth sharing.
+    #[inline(always)]
+    pub(crate) fn short(&self) -> f32 {
+        self.short.get()
+    }
+
+    /// The cost of help from a worker, which may be `awake`.
+    pub(crate) fn help(&self, awake: bool) -> f32 {
+        self.of(awake).get()
+    }
+
+    fn of(&self, awake: bool) -> &Estimate {
+        if awake { &self.awake } else { &self.asleep }
+    }
+
+    /// Remembers the cost of help in a round of `round()` nanoseconds: `delay` nanoseconds until
+    /// the first helper began (none if there was nothing left to do), and `wake` nanoseconds of the
+    /// caller's time.
+    pub(crate) fn learn(&self, awake: bool, delay: Option<f32>, wake: f32, round: impl Fn() -> f32) {
+        let help = self.of(awake);
+        // Two workers that begin at `wake` and at `delay` and end at the same time take half of
+        // `work + wake + delay`. If the round was over before a helper began, it is only known that
+        // the delay is longer than the round.
+        let cost = wake + delay.unwrap_or_else(round);
+        if delay.is_some() || cost > help.get() {
+            help.see(cost);
+            let least = f32::min(self.awake.get(), self.asleep.get());
+            self.short.set(f32::min(CLEARLY * least, AWAKE_NS));
+        }
+    }
+}
