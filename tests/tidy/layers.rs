@@ -6,6 +6,7 @@
 
 mod arrows;
 mod made_up;
+mod numbers;
 mod production;
 
 use std::{

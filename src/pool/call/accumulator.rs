@@ -14,7 +14,10 @@ use super::{
     ending::{Earliest, How, Outcome, discard},
 };
 use crate::{
-    pool::protocol::range::Owner,
+    pool::{
+        policy::grain::{LARGE, SMALL},
+        protocol::range::Owner,
+    },
     sync::{Mutex, lock},
 };
 
@@ -137,9 +140,9 @@ fn stretch<L: Body>(
     let block = |acc, items| body.block(state, Some(acc), items);
     match size {
         1 => owner.fold::<1, _, _>(claims, acc, block),
-        8 if L::IN_BLOCKS => owner.fold::<8, _, _>(claims, acc, block),
-        _ if L::IN_BLOCKS => owner.fold::<64, _, _>(claims, acc, block),
-        _ => unreachable!("it is claimed item by item"),
+        SMALL if L::IN_BLOCKS => owner.fold::<SMALL, _, _>(claims, acc, block),
+        LARGE if L::IN_BLOCKS => owner.fold::<LARGE, _, _>(claims, acc, block),
+        _ => unreachable!("there are no other sizes, and it may be claimed item by item only"),
     }
 }
 

@@ -4,7 +4,10 @@ use std::{cell::Cell, time::Duration};
 
 use crate::{
     clock::Instant,
-    pool::policy::launch::{Draw, Gap},
+    pool::policy::{
+        launch::{Draw, Gap},
+        site::GOLDEN,
+    },
     sync::{AtomicU64, Ordering},
 };
 
@@ -38,12 +41,11 @@ impl Gaps {
 /// The next number of this thread.
 ///
 /// This does not count calls: if short loops alternate, a fixed period would always hit the same
-/// one. Multiples of the golden ratio spread evenly, and so does every second or third of them
-/// (Knuth, The Art of Computer Programming, volume 3, section 6.4). Each thread has its own
-/// sequence, since a word that all callers of a pool write would cost each of them a cache miss.
+/// one. Multiples of the golden ratio spread evenly, and so does every second or third of them. Each
+/// thread has its own sequence, since a word that all callers of a pool write would cost each of
+/// them a cache miss.
 #[inline(always)]
 pub(crate) fn draw() -> Draw {
-    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });
     LAST.with(|last| {
         last.set(last.get().wrapping_add(GOLDEN));

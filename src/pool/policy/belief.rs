@@ -6,7 +6,7 @@
 //! faster. The faster way is kept. Each time the other way has been tried in vain, it takes
 //! [`LONGER`] times as many calls until it is tried again.
 //!
-//! A loop that is better shared pays for a trial with less than [`HEAD_START`] of a call:
+//! A loop that is better shared pays for a trial with less than [`AT_FIRST`] of a call:
 //! whoever is behind by then shares the rest. Over the first 100 calls that is 1 %. A loop that is
 //! better alone pays with three shared calls: the first is as slow as any first call and does not
 //! count, of the others the mean counts. One is enough if it takes much longer.
@@ -15,30 +15,27 @@
 
 use std::time::Duration;
 
+use super::prices::{AT_FIRST, CLEARLY};
+
 /// Into how many parts a trial divides the work. After each of them the caller looks whether it is
 /// ahead of a shared call.
 pub(crate) const PARTS: u16 = 16;
-/// As a part of the time of a shared call: a trial may be behind for so long.
-const HEAD_START: f32 = 0.25;
-/// In calls: how long a belief lasts after it has changed.
-const SHORTEST: u16 = 4;
-/// The factor by which a belief lasts longer each time it is confirmed.
+/// The factor by which a belief lasts longer each time it is confirmed; and in calls, how long it
+/// lasts after it has changed.
 const LONGER: u16 = 4;
-/// In calls: the longest time between two trials.
-const LONGEST: u16 = 1 << 14;
+/// In calls: the longest time between two trials, a power of two.
+const LONGEST: u16 = 1 << (u16::BITS - 2);
 /// As a factor of what shared calls usually take: one that takes longer asks for a trial. (If it
 /// was only interrupted, that changes the mean little, and the trial is lost.)
-const MUCH_LONGER: f32 = 1.5;
-/// As a part of the time alone: a shared call that takes less is faster.
-const FASTER: f32 = 0.95;
+const MUCH_LONGER: f32 = 2.0;
 /// How many calls a mean is taken over, and how much longer than the mean a call may take to count
 /// in full.
-const MEAN_OF: f32 = 4.0;
+const MEAN_OF: f32 = 2.0;
 
 /// How long a trial may take for so many of [`PARTS`] parts of the work, if a `shared` call takes
 /// so long for all of it.
 pub(crate) fn time_for(parts: u16, shared: Duration) -> Duration {
-    shared.mul_f32(f32::max(f32::from(parts) / f32::from(PARTS), HEAD_START))
+    shared.mul_f32(f32::max(f32::from(parts) / f32::from(PARTS), AT_FIRST))
 }
 
 /// Which way a loop runs, and when the other way is tried.
@@ -74,10 +71,10 @@ impl Belief {
         self.alone && alone > self.usually
     }
 
-    /// Whether shared calls take much longer than a loop that takes `alone`, even if helpers are
+    /// Whether shared calls take clearly longer than a loop that takes `alone`, even if helpers are
     /// late by `cold`, all of them an index.
-    pub(crate) fn is_much_longer(self, alone: f32, cold: f32) -> bool {
-        self.usually > MUCH_LONGER * (alone + cold)
+    pub(crate) fn is_clearly_longer(self, alone: f32, cold: f32) -> bool {
+        self.usually > CLEARLY * (alone + cold)
     }
 
     /// After a call that the caller has ended alone.
@@ -107,18 +104,18 @@ impl Belief {
         match self.tried + 1 {
             _ if self.is_outdated(alone) => Self::new(took),
             _ if self.left > 0 => self, // it began alone, and took longer than it does usually
-            1 if (Self { usually: took, ..self }).is_much_longer(alone, cold) => self.confirmed(),
+            1 if (Self { usually: took, ..self }).is_clearly_longer(alone, cold) => self.confirmed(),
             1 => Self { tried: 1, ..self },
             2 => Self { tried: 2, usually: took, ..self },
             _ => {
                 let tried = Self { usually: f32::midpoint(usually, took), ..self };
-                if tried.usually < FASTER * alone { tried.changed() } else { tried.confirmed() }
+                if tried.usually < alone { tried.changed() } else { tried.confirmed() }
             }
         }
     }
 
     fn changed(self) -> Self {
-        Self { alone: !self.alone, tried: 0, lasts: SHORTEST, left: SHORTEST, ..self }
+        Self { alone: !self.alone, tried: 0, lasts: LONGER, left: LONGER, ..self }
     }
 
     fn confirmed(self) -> Self {
@@ -129,16 +126,18 @@ impl Belief {
     /// As two words, each of which may be lost.
     pub(crate) fn to_words(self) -> [u32; 2] {
         let Self { alone, tried, lasts, left, usually } = self;
-        let way = u32::from(alone) << 31 | u32::from(tried) << 28 | lasts.ilog2() << 16 | u32::from(left);
-        [way, usually.to_bits()]
+        let [high, low] = left.to_be_bytes();
+        let way = [2 * tried + u8::from(alone), lasts.ilog2() as u8, high, low];
+        [u32::from_be_bytes(way), usually.to_bits()]
     }
 
     pub(crate) fn from_words([way, usually]: [u32; 2]) -> Self {
+        let [tried, lasts, high, low] = way.to_be_bytes();
         Self {
-            alone: way >> 31 != 0,
-            tried: (way >> 28 & 7) as u8,
-            lasts: 1 << (way >> 16 & 0xf),
-            left: way as u16,
+            alone: tried % 2 == 1,
+            tried: tried / 2,
+            lasts: 1_u16.wrapping_shl(lasts.into()),
+            left: u16::from_be_bytes([high, low]),
             usually: f32::from_bits(usually),
         }
     }
@@ -163,7 +162,7 @@ mod tests {
             } else if belief.alone || belief.usually > 1.0 {
                 (1.0, if belief.alone { belief.after_alone() } else { belief.after_trial(1.0) })
             } else {
-                let begun = HEAD_START * belief.usually;
+                let begun = AT_FIRST * belief.usually;
                 (begun + (1.0 - begun) * shared, belief.after_shared(1.0, 1.0, 0.0, true))
             };
             self.0 = Some(after);

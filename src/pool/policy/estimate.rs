@@ -4,6 +4,11 @@
 
 use crate::sync::{AtomicU64, Ordering};
 
+/// The factor by which a sample moves an estimate.
+const STEP: f32 = 1.0625;
+/// In nanoseconds: no estimate is larger. What takes a millisecond is not run alone because of one.
+const MOST: f32 = 1e6;
+
 /// An estimate in nanoseconds: roughly the running median of its samples. Each sample moves it by
 /// one step, so that no outlier moves it far.
 ///
@@ -22,8 +27,8 @@ impl Estimate {
 
     pub(crate) fn see(&self, nanos: f32) {
         let now = self.get();
-        let now = if nanos > now { now * (17.0 / 16.0) } else { now * (16.0 / 17.0) };
-        self.set(now.clamp(100.0, 1e6));
+        let now = if nanos > now { now * STEP } else { now / STEP };
+        self.set(now.clamp(1.0, MOST));
     }
 
     pub(crate) fn set(&self, nanos: f32) {

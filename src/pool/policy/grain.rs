@@ -20,8 +20,12 @@
 
 use std::time::Duration;
 
-use crate::clock::Instant;
+use super::prices::CLEARLY;
+use crate::clock::{Instant, nanos};
 
+/// In items: the two sizes of a block. Loops are compiled for each of them.
+pub(crate) const SMALL: usize = 8;
+pub(crate) const LARGE: usize = 64;
 /// In nanoseconds per item: below this, items are claimed in blocks of 8, since single claims would
 /// cost more than one per cent; above, one by one.
 const CHEAP_NS: f32 = 128.0;
@@ -30,25 +34,22 @@ const TRIVIAL_NS: f32 = 0.25;
 /// In nanoseconds per item: below this, blocks of 64 are tried, since in smaller blocks an item
 /// bears a larger part of a claim, and the compiler may optimise 64 items better.
 const MAY_PAY_NS: f32 = 2.0;
-/// As a part of an item's time in smaller blocks: blocks of 64 are kept if an item takes less than
-/// this.
-const PAYS: f32 = 0.85;
 /// In stretches of smaller blocks: how many there are before blocks of 64 are first tried.
 const SOON: u32 = 1;
 /// In stretches of smaller blocks: how many there are before blocks of 64 that did not pay are
 /// tried again.
-const AGAIN: u32 = 64;
+const AGAIN: u32 = LARGE as u32;
 /// In nanoseconds per item: above this, items are claimed with full fences, which make thefts
 /// cheap.
 const DEAR_NS: f32 = 400.0;
 /// In items: this many at the end of a range are claimed one by one, so that they can be stolen one
 /// by one.
-const TAIL: usize = 64;
+const TAIL: usize = LARGE;
 /// The least time that a stretch should last. A stretch that takes less makes the next one longer;
 /// one that takes more than twice as long makes it shorter.
 const STRETCH: Duration = Duration::from_micros(10);
 /// How many claims the first stretch of a run has.
-const FIRST: usize = 8;
+const FIRST: usize = SMALL;
 
 /// What a worker does until its next look at the clock.
 #[derive(Debug)]
@@ -121,7 +122,7 @@ impl Grain {
         let before_tail = left.saturating_sub(TAIL);
         let mut size = self.size;
         while size > before_tail.max(1) {
-            size /= 8;
+            size /= SMALL;
         }
         let claims = self.claims.min(if size == 1 { left } else { before_tail / size });
         self.items = size * claims;
@@ -139,14 +140,14 @@ impl Grain {
             self.dearer = false;
             return;
         }
-        let each = took.as_secs_f32() * 1e9 / self.items as f32;
+        let each = nanos(took) / self.items as f32;
         self.dear = each > DEAR_NS;
         self.dearer = each > 2.0 * self.fastest;
         self.fastest = if self.dearer { each } else { self.fastest.min(each) };
         self.claims = if took < STRETCH {
             self.claims.saturating_mul(2)
         } else if took > 2 * STRETCH {
-            (self.claims / 4).max(1)
+            ((self.claims as f32 * (nanos(STRETCH) / nanos(took))) as usize).max(1)
         } else {
             self.claims
         };
@@ -163,18 +164,18 @@ impl Grain {
     fn choose(&mut self, each: f32) {
         let small = self.suited(each);
         let (size, large) = match self.large {
-            Large::Untried(0) if small == 8 && each < MAY_PAY_NS => (64, Large::Tried(each)),
-            Large::Untried(more) if small == 8 => (small, Large::Untried(more.saturating_sub(1))),
+            Large::Untried(0) if small == SMALL && each < MAY_PAY_NS => (LARGE, Large::Tried(each)),
+            Large::Untried(more) if small == SMALL => (small, Large::Untried(more.saturating_sub(1))),
             Large::Untried(more) => (small, Large::Untried(more)),
-            Large::Tried(before) if each < PAYS * before => (64, Large::Faster(before)),
-            Large::Faster(before) if each < before => (64, self.large),
+            Large::Tried(before) if CLEARLY * each < before => (LARGE, Large::Faster(before)),
+            Large::Faster(before) if each < before => (LARGE, self.large),
             Large::Tried(_) => (small, Large::Untried(AGAIN)),
             Large::Faster(_) => (small, Large::Untried(SOON)),
         };
         // A stretch is to last as long as before.
         match (self.size, size) {
-            (8, 64) => self.claims = (self.claims / 8).max(1),
-            (64, 8) => self.claims = self.claims.saturating_mul(8),
+            (SMALL, LARGE) => self.claims = (self.claims / SMALL).max(1),
+            (LARGE, SMALL) => self.claims = self.claims.saturating_mul(SMALL),
             _ => {}
         }
         (self.size, self.large) = (size, large);
@@ -184,8 +185,8 @@ impl Grain {
     fn suited(&self, each: f32) -> usize {
         match each {
             _ if self.singly => 1,
-            ..TRIVIAL_NS => 64,
-            ..CHEAP_NS => 8,
+            ..TRIVIAL_NS => LARGE,
+            ..CHEAP_NS => SMALL,
             _ => 1,
         }
     }

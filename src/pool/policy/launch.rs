@@ -11,8 +11,10 @@
 use std::time::Duration;
 
 use super::{
+    belief::PARTS,
+    grain::{LARGE, SMALL},
     memory::Memory,
-    prices::{AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
+    prices::{AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
 use crate::{clock::nanos, pool::record::alone::Alone};
@@ -27,16 +29,11 @@ const VERY_CLEARLY: f32 = 2.0;
 /// Exploration: one call in 16 of a loop that is too short to time is timed, so that a change is
 /// noticed.
 const TIMED_ONE_IN: u64 = 16;
-/// Exploration: one unprofitable-looking loop in 64 is shared, so that a fall in the price of help
-/// is noticed.
-const NEAR_ONE_IN: u64 = 64;
-/// Exploration: one loop in 512 is shared if help would have to become twice as cheap to pay.
-const FAR_ONE_IN: u64 = 512;
+/// Exploration: one unprofitable-looking loop in 256 is shared, so that a fall in the price of help
+/// is noticed; and one search in 256 looks at the clock from its first item on.
+const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search looks at the clock for the first time.
-const FIRST_LOOK_NS: f32 = 2_000.0;
-/// As a part of the cost of help: the caller runs an unknown loop alone for this long before it
-/// shares the rest.
-const AT_FIRST: f32 = 0.25;
+const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
 
 /// What can be said of a loop at a glance.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,10 +48,10 @@ pub(crate) enum Glance {
 
 /// In items: a plain loop over at least this many is checked. Of a shorter one, the check would be
 /// a large part. It costs 14 ns.
-pub(crate) const CHECKED: usize = 64;
+pub(crate) const CHECKED: usize = LARGE;
 /// In items: a plain loop is checked after so many. A multiple of what a vector holds: if the slice
 /// begins where vectors do, so does the rest.
-pub(crate) const CHECKED_AFTER: usize = 8;
+pub(crate) const CHECKED_AFTER: usize = SMALL;
 
 /// Why a loop starts on the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -212,7 +209,7 @@ impl Case<'_> {
             return Launch::Plain;
         }
         let limit = f32::max(worth_sharing, TOO_SHORT_TO_TIME_NS);
-        Launch::alone(Duration::from_nanos(limit as u64), ((limit / 4.0 / cost) as usize).max(1))
+        Launch::alone(Duration::from_nanos(limit as u64), ((AT_FIRST * limit / cost) as usize).max(1))
     }
 
     /// How a loop starts that is worth sharing, by what help costs: in the way that is believed to
@@ -232,7 +229,7 @@ impl Case<'_> {
             return Launch::Plain;
         }
         let limit = f32::max(2.0 * expected, belief.usually * len);
-        let stretch = ((len / 16.0) as usize).max(1);
+        let stretch = ((len / f32::from(PARTS)) as usize).max(1);
         Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
     }
 
@@ -250,7 +247,7 @@ impl Case<'_> {
             return self.faster(expected, Launch::shared(expected / worth_sharing, helpers));
         }
         let items = |work: f32| ((work / pace) as usize).max(1);
-        let unlooked = if draw.is_one_in(NEAR_ONE_IN) {
+        let unlooked = if draw.is_one_in(EXPLORED_ONE_IN) {
             0 // items may take longer by now; a call that goes on for longer is timed anyway
         } else if known.is_some() {
             items((2.0 * expected).min(worth_sharing).max(FIRST_LOOK_NS))
@@ -271,9 +268,9 @@ impl Case<'_> {
     /// clearly exceed the cost of help, or as exploration of whether help has become cheaper.
     fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
         let help = self.prices.help(awake);
-        let odds = if 2.0 * expected < help { FAR_ONE_IN } else { NEAR_ONE_IN };
         let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
-        expected >= Self::clearly(cost, awake) * help || expected >= imaginable && self.draw.is_one_in(odds)
+        expected >= Self::clearly(cost, awake) * help
+            || expected >= imaginable && self.draw.is_one_in(EXPLORED_ONE_IN)
     }
 
     /// Whether a helper that is woken now would probably still be awake when the next such loop

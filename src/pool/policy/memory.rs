@@ -12,7 +12,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// The upper half of the number of a loop, made odd, so that an empty word has no loop's tag.
 fn tag(number: u64) -> u64 {
-    number >> 32 | 1
+    number >> u32::BITS | 1
 }
 
 /// What the pool's loops cost, in nanoseconds per item, and what is believed of them.
@@ -85,19 +85,19 @@ impl Memory {
         for (number, items) in loops.into_iter().chain(stop) {
             let items = items as f32;
             let before = self.at(number).unwrap_or(f32::INFINITY);
-            let cost = (work / items).min(f32::max(before * 4.0, TOO_SHORT_TO_TIME_NS / items));
+            let cost = (work / items).min(f32::max(before * 2.0, TOO_SHORT_TO_TIME_NS / items));
             self.store(number, cost.to_bits());
         }
     }
 
     /// Learns from a call that the caller has ended alone, and that `took` so many nanoseconds,
-    /// whether that is the faster way. To be called after `learn`. True: it is, by far.
+    /// whether that is the faster way. To be called after `learn`. True: it is, clearly.
     pub(crate) fn learn_alone(&self, prices: &Prices, this: Loop, was_trial: bool, took: f32) -> bool {
         let Some(before) = self.belief(this) else { return false };
         let took = took / this.slice.len as f32;
         let belief = if was_trial { before.after_trial(took) } else { before.after_alone() };
         self.believe(this, belief);
-        was_trial && belief.alone && before.is_much_longer(took, cold(prices, this))
+        was_trial && belief.alone && before.is_clearly_longer(took, cold(prices, this))
     }
 
     /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
@@ -115,11 +115,11 @@ impl Memory {
 
     fn word(&self, number: u64) -> Option<u32> {
         let word = self.0[number as usize % Self::SLOTS].load(Ordering::Relaxed);
-        (word >> 32 == tag(number)).then_some(word as u32)
+        (word >> u32::BITS == tag(number)).then_some(word as u32)
     }
 
     fn store(&self, number: u64, bits: u32) {
-        let word = tag(number) << 32 | u64::from(bits);
+        let word = tag(number) << u32::BITS | u64::from(bits);
         self.0[number as usize % Self::SLOTS].store(word, Ordering::Relaxed);
     }
 }

@@ -8,9 +8,16 @@ pub(crate) const ASLEEP_NS: f32 = 20_000.0;
 /// In nanoseconds: the same of a worker that is awake. Hardly any begins sooner, so below this much
 /// work sharing is not explored.
 pub(crate) const AWAKE_NS: f32 = 500.0;
-/// As a factor of the cost of help: a loop is shared if there is at least this much work per
-/// helper.
+/// In nanoseconds: the cost of a theft without its fence, and what is taken for the cost of the
+/// fence before that is measured.
+pub(crate) const THEFT_NS: f32 = 5_000.0;
+/// The factor by which one of two times exceeds the other clearly. A loop is shared if there is
+/// clearly more work per helper than help costs.
 pub(crate) const CLEARLY: f32 = 1.3;
+/// As a part of the cost of help: the caller runs an unknown loop alone for this long before it
+/// shares the rest. As a part of what a shared call takes: a trial of running alone may be behind
+/// for this long.
+pub(crate) const AT_FIRST: f32 = 0.25;
 /// In nanoseconds of work: below this, a loop is not timed, since the two readings of the clock
 /// would show.
 pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
@@ -36,7 +43,7 @@ impl Prices {
             short: Estimate::new(AWAKE_NS),
             asleep: Estimate::new(ASLEEP_NS),
             awake: Estimate::new(AWAKE_NS),
-            heavy: Estimate::new(5e3),
+            heavy: Estimate::new(THEFT_NS),
         }
     }
 

@@ -39,7 +39,7 @@ impl Loop {
     /// A number for this loop over this slice.
     pub(crate) fn number(self) -> u64 {
         let Slice { address, len } = self.slice;
-        scatter(self.site.0 as u64 ^ scatter((address as u64).rotate_left(32) ^ len as u64))
+        scatter(self.site.0 as u64 ^ scatter((address as u64).rotate_left(u32::BITS) ^ len as u64))
     }
 
     /// Two pairs of numbers for whether this loop is better shared: over this slice, and over any
@@ -84,10 +84,13 @@ impl LoopKind {
     }
 }
 
-/// Spreads numbers over all 64 bits: the finalizer of `SplitMix64` (Steele, Lea, Flood, Fast
-/// splittable pseudorandom number generators, 2014), with Stafford's 13th set of constants.
+/// The golden ratio, as a part of 2^64: its multiples spread evenly over all numbers (Knuth, The Art
+/// of Computer Programming, volume 3, section 6.4).
+pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Spreads numbers over all 64 bits: both halves of the product with the golden ratio.
+#[allow(clippy::cast_possible_truncation)] // halves
 pub(crate) fn scatter(number: u64) -> u64 {
-    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    number ^ number >> 31
+    let product = u128::from(number) * u128::from(GOLDEN);
+    (product >> u64::BITS) as u64 ^ product as u64
 }

@@ -12,6 +12,7 @@ use std::{borrow::Cow, mem, ops::Range};
 
 use super::{
     estimate::Estimate,
+    prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, THEFT_NS},
     site::{Loop, Site},
 };
 use crate::{
@@ -26,11 +27,9 @@ use crate::{
 /// it puts the balance at risk, since the cost of single items is not known, and a theft or two
 /// repair as much.
 const TOO_MUCH: f32 = 32.0;
-/// A boundary stays if the work before it is too little by at most 1/512 of a worker's work.
-const TOO_LITTLE: f32 = 512.0;
 
 /// About how long a thread takes to fall asleep and to wake up, in nanoseconds.
-pub(crate) const NAP: f32 = 60e3;
+pub(crate) const NAP: f32 = 2.0 * ASLEEP_NS;
 
 /// What a pool has learnt from its shared loops.
 #[derive(Debug)]
@@ -62,8 +61,10 @@ impl Splits {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
             table: (0..Self::SLOTS).map(|_| None).collect(),
-            delays: [20e3, 1e3].map(|helper| {
-                (0..workers).map(|worker| Estimate::new(if worker == 0 { 1e3 } else { helper })).collect()
+            delays: [ASLEEP_NS, AWAKE_NS].map(|helper| {
+                (0..workers)
+                    .map(|worker| Estimate::new(if worker == 0 { AWAKE_NS } else { helper }))
+                    .collect()
             }),
             cpu_bound: (0..Self::SLOTS).map(|_| None).collect(),
             times: Times::default(),
@@ -125,10 +126,9 @@ impl Splits {
     /// were in use most of the time. They also do if other programs had the CPUs but there were
     /// hardly any voluntary context switches, except now and then for a lock between two runs.
     pub(crate) fn learn_cpu_bound(&mut self, this: Loop, cpus: usize, times: &Times) {
-        const MOSTLY: f32 = 0.75;
-        const NAPS_A_RUN: u64 = 3;
+        const NAPS_A_RUN: u64 = 2;
         if let Some(Usage { cpu, naps }) = times.usage {
-            let in_use = nanos(cpu) >= MOSTLY * cpus as f32 * times.length();
+            let in_use = CLEARLY * nanos(cpu) >= cpus as f32 * times.length();
             let hardly_slept = naps <= NAPS_A_RUN * times.runs() as u64 && 2 * naps < this.slice.len as u64;
             let (site, cpu_bound) = (this.site, in_use || hardly_slept);
             self.cpu_bound[site.number() as usize % Self::SLOTS] = cpu_bound.then_some(site);
@@ -168,9 +168,8 @@ impl Splits {
         let (goals, finish) = self.goals(awake, &profile, tallies.len());
         let good = |bounds: &[usize]| {
             let mut pairs = bounds.iter().map(|&bound| profile.cost_before(bound)).zip(&goals);
-            let (much, little) = (finish / TOO_MUCH, finish / TOO_LITTLE);
             bounds.len() == goals.len()
-                && pairs.all(|(cost, goal)| (goal - little..goal + much).contains(&cost))
+                && pairs.all(|(cost, &goal)| (goal..goal + finish / TOO_MUCH).contains(&cost))
         };
         let bounds = match self.known(of, awake) {
             Some(known) if good(&known.bounds) => known.bounds.clone(),
@@ -233,7 +232,7 @@ impl Profile {
                 let ((low, before), (high, after)) = (self.0[next - 1], self.0[next]);
                 let each = (after - before) / (high - low) as f32;
                 let items = (goal - before) / each;
-                let items = if each > NAP { items } else { (items + 0.25).round() };
+                let items = if each > NAP { items } else { items.round() };
                 low + (items as usize).min(high - low)
             }
         }
@@ -242,8 +241,7 @@ impl Profile {
     /// The item of `items` at half of their cost; the first item if all of them are hardly worth a
     /// theft.
     pub(crate) fn middle(&self, items: Range<usize>) -> usize {
-        const NOT_WORTH_TWO_THEFTS: f32 = 10e3;
-        if self.cost(&items) < NOT_WORTH_TWO_THEFTS {
+        if self.cost(&items) < 2.0 * THEFT_NS {
             return items.start;
         }
         let goal = f32::midpoint(self.cost_before(items.start), self.cost_before(items.end));
@@ -334,8 +332,8 @@ mod tests {
             Profile::new(1000, &marks).index_at(goal)
         };
         assert_eq!(bound(20e6, 100e3 + 19e6), 500);
-        assert_eq!(bound(61e3, 160e3), 500);
-        assert_eq!(bound(59e3, 158e3), 501, "not worth it");
+        assert_eq!(bound(41e3, 140e3), 500);
+        assert_eq!(bound(39e3, 138e3), 501, "not worth it");
     }
 
     #[test]

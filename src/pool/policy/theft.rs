@@ -4,14 +4,15 @@
 
 use std::{ops::Range, time::Duration};
 
-use super::split::{NAP, Profile};
+use super::{
+    prices::{AWAKE_NS, THEFT_NS},
+    split::{NAP, Profile},
+};
 
-/// In nanoseconds: the cost of a theft without its fence.
-const THEFT: f32 = 5e3;
 /// In thefts of a worker in a round: up to this number, thefts are cut by the costs of the last
 /// round. A worker that needs more shows that these costs are wrong, so its later thefts are cut by
 /// number.
-const TRUSTED: usize = 3;
+const TRUSTED: usize = 2;
 const CALLER: usize = 0;
 
 /// What a thief has found out about a victim by watching it for a moment.
@@ -33,7 +34,7 @@ pub(crate) enum Watched {
 /// move may only have been interrupted for a moment. The more expensive the theft, the longer the
 /// thief watches.
 pub(crate) fn moment(heavy: f32) -> Duration {
-    Duration::from_nanos((heavy / 2.0).clamp(1e3, 10e3) as u64)
+    Duration::from_nanos((heavy / 2.0).clamp(AWAKE_NS, 2.0 * THEFT_NS) as u64)
 }
 
 /// What a thief has found out, if the victim claimed `moved` items during the [`moment`] and has
@@ -41,7 +42,7 @@ pub(crate) fn moment(heavy: f32) -> Duration {
 pub(crate) fn watched(heavy: f32, is_dear: bool, moved: usize, left: usize) -> Watched {
     let moment = moment(heavy).as_nanos() as f32;
     // A theft saves half of the time for the rest, and the victim pays for the fence as well.
-    if (left as f32) * moment < moved as f32 * (THEFT + 3.0 * heavy) {
+    if (left as f32) * moment < moved as f32 * (THEFT_NS + 2.0 * heavy) {
         Watched::AlmostDone
     } else if moved == 0 && is_dear {
         Watched::Stuck
@@ -73,18 +74,18 @@ mod tests {
     #[test]
     fn a_theft_pays_where_the_victim_does_not_get_through_soon() {
         assert_eq!(watched(0.0, false, 0, 1), Watched::Busy, "a long item");
-        assert_eq!(watched(0.0, false, 10, 10), Watched::AlmostDone, "a microsecond is left");
-        assert_eq!(watched(0.0, false, 10, 49), Watched::AlmostDone, "five are");
-        assert_eq!(watched(0.0, false, 10, 50), Watched::Busy);
-        assert_eq!(watched(20e3, true, 100, 649), Watched::AlmostDone, "a dear theft");
-        assert_eq!(watched(20e3, true, 100, 650), Watched::Busy);
-        assert_eq!(watched(20e3, true, 0, 650), Watched::Stuck);
+        assert_eq!(watched(0.0, false, 10, 10), Watched::AlmostDone, "half a microsecond is left");
+        assert_eq!(watched(0.0, false, 10, 99), Watched::AlmostDone, "five are");
+        assert_eq!(watched(0.0, false, 10, 100), Watched::Busy);
+        assert_eq!(watched(20e3, true, 100, 449), Watched::AlmostDone, "a dear theft");
+        assert_eq!(watched(20e3, true, 100, 450), Watched::Busy);
+        assert_eq!(watched(20e3, true, 0, 450), Watched::Stuck);
     }
 
     #[test]
     fn a_victim_is_watched_longer_where_thefts_are_dearer() {
         let micros = [0.0, 5e3, 1e6].map(|heavy| moment(heavy).as_nanos());
-        assert_eq!(micros, [1000, 2500, 10_000]);
+        assert_eq!(micros, [500, 2500, 10_000]);
     }
 
     #[test]

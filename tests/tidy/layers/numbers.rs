@@ -1,0 +1,59 @@
+//! How many numbers the policy is made of. Each is one that somebody chose, so each is to have its
+//! gain beside it; see the table in CONTRIBUTING.md.
+//!
+//! `cargo test --test tidy numbers -- --nocapture` lists them.
+
+use proc_macro2::TokenTree;
+use syn::Lit;
+
+use super::{room, tree};
+use crate::unsafe_inventory::flat;
+
+/// The most numbers that there may be.
+const BAR: usize = 25;
+
+/// The numbers of a text other than 0, 1 and 2, with their lines. What stands behind a dot is a
+/// field.
+fn numbers(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut is_field = false;
+    for tree in flat(text.parse().expect("tokens")) {
+        if let TokenTree::Literal(literal) = &tree
+            && !is_field
+        {
+            let value = match Lit::new(literal.clone()) {
+                Lit::Int(int) => int.base10_digits().parse().ok(),
+                Lit::Float(float) => float.base10_parse::<f64>().ok(),
+                _ => None,
+            };
+            if value.is_some_and(|value| ![0.0, 1.0, 2.0].contains(&value)) {
+                found.push((tree.span().start().line, literal.to_string()));
+            }
+        }
+        is_field = matches!(&tree, TokenTree::Punct(dot) if dot.as_char() == '.');
+    }
+    found
+}
+
+#[test]
+fn the_policy_has_few_numbers() {
+    let of = tree("src");
+    let files = of.sources.iter().filter(|(file, _)| room(file) == Some("policy"));
+    let mut count = 0;
+    for (file, source) in files {
+        for (line, number) in numbers(&source.text) {
+            println!("{file}:{line}: {number}");
+            count += 1;
+        }
+    }
+    println!("{count} numbers");
+    assert!((10..=BAR).contains(&count), "{count} numbers in the policy");
+}
+
+#[test]
+fn numbers_are_told_from_fields_texts_and_small_ones() {
+    let text =
+        "const A: f32 = 0.25; let b = self.3 + 2.0 * 1_000; \"7\"; [x; 3]; 0x10_u32 >> 1; 1e9; 0.0 + 1_f32";
+    let found: Vec<_> = numbers(text).into_iter().map(|(_, number)| number).collect();
+    assert_eq!(found, ["0.25", "1_000", "3", "0x10_u32", "1e9"]);
+}
