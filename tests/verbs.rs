@@ -4,6 +4,9 @@
 mod busy;
 
 use std::{
+    hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash},
+    iter,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed},
     thread,
     time::Duration,
@@ -74,6 +77,11 @@ fn join<T>(mut a: Vec<T>, b: Vec<T>) -> Vec<T> {
     a
 }
 
+/// True of about half of all values, always the same.
+fn coin(value: &impl Hash) -> bool {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(value) % 2 == 0
+}
+
 /// All loops that visit every item, over a source, are those over its plain items. Three times:
 /// from the second on with what the first has taught.
 macro_rules! as_plain {
@@ -91,6 +99,22 @@ macro_rules! as_plain {
             $on.map_into(&mut out, value);
             prop_assert_eq!(&out, &plain);
 
+            let half: Vec<_> = plain.iter().filter(|value| coin(value)).cloned().collect();
+            prop_assert_eq!(&$on.filter_map_collect(|item| Some(value(item)).filter(coin)), &half);
+            let twice: Vec<_> = half.iter().flat_map(|value| [value, value]).cloned().collect();
+            let emitted = $on.flat_map_collect(|item| {
+                let value = value(item);
+                let count = if coin(&value) { 2 } else { 0 };
+                iter::repeat_n(value, count)
+            });
+            prop_assert_eq!(&emitted, &twice);
+            prop_assert_eq!($on.try_map_collect(|item| Ok::<_, ()>(value(item))), Ok(plain.clone()));
+            let (values, coins) = $on.unzip_collect(|item| {
+                let value = value(item);
+                (value.clone(), coin(&value))
+            });
+            prop_assert_eq!(&values, &plain);
+            prop_assert!(coins.into_iter().eq(plain.iter().map(coin)));
             let visits = AtomicUsize::new(0);
             let seen = |_| visits.fetch_add(1, Relaxed) < usize::MAX;
             $on.for_each(|item| assert!(seen(value(item))));
@@ -153,6 +177,28 @@ proptest! {
     }
 
     #[test]
+    fn what_is_kept_is_what_the_plain_loop_keeps(costs in costs(), team in teams(), often in 1u64..9) {
+        let numbers: Vec<u64> = (0..).take(costs.len()).collect();
+        let keep = |i: u64| { work(costs[usize::try_from(i).unwrap()]); (i * i * 7919) % 8 < often };
+        let (kept, left): (Vec<u64>, Vec<u64>) = numbers.iter().partition(|i| keep(**i));
+        let mut exclusive = numbers.clone();
+        for _ in 0..3 {
+            prop_assert_eq!(&team.pool.filter_collect(&numbers, |i| keep(*i)), &kept);
+            prop_assert!(team.on(&numbers).filter_collect(|i| keep(**i)).into_iter().eq(&kept));
+            prop_assert!(team.on(&numbers).with(|_| ()).filter_collect(|(), i| keep(**i)).into_iter().eq(&kept));
+            let (yes, no) = team.on(&mut exclusive).partition(|i| keep(**i));
+            prop_assert!(yes.into_iter().map(|i| *i).eq(kept.iter().copied()));
+            prop_assert!(no.into_iter().map(|i| *i).eq(left.iter().copied()));
+            let pairs = team.on(&numbers).zip(&mut exclusive).filter_collect(|(i, _)| keep(**i));
+            let pairs: Vec<_> = pairs.into_iter().map(|(i, own)| (*i, *own)).collect();
+            prop_assert!(pairs.into_iter().eq(kept.iter().map(|i| (*i, *i))));
+            let (yes, no) = team.on(0..costs.len()).with(|_| ()).partition(|(), i| keep(*i as u64));
+            prop_assert!(yes.into_iter().map(|i| i as u64).eq(kept.iter().copied()));
+            prop_assert!(no.into_iter().map(|i| i as u64).eq(left.iter().copied()));
+        }
+    }
+
+    #[test]
     fn the_first_stop_ends_the_loop(
         costs in costs(), team in teams(), stops in prop::collection::vec(0.0..1.0, 0..6), slow in any::<bool>(),
     ) {
@@ -184,6 +230,10 @@ proptest! {
                 let ended = team.on(0..len).try_map_reduce(|i| if stop(i) { Err(i) } else { Ok(vec![i]) }, join);
                 let all: Option<Vec<usize>> = (len > 0).then(|| (0..len).collect());
                 assert_eq!(ended, first.map_or(Ok(all), Err));
+            });
+            looked_at(&|stop| {
+                let ended = team.on(0..len).try_map_collect(|i| if stop(i) { Err(i) } else { Ok(i) });
+                assert_eq!(ended, first.map_or(Ok((0..len).collect()), Err));
             });
             looked_at(&|stop| {
                 let ended = team.on(0..len).reproducible().with(|_| ()).try_map_reduce(|(), i| if stop(i) { Err(i) } else { Ok(i) }, usize::max);
@@ -222,6 +272,27 @@ proptest! {
             drop(ended);
             prop_assert_eq!(alive_now(), 0);
 
+            let ended = team.on(0..len).try_map_collect(|i| if i == stop { Err(make(i)) } else { Ok(make(i)) });
+            prop_assert_eq!(alive_now(), if stop < len { 1 } else { len }, "the results, or the error");
+            drop(ended);
+            prop_assert_eq!(alive_now(), 0);
+            let emit = |i| (i % 3 != 1).then(|| make(i));
+            prop_assert_eq!(team.on(0..len).filter_map_collect(emit).len(), len - (len + 1) / 3);
+            prop_assert_eq!(team.on(0..len).flat_map_collect(|i| [emit(i), emit(i)]).len(), 2 * len);
+            prop_assert_eq!(team.on(0..len).unzip_collect(|i| (make(i), emit(i))).1.len(), len);
+            prop_assert_eq!(alive_now(), 0);
+            let bad = |i| if i == stop { panic!("at {i}") } else { make(i) };
+            let emits: [&dyn Fn(); 4] = [
+                &|| drop(team.on(0..len).filter_map_collect(|i| Some(bad(i)))),
+                &|| drop(team.on(0..len).flat_map_collect(|i| [make(i), bad(i)])),
+                &|| drop(team.on(0..len).unzip_collect(|i| (make(i), bad(i)))),
+                &|| drop(team.on(0..len).try_map_collect(|i| Ok::<_, ()>(bad(i)))),
+            ];
+            for emit in emits {
+                prop_assert_eq!(catch_unwind(AssertUnwindSafe(emit)).is_err(), stop < len);
+                prop_assert_eq!(alive_now(), 0, "a panic");
+            }
+
             let token = CancelToken::new();
             let make_or_cancel = |i| {
                 if i == stop {
@@ -233,6 +304,17 @@ proptest! {
             prop_assert_eq!(ended.as_ref().err(), (stop < len).then_some(&Cancelled));
             drop(ended);
             prop_assert_eq!(alive_now(), 0, "cancelled");
+            let token = CancelToken::new();
+            let make_or_cancel = |i| {
+                if i == stop {
+                    token.cancel();
+                }
+                Some(make(i))
+            };
+            let ended = team.on(0..len).cancel(&token).filter_map_collect(make_or_cancel);
+            prop_assert_eq!(ended.is_err(), stop < len);
+            drop(ended);
+            prop_assert_eq!(alive_now(), 0, "cancelled");
         }
     }
 }
@@ -241,11 +323,11 @@ proptest! {
 fn sources_of_different_length_are_refused() {
     let pool = Pool::builder().num_threads(2).build().unwrap();
     for refused in [
-        std::panic::catch_unwind(|| pool.on(0..3).zip(0..4).for_each(|_| ())),
-        std::panic::catch_unwind(|| pool.on(0..3).map_into(&mut [0; 2], |i| i)),
-        std::panic::catch_unwind(|| pool.on(0..3).chunks(0).for_each(|_| ())),
-        std::panic::catch_unwind(|| pool.on(0..3).grain(0).for_each(|_| ())),
-        std::panic::catch_unwind(|| pool.on(0..3).threads(0).for_each(|_| ())),
+        catch_unwind(|| pool.on(0..3).zip(0..4).for_each(|_| ())),
+        catch_unwind(|| pool.on(0..3).map_into(&mut [0; 2], |i| i)),
+        catch_unwind(|| pool.on(0..3).chunks(0).for_each(|_| ())),
+        catch_unwind(|| pool.on(0..3).grain(0).for_each(|_| ())),
+        catch_unwind(|| pool.on(0..3).threads(0).for_each(|_| ())),
     ] {
         refused.unwrap_err();
     }

@@ -3,7 +3,7 @@
 use rangesteal::Pool;
 
 use crate::{
-    callers, cold, contended, distances, errors, host::Host, idle, machine, mixed, naps, partial,
+    callers, cold, contended, distances, emit, errors, host::Host, idle, machine, mixed, naps, partial,
     results::Results, rows::Rows, runner::Runner, starved, table::Table, thefts, windows,
 };
 
@@ -11,7 +11,7 @@ use crate::{
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 30] = [
+const GROUPS: [(&str, Group); 31] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -40,6 +40,7 @@ const GROUPS: [(&str, Group); 30] = [
     ("callers", |rows| rows.group_of(callers::rows)),
     ("cold", |rows| rows.group_of(cold::rows)),
     ("partial", |rows| rows.group_of(partial::rows)),
+    ("emit", |rows| rows.group_of(emit::rows)),
     ("single", |rows| rows.group_of(distances::single)),
     ("naps", |rows| rows.group_of(naps::rows)),
 ];

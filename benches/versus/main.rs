@@ -13,6 +13,7 @@ mod callers;
 mod cold;
 mod contended;
 mod distances;
+mod emit;
 mod errors;
 mod foreign;
 mod groups;

@@ -25,6 +25,22 @@ impl Rival for &Pool {
         Some(self.map_collect(items, map))
     }
 
+    fn keep(&mut self, items: &[u32], keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
+        Some(self.filter_collect(items, keep))
+    }
+
+    fn part(&mut self, items: &[u32], test: impl Fn(&u32) -> bool + Sync) -> Option<(Vec<u32>, Vec<u32>)> {
+        Some(self.on(items).copied().partition(test))
+    }
+
+    fn flat<I: IntoIterator<Item = u32>>(
+        &mut self,
+        items: &[u32],
+        map: impl Fn(&u32) -> I + Sync,
+    ) -> Option<Vec<u32>> {
+        Some(self.flat_map_collect(items, map))
+    }
+
     fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
         self.on(0..len).map_reduce(map, u64::wrapping_add)
     }

@@ -1,6 +1,6 @@
 //! Loops without threads: the natural form, and the fastest forms that are known here.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, mem};
 
 use crate::rival::{Cost, Rival};
 
@@ -25,6 +25,22 @@ impl Rival for Plain {
 
     fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
         Some(items.iter().map(map).collect())
+    }
+
+    fn keep(&mut self, items: &[u32], keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
+        Some(items.iter().copied().filter(keep).collect())
+    }
+
+    fn part(&mut self, items: &[u32], test: impl Fn(&u32) -> bool + Sync) -> Option<(Vec<u32>, Vec<u32>)> {
+        Some(items.iter().copied().partition(test))
+    }
+
+    fn flat<I: IntoIterator<Item = u32>>(
+        &mut self,
+        items: &[u32],
+        map: impl Fn(&u32) -> I + Sync,
+    ) -> Option<Vec<u32>> {
+        Some(items.iter().flat_map(map).collect())
     }
 
     fn index_reduce<R: Send>(
@@ -95,6 +111,8 @@ pub(crate) struct Fastest;
 const SUMS: usize = 16;
 /// Items that are looked at before anybody asks whether one was wanted.
 const LOOK: usize = 64;
+/// Items that are kept or not before they are copied.
+const KEPT: usize = 1024;
 
 impl Rival for Fastest {
     fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
@@ -117,6 +135,19 @@ impl Rival for Fastest {
         }
         results.extend(rest.iter().map(map));
         Some(results)
+    }
+
+    /// Writes every number, and the next one over it unless it is kept.
+    fn keep(&mut self, items: &[u32], keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
+        let (mut kept, mut room, mut count) = (Vec::new(), [0; KEPT], 0);
+        for chunk in items.chunks(KEPT) {
+            for item in chunk {
+                room[count] = *item;
+                count += usize::from(keep(item));
+            }
+            kept.extend_from_slice(&room[..mem::take(&mut count)]);
+        }
+        Some(kept)
     }
 
     fn first<'t, T: Sync>(

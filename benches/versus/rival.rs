@@ -39,6 +39,25 @@ pub(crate) trait Rival {
         None
     }
 
+    /// Copies what is to be kept.
+    fn keep(&mut self, _items: &[u32], _keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
+        None
+    }
+
+    /// Copies those that pass the test, and the others.
+    fn part(&mut self, _items: &[u32], _test: impl Fn(&u32) -> bool + Sync) -> Option<(Vec<u32>, Vec<u32>)> {
+        None
+    }
+
+    /// Collects any number of results of each.
+    fn flat<I: IntoIterator<Item = u32>>(
+        &mut self,
+        _items: &[u32],
+        _map: impl Fn(&u32) -> I + Sync,
+    ) -> Option<Vec<u32>> {
+        None
+    }
+
     /// Over indices instead of a slice.
     fn index_sum(&mut self, _len: usize, _map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
         None

@@ -40,6 +40,22 @@ impl Rival for &rayon::ThreadPool {
         Some(self.install(|| IntoParallelRefIterator::par_iter(items).map(&map).collect()))
     }
 
+    fn keep(&mut self, items: &[u32], keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
+        Some(self.install(|| IntoParallelRefIterator::par_iter(items).copied().filter(&keep).collect()))
+    }
+
+    fn part(&mut self, items: &[u32], test: impl Fn(&u32) -> bool + Sync) -> Option<(Vec<u32>, Vec<u32>)> {
+        Some(self.install(|| IntoParallelRefIterator::par_iter(items).copied().partition(&test)))
+    }
+
+    fn flat<I: IntoIterator<Item = u32>>(
+        &mut self,
+        items: &[u32],
+        map: impl Fn(&u32) -> I + Sync,
+    ) -> Option<Vec<u32>> {
+        Some(self.install(|| IntoParallelRefIterator::par_iter(items).flat_map_iter(&map).collect()))
+    }
+
     fn index_reduce<R: Send>(
         &mut self,
         len: usize,

@@ -379,6 +379,112 @@ impl Pool {
         self.on(items).map_collect(map)
     }
 
+    /// Maps every item, and collects the results that are `Some` into a `Vec`, in slice order.
+    ///
+    /// `map` is called once per item. What each worker has collected is moved once, by all workers,
+    /// to its place in the result; if one worker has done all, it is not moved at all.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let numbers = pool.filter_map_collect(&["1", "x", "3"], |text| text.parse::<i32>().ok());
+    /// assert_eq!(numbers, [1, 3]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` does; the results made until then are dropped.
+    #[inline]
+    pub fn filter_map_collect<T, R>(&self, items: &[T], map: impl Fn(&T) -> Option<R> + Sync) -> Vec<R>
+    where
+        T: Sync,
+        R: Send,
+    {
+        self.on(items).filter_map_collect(map)
+    }
+
+    /// Makes something to iterate over of every item, and collects all that comes out of it into a
+    /// `Vec`, in slice order.
+    ///
+    /// `map` is called once per item, and what it returns is consumed by the same worker at once.
+    /// What each worker has collected is moved once, as in
+    /// [`filter_map_collect`](Self::filter_map_collect).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = pool.flat_map_collect(&["a b", "", "c"], |line| line.split_whitespace());
+    /// assert_eq!(words, ["a", "b", "c"]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` does, or what it returns; the results made until then are dropped.
+    #[inline]
+    pub fn flat_map_collect<'a, T, I>(&self, items: &'a [T], map: impl Fn(&'a T) -> I + Sync) -> Vec<I::Item>
+    where
+        T: Sync,
+        I: IntoIterator<Item: Send>,
+    {
+        self.on(items).flat_map_collect(map)
+    }
+
+    /// Copies the items of which `keep` is true into a `Vec`, in slice order.
+    ///
+    /// There is no branch on what `keep` returns: it takes as long whether it keeps all items, none
+    /// or every second one. What each worker has copied is moved once, as in
+    /// [`filter_map_collect`](Self::filter_map_collect). For references instead of copies, or items
+    /// that are no `Copy`: `pool.on(&items).filter_collect(..)`.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.filter_collect(&[3, 8, 5, 6], |x| x % 2 == 0), [8, 6]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `keep` does.
+    #[inline]
+    pub fn filter_collect<T: Copy + Send + Sync>(
+        &self,
+        items: &[T],
+        keep: impl Fn(&T) -> bool + Sync,
+    ) -> Vec<T> {
+        self.on(items).copied().filter_collect(keep)
+    }
+
+    /// Maps every item into a `Vec`, in slice order, or returns the error of the first item for
+    /// which `map` returns one.
+    ///
+    /// As in [`try_map_reduce`](Self::try_map_reduce), items behind the first error may be mapped
+    /// as well, and what they made is dropped.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let numbers = |texts: &[&str]| pool.try_map_collect(texts, |text| text.parse::<i32>());
+    /// assert_eq!(numbers(&["1", "2"]), Ok(vec![1, 2]));
+    /// assert!(numbers(&["1", "x"]).is_err());
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `map` returned for the first item for which it returned an error. The results made
+    /// until then are dropped.
+    ///
+    /// # Panics
+    /// If `map` does, for an item before the first error.
+    #[inline]
+    pub fn try_map_collect<T, R, E>(
+        &self,
+        items: &[T],
+        map: impl Fn(&T) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, E>
+    where
+        T: Sync,
+        R: Send,
+        E: Send,
+    {
+        self.on(items).try_map_collect(map)
+    }
+
     /// Assigns the result for every item to its place in `out`. The former values are dropped, and
     /// nothing is allocated.
     ///

@@ -10,15 +10,14 @@ use std::{
     ptr::{self, NonNull},
 };
 
-/// A `Vec` of `len` results, which `fold` writes at their final places; none if `fold` returns
-/// none.
+/// A `Vec` of `len` results, which `fold` writes at their final places; or why it has not.
 ///
 /// # Panics
 /// If `fold` has left out any result.
-pub(crate) fn in_place<R>(
+pub(crate) fn in_place<R, X>(
     len: usize,
-    fold: impl for<'a> FnOnce(&'a Places<'a, R>) -> Option<Written<'a, R>>,
-) -> Option<Vec<R>> {
+    fold: impl for<'a> FnOnce(&'a Places<'a, R>) -> Result<Written<'a, R>, X>,
+) -> Result<Vec<R>, X> {
     let mut results = Vec::with_capacity(len);
     let places = Places::new(&mut results);
     let written = fold(&places)?;
@@ -29,7 +28,28 @@ pub(crate) fn in_place<R>(
     mem::forget(written);
     // SAFETY: 1. the capacity is at least that; 2. all of it has been written, as just checked.
     unsafe { results.set_len(len) };
-    Some(results)
+    Ok(results)
+}
+
+/// Two of them, of the same length; none if `fold` returns none.
+pub(crate) fn in_two_places<A, B>(
+    len: usize,
+    fold: impl for<'a, 'b> FnOnce(
+        &'a Places<'a, A>,
+        &'b Places<'b, B>,
+    ) -> Option<(Written<'a, A>, Written<'b, B>)>,
+) -> Option<(Vec<A>, Vec<B>)> {
+    let mut firsts = Err(());
+    let seconds = in_place(len, |second| {
+        let mut others = Err(());
+        firsts = in_place(len, |first| {
+            let (written, other) = fold(first, second).ok_or(())?;
+            others = Ok(other);
+            Ok(written)
+        });
+        others
+    });
+    firsts.ok().zip(seconds.ok())
 }
 
 /// The spare room of an empty `Vec`, shared by all workers.

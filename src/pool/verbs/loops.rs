@@ -70,8 +70,9 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
                 },
                 Written::join,
             );
-            folded.map(|written| written.unwrap_or_else(none)).through()
+            folded.map(|written| written.unwrap_or_else(none)).through().ok_or(())
         })
+        .ok()
     }
 
     /// Calls `f` with every item. Each item is known to be worth waking a worker.

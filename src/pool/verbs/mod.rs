@@ -1,17 +1,20 @@
 //! What users call: a loop is a *source* (what it runs over), *options*, and a *verb* (what is done
 //! with each item). All generics over closures are in this room.
 //!
-//! A verb is written once, for every source, with and without state (`loops`). It says how a range
+//! A verb is written once, for every source, with and without state (`loops`, and `emit` for those
+//! that make any number of results). It says how a range
 //! of indices is folded into a partial result, and how two partial results are reduced. Together
 //! these make it a body (`bodies`), which is all that the rest of the crate knows of it. `on` holds
 //! the options; `source` is what a loop runs over, and `state` what its workers keep. `collect`
-//! writes results to their final places, `reproducible` reduces them in a fixed order, and `sort`
-//! is built on these loops.
+//! writes results to their final places, `gather` makes one `Vec` of what runs have emitted,
+//! `reproducible` reduces results in a fixed order, and `sort` is built on these loops.
 //!
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop is given the executor.
 
 pub(crate) mod bodies;
 pub(crate) mod collect;
+pub(crate) mod emit;
+pub(crate) mod gather;
 pub(crate) mod loops;
 pub(crate) mod on;
 pub(crate) mod reproducible;

@@ -5,7 +5,7 @@ use std::{marker::PhantomData, ops::Range};
 use super::{
     bodies::{InBlocks, InTree, Verb},
     reproducible::{self, Tree},
-    source::{Chunks, IntoSource, Pieces, Source, Zip},
+    source::{Chunks, Copied, IntoSource, Pieces, Source, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateless},
 };
 use crate::pool::{
@@ -183,6 +183,22 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         S: Pieces,
     {
         self.over(|source| Chunks::new(source, size))
+    }
+
+    /// Runs over copies of the items instead of references to them.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (small, large) = pool.on(&[3, 8, 5, 6]).copied().partition(|x| *x < 6);
+    /// assert_eq!((small, large), (vec![3, 5], vec![8, 6]));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn copied<'a, T: Copy + 'a>(self) -> On<'p, Copied<S>, E, M>
+    where
+        S: Source<Item = &'a T>,
+    {
+        self.over(Copied::new)
     }
 
     /// Workers claim exactly `items` at once, in blocks that begin at multiples of `items`. (The
@@ -388,6 +404,12 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
         let Self { executor, source, threads, grain, reproducible, watch, wishes, ending, .. } = self;
         On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }
+    }
+
+    /// Who works, and how many of them at most.
+    #[inline(always)]
+    pub(super) fn hands(&self) -> (&'p Executor, usize) {
+        (self.executor, self.threads)
     }
 
     /// How many items there are.

@@ -15,6 +15,7 @@ use crate::pool::record::units::Blocks;
 /// | `Range<usize>` | `usize` |
 /// | [`Zip<A, B>`](Zip), made by [`On::zip`](crate::On::zip) | `(A::Item, B::Item)` |
 /// | [`Chunks<S>`](Chunks), made by [`On::chunks`](crate::On::chunks) | `&[T]`, `&mut [T]`, `Range<usize>`, or pairs of these |
+/// | [`Copied<S>`](Copied), made by [`On::copied`](crate::On::copied) | `T` instead of `&T` |
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
@@ -319,6 +320,35 @@ impl<S: Pieces> Source for Chunks<S> {
     }
 }
 
+/// Copies of the items of a source. Made by [`On::copied`](crate::On::copied), which has an
+/// example.
+#[derive(Debug)]
+pub struct Copied<S>(S);
+
+impl<S> Copied<S> {
+    pub(crate) fn new(source: S) -> Self {
+        Self(source)
+    }
+}
+
+impl<'a, T: Copy + 'a, S: Source<Item = &'a T>> Source for Copied<S> {
+    type Item = T;
+
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn address(&self) -> usize {
+        self.0.address()
+    }
+
+    #[inline(always)]
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = T> {
+        // SAFETY: as promised.
+        unsafe { self.0.items(range) }.copied()
+    }
+}
+
 impl<'a, T: Send> IntoSource for &'a mut [T] {
     type Source = Exclusive<'a, T>;
 
@@ -404,4 +434,5 @@ mod sealed {
     impl<T> Sealed for super::Exclusive<'_, T> {}
     impl<A, B> Sealed for super::Zip<A, B> {}
     impl<S> Sealed for super::Chunks<S> {}
+    impl<S> Sealed for super::Copied<S> {}
 }

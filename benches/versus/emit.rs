@@ -1,0 +1,118 @@
+//! Loops that keep some of the items, or make several results of each.
+
+use std::{
+    hint::black_box,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
+
+use rangesteal::Pool;
+
+use crate::{
+    random::Random,
+    rival::{Loop, Rival},
+    row::{Row, Unit},
+    runner::Runner,
+    turn::Pace,
+    who::Who,
+};
+
+/// Keeps the numbers below a limit.
+struct Below<'a>(&'a [u32], u32);
+
+impl Loop for Below<'_> {
+    type Output = Vec<u32>;
+
+    fn run(&self, rival: &mut impl Rival) -> Option<Vec<u32>> {
+        let &Self(numbers, limit) = black_box(self);
+        rival.keep(numbers, |x| *x < limit)
+    }
+}
+
+/// Puts the numbers below a limit and the others into two vectors.
+struct Sides<'a>(&'a [u32], u32);
+
+impl Loop for Sides<'_> {
+    type Output = (Vec<u32>, Vec<u32>);
+
+    fn run(&self, rival: &mut impl Rival) -> Option<(Vec<u32>, Vec<u32>)> {
+        let &Self(numbers, limit) = black_box(self);
+        rival.part(numbers, |x| *x < limit)
+    }
+}
+
+/// Makes 0 to 7 numbers of each.
+struct Several<'a>(&'a [u32]);
+
+impl Loop for Several<'_> {
+    type Output = Vec<u32>;
+
+    fn run(&self, rival: &mut impl Rival) -> Option<Vec<u32>> {
+        rival.flat(black_box(self.0), |x| *x..*x + (*x >> 7) % 8)
+    }
+}
+
+/// Searches a graph level by level; each node has [`EDGES`](Self::EDGES) edges to any others.
+struct Levels(Vec<[u32; Self::EDGES]>);
+
+impl Levels {
+    const EDGES: usize = 8;
+
+    fn new(nodes: usize) -> Self {
+        let mut random = Random::default();
+        let mut node = || (u64::from(random.draw()) % nodes as u64) as u32;
+        Self((0..nodes).map(|_| [(); Self::EDGES].map(|()| node())).collect())
+    }
+}
+
+impl Loop for Levels {
+    type Output = Vec<usize>;
+
+    /// How many nodes each level has.
+    fn run(&self, rival: &mut impl Rival) -> Option<Vec<usize>> {
+        let seen: Vec<AtomicBool> = self.0.iter().map(|_| AtomicBool::new(false)).collect();
+        let is_new = |node: &u32| !seen[*node as usize].swap(true, Relaxed);
+        let (mut level, mut counts) = (vec![0], Vec::new());
+        is_new(&0);
+        while !level.is_empty() {
+            counts.push(level.len());
+            level = rival.flat(&level, |node| self.0[*node as usize].into_iter().filter(is_new))?;
+        }
+        Some(counts)
+    }
+}
+
+pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
+    let mut random = Random::default();
+    let numbers: Vec<u32> = (0..10_000_000).map(|_| random.draw()).collect();
+    let percent = |percent: u64| (percent << 32).div_ceil(100) as u32;
+    let everybody = [runner.everybody(), vec![Who::Fastest]].concat();
+    let mut rows = Vec::new();
+    macro_rules! row {
+        ($name:expr, $bar:expr, $pace:expr, $lap:expr) => {
+            let race = runner.race(pool, &everybody, $pace, $lap);
+            rows.push(Row::of(&race, $name, Unit::Ratio, Some($bar)));
+            if race.others().any(|who| who == Who::Fastest) {
+                let name = format!("{}: to the fastest plain form", $name);
+                rows.push(Row::of(&race.relative_to(Who::Fastest), name, Unit::Ratio, None));
+            }
+        };
+    }
+    row!("filter of 10M u32, half of them kept", 0.20, Pace::ONCE, &Below(&numbers, percent(50)));
+    row!("filter of 10M u32, 1 % kept", 0.75, Pace::ONCE, &Below(&numbers, percent(1)));
+    row!("filter of 10M u32, 99 % kept", 0.70, Pace::ONCE, &Below(&numbers, percent(99)));
+    row!("filter of 10M u32, all kept", 1.0, Pace::ONCE, &Below(&numbers, u32::MAX));
+    row!("filter of 10k u32, all kept", 1.0, Pace::calls(10), &Below(&numbers[..10_000], u32::MAX));
+    row!(
+        "filter of 10k u32, half of them kept",
+        1.0,
+        Pace::calls(10),
+        &Below(&numbers[..10_000], percent(50))
+    );
+    row!("partition of 10M u32", 0.25, Pace::ONCE, &Sides(&numbers, percent(50)));
+    row!("0 to 7 numbers of each of 2M", 0.40, Pace::ONCE, &Several(&numbers[..2_000_000]));
+    row!("levels of a graph of 400k nodes with 8 edges", 0.60, Pace::ONCE, &Levels::new(400_000));
+    let few = Below(&numbers[..100], percent(50));
+    let race = runner.race(pool, &everybody, Pace::calls(100), &few);
+    rows.push(Row::of(&race, "filter of 100 u32: more than plain", Unit::Nanos, Some(60.0)));
+    rows
+}

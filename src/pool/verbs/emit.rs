@@ -1,0 +1,454 @@
+//! The loops that emit: for each item as many results as they like, in slice order.
+
+#![allow(unsafe_code)] // requests every index of a source once, as the executor gives it out
+
+use std::{array, convert::Infallible, iter, ops::Range};
+
+use super::{
+    collect::{Written, in_place, in_two_places},
+    gather::{Gathered, extend_kept, extend_parted},
+    on::{Ending, On},
+    source::Source,
+    state::{State, Stateful},
+};
+use crate::pool::{call::body::Stop, policy::site::LoopKind};
+
+impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
+    /// Runs a loop whose runs fill `N` vectors each, and makes one of those of all runs. `fill` is
+    /// given vectors to append to, and indices of the source.
+    #[inline(always)]
+    fn gathered<R: Send, const N: usize>(
+        self,
+        fill: impl Fn([&mut Vec<R>; N], &S, &mut M::Worker, Range<usize>) + Sync,
+    ) -> Option<[Vec<R>; N]> {
+        let (executor, threads) = self.hands();
+        let none = || array::from_fn(|_| Gathered::default());
+        let block =
+            move |source: &S, state: &mut M::Worker, acc: Option<[Gathered<R>; N]>, range: Range<usize>| {
+                let mut acc = acc.unwrap_or_else(none);
+                fill(acc.each_mut().map(|of| of.last(range.len())), source, state, range);
+                Ok::<_, Stop<Infallible>>(acc)
+            };
+        let join = |before: [_; N], behind: [_; N]| {
+            let mut pairs = iter::zip(before, behind).map(|(before, behind)| Gathered::join(before, behind));
+            array::from_fn(|_| pairs.next().expect("as many"))
+        };
+        let all = self.fold(LoopKind::Through, block, join).through()?;
+        Some(all.unwrap_or_else(none).map(|of| of.into_vec(executor, threads)))
+    }
+
+    /// Lets `emit` append what it makes of each item.
+    #[inline(always)]
+    fn emitted<R: Send>(self, emit: impl Fn(&mut Vec<R>, &mut M::Worker, S::Item) + Sync) -> Option<Vec<R>> {
+        let gathered = self.gathered(move |[made], source, state, range| {
+            // SAFETY: the executor claims every index once, and folds what it claims once.
+            unsafe { source.items(range) }.for_each(|item| emit(made, state, item));
+        });
+        gathered.map(|[made]| made)
+    }
+
+    /// The items that `keep` keeps.
+    #[inline(always)]
+    fn kept<T: Send>(self, keep: impl Fn(&mut M::Worker, &T) -> bool + Sync) -> E::Of<Vec<T>>
+    where
+        S: Source<Item = T>,
+    {
+        let gathered = self.gathered(move |[kept], source, state, range| {
+            // SAFETY: as in `emitted`.
+            extend_kept(kept, unsafe { source.items(range) }, |item| keep(state, item));
+        });
+        E::end(gathered.map(|[kept]| kept))
+    }
+
+    /// The items that `test` is true of, and the others.
+    #[inline(always)]
+    fn parted<T: Send>(self, test: impl Fn(&mut M::Worker, &T) -> bool + Sync) -> E::Of<(Vec<T>, Vec<T>)>
+    where
+        S: Source<Item = T>,
+    {
+        let gathered = self.gathered(move |sides, source, state, range| {
+            // SAFETY: as in `emitted`.
+            extend_parted(sides, unsafe { source.items(range) }, |item| test(state, item));
+        });
+        E::end(gathered.map(|[yes, no]| (yes, no)))
+    }
+
+    /// Maps item by item into a `Vec`; stops at the first `Err`.
+    #[inline(always)]
+    fn try_collected<R: Send, Z: Send>(
+        self,
+        map: impl Fn(&mut M::Worker, S::Item) -> Result<R, Z> + Sync,
+    ) -> E::Of<Result<Vec<R>, Z>> {
+        let collected = in_place(self.count(), |places| {
+            let none = || Written::none(places);
+            let folded = self.fold(
+                LoopKind::MayStop,
+                move |source, state, written, range| {
+                    extend_until(source, state, written.unwrap_or_else(none), range, &map)
+                },
+                Written::join,
+            );
+            match folded.ended() {
+                Some(Ok(written)) => Ok(written.unwrap_or_else(none)),
+                Some(Err(found)) => Err(Some(found)),
+                None => Err(None),
+            }
+        });
+        E::end(match collected {
+            Ok(results) => Some(Ok(results)),
+            Err(found) => found.map(Err),
+        })
+    }
+
+    /// Maps item by item into two `Vec`s.
+    #[inline(always)]
+    fn unzipped<A: Send, B: Send>(
+        self,
+        map: impl Fn(&mut M::Worker, S::Item) -> (A, B) + Sync,
+    ) -> E::Of<(Vec<A>, Vec<B>)> {
+        E::end(in_two_places(self.count(), |firsts, seconds| {
+            let none = || (Written::none(firsts), Written::none(seconds));
+            let folded = self.fold(
+                LoopKind::Through,
+                move |source, state, both, range| {
+                    extend_both(source, state, both.unwrap_or_else(none), range, &map)
+                },
+                |(a, b), (c, d)| (a.join(c), b.join(d)),
+            );
+            folded.through().map(|both| both.unwrap_or_else(none))
+        }))
+    }
+}
+
+/// Maps the items of `range` into their places behind those already written, until `map` fails.
+#[inline(always)]
+fn extend_until<'a, S: Source, W, R, Z>(
+    source: &S,
+    state: &mut W,
+    written: Written<'a, R>,
+    range: Range<usize>,
+    map: &impl Fn(&mut W, S::Item) -> Result<R, Z>,
+) -> Result<Written<'a, R>, Stop<Z>> {
+    let (mut at, mut error) = (range.start, None);
+    // SAFETY: as in `emitted`.
+    let items = unsafe { source.items(range.clone()) };
+    let results = items.map_while(|item| match map(state, item) {
+        Ok(result) => {
+            at += 1;
+            Some(result)
+        }
+        Err(found) => {
+            error = Some(found);
+            None
+        }
+    });
+    // SAFETY: 1. every index is claimed once, and folded once; 2. a range that is claimed begins
+    // before it ends; 3. there are no more results than indices.
+    let written = unsafe { written.extend(range, results) };
+    match error {
+        None => Ok(written),
+        Some(found) => Err(Stop { at, anywhere: false, found }),
+    }
+}
+
+/// Maps the items of `range` into their two places each, behind those already written.
+#[inline(always)]
+#[expect(clippy::unnecessary_wraps, reason = "a block")]
+fn extend_both<'a, 'b, S: Source, W, A, B>(
+    source: &S,
+    state: &mut W,
+    (mut first, mut second): (Written<'a, A>, Written<'b, B>),
+    range: Range<usize>,
+    map: &impl Fn(&mut W, S::Item) -> (A, B),
+) -> Result<(Written<'a, A>, Written<'b, B>), Stop<Infallible>> {
+    // SAFETY: as in `emitted`.
+    let items = unsafe { source.items(range.clone()) };
+    for (at, item) in iter::zip(range, items) {
+        let (a, b) = map(state, item);
+        // SAFETY: as in `extend_until`; there is one result for one index.
+        first = unsafe { first.extend(at..at + 1, iter::once(a)) };
+        // SAFETY: likewise.
+        second = unsafe { second.extend(at..at + 1, iter::once(b)) };
+    }
+    Ok((first, second))
+}
+
+/// The loops that emit.
+impl<S: Source, E: Ending> On<'_, S, E> {
+    /// Maps every item, and collects the results that are `Some`, in order: see
+    /// [`Pool::filter_map_collect`](crate::Pool::filter_map_collect).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let halves = pool.on(0..7).filter_map_collect(|i| (i % 2 == 0).then_some(i / 2));
+    /// assert_eq!(halves, [0, 1, 2, 3]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` does; the results made until then are dropped.
+    #[inline(always)]
+    pub fn filter_map_collect<R: Send>(self, map: impl Fn(S::Item) -> Option<R> + Sync) -> E::Of<Vec<R>> {
+        E::end(self.emitted(move |made, (), item| push_some(made, map(item))))
+    }
+
+    /// Makes something to iterate over of every item, and collects all that comes out of it, in
+    /// order: see [`Pool::flat_map_collect`](crate::Pool::flat_map_collect).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(0..4).flat_map_collect(|i| 0..i), [0, 0, 1, 0, 1, 2]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` does, or what it returns; the results made until then are dropped.
+    #[inline(always)]
+    pub fn flat_map_collect<I>(self, map: impl Fn(S::Item) -> I + Sync) -> E::Of<Vec<I::Item>>
+    where
+        I: IntoIterator<Item: Send>,
+    {
+        E::end(self.emitted(move |made, (), item| made.extend(map(item))))
+    }
+
+    /// Collects the items of which `keep` is true, in order: see
+    /// [`Pool::filter_collect`](crate::Pool::filter_collect), which copies them. If items need not
+    /// be dropped, it takes as long whatever `keep` returns.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (texts, mut counts) = (["a", "b", "c"], [0, 5, 7]);
+    /// let large = pool.on(&texts).zip(&mut counts).filter_collect(|(_, count)| **count > 3);
+    /// assert_eq!(large, [(&"b", &mut 5), (&"c", &mut 7)]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `keep` does; what was collected until then is dropped.
+    #[inline(always)]
+    pub fn filter_collect<T: Send>(self, keep: impl Fn(&T) -> bool + Sync) -> E::Of<Vec<T>>
+    where
+        S: Source<Item = T>,
+    {
+        self.kept(move |(), item| keep(item))
+    }
+
+    /// Collects the items of which `test` is true, and the others, both in order. If items need not
+    /// be dropped, it takes as long whatever `test` returns.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (even, odd) = pool.on(0..7).partition(|i| i % 2 == 0);
+    /// assert_eq!((even, odd), (vec![0, 2, 4, 6], vec![1, 3, 5]));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` does; what was collected until then is dropped.
+    #[inline(always)]
+    pub fn partition<T: Send>(self, test: impl Fn(&T) -> bool + Sync) -> E::Of<(Vec<T>, Vec<T>)>
+    where
+        S: Source<Item = T>,
+    {
+        self.parted(move |(), item| test(item))
+    }
+
+    /// Maps every item into a `Vec`, in order, or returns the `Err` with the lowest index: see
+    /// [`Pool::try_map_collect`](crate::Pool::try_map_collect).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let roots = |limit: usize| pool.on(0..limit).try_map_collect(|i| u8::try_from(i * i));
+    /// assert_eq!(roots(4), Ok(vec![0, 1, 4, 9]));
+    /// assert!(roots(17).is_err());
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `map` returned for the first item for which it returned an error. The results made
+    /// until then are dropped.
+    ///
+    /// # Panics
+    /// If `map` does, for an item before the first error.
+    #[inline(always)]
+    pub fn try_map_collect<R: Send, Z: Send>(
+        self,
+        map: impl Fn(S::Item) -> Result<R, Z> + Sync,
+    ) -> E::Of<Result<Vec<R>, Z>> {
+        self.try_collected(move |(), item| map(item))
+    }
+
+    /// Maps every item into two `Vec`s, in order. Each result is written once, at its final place.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (squares, cubes) = pool.on(0..4).unzip_collect(|i| (i * i, i * i * i));
+    /// assert_eq!((squares, cubes), (vec![0, 1, 4, 9], vec![0, 1, 8, 27]));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` does; the results made until then are dropped.
+    #[inline(always)]
+    pub fn unzip_collect<A: Send, B: Send>(
+        self,
+        map: impl Fn(S::Item) -> (A, B) + Sync,
+    ) -> E::Of<(Vec<A>, Vec<B>)> {
+        self.unzipped(move |(), item| map(item))
+    }
+}
+
+/// The loops that emit, of workers that have a state, which is the first argument of their
+/// closures.
+impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
+    /// Maps every item, and collects the results that are `Some`, in order, as
+    /// [`Pool::filter_map_collect`](crate::Pool::filter_map_collect) does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = pool.on(&["noon", "range", "radar"]).with(|_| String::new());
+    /// let lengths = words.filter_map_collect(|reversed, word| {
+    ///     reversed.clear();
+    ///     reversed.extend(word.chars().rev());
+    ///     (reversed == word).then_some(word.len())
+    /// });
+    /// assert_eq!(lengths, [4, 5]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` or the maker of the state does; the results made until then are dropped.
+    #[inline(always)]
+    pub fn filter_map_collect<R: Send>(
+        self,
+        map: impl Fn(&mut M::Worker, S::Item) -> Option<R> + Sync,
+    ) -> E::Of<Vec<R>> {
+        E::end(self.emitted(move |made, state, item| push_some(made, map(state, item))))
+    }
+
+    /// Makes something to iterate over of every item, and collects all that comes out of it, in
+    /// order, as [`Pool::flat_map_collect`](crate::Pool::flat_map_collect) does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let letters = pool.on(&["ca", "b"]).with(|_| Vec::new()).flat_map_collect(|sorted, word| {
+    ///     sorted.clear();
+    ///     sorted.extend(word.bytes());
+    ///     sorted.sort_unstable();
+    ///     sorted.clone()
+    /// });
+    /// assert_eq!(letters, b"acb");
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` or the maker of the state does, or what `map` returns; the results made until then
+    /// are dropped.
+    #[inline(always)]
+    pub fn flat_map_collect<I>(self, map: impl Fn(&mut M::Worker, S::Item) -> I + Sync) -> E::Of<Vec<I::Item>>
+    where
+        I: IntoIterator<Item: Send>,
+    {
+        E::end(self.emitted(move |made, state, item| made.extend(map(state, item))))
+    }
+
+    /// Collects the items of which `keep` is true, in order.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let tested = pool.on(0..9).with(|_| 0).filter_collect(|tested, i| {
+    ///     *tested += 1;
+    ///     i % 4 == 0
+    /// });
+    /// assert_eq!(tested, [0, 4, 8]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `keep` or the maker of the state does; what was collected until then is dropped.
+    #[inline(always)]
+    pub fn filter_collect<T: Send>(self, keep: impl Fn(&mut M::Worker, &T) -> bool + Sync) -> E::Of<Vec<T>>
+    where
+        S: Source<Item = T>,
+    {
+        self.kept(keep)
+    }
+
+    /// Collects the items of which `test` is true, and the others, both in order.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (low, high) = pool.on(0..5).with(|_| 2).partition(|limit, i| i < limit);
+    /// assert_eq!((low, high), (vec![0, 1], vec![2, 3, 4]));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `test` or the maker of the state does; what was collected until then is dropped.
+    #[inline(always)]
+    pub fn partition<T: Send>(
+        self,
+        test: impl Fn(&mut M::Worker, &T) -> bool + Sync,
+    ) -> E::Of<(Vec<T>, Vec<T>)>
+    where
+        S: Source<Item = T>,
+    {
+        self.parted(test)
+    }
+
+    /// Maps every item into a `Vec`, in order, or returns the `Err` with the lowest index, as
+    /// [`Pool::try_map_collect`](crate::Pool::try_map_collect) does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let parse = |text: &mut String, digits: &[char; 2]| {
+    ///     text.clear();
+    ///     text.extend(digits);
+    ///     text.parse::<u8>()
+    /// };
+    /// let numbers = pool.on(&[['1', '2'], ['3', '4']]).with(|_| String::new()).try_map_collect(parse);
+    /// assert_eq!(numbers, Ok(vec![12, 34]));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `map` returned for the first item for which it returned an error. The results made
+    /// until then are dropped.
+    ///
+    /// # Panics
+    /// If `map` or the maker of the state does, for an item before the first error.
+    #[inline(always)]
+    pub fn try_map_collect<R: Send, Z: Send>(
+        self,
+        map: impl Fn(&mut M::Worker, S::Item) -> Result<R, Z> + Sync,
+    ) -> E::Of<Result<Vec<R>, Z>> {
+        self.try_collected(map)
+    }
+
+    /// Maps every item into two `Vec`s, in order. Each result is written once, at its final place.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (sums, products) = pool.on(1..4).with(|_| 10).unzip_collect(|ten, i| (i + *ten, i * *ten));
+    /// assert_eq!((sums, products), (vec![11, 12, 13], vec![10, 20, 30]));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` or the maker of the state does; the results made until then are dropped.
+    #[inline(always)]
+    pub fn unzip_collect<A: Send, B: Send>(
+        self,
+        map: impl Fn(&mut M::Worker, S::Item) -> (A, B) + Sync,
+    ) -> E::Of<(Vec<A>, Vec<B>)> {
+        self.unzipped(map)
+    }
+}
+
+/// Appends a result, if there is one.
+#[inline(always)]
+fn push_some<R>(made: &mut Vec<R>, result: Option<R>) {
+    if let Some(result) = result {
+        made.push(result);
+    }
+}

@@ -1,0 +1,228 @@
+//! Collecting what a loop emits, however much that is: each run fills pieces of its own, and at the
+//! end all pieces are moved into one `Vec`.
+
+#![allow(unsafe_code)] // writes into the spare room of a Vec, and moves pieces as a whole
+
+use std::{
+    mem::{self, MaybeUninit},
+    ptr,
+};
+
+use super::{on::On, source::IntoSource};
+use crate::pool::call::executor::Executor;
+
+/// In bytes: a piece that has grown to this is not made longer, so that it need not be copied to a
+/// larger place, and all workers have pieces to move in the end.
+const PIECE: usize = 1 << 15;
+/// In items: how many are kept or left out between two looks at the room that is left.
+const STEP: usize = 512;
+
+/// What a run of neighbouring items has emitted, in their order.
+#[derive(Debug)]
+pub(crate) struct Gathered<R> {
+    full: Vec<Vec<R>>,
+    last: Vec<R>,
+}
+
+impl<R> Default for Gathered<R> {
+    fn default() -> Self {
+        Self { full: Vec::new(), last: Vec::new() }
+    }
+}
+
+impl<R> Gathered<R> {
+    /// The piece to go on with, which may have room for `items` more. It is a new one if the last
+    /// is large and would have to grow.
+    #[inline(always)]
+    pub(crate) fn last(&mut self, items: usize) -> &mut Vec<R> {
+        if self.last.capacity() - self.last.len() < items {
+            self.make_room(items);
+        }
+        &mut self.last
+    }
+
+    #[cold]
+    fn make_room(&mut self, items: usize) {
+        let large = PIECE / size_of::<R>().max(1);
+        if self.last.len() > large {
+            self.full.push(mem::replace(&mut self.last, Vec::with_capacity(2 * large)));
+        }
+        if items <= STEP {
+            self.last.reserve(items);
+        }
+    }
+
+    /// This and what was emitted behind it.
+    pub(crate) fn join(mut self, next: Self) -> Self {
+        let Self { full, last } = next;
+        if self.full.is_empty() && self.last.is_empty() {
+            return Self { full, last };
+        }
+        if !(full.is_empty() && last.is_empty()) {
+            self.full.push(mem::replace(&mut self.last, last));
+            self.full.extend(full);
+        }
+        self
+    }
+}
+
+impl<R: Send> Gathered<R> {
+    /// All of it as one `Vec`. At most `threads` workers move the pieces.
+    pub(crate) fn into_vec(self, executor: &Executor, threads: usize) -> Vec<R> {
+        let Self { full: mut pieces, last } = self;
+        if pieces.is_empty() {
+            return last;
+        }
+        pieces.push(last);
+        let total = pieces.iter().map(Vec::len).try_fold(0, usize::checked_add).expect("a length");
+        let mut all = Vec::with_capacity(total);
+        let mut room = all.spare_capacity_mut();
+        let mut moves: Vec<_> = (pieces.into_iter())
+            .map(|piece| {
+                let (own, behind) = mem::take(&mut room).split_at_mut(piece.len());
+                room = behind;
+                (piece, own)
+            })
+            .collect();
+        let moves = On::new(executor, (&mut moves).into_source()).threads(threads);
+        moves.for_each(|(piece, own)| move_into(mem::take(piece), own));
+        // SAFETY: 1. the capacity is at least that; 2. the pieces have filled as many places.
+        unsafe { all.set_len(total) };
+        all
+    }
+}
+
+/// Moves a piece to its place.
+fn move_into<R>(mut piece: Vec<R>, own: &mut [MaybeUninit<R>]) {
+    assert!(piece.len() == own.len());
+    // SAFETY: 1. as many items can be read there, and written here, as just checked; 2. an
+    // exclusive slice lies apart from a vector.
+    unsafe { ptr::copy_nonoverlapping(piece.as_ptr(), own.as_mut_ptr().cast(), piece.len()) };
+    // SAFETY: none is left: they have been moved out.
+    unsafe { piece.set_len(0) };
+}
+
+/// Appends those of `items` that `keep` keeps. If they need not be dropped, there is no branch on
+/// what `keep` returns: each item is written, and the next one over it unless it is kept.
+#[inline(always)]
+pub(crate) fn extend_kept<T>(
+    kept: &mut Vec<T>,
+    mut items: impl ExactSizeIterator<Item = T>,
+    mut keep: impl FnMut(&T) -> bool,
+) {
+    if mem::needs_drop::<T>() {
+        kept.extend(items.filter(keep));
+        return;
+    }
+    while items.len() > 0 {
+        kept.reserve(items.len().min(STEP));
+        let room = kept.spare_capacity_mut();
+        let mut count = 0;
+        for item in items.by_ref().take(STEP) {
+            let stays = keep(&item);
+            room[count].write(item);
+            count += usize::from(stays);
+        }
+        // SAFETY: 1. `count` is at most the number of places written; 2. all places before the
+        // last one written have been, since `count` grows by one at a time.
+        unsafe { kept.set_len(kept.len() + count) };
+    }
+}
+
+/// Appends the items that `test` is true of to the first, and the others to the second; without a
+/// branch as above: each item is written to both.
+#[inline(always)]
+pub(crate) fn extend_parted<T>(
+    [yes, no]: [&mut Vec<T>; 2],
+    mut items: impl ExactSizeIterator<Item = T>,
+    mut test: impl FnMut(&T) -> bool,
+) {
+    if mem::needs_drop::<T>() {
+        items.for_each(|item| if test(&item) { yes.push(item) } else { no.push(item) });
+        return;
+    }
+    while items.len() > 0 {
+        yes.reserve(items.len().min(STEP));
+        no.reserve(items.len().min(STEP));
+        let (room, other) = (yes.spare_capacity_mut(), no.spare_capacity_mut());
+        let mut counts = [0, 0];
+        for item in items.by_ref().take(STEP) {
+            let is_first = test(&item);
+            let item = MaybeUninit::new(item);
+            // SAFETY: 1. both are places for an item, and apart; 2. of the two copies of an item
+            // only one will ever be used, since one of the counts does not grow.
+            unsafe { ptr::copy_nonoverlapping(&raw const item, &raw mut room[counts[0]], 1) };
+            // SAFETY: likewise.
+            unsafe { ptr::copy_nonoverlapping(&raw const item, &raw mut other[counts[1]], 1) };
+            counts[0] += usize::from(is_first);
+            counts[1] += usize::from(!is_first);
+        }
+        // SAFETY: so many places have been written, one behind the other.
+        unsafe { yes.set_len(yes.len() + counts[0]) };
+        // SAFETY: likewise.
+        unsafe { no.set_len(no.len() + counts[1]) };
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        rc::Rc,
+    };
+
+    use super::*;
+
+    #[test]
+    fn what_is_joined_is_in_order() {
+        // Each part has so many pieces of one number each.
+        for parts in [[0, 0, 0], [1, 0, 1], [3, 1, 2], [0, 2, 0], [2, 0, 0], [1, 1, 1]] {
+            let mut numbers = 0..;
+            let mut made = |pieces: usize| {
+                let mut all: Vec<_> = numbers.by_ref().take(pieces).map(|number| vec![number]).collect();
+                let last = all.pop().unwrap_or_default();
+                Gathered { full: all, last }
+            };
+            let [a, b, c] = parts.map(&mut made);
+            let Gathered { full, last } = a.join(b).join(c);
+            let total = parts.iter().sum::<usize>();
+            assert!(full.concat().into_iter().chain(last).eq(0..total), "{parts:?}");
+        }
+    }
+
+    #[test]
+    fn a_large_piece_is_left_behind_when_it_is_full() {
+        let mut gathered = Gathered::default();
+        for number in 0..100_000_u32 {
+            gathered.last(1).push(number);
+        }
+        assert!(gathered.full.len() > 5, "{} pieces", gathered.full.len());
+        assert!(gathered.full.iter().all(|piece| piece.capacity() * size_of::<u32>() <= 2 * PIECE));
+        assert!(gathered.full.concat().into_iter().chain(gathered.last).eq(0..100_000));
+    }
+
+    #[test]
+    fn what_must_be_dropped_is_kept_with_a_branch() {
+        let items = || (0..2000).map(Rc::new).collect::<Vec<_>>().into_iter();
+        let third = |i: &Rc<i32>| **i % 3 == 0;
+        let mut kept = vec![Rc::new(-3)];
+        extend_kept(&mut kept, items(), third);
+        assert!(kept.iter().map(|i| **i).eq((-3..2000).step_by(3)));
+        let (mut yes, mut no) = (Vec::new(), Vec::new());
+        extend_parted([&mut yes, &mut no], items(), third);
+        assert!(yes.iter().map(|i| **i).eq((0..2000).step_by(3)));
+        assert!(no.iter().map(|i| **i).eq((0..2000).filter(|i| i % 3 != 0)));
+    }
+
+    #[test]
+    fn a_test_that_panics_leaves_what_was_kept_before() {
+        let mut kept = vec![7];
+        let bad = |i: &i32| if *i == 1000 { panic!("at {i}") } else { *i % 2 == 0 };
+        let caught = catch_unwind(AssertUnwindSafe(|| extend_kept(&mut kept, 0..2000, bad)));
+        assert!(caught.is_err() && kept.starts_with(&[7, 0, 2, 4]) && kept.len() <= 501);
+        let mut sides = (vec![7], Vec::new());
+        let parted = AssertUnwindSafe(|| extend_parted([&mut sides.0, &mut sides.1], 0..2000, bad));
+        assert!(catch_unwind(parted).is_err());
+        assert!(sides.0.starts_with(&[7, 0, 2, 4]) && sides.1.starts_with(&[1, 3, 5]));
+    }
+}
