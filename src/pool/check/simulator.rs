@@ -847,3 +847,45 @@ fn table() {
         }
     }
 }
+
+/// Sleeping helpers are woken one after the other by the caller, which begins when all are woken.
+/// Mean makespans in µs of rounds over noise whose costs are known: with as many helpers as now,
+/// with at most `sqrt(1.5 * work / wake)`, and with the best number of workers.
+/// `cargo test --release --lib simulator::helpers -- --ignored --nocapture`
+#[test]
+#[ignore = "a table for people"]
+fn helpers_that_cost_more_than_they_save() {
+    const SEEDS: u64 = 4;
+    const ROUNDS: usize = 8;
+    /// In nanoseconds of work: a loop has a helper for each.
+    const WORTH_SHARING: u64 = 26_000;
+    println!("pool  wake   work: workers now, µs | at most, µs | best, µs");
+    for (pool, wake) in [64, 128, 256].into_iter().flat_map(|pool| [2_000, 8_000].map(|wake| (pool, wake))) {
+        for work in [1_000_000, 10_000_000, 1_000_000 * pool, 10_000_000 * pool] {
+            let micros = |workers: u64| {
+                let machine = Machine::chiplets(workers as usize);
+                let prices = Prices { wake, ..PRICES };
+                let setting = Setting { prices, awake: false, ..Setting::new(&machine) };
+                let makespan = |seed| {
+                    let size = Size { workers: 1, items: 50_000, each: work };
+                    let items = Items::new(shape("noise")(&mut Random(seed << 32), size));
+                    let mut learnt = Learnt::nothing(workers as usize, seed);
+                    (0..ROUNDS).map(|_| learnt.round(&setting, &items).makespan).last().unwrap_or(0)
+                };
+                (0..SEEDS).map(makespan).sum::<u64>() / SEEDS / 1_000
+            };
+            let now = (work / WORTH_SHARING).min(pool - 1) + 1;
+            let most = (now - 1).min((1.5 * work as f64 / wake as f64).sqrt() as u64) + 1;
+            let grid = (1..=16).map(|step| pool * step / 16);
+            let (best, least) = grid
+                .map(|workers| (workers, micros(workers)))
+                .min_by_key(|&(_, micros)| micros)
+                .expect("some");
+            println!(
+                "{pool:4} {wake:5} {work:>11}: {now:3}, {:5} | {most:3}, {:5} | {best:3}, {least:5}",
+                micros(now),
+                micros(most),
+            );
+        }
+    }
+}
