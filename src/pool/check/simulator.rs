@@ -12,11 +12,12 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{cmp::Reverse, collections::BinaryHeap, ops::Range, time::Duration};
+use std::{cmp::Reverse, collections::BinaryHeap, hint::black_box, ops::Range, time::Duration};
 
 use crate::{
-    clock::Instant,
+    clock::{Instant, nanos},
     pool::{
+        Pool,
         place::home::{Distance, Home},
         policy::{
             estimate::Estimate,
@@ -309,8 +310,9 @@ impl Round<'_> {
         self.begin + Duration::from_nanos(now)
     }
 
+    /// As the policy counts it.
     fn nanos(time: u64) -> f32 {
-        Duration::from_nanos(time).as_secs_f32() * 1e9
+        nanos(Duration::from_nanos(time))
     }
 
     fn then(&mut self, me: usize, at: u64, step: Step) {
@@ -341,7 +343,7 @@ impl Round<'_> {
         self.door
     }
 
-    /// Begins a run with an item that is claimed.
+    /// Begins a run with an item that has been claimed.
     fn begin_run(&mut self, me: usize, first: usize, now: u64) {
         self.workers[me].run =
             Some(Run { begin: now, pieces: Pieces::new(first, self.at(now), None), grain: None });
@@ -423,6 +425,10 @@ impl Round<'_> {
             let left = self.pass(now);
             if me == 0 {
                 self.caller = left;
+                // It retracts the job.
+                for late in self.workers.iter_mut().filter(|worker| worker.is_dear.is_none()) {
+                    late.version += 1;
+                }
             }
             return;
         };
@@ -885,6 +891,87 @@ fn helpers_that_cost_more_than_they_save() {
                 "{pool:4} {wake:5} {work:>11}: {now:3}, {:5} | {most:3}, {:5} | {best:3}, {least:5}",
                 micros(now),
                 micros(most),
+            );
+        }
+    }
+}
+
+/// The virtual machine of two CPUs on which some prices were measured one by one, not by rounds.
+const SMALL: Prices = Prices {
+    wake: 8_000,
+    latency: 5_400,
+    glance: [100; 3],
+    theft: [500; 3],
+    fence: 8_000,
+    fence_each: 0,
+    tax: 1_000,
+    ..PRICES
+};
+
+/// Rounds of two workers on the machine at hand and in the simulator, with the prices of `SMALL`:
+/// medians in µs. On a machine with two free CPUs:
+/// `cargo test --release --lib simulator::two -- --ignored --nocapture`
+#[test]
+#[ignore = "measures"]
+fn two_workers_here_and_in_the_simulator() {
+    const REPEATS: u64 = 31;
+    /// In rounds: after this many, what is learnt has settled.
+    const SETTLED: u64 = 8;
+    fn spin(steps: u64) -> u64 {
+        (0..steps).fold(steps | 1, |x, _| black_box(x.wrapping_mul(0xBF58_476D_1CE4_E5B9)))
+    }
+    let timed = |work: &dyn Fn() -> Option<u64>| {
+        let begin = Instant::now();
+        black_box(work());
+        begin.elapsed().as_nanos() as u64
+    };
+    let median = |mut times: Vec<u64>| {
+        times.sort_unstable();
+        times[times.len() / 2]
+    };
+    let pool = Pool::builder().num_threads(2).build().expect("a pool");
+    let machine = Machine { name: "small", homes: vec![Home::default(); 2] };
+    let setting = Setting { prices: SMALL, awake: false, ..Setting::new(&machine) };
+    println!("each µs  costs             alone | a first round: here, predicted | settled: here, predicted");
+    let mut seen = Vec::new(); // no address comes back, so no loop is known
+    for (each, items) in
+        [(100_000, 200), (300_000, 600), (1_000_000, 2_000), (1_000_000, 10_000), (10_000_000, 2_000)]
+    {
+        for name in ["noise", "growing", "hot run", "first heavy"] {
+            let mut steps = shape(name)(&mut Random(7), Size { workers: 2, items, each });
+            if name == "first heavy" {
+                // The caller of an unknown loop does the first item alone, which is left out here.
+                steps.rotate_right(items as usize / 3);
+            }
+            let sum = |steps: &[u64]| pool.map_reduce(steps, |&steps| spin(steps), u64::wrapping_add);
+            let fresh: Vec<Vec<u64>> = (0..REPEATS).map(|_| steps.clone()).collect();
+            let alone = || timed(&|| steps.iter().map(|&steps| spin(steps)).reduce(u64::wrapping_add));
+            let alone = median((0..REPEATS).map(|_| alone()).collect());
+            seen.extend(fresh);
+            let fresh = &seen[seen.len() - REPEATS as usize..];
+            let first = median(fresh.iter().map(|steps| timed(&|| sum(steps))).collect());
+            let settled = (0..SETTLED + REPEATS).map(|_| timed(&|| sum(&steps))).skip(SETTLED as usize);
+            let settled = median(settled.collect());
+            let a_step = alone as f64 / steps.iter().sum::<u64>() as f64;
+            let items = Items::new(steps.iter().map(|&steps| (steps as f64 * a_step) as u64));
+            let predicted = |rounds: u64| {
+                let last = |seed| {
+                    let mut learnt = Learnt::nothing(2, seed);
+                    (0..rounds).map(|_| learnt.round(&setting, &items).makespan).last().unwrap_or(0)
+                };
+                median((0..REPEATS).map(last).collect())
+            };
+            let row = |here: u64, predicted: u64| {
+                let ratio = here as f64 / predicted as f64;
+                format!("{:6}, {:6} ({ratio:.3})", here / 1_000, predicted / 1_000)
+            };
+            println!(
+                "{:6} {:6} {name:12} {:6} | {} | {}",
+                each / 1_000,
+                items.len(),
+                alone / 1_000,
+                row(first, predicted(1)),
+                row(settled, predicted(SETTLED + REPEATS / 2)),
             );
         }
     }
