@@ -402,6 +402,7 @@ impl Executor {
             notes.dealt = parts.map(|part| options.units.items(part)).collect();
         }
         let plan = Plan {
+            workers,
             units: options.units,
             pace: if options.kind.may_stop() { self.memory.pace(this) } else { self.memory.recall(this) },
             profile: if whole { splits.profile(this, awake) } else { None },

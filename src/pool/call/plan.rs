@@ -8,6 +8,8 @@ use crate::pool::{
 
 /// How a round is run.
 pub(crate) struct Plan<'a> {
+    /// How many workers the items are dealt to.
+    pub(crate) workers: usize,
     pub(crate) units: Units,
     /// The cost of an index last time, in nanoseconds; none if unknown.
     pub(crate) pace: Option<f32>,

@@ -238,8 +238,16 @@ mod tests {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
         ranges.deal(0..10, &[5]);
         let (units, seats) = (Units::Items, None);
-        let plan =
-            Plan { units, pace: None, profile: None, stealing, is_growing: true, heavy: &heavy, seats };
+        let plan = Plan {
+            workers: 2,
+            units,
+            pace: None,
+            profile: None,
+            stealing,
+            is_growing: true,
+            heavy: &heavy,
+            seats,
+        };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
         let course = Course::new(Instant::now(), times);
         let (round, made) = (Round { ranges: &ranges, plan, course }, Made::new());

@@ -7,7 +7,10 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         place::home::Distance,
-        policy::theft::{self, Watched},
+        policy::{
+            theft::{self, Watched},
+            victim::Asks,
+        },
         protocol::range::{Glance, Loot, Owner, Tactics},
     },
     sync::Patience,
@@ -19,6 +22,8 @@ pub(crate) struct Thief<'a> {
     plan: &'a Plan<'a>,
     /// The number of the current theft of this worker, from 1.
     nth: usize,
+    /// How often this worker has asked for a victim.
+    asked: u64,
     /// About the victim that it watches: whether a theft from it takes an expensive heavy fence,
     /// and whether it is stuck in an item.
     is_dear: bool,
@@ -29,7 +34,7 @@ pub(crate) struct Thief<'a> {
 
 impl<'a> Thief<'a> {
     pub(crate) fn new(me: usize, plan: &'a Plan<'a>) -> Self {
-        Self { me, plan, nth: 0, is_dear: false, is_stuck: false, begun: None }
+        Self { me, plan, nth: 0, asked: 0, is_dear: false, is_stuck: false, begun: None }
     }
 
     /// Steals, and learns the cost of the fence if it is expensive.
@@ -45,9 +50,10 @@ impl<'a> Thief<'a> {
 
 impl Tactics for Thief<'_> {
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
-        let Self { me, plan, .. } = *self;
+        self.asked += 1;
+        let Self { me, plan, asked, .. } = *self;
         let distance = |worker| plan.seats.map_or(Distance::Beyond, |seats| seats.distance(me, worker));
-        plan.stealing.victim(others, distance)
+        plan.stealing.victim(others, distance, Asks { workers: plan.workers, thief: me, nth: asked })
     }
 
     fn pays(&mut self, victim: Glance<'_>) -> bool {

@@ -5,7 +5,7 @@
 //! all schedules of small rounds, and under shuttle, which tries random schedules of large rounds.
 //! Each model passes as it is, and fails when the bug that it is meant to find is planted. `litmus`
 //! tries the fences on real cores, which no model checker knows. `machines` puts workers on
-//! machines that are not here.
+//! machines that are not here, and `simulator` runs rounds there.
 //!
 //! May know everything; nothing that is built for users may know this room.
 
@@ -20,3 +20,5 @@ pub(crate) mod machines;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
 pub(crate) mod planted;
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
+mod simulator;

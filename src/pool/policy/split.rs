@@ -110,6 +110,13 @@ impl Splits {
         (delays().take(workers - 1).map(add).collect(), finish)
     }
 
+    /// When the last worker would be done if the ranges met at `bounds` and nobody stole.
+    fn end(&self, awake: bool, profile: &Profile, bounds: &[usize]) -> f32 {
+        let begun = self.delays[usize::from(awake)].iter().map(Estimate::get);
+        let parts = parts(0..usize::MAX, bounds).zip(begun);
+        parts.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max)
+    }
+
     /// Where each of so many equal parts of the work ends, if that was learnt from the last round.
     pub(crate) fn ends(&self, of: Loop, awake: bool, parts: u16) -> Option<Vec<usize>> {
         let profile = self.profile(of, awake)?;
@@ -153,7 +160,7 @@ impl Splits {
 
     /// Learns the costs of a loop from a round over all of its slice.
     pub(crate) fn learn(&mut self, of: Loop, awake: bool, times: &mut Times) {
-        let round = times.work();
+        let (round, took) = (times.work(), times.length());
         let Times { marks, tallies, .. } = times;
         marks.sort_unstable_by_key(|&(first, _)| first);
         let delays = &self.delays[usize::from(awake)];
@@ -171,9 +178,13 @@ impl Splits {
             bounds.len() == goals.len()
                 && pairs.all(|(cost, &goal)| (goal..goal + finish / TOO_MUCH).contains(&cost))
         };
+        let new: Box<[usize]> = goals.iter().map(|&goal| profile.index_at(goal)).collect();
+        // No boundary is near its goal where items take long: each is at most an item off, and
+        // between two of them may lie an item too many.
+        let as_fast = |bounds: &[usize]| bounds.len() == new.len() && took <= self.end(awake, &profile, &new);
         let bounds = match self.known(of, awake) {
-            Some(known) if good(&known.bounds) => known.bounds.clone(),
-            _ => goals.iter().map(|&goal| profile.index_at(goal)).collect(),
+            Some(known) if good(&known.bounds) || as_fast(&known.bounds) => known.bounds.clone(),
+            _ => new,
         };
         let of = (of, awake);
         self.table[Self::slot(of)] = Some(Known { of, profile, bounds });
@@ -288,7 +299,13 @@ mod tests {
     }
 
     fn learn(splits: &mut Splits, marks: &[Mark], begun: &[f32]) {
-        let mut tallies: Vec<_> = begun.iter().map(|&begun| tally(begun..begun)).collect();
+        let work: f32 = marks.iter().map(|(_, nanos)| nanos).sum();
+        learn_from(splits, marks, begun, work);
+    }
+
+    /// Learns from a round that took so long, from the begin of the first worker on.
+    fn learn_from(splits: &mut Splits, marks: &[Mark], begun: &[f32], took: f32) {
+        let mut tallies: Vec<_> = begun.iter().map(|&begun| tally(begun..begun + took)).collect();
         tallies[0].working = marks.iter().map(|(_, nanos)| nanos).sum();
         let mut times = Times { marks: marks.to_vec(), tallies, ..Times::default() };
         splits.learn(thousand(), false, &mut times);
@@ -401,6 +418,20 @@ mod tests {
         let before = bound_after(&mut splits, 50e6);
         assert_eq!(bound_after(&mut splits, 52e6), before);
         assert!(bound_after(&mut splits, 70e6) < before - 50);
+    }
+
+    #[test]
+    fn no_boundary_moves_if_the_round_was_as_fast_as_the_next_would_be() {
+        let mut splits = Splits::new(2);
+        let bound = |splits: &Splits| splits.bounds(thousand(), false, 2).unwrap()[0];
+        let three = |first, second, third| [(0, first), (1, second), (2, third), (3, 0.0)];
+        learn(&mut splits, &three(10e6, 10e6, 21e6), &[0.0, 0.0]);
+        assert_eq!(bound(&splits), 2, "the third item is as long as the others together");
+        let other = three(11e6, 11e6, 19e6);
+        learn_from(&mut splits, &other, &[0.0, 0.0], 22e6);
+        assert_eq!(bound(&splits), 2, "the later worker would take 30 ms for two of these items");
+        learn_from(&mut splits, &other, &[0.0, 0.0], 33e6);
+        assert_eq!(bound(&splits), 1, "but that is faster than this round was");
     }
 
     #[test]

@@ -244,7 +244,7 @@ impl Journal {
 
 /// The cost of a run, piece by piece.
 #[derive(Debug)]
-struct Pieces {
+pub(crate) struct Pieces {
     begin: Instant,
     /// The current piece: where and when it began, and how long it had lasted at the last look.
     first: usize,
@@ -257,13 +257,13 @@ struct Pieces {
 
 impl Pieces {
     /// The pieces of a run that begins with index `first`.
-    fn new(first: usize, begin: Instant, closeup: Option<Closeup>) -> Self {
+    pub(crate) fn new(first: usize, begin: Instant, closeup: Option<Closeup>) -> Self {
         Self { begin, first, since: begin, lasted: Duration::ZERO, has_marks: false, closeup }
     }
 
     /// All before `next` is done. A piece lasts a sixteenth of its run so far, so there are few
     /// pieces, and they are short in a short run.
-    fn look(&mut self, next: usize, now: Instant, marks: &mut Vec<Mark>) {
+    pub(crate) fn look(&mut self, next: usize, now: Instant, marks: &mut Vec<Mark>) {
         const SHORTEST: Duration = Duration::from_micros(4);
         if let Some(closeup) = &mut self.closeup {
             closeup.look(next, now);
@@ -277,7 +277,7 @@ impl Pieces {
     }
 
     /// The run has ended: adds the last mark, and returns when the run ended.
-    fn end(self, marks: &mut Vec<Mark>) -> Instant {
+    pub(crate) fn end(self, marks: &mut Vec<Mark>) -> Instant {
         let never_looked = !self.has_marks && self.lasted.is_zero();
         let lasted = if never_looked { self.begin.elapsed() } else { self.lasted };
         if never_looked || !lasted.is_zero() {

@@ -82,6 +82,7 @@ impl Team {
         let body = Borrowing { local: &local, claims: &claims, panics };
         let heavy = Estimate::new(5e3);
         let plan = Plan {
+            workers: bounds.len() + 1,
             units: Units::Items,
             pace: None,
             profile: None,
