@@ -434,7 +434,7 @@ impl Executor {
             && own.is_finite()
         {
             let first = first.is_finite().then_some(first);
-            self.prices.learn(awake, first, own, || nanos(begin.elapsed()));
+            self.prices.learn(awake, helpers.len(), first, own, || nanos(begin.elapsed()));
         }
     }
 }

@@ -41,9 +41,9 @@ impl Gaps {
 /// The next number of this thread.
 ///
 /// This does not count calls: if short loops alternate, a fixed period would always hit the same
-/// one. Multiples of the golden ratio spread evenly, and so does every second or third of them. Each
-/// thread has its own sequence, since a word that all callers of a pool write would cost each of
-/// them a cache miss.
+/// one. Multiples of the golden ratio spread evenly, and so does every second or third of them.
+/// Each thread has its own sequence, since a word that all callers of a pool write would cost each
+/// of them a cache miss.
 #[inline(always)]
 pub(crate) fn draw() -> Draw {
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });

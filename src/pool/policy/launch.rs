@@ -89,11 +89,6 @@ pub(crate) enum Launch {
 }
 
 impl Launch {
-    /// With as many helpers as the work is worth, at most `helpers`.
-    fn shared(worth: f32, helpers: usize) -> Self {
-        Self::Shared { helpers: (worth as usize).min(helpers) }
-    }
-
     /// How many items are folded before the clock is read at all.
     pub(crate) fn unlooked(self) -> usize {
         if let Self::Alone { unlooked, .. } = self { unlooked } else { 0 }
@@ -197,7 +192,7 @@ impl Case<'_> {
         let expected = cost * this.slice.len as f32;
         let worth_sharing = Self::clearly(cost, awake) * prices.help(awake);
         if expected >= worth_sharing {
-            return self.faster(expected, Launch::shared(expected / worth_sharing, helpers));
+            return self.faster(expected, self.shared(expected, worth_sharing));
         }
         if !awake && expected >= AWAKE_NS && self.will_be_awake(expected) && self.pays(cost, expected, true) {
             return self.faster(expected, Launch::Shared { helpers: 1 });
@@ -237,14 +232,14 @@ impl Case<'_> {
     /// over this slice or, if the slice is new, over any. If that is short, it begins as the plain
     /// loop, without a look at the clock for twice that long.
     fn launch_that_may_stop(&self) -> Launch {
-        let &Self { memory, prices, this, helpers, awake, draw, .. } = self;
+        let &Self { memory, prices, this, awake, draw, .. } = self;
         let Some(pace) = memory.pace(this) else { return unknown(prices, awake, Why::Short) };
         let worth_sharing = CLEARLY * prices.help(awake);
         let known = memory.over_this(this).map(|cost| cost * this.slice.len as f32);
         let expected = known.or_else(|| memory.until_stop(this));
         let expected = expected.unwrap_or(pace * this.slice.len as f32);
         if expected >= worth_sharing {
-            return self.faster(expected, Launch::shared(expected / worth_sharing, helpers));
+            return self.faster(expected, self.shared(expected, worth_sharing));
         }
         let items = |work: f32| ((work / pace) as usize).max(1);
         let unlooked = if draw.is_one_in(EXPLORED_ONE_IN) {
@@ -256,6 +251,13 @@ impl Case<'_> {
         };
         let limit = Duration::from_nanos(worth_sharing as u64);
         Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS), why: Why::Short }
+    }
+
+    /// With as many helpers as the work is worth, if it is worth one, and no more than can be woken
+    /// in time.
+    fn shared(&self, expected: f32, worth_sharing: f32) -> Launch {
+        let worth = f32::min(expected / worth_sharing, self.prices.most_helpers(expected)) as usize;
+        Launch::Shared { helpers: worth.clamp(1, self.helpers) }
     }
 
     /// The factor by which work must exceed the cost of help in a loop whose items cost `cost`
@@ -342,9 +344,13 @@ mod tests {
         }
 
         fn launch(&self, this: Loop, awake: bool, kind: LoopKind) -> Launch {
+            self.launch_with(7, this, awake, kind)
+        }
+
+        fn launch_with(&self, helpers: usize, this: Loop, awake: bool, kind: LoopKind) -> Launch {
             let Self { memory, prices, patience, .. } = self;
             let gap = (!patience.is_zero()).then_some(Gap { between: MICRO, patience: *patience });
-            let (helpers, is_timed, draw) = (7, false, self.draw());
+            let (is_timed, draw) = (false, self.draw());
             Case { memory, prices, this, kind, helpers, awake, is_timed, gap, draw }.launch()
         }
 
@@ -353,7 +359,7 @@ mod tests {
         }
 
         fn learn_help(&self, awake: bool, delay: Option<f32>, wake: f32, round: impl Fn() -> f32) {
-            self.prices.learn(awake, delay, wake, round);
+            self.prices.learn(awake, 1, delay, wake, round);
         }
     }
 
@@ -396,6 +402,23 @@ mod tests {
             launch(&Costs::new(Duration::ZERO), 1000),
             "another loop"
         );
+    }
+
+    #[test]
+    fn no_more_helpers_are_woken_than_can_come_in_time() {
+        let costs = Costs::new(Duration::ZERO);
+        costs.learn(over(1000), LoopKind::Through, 1000, 1e6);
+        let helpers = |wake: f32| {
+            (0..200).for_each(|_| costs.prices.learn(false, 10, Some(0.0), 10.0 * wake, || 0.0));
+            let Launch::Shared { helpers } = costs.launch_with(100, over(1000), false, LoopKind::Through)
+            else {
+                panic!("it is shared")
+            };
+            helpers
+        };
+        // The last one of `n` comes `n * wake` late: the best n is the root of 2 * 1 ms / wake.
+        assert!((30..=33).contains(&helpers(2e3)));
+        assert!((14..=17).contains(&helpers(8e3)), "by what help costs it would be three times as many");
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What things cost: help from helpers that sleep and from helpers that are awake, and the fence of
 //! a theft, as far as a pool has measured them.
 
+#![allow(clippy::cast_precision_loss)] // estimates
+
 use super::estimate::Estimate;
 
 /// In nanoseconds: what is taken for the cost of help from a sleeping worker before it is measured.
@@ -33,6 +35,8 @@ pub(crate) struct Prices {
     /// The cost of help from a worker that sleeps, and from one that is awake.
     asleep: Estimate,
     awake: Estimate,
+    /// What it costs the caller to wake one helper.
+    wake: Estimate,
     /// The cost of the heavy fence to a thief, where it is expensive.
     pub(crate) heavy: Estimate,
 }
@@ -43,6 +47,7 @@ impl Prices {
             short: Estimate::new(AWAKE_NS),
             asleep: Estimate::new(ASLEEP_NS),
             awake: Estimate::new(AWAKE_NS),
+            wake: Estimate::new(AWAKE_NS),
             heavy: Estimate::new(THEFT_NS),
         }
     }
@@ -62,10 +67,28 @@ impl Prices {
         if awake { &self.awake } else { &self.asleep }
     }
 
+    /// How many helpers are to be woken for `work`, so that it is done soonest.
+    ///
+    /// The caller wakes one after the other, so the last of `n` comes `n * wake` late, and the mean
+    /// one half of that. `work / n + n * wake / 2` is least where one more saves as much as it
+    /// costs.
+    pub(crate) fn most_helpers(&self, work: f32) -> f32 {
+        (2.0 * work / self.wake.get()).sqrt()
+    }
+
     /// Remembers the cost of help in a round of `round()` nanoseconds: `delay` nanoseconds until
-    /// the first helper began (none if there was nothing left to do), and `wake` nanoseconds of the
-    /// caller's time.
-    pub(crate) fn learn(&self, awake: bool, delay: Option<f32>, wake: f32, round: impl Fn() -> f32) {
+    /// the first of `helpers` began (none if there was nothing left to do), and `wake` nanoseconds
+    /// of the caller's time.
+    pub(crate) fn learn(
+        &self,
+        awake: bool,
+        helpers: usize,
+        delay: Option<f32>,
+        wake: f32,
+        round: impl Fn() -> f32,
+    ) {
+        let wake = wake / helpers as f32;
+        self.wake.see(wake);
         let help = self.of(awake);
         // Two workers that begin at `wake` and at `delay` and end at the same time take half of
         // `work + wake + delay`. If the round was over before a helper began, it is only known that

@@ -84,8 +84,8 @@ impl LoopKind {
     }
 }
 
-/// The golden ratio, as a part of 2^64: its multiples spread evenly over all numbers (Knuth, The Art
-/// of Computer Programming, volume 3, section 6.4).
+/// The golden ratio, as a part of 2^64: its multiples spread evenly over all numbers (Knuth, The
+/// Art of Computer Programming, volume 3, section 6.4).
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Spreads numbers over all 64 bits: both halves of the product with the golden ratio.

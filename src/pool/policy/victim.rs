@@ -14,6 +14,8 @@ use crate::pool::place::home::Distance;
 /// the same time, and all of them the same victim, each of them but one finds less than it has
 /// seen.
 const MANY: usize = 32;
+/// A range counts as being about as large as another if it lacks less than one part of so many.
+const PARTS: usize = 4;
 
 /// Whom an idle worker steals from; an option of
 /// [`PoolBuilder::stealing`](crate::PoolBuilder::stealing).
@@ -74,7 +76,7 @@ pub(crate) struct Asks {
 impl Asks {
     /// A number that differs from thief to thief and from time to time; none if chance has no say.
     fn draw(self) -> Option<u64> {
-        (self.workers >= MANY).then(|| scatter((self.thief as u64) << 32 ^ self.nth))
+        (self.workers >= MANY).then(|| scatter((self.thief as u64) << u32::BITS ^ self.nth))
     }
 }
 
@@ -95,15 +97,15 @@ impl Asks {
 /// chosen by size alone. With nine tenths there are up to twice as many thefts between nodes if
 /// costs are noisy.
 fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Option<u64>) -> Option<usize> {
-    let mut richest = [(0, 0, 0); 3]; // at each distance, the nearest first
+    let mut richest = [(0, 0, 0); Distance::Beyond as usize + 1]; // at each distance, the nearest first
     let mut most = 0;
     for (worker, left, distance) in others {
-        let seems = left - draw.map_or(0, |draw| part(left / 4, scatter(draw ^ worker as u64)));
+        let seems = left - draw.map_or(0, |draw| part(left / PARTS, scatter(draw ^ worker as u64)));
         let richest = &mut richest[distance as usize];
         *richest = (seems, worker, left).max(*richest);
         most = left.max(most);
     }
-    let robbed = richest.into_iter().find(|&(.., left)| left >= most - most / 4);
+    let robbed = richest.into_iter().find(|&(.., left)| left >= most - most / PARTS);
     robbed.filter(|_| most > 0).map(|(_, worker, _)| worker)
 }
 
@@ -235,7 +237,7 @@ mod tests {
         };
         assert_eq!(victims(MANY - 1, |_| 100), 2, "all but the last rob the last");
         assert!(victims(MANY, |_| 100) > MANY / 2);
-        assert!(victims(MANY, |worker| 80 + worker % 20) > MANY / 4);
+        assert!(victims(MANY, |worker| 80 + worker % 20) > MANY / 6);
         assert_eq!(victims(MANY, |worker| if worker == 9 { 100 } else { 74 }), 2, "one has clearly the most");
         let again = |nth| {
             let asks = Asks { workers: MANY, thief: 0, nth };

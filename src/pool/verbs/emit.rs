@@ -406,7 +406,8 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     ///     text.extend(digits);
     ///     text.parse::<u8>()
     /// };
-    /// let numbers = pool.on(&[['1', '2'], ['3', '4']]).with(|_| String::new()).try_map_collect(parse);
+    /// let pairs = pool.on(&[['1', '2'], ['3', '4']]).with(|_| String::new());
+    /// let numbers = pairs.try_map_collect(parse);
     /// assert_eq!(numbers, Ok(vec![12, 34]));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
@@ -429,7 +430,8 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let (sums, products) = pool.on(1..4).with(|_| 10).unzip_collect(|ten, i| (i + *ten, i * *ten));
+    /// let with_ten = pool.on(1..4).with(|_| 10);
+    /// let (sums, products) = with_ten.unzip_collect(|ten, i| (i + *ten, i * *ten));
     /// assert_eq!((sums, products), (vec![11, 12, 13], vec![10, 20, 30]));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
