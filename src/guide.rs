@@ -10,8 +10,11 @@
 //! | I want | loop |
 //! |---|---|
 //! | one value from all items: a sum, the largest, a joined string | [`map_reduce`] |
-//! | several values, a histogram, a table; or only some of the items | [`fold_reduce`] |
-//! | a new `Vec`, one result per item | [`map_collect`] |
+//! | several values, a histogram, a table | [`fold_reduce`] |
+//! | a new `Vec`, one result per item | [`map_collect`]; [`try_map_collect`] if an item can fail |
+//! | a new `Vec` with some of the items, or of the results | [`filter_collect`], [`filter_map_collect`] |
+//! | a new `Vec`, any number of results per item | [`flat_map_collect`] |
+//! | two new vectors | [`on(..).partition`](crate::On::partition), [`on(..).unzip_collect`](crate::On::unzip_collect) |
 //! | one result per item, again and again, without allocating | [`map_into`] a buffer that you keep |
 //! | to change the items | [`for_each_mut`] |
 //! | to know whether there is a matching item | [`any`], [`all`] |
@@ -29,6 +32,7 @@
 //! | indices, not items | `pool.on(0..n)` |
 //! | items and their indices | `pool.on(&items).enumerate()` |
 //! | to change the items | `pool.on(&mut items)` |
+//! | copies of the items instead of references | `pool.on(&items).copied()` |
 //! | two or three slices in step | `pool.on(&mut y).zip(&x)` |
 //! | rows of a matrix, blocks of items | `pool.on(&matrix).chunks(width)` |
 //! | scratch memory that is not made anew for every item | [`.with(\|_worker\| Vec::new())`](crate::On::with) |
@@ -50,27 +54,6 @@
 //!     }
 //! });
 //! assert_eq!(matrix, [0, 1, 2, 10, 11, 12]);
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! There is no filter. A fold can leave items out; those that it keeps stay in order:
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! let even = pool.on(0..10).fold_reduce(
-//!     Vec::new,
-//!     |mut kept, i| {
-//!         if i % 2 == 0 {
-//!             kept.push(i);
-//!         }
-//!         kept
-//!     },
-//!     |mut a, mut b| {
-//!         a.append(&mut b);
-//!         a
-//!     },
-//! );
-//! assert_eq!(even, [0, 2, 4, 6, 8]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -156,6 +139,10 @@
 //! [`map_reduce`]: crate::Pool::map_reduce
 //! [`fold_reduce`]: crate::Pool::fold_reduce
 //! [`map_collect`]: crate::Pool::map_collect
+//! [`try_map_collect`]: crate::Pool::try_map_collect
+//! [`filter_collect`]: crate::Pool::filter_collect
+//! [`filter_map_collect`]: crate::Pool::filter_map_collect
+//! [`flat_map_collect`]: crate::Pool::flat_map_collect
 //! [`map_into`]: crate::Pool::map_into
 //! [`for_each`]: crate::Pool::for_each
 //! [`for_each_mut`]: crate::Pool::for_each_mut

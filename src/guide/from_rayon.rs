@@ -32,13 +32,15 @@
 //! | `.map(f).sum()`, `.min()`, `.max()` | `pool.map_reduce(&v, f, \|a, b\| a + b)`, `a.min(b)`, `a.max(b)` |
 //! | `.filter(p).count()` | `pool.map_reduce(&v, \|x\| usize::from(p(x)), \|a, b\| a + b)` |
 //! | `.fold(init, f).reduce(init, op)` | `pool.fold_reduce(&v, init, f, op)` |
-//! | `.filter(..).collect()`, `filter_map`, `flat_map` | `fold_reduce` into a `Vec`: see [the guide](super) |
+//! | `.filter(p).collect()` | `pool.on(&v).filter_collect(p)`; of copies `pool.filter_collect(&v, p)` |
+//! | `.filter_map(f).collect()`, `.flat_map_iter(f).collect()` | `pool.filter_map_collect(&v, f)`, `pool.flat_map_collect(&v, f)` |
+//! | `.copied()`, `.partition(p)` | `pool.on(&v).copied()`, `pool.on(&v).partition(p)` |
 //! | `v.par_iter().for_each(f)` | `pool.for_each(&v, f)` |
 //! | `v.par_iter_mut().for_each(f)` | `pool.for_each_mut(&mut v, f)` |
 //! | `.map(f).collect::<Vec<_>>()` | `pool.map_collect(&v, f)` |
 //! | `.map(f).collect_into_vec(&mut out)` | `pool.map_into(&v, &mut out, f)`; `out` must have the right length |
-//! | `.unzip()` | `pool.on(&v).zip(&mut a).zip(&mut b).for_each(..)`, or collect pairs |
-//! | `.map(f).collect::<Result<Vec<_>, _>>()` | `pool.on(&v).zip(&mut out).try_for_each(..)` |
+//! | `.map(f).unzip()` | `pool.on(&v).unzip_collect(f)` |
+//! | `.map(f).collect::<Result<Vec<_>, _>>()` | `pool.try_map_collect(&v, f)` |
 //! | `.enumerate()` | `pool.on(&v).zip(0..v.len())` |
 //! | `a.par_iter().zip(&b)` | `pool.on(&a).zip(&b)`; panics if lengths differ, as `zip_eq` |
 //! | `v.par_chunks(n)`, `v.par_chunks_mut(n)` | `pool.on(&v).chunks(n)`, `pool.on(&mut v).chunks(n)` |
@@ -59,7 +61,7 @@
 //!
 //! Closures of `find_*` and the like are given `&T`, not `&&T`.
 //!
-//! Errors, with a buffer for the results:
+//! Errors: it is always the first that comes out.
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -70,11 +72,8 @@
 //!     words.par_iter().map(|word| word.parse().map_err(|_| *word)).collect();
 //! assert!(theirs == Err("x") || theirs == Err("y"));
 //!
-//! let mut numbers = vec![0; words.len()];
-//! let ours = pool.on(&words).zip(&mut numbers).try_for_each(|(word, number)| {
-//!     *number = word.parse().map_err(|_| *word)?;
-//!     Ok(())
-//! });
+//! let ours: Result<Vec<i32>, _> =
+//!     pool.on(&words).try_map_collect(|word| word.parse().map_err(|_| *word));
 //! assert_eq!(ours, Err("x"));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -176,9 +175,14 @@ mod tests {
         assert_eq!(out, theirs);
         pool.for_each_mut(&mut out, |x| *x -= 1);
         assert_eq!(out, v);
-        let (mut a, mut b) = (vec![0; n], vec![false; n]);
-        pool.on(&v).zip(&mut a).zip(&mut b).for_each(|((x, a), b)| (*a, *b) = (f(x), p(x)));
-        assert_eq!((a, b), v.par_iter().map(|x| (f(x), p(x))).unzip());
+        assert_eq!(pool.on(&v).unzip_collect(|x| (f(x), p(x))), v.par_iter().map(|x| (f(x), p(x))).unzip());
+        let theirs: Vec<usize> = v.par_iter().filter(|x| p(x)).copied().collect();
+        assert_eq!(pool.filter_collect(&v, p), theirs);
+        assert_eq!(pool.on(&v).copied().partition(p), v.par_iter().copied().partition(p));
+        let half = |x: &usize| (x % 2 == 0).then_some(x / 2);
+        assert_eq!(pool.filter_map_collect(&v, half), v.par_iter().filter_map(half).collect::<Vec<_>>());
+        let below = |x: &usize| 0..x % 8;
+        assert_eq!(pool.flat_map_collect(&v, below), v.par_iter().flat_map_iter(below).collect::<Vec<_>>());
 
         let largest = |pair: (usize, usize), other| pair.max(other);
         let ours = pool.on(&v).zip(0..n).map_reduce(|(x, i)| (*x, i), largest);
@@ -202,6 +206,8 @@ mod tests {
         let checked = |x: &usize| if *x < 2000 { Ok(*x) } else { Err("large") };
         let theirs = v.par_iter().map(checked).try_reduce_with(|a, b| Ok(a + b)).transpose();
         assert_eq!(pool.try_map_reduce(&v, checked, add), theirs);
+        let checked = |x: &usize| if *x < 1000 { Ok(*x) } else { Err("large") };
+        assert_eq!(pool.try_map_collect(&v, checked), v.par_iter().map(checked).collect());
         Ok(())
     }
 }
