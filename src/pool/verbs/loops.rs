@@ -241,7 +241,11 @@ impl<S: Source, E: Ending> On<'_, S, E> {
         fold: impl Fn(A, S::Item) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        E::end(self.each(LoopKind::Through, init, move |(), acc, item| Ok(fold(acc, item)), reduce).through())
+        // By reference, a step that is long stays a function of its own, outside of the loop: there
+        // LLVM makes branches of its conditional moves, which may be mispredicted. (50,000 points,
+        // each to the nearest of 16 centres: 4.5 million cycles instead of 10.8.)
+        let step = move |(): &mut (), acc, item| Ok(fold(acc, item));
+        E::end(self.each(LoopKind::Through, init, &step, reduce).through())
     }
 
     /// Maps every item into a `Vec`, in order: see [`Pool::map_collect`](crate::Pool::map_collect).
@@ -508,10 +512,9 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         fold: impl Fn(&mut M::Worker, A, S::Item) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        E::end(
-            self.each(LoopKind::Through, init, move |state, acc, item| Ok(fold(state, acc, item)), reduce)
-                .through(),
-        )
+        // By reference: see above.
+        let step = move |state: &mut M::Worker, acc, item| Ok(fold(state, acc, item));
+        E::end(self.each(LoopKind::Through, init, &step, reduce).through())
     }
 
     /// Maps every item into a `Vec`, in order, as [`Pool::map_collect`](crate::Pool::map_collect)
