@@ -30,7 +30,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             // SAFETY: the executor claims every index once, and folds what it claims once.
             let mut items = unsafe { source.items(range.clone()) };
             let folded = items.try_fold(acc.unwrap_or_else(init), |acc, item| fold(state, acc, item));
-            folded.map_err(|found| Stop { at: range.end - 1 - items.len(), anywhere: false, found })
+            folded.map_err(|found| Stop::there(range.end - 1 - items.len(), found))
         };
         self.fold_and_reduce(kind, block, reduce).map(|acc| acc.unwrap_or_else(init))
     }
@@ -53,7 +53,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
                 None => map(items.next().expect("a range that is not empty")),
             };
             let reduced = first.and_then(|acc| items.try_fold(acc, |acc, item| Ok(reduce(acc, map(item)?))));
-            reduced.map_err(|found| Stop { at: range.end - 1 - items.len(), anywhere: false, found })
+            reduced.map_err(|found| Stop::there(range.end - 1 - items.len(), found))
         };
         self.fold_and_reduce(kind, block, reduce)
     }
@@ -92,7 +92,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             let pick = |item| stops(state, item).then_some(());
             // SAFETY: as in `each`.
             let found = unsafe { find(source, range, pick) };
-            found.map_or(Ok(()), |(at, found)| Err(Stop { at, anywhere: true, found }))
+            found.map_or(Ok(()), |(at, found)| Err(Stop { at, place: 0, found }))
         };
         self.search(LoopKind::MayStop, block).ended().map(|ended| ended.is_err())
     }
@@ -111,7 +111,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             // SAFETY: as in `each`; or `Front` claims every index once.
             let found = unsafe { find(source, range, pick) };
             found.map_or(Ok(()), |(at, found)| {
-                Err(Stop { at, anywhere: kind != LoopKind::First, found: (at, found) })
+                Err(Stop { at, place: if kind == LoopKind::First { at } else { 0 }, found: (at, found) })
             })
         };
         self.search(kind, block).ended().map(Result::err)
