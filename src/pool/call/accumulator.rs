@@ -82,7 +82,7 @@ impl<'a, L: Body> Accumulator<'a, L> {
     /// Stores what was found.
     #[cold]
     fn halt(&mut self, stop: Stop<L::Found>) -> Halt {
-        let halt = Halt { at: stop.at, place: stop.place() };
+        let halt = Halt { at: stop.at, place: stop.place };
         discard(self.own.found.note(halt.place, stop.found));
         halt
     }

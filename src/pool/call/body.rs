@@ -46,14 +46,17 @@ pub(crate) fn fold_out_of_line<L: Body>(
 pub(crate) struct Stop<Z> {
     /// The index at which it stops.
     pub(crate) at: usize,
-    /// Whether the items before `at` need not be folded any more either.
-    pub(crate) anywhere: bool,
+    /// The index from which on nothing is needed any more: `at`; or 0, if the items before are not
+    /// needed either. (A `bool` instead lay where accumulators have a pointer or a length, which
+    /// were then moved in pieces of bytes and read as a whole, with a stall.)
+    pub(crate) place: usize,
     pub(crate) found: Z,
 }
 
 impl<Z> Stop<Z> {
-    /// The index from which on nothing is needed any more.
-    pub(crate) fn place(&self) -> usize {
-        if self.anywhere { 0 } else { self.at }
+    /// At `at`; the items before are needed.
+    #[inline(always)]
+    pub(crate) fn there(at: usize, found: Z) -> Self {
+        Self { at, place: at, found }
     }
 }

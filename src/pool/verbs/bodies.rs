@@ -72,7 +72,8 @@ impl<V: Body> Body for InBlocks<V> {
         blocks: Range<usize>,
     ) -> Result<V::Acc, Stop<V::Found>> {
         let folded = self.verb.block(state, acc, self.blocks.items(blocks));
-        folded.map_err(|stop| Stop { at: stop.at / self.blocks.size, ..stop })
+        let size = self.blocks.size;
+        folded.map_err(|stop| Stop { at: stop.at / size, place: stop.place / size, ..stop })
     }
 }
 

@@ -30,7 +30,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             // SAFETY: the executor claims every index once, and folds what it claims once.
             let mut items = unsafe { source.items(range.clone()) };
             let folded = items.try_fold(acc.unwrap_or_else(init), |acc, item| fold(state, acc, item));
-            folded.map_err(|found| Stop { at: range.end - 1 - items.len(), anywhere: false, found })
+            folded.map_err(|found| Stop::there(range.end - 1 - items.len(), found))
         };
         self.fold_and_reduce(kind, block, reduce).map(|acc| acc.unwrap_or_else(init))
     }
@@ -53,7 +53,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
                 None => map(items.next().expect("a range that is not empty")),
             };
             let reduced = first.and_then(|acc| items.try_fold(acc, |acc, item| Ok(reduce(acc, map(item)?))));
-            reduced.map_err(|found| Stop { at: range.end - 1 - items.len(), anywhere: false, found })
+            reduced.map_err(|found| Stop::there(range.end - 1 - items.len(), found))
         };
         self.fold_and_reduce(kind, block, reduce)
     }
@@ -90,12 +90,10 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     #[inline(always)]
     fn stops(self, stops: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> Option<bool> {
         let block = move |source: &S, state: &mut M::Worker, _, range: Range<usize>| {
+            let pick = |item| stops(state, item).then_some(());
             // SAFETY: as in `each`.
-            let mut items = unsafe { source.items(range.clone()) };
-            if !items.any(|item| stops(state, item)) {
-                return Ok(());
-            }
-            Err(Stop { at: range.end - 1 - items.len(), anywhere: true, found: () })
+            let found = unsafe { find(source, range, pick) };
+            found.map_or(Ok(()), |(at, found)| Err(Stop { at, place: 0, found }))
         };
         self.search(LoopKind::MayStop, block).ended().map(|ended| ended.is_err())
     }
@@ -110,11 +108,12 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         pick: impl Fn(&mut M::Worker, S::Item) -> Option<K> + Sync,
     ) -> Option<Option<(usize, K)>> {
         let block = move |source: &S, state: &mut M::Worker, _, range: Range<usize>| {
+            let pick = |item| pick(state, item);
             // SAFETY: as in `each`; or `Front` claims every index once.
-            let mut items = unsafe { source.items(range.clone()) };
-            let Some(found) = find(&mut items, |item| pick(state, item)) else { return Ok(()) };
-            let at = range.end - 1 - items.len();
-            Err(Stop { at, anywhere: kind != LoopKind::First, found: (at, found) })
+            let found = unsafe { find(source, range, pick) };
+            found.map_or(Ok(()), |(at, found)| {
+                Err(Stop { at, place: if kind == LoopKind::First { at } else { 0 }, found: (at, found) })
+            })
         };
         self.search(kind, block).ended().map(Result::err)
     }
@@ -138,25 +137,36 @@ fn extend<'a, S: Source, W, R>(
     Ok(unsafe { written.extend(range, results) })
 }
 
-/// What `pick` makes of the first item for which it returns something. That item and those before
-/// it are taken out of `items`.
+/// The index of the first item of `range` from which `pick` makes something, and what it makes.
 ///
-/// It looks at four items at a time: what `pick` has captured is then loaded once for all four,
-/// while in a loop that may end anywhere the compiler loads it for each item. (8M `u32` on one
-/// thread: 0.21 ns per item instead of 0.31; the plain loop took 0.25.)
+/// It looks at eight items at a time, a constant: the compiler unrolls their loop, and asks once
+/// for all eight whether they are there. In a loop over a slice of unknown length it asks before
+/// each item, also if eight items are taken where that many are left. (8M `u32` on one thread: 3.1
+/// instructions per item instead of 6.5; the plain loop has 5.)
+///
+/// # Safety
+/// As for [`Source::items`].
 #[inline(always)]
-fn find<T, K>(
-    items: &mut impl ExactSizeIterator<Item = T>,
-    mut pick: impl FnMut(T) -> Option<K>,
-) -> Option<K> {
-    while items.len() >= 4 {
-        for _ in 0..4 {
-            if let Some(found) = pick(items.next()?) {
-                return Some(found);
-            }
+unsafe fn find<S: Source, K>(
+    source: &S,
+    range: Range<usize>,
+    mut pick: impl FnMut(S::Item) -> Option<K>,
+) -> Option<(usize, K)> {
+    const AT_ONCE: usize = 8;
+    let mut find_in = |range: Range<usize>| {
+        // SAFETY: as promised, since these ranges are parts of `range` and do not overlap.
+        let mut items = unsafe { source.items(range.clone()) };
+        let found = items.find_map(&mut pick)?;
+        Some((range.end - 1 - items.len(), found))
+    };
+    let mut next = range.start;
+    while range.end - next >= AT_ONCE {
+        if let Some(found) = find_in(next..next + AT_ONCE) {
+            return Some(found);
         }
+        next += AT_ONCE;
     }
-    items.find_map(pick)
+    find_in(next..range.end)
 }
 
 /// Loops.
@@ -232,7 +242,11 @@ impl<S: Source, E: Ending> On<'_, S, E> {
         fold: impl Fn(A, S::Item) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        E::end(self.each(LoopKind::Through, init, move |(), acc, item| Ok(fold(acc, item)), reduce).through())
+        // By reference, a step that is long stays a function of its own, outside of the loop: there
+        // LLVM makes branches of its conditional moves, which may be mispredicted. (50,000 points,
+        // each to the nearest of 16 centres: 4.5 million cycles instead of 10.8.)
+        let step = move |(): &mut (), acc, item| Ok(fold(acc, item));
+        E::end(self.each(LoopKind::Through, init, &step, reduce).through())
     }
 
     /// Maps every item into a `Vec`, in order: see [`Pool::map_collect`](crate::Pool::map_collect).
@@ -499,10 +513,9 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         fold: impl Fn(&mut M::Worker, A, S::Item) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        E::end(
-            self.each(LoopKind::Through, init, move |state, acc, item| Ok(fold(state, acc, item)), reduce)
-                .through(),
-        )
+        // By reference: see above.
+        let step = move |state: &mut M::Worker, acc, item| Ok(fold(state, acc, item));
+        E::end(self.each(LoopKind::Through, init, &step, reduce).through())
     }
 
     /// Maps every item into a `Vec`, in order, as [`Pool::map_collect`](crate::Pool::map_collect)
