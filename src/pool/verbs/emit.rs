@@ -13,6 +13,9 @@ use super::{
 };
 use crate::pool::{call::body::Stop, policy::site::LoopKind};
 
+/// In a box, so that with each block of items a pointer is moved, and not six words a vector.
+type Boxed<R, const N: usize> = Box<[Gathered<R>; N]>;
+
 impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     /// Runs a loop whose runs fill `N` vectors each, and makes one of those of all runs. `fill` is
     /// given vectors to append to, and indices of the source.
@@ -22,16 +25,16 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         fill: impl Fn([&mut Vec<R>; N], &S, &mut M::Worker, Range<usize>) + Sync,
     ) -> Option<[Vec<R>; N]> {
         let (executor, threads) = self.hands();
-        let none = || array::from_fn(|_| Gathered::default());
+        let none = || Box::new(array::from_fn(|_| Gathered::default()));
         let block =
-            move |source: &S, state: &mut M::Worker, acc: Option<[Gathered<R>; N]>, range: Range<usize>| {
+            move |source: &S, state: &mut M::Worker, acc: Option<Boxed<R, N>>, range: Range<usize>| {
                 let mut acc = acc.unwrap_or_else(none);
                 fill(acc.each_mut().map(|of| of.last(range.len())), source, state, range);
                 Ok::<_, Stop<Infallible>>(acc)
             };
-        let join = |before: [_; N], behind: [_; N]| {
-            let mut pairs = iter::zip(before, behind).map(|(before, behind)| Gathered::join(before, behind));
-            array::from_fn(|_| pairs.next().expect("as many"))
+        let join = |mut before: Boxed<R, N>, behind: Boxed<R, N>| {
+            iter::zip(&mut *before, *behind).for_each(|(before, behind)| before.append(behind));
+            before
         };
         let all = self.fold(LoopKind::Through, block, join).through()?;
         Some(all.unwrap_or_else(none).map(|of| of.into_vec(executor, threads)))
@@ -147,7 +150,7 @@ fn extend_until<'a, S: Source, W, R, Z>(
     let written = unsafe { written.extend(range, results) };
     match error {
         None => Ok(written),
-        Some(found) => Err(Stop { at, anywhere: false, found }),
+        Some(found) => Err(Stop::there(at, found)),
     }
 }
 

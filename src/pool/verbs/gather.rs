@@ -52,17 +52,15 @@ impl<R> Gathered<R> {
         }
     }
 
-    /// This and what was emitted behind it.
-    pub(crate) fn join(mut self, next: Self) -> Self {
+    /// Appends what was emitted behind it.
+    pub(crate) fn append(&mut self, next: Self) {
         let Self { full, last } = next;
         if self.full.is_empty() && self.last.is_empty() {
-            return Self { full, last };
-        }
-        if !(full.is_empty() && last.is_empty()) {
+            *self = Self { full, last };
+        } else if !(full.is_empty() && last.is_empty()) {
             self.full.push(mem::replace(&mut self.last, last));
             self.full.extend(full);
         }
-        self
     }
 }
 
@@ -183,8 +181,10 @@ mod tests {
                 let last = all.pop().unwrap_or_default();
                 Gathered { full: all, last }
             };
-            let [a, b, c] = parts.map(&mut made);
-            let Gathered { full, last } = a.join(b).join(c);
+            let [mut all, b, c] = parts.map(&mut made);
+            all.append(b);
+            all.append(c);
+            let Gathered { full, last } = all;
             let total = parts.iter().sum::<usize>();
             assert!(full.concat().into_iter().chain(last).eq(0..total), "{parts:?}");
         }

@@ -95,7 +95,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             let found = unsafe { find(source, range, pick) };
             found.map_or(Ok(()), |(at, found)| Err(Stop { at, place: 0, found }))
         };
-        self.search(LoopKind::MayStop, block).ended().map(|ended| ended.is_err())
+        self.search(LoopKind::First, block).ended().map(|ended| ended.is_err())
     }
 
     /// The index of an item from which `pick` makes something, and what it makes: the first such
