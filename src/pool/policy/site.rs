@@ -17,7 +17,7 @@ impl Site {
 
     /// A number for where this loop stops.
     pub(crate) fn stop_number(self) -> u64 {
-        scatter(!self.0 as u64)
+        scatter(!self.number())
     }
 }
 
@@ -93,4 +93,28 @@ pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 pub(crate) fn scatter(number: u64) -> u64 {
     let product = u128::from(number) * u128::from(GOLDEN);
     (product >> u64::BITS) as u64 ^ product as u64
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Functions begin at multiples of 16, and large slices a little behind the begin of a page.
+    #[test]
+    fn numbers_of_one_loop_are_spread() {
+        const SITES: usize = 4096;
+        let mut equal = 0;
+        for i in 0..SITES {
+            let site = Site(0x5555_5555_0000 + 16 * i);
+            let slice = Slice { address: 0x7fff_0000_0010 + (i << 12), len: 1_000_000 };
+            let this = Loop { site, slice };
+            let [[a, b], [c, d]] = this.belief_numbers();
+            let places = [site.number(), site.stop_number(), this.number(), a, b, c, d].map(|n| n % 1024);
+            let pairs = (0..7).flat_map(|one| (0..one).map(move |other| (one, other)));
+            equal += pairs.filter(|&(one, other)| places[one] == places[other]).count();
+        }
+        // 21 pairs a loop, each at the same of 1024 places by chance.
+        let expected = SITES * 21 / 1024;
+        assert!((expected / 2..expected * 3 / 2).contains(&equal), "{equal} instead of {expected}");
+    }
 }
