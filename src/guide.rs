@@ -9,7 +9,9 @@
 //!
 //! | I want | loop |
 //! |---|---|
-//! | one value from all items: a sum, the largest, a joined string | [`map_reduce`] |
+//! | one value from all items: a product, a joined string | [`map_reduce`] |
+//! | a sum, a count | [`on(..).sum_of`](crate::On::sum_of), [`on(..).count_if`](crate::On::count_if) |
+//! | the smallest or largest item | [`on(..).min_by_key`](crate::On::min_by_key), [`max_by`](crate::On::max_by) and so on |
 //! | several values, a histogram, a table | [`fold_reduce`] |
 //! | a new `Vec`, one result per item | [`map_collect`]; [`try_map_collect`] if an item can fail |
 //! | a new `Vec` with some of the items, or of the results | [`filter_collect`], [`filter_map_collect`] |
@@ -32,6 +34,7 @@
 //! | indices, not items | `pool.on(0..n)` |
 //! | items and their indices | `pool.on(&items).enumerate()` |
 //! | to change the items | `pool.on(&mut items)` |
+//! | all pieces of `n` neighbours, which overlap | `pool.on(&items).windows(n)` |
 //! | copies of the items instead of references | `pool.on(&items).copied()` |
 //! | two or three slices in step | `pool.on(&mut y).zip(&x)` |
 //! | rows of a matrix, blocks of items | `pool.on(&matrix).chunks(width)` |

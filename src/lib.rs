@@ -15,7 +15,10 @@
 //! # Trade-offs
 //! This crate does one thing: it runs a loop over a slice inside an iterative algorithm, as fast as
 //! the machine allows, and never slower than the plain loop by more than some tens of nanoseconds.
-//! For that it gives up what such a loop does not need:
+//! Each part of that is measured, and the README says where it is missed: a call that is too short
+//! to share costs some 50 ns more than the plain loop, wherever it stops; a long one takes half of
+//! it and a hundredth more with two threads, wherever its heavy items lie; and one that is slower
+//! shared is found out in two calls. For that the crate gives up what such a loop does not need:
 //!
 //! * Only slices and index ranges, and one loop at a time on a pool. No `join`, no trees of tasks,
 //!   no iterator adaptors. A loop called inside another loop runs as a plain loop. If your work is

@@ -127,6 +127,16 @@ macro_rules! as_plain {
                 prop_assert!(!$on.all(|item| value(item) != *sought));
             }
 
+            prop_assert_eq!($on.count_if(|item| coin(&value(item))), half.len());
+            prop_assert_eq!($on.sum_of(|item| usize::from(coin(&value(item))) + 1), half.len() + plain.len());
+            prop_assert_eq!($on.with(|worker| worker).any(|_, item| coin(&value(item))), !half.is_empty());
+            prop_assert_eq!(
+                $on.with(|worker| worker).all(|_, item| coin(&value(item))),
+                half.len() == plain.len()
+            );
+            let first = plain.iter().position(coin);
+            prop_assert_eq!($on.with(|worker| worker).position_first(|_, item| coin(&value(item))), first);
+
             let states = $on.with(|_| 0).map_collect(|count, item| {
                 *count += 1;
                 value(item)
@@ -154,6 +164,10 @@ proptest! {
         });
         let chunks: Vec<Vec<u64>> = costs.chunks(size).map(<[_]>::to_vec).collect();
         as_plain!(team.on(&costs).chunks(size), chunks.clone(), |chunk: &[u64]| { chunk.iter().map(busy).collect::<Vec<_>>() });
+        let windows: Vec<Vec<u64>> = costs.windows(size).map(<[_]>::to_vec).collect();
+        as_plain!(team.on(&costs).windows(size), windows, |window: &[u64]| { busy(&window[0]); window.to_vec() });
+        let ranges: Vec<_> = (0..(len + 1).saturating_sub(size)).map(|i| 7 + i..7 + i + size).collect();
+        as_plain!(team.on(7..7 + len).windows(size), ranges, |window: std::ops::Range<usize>| window);
         as_plain!(team.on(&costs).zip(&mut exclusive).chunks(size), chunks.clone(), |(chunk, own): (&[u64], &mut [u64])| {
             own.copy_from_slice(chunk);
             chunk.iter().map(busy).collect::<Vec<_>>()
@@ -192,6 +206,14 @@ proptest! {
             let pairs = team.on(&numbers).zip(&mut exclusive).filter_collect(|(i, _)| keep(**i));
             let pairs: Vec<_> = pairs.into_iter().map(|(i, own)| (*i, *own)).collect();
             prop_assert!(pairs.into_iter().eq(kept.iter().map(|i| (*i, *i))));
+            // Many keys are equal.
+            let key = |i: &u64| (i * 7919) % often;
+            let by = |a: &u64, b: &u64| key(a).cmp(&key(b));
+            let on = || team.on(&numbers).copied();
+            prop_assert_eq!(on().min_by_key(key), numbers.iter().copied().min_by_key(key));
+            prop_assert_eq!(on().max_by_key(key), numbers.iter().copied().max_by_key(key));
+            prop_assert_eq!(on().min_by(by), numbers.iter().copied().min_by(by));
+            prop_assert_eq!(on().max_by(by), numbers.iter().copied().max_by(by));
             let (yes, no) = team.on(0..costs.len()).with(|_| ()).partition(|(), i| keep(*i as u64));
             prop_assert!(yes.into_iter().map(|i| i as u64).eq(kept.iter().copied()));
             prop_assert!(no.into_iter().map(|i| i as u64).eq(left.iter().copied()));
@@ -222,6 +244,9 @@ proptest! {
             };
             looked_at(&|stop| assert_eq!(team.on(&costs).zip(0..len).position_first(|(_, i)| stop(i)), first));
             looked_at(&|stop| assert_eq!(team.on(0..len).find_first(stop), first));
+            looked_at(&|stop| assert_eq!(team.on(0..len).with(|_| ()).find_first(|(), i| stop(i)), first));
+            let found = team.on(0..len).with(|_| ()).find_any(|(), i| stops.contains(&i));
+            prop_assert!(found.map_or(first.is_none(), |i| stops.contains(&i)));
             looked_at(&|stop| {
                 let ended = team.on(0..len).try_for_each(|i| if stop(i) { Err(i) } else { Ok(()) });
                 assert_eq!(ended, first.map_or(Ok(()), Err));

@@ -29,8 +29,9 @@
 //! |---|---|
 //! | `v.par_iter().map(f).reduce_with(op)` | `pool.map_reduce(&v, f, op)` |
 //! | `v.par_iter().map(f).reduce(id, op)` | `pool.map_reduce(&v, f, op).unwrap_or_else(id)` |
-//! | `.map(f).sum()`, `.min()`, `.max()` | `pool.map_reduce(&v, f, \|a, b\| a + b)`, `a.min(b)`, `a.max(b)` |
-//! | `.filter(p).count()` | `pool.map_reduce(&v, \|x\| usize::from(p(x)), \|a, b\| a + b)` |
+//! | `.map(f).sum()`, `.filter(p).count()` | `pool.on(&v).sum_of(f)`, `pool.on(&v).count_if(p)` |
+//! | `.map(f).min()`, `.max()` | `pool.map_reduce(&v, f, \|a, b\| a.min(b))`, `a.max(b)` |
+//! | `.min_by(c)`, `.max_by(c)`, `.min_by_key(k)`, `.max_by_key(k)` | `pool.on(&v).min_by(c)` and so on |
 //! | `.fold(init, f).reduce(init, op)` | `pool.fold_reduce(&v, init, f, op)` |
 //! | `.filter(p).collect()` | `pool.on(&v).filter_collect(p)`; of copies `pool.filter_collect(&v, p)` |
 //! | `.filter_map(f).collect()`, `.flat_map_iter(f).collect()` | `pool.filter_map_collect(&v, f)`, `pool.flat_map_collect(&v, f)` |
@@ -44,7 +45,7 @@
 //! | `.enumerate()` | `pool.on(&v).zip(0..v.len())` |
 //! | `a.par_iter().zip(&b)` | `pool.on(&a).zip(&b)`; panics if lengths differ, as `zip_eq` |
 //! | `v.par_chunks(n)`, `v.par_chunks_mut(n)` | `pool.on(&v).chunks(n)`, `pool.on(&mut v).chunks(n)` |
-//! | `v.par_windows(n)` | `pool.on(0..(v.len() + 1).saturating_sub(n))`, and `&v[i..i + n]` in the closure |
+//! | `v.par_windows(n)` | `pool.on(&v).windows(n)` |
 //! | `(0..n).into_par_iter()` | `pool.on(0..n)`; indices are `usize` |
 //! | `.any(p)`, `.all(p)`, `.find_any(p)`, `.find_first(p)`, `.position_first(p)` | `pool.any(&v, p)` and so on |
 //! | `.find_map_first(f)` | `pool.try_for_each(&v, \|x\| f(x).map_or(Ok(()), Err)).err()` |
@@ -162,8 +163,12 @@ mod tests {
         assert_eq!(pool.map_reduce(&v, f, add).unwrap_or(0), v.par_iter().map(f).reduce(|| 0, add));
         assert_eq!(pool.map_reduce(&v, f, add), Some(v.par_iter().map(f).sum()));
         assert_eq!(pool.map_reduce(&v, f, usize::max), v.par_iter().map(f).max());
-        let count = pool.map_reduce(&v, |x| usize::from(p(x)), add);
-        assert_eq!(count, Some(v.par_iter().filter(|x| p(x)).count()));
+        assert_eq!(pool.on(&v).sum_of(f), v.par_iter().map(f).sum());
+        assert_eq!(pool.on(&v).count_if(p), v.par_iter().filter(|x| p(x)).count());
+        let key = |x: &&usize| **x % 7;
+        assert_eq!(pool.on(&v).min_by_key(key), v.par_iter().min_by_key(key));
+        assert_eq!(pool.on(&v).max_by_key(key), v.par_iter().max_by_key(key));
+        assert_eq!(pool.on(&v).min_by(Ord::cmp), v.par_iter().min_by(Ord::cmp));
         let fold = |sum, x: &usize| sum + x;
         assert_eq!(pool.fold_reduce(&v, || 0, fold, add), v.par_iter().fold(|| 0, fold).reduce(|| 0, add));
 
@@ -189,8 +194,7 @@ mod tests {
         let sum = |items: &[usize]| items.iter().sum();
         assert_eq!(pool.on(&v).chunks(7).map_collect(sum), v.par_chunks(7).map(sum).collect::<Vec<usize>>());
         for size in [7, n, n + 1, n + 2] {
-            let windows = pool.on(0..(n + 1).saturating_sub(size));
-            let ours = windows.map_collect(|i| sum(&v[i..i + size]));
+            let ours = pool.on(&v).windows(size).map_collect(sum);
             assert_eq!(ours, v.par_windows(size).map(sum).collect::<Vec<usize>>());
         }
 

@@ -68,8 +68,9 @@ use verbs::sort;
 ///
 /// # What no pool can help with
 /// A loop whose items all need one lock, or write one cache line (a shared counter, say), is slower
-/// on several threads than on one. The pool does not detect that: fold into an accumulator instead,
-/// as [`fold_reduce`](Self::fold_reduce) does, or call the plain loop.
+/// on several threads than on one. The pool finds that out by trying, and runs the loop on the
+/// calling thread, but for a call now and then. Fold into an accumulator instead, as
+/// [`fold_reduce`](Self::fold_reduce) does: that is faster than one thread.
 ///
 /// # Panics
 /// A panic in a closure ends the loop, comes out of the call with its original payload, and leaves
@@ -569,7 +570,8 @@ impl Pool {
         self.on(items).try_for_each(f)
     }
 
-    /// Whether `test` is true of any item. Ends soon after the first such item is found.
+    /// Whether `test` is true of any item. Ends soon after the first such item is found. It
+    /// searches as [`find_first`](Self::find_first) does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -586,7 +588,7 @@ impl Pool {
     }
 
     /// Whether `test` is true of all items. Ends soon after the first item is found for which it is
-    /// false.
+    /// false. It searches as [`find_first`](Self::find_first) does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

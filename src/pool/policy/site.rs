@@ -65,8 +65,8 @@ pub(crate) enum LoopKind {
     /// A loop that an error or a match may end at any item. It is expected to take about as long as
     /// last time, wherever it stops.
     MayStop,
-    /// A search for the first match, from the front: items behind the first match are tested in
-    /// vain.
+    /// A search from the front, for the first match or any: items behind the first match are tested
+    /// in vain.
     First,
     /// A loop that is known to be long.
     Long,

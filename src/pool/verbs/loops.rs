@@ -58,6 +58,17 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         self.fold_and_reduce(kind, block, reduce)
     }
 
+    /// The same of a loop that nothing stops; none if it was cancelled.
+    #[inline(always)]
+    #[expect(clippy::option_option, reason = "not cancelled, and not empty")]
+    pub(super) fn reduced_by<R: Send>(
+        self,
+        map: impl Fn(&mut M::Worker, S::Item) -> R + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Option<Option<R>> {
+        self.reduced(LoopKind::Growing, move |state, item| Ok(map(state, item)), reduce).through()
+    }
+
     /// Maps item by item into a `Vec`.
     #[inline(always)]
     fn collected<R: Send>(self, map: impl Fn(&mut M::Worker, S::Item) -> R + Sync) -> Option<Vec<R>> {
@@ -216,7 +227,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
         map: impl Fn(S::Item) -> R + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Option<R>> {
-        E::end(self.reduced(LoopKind::Growing, move |(), item| Ok(map(item)), reduce).through())
+        E::end(self.reduced_by(move |(), item| map(item), reduce))
     }
 
     /// Folds the items into accumulators and reduces these in order: see
@@ -421,9 +432,6 @@ impl<S: Source, E: Ending> On<'_, S, E> {
 
 /// The loops of workers that have a state ([`with`](On::with), [`with_kept`](On::with_kept)). The
 /// state is the first argument of their closures.
-///
-/// To search with a state, use [`try_for_each`](On::try_for_each): it returns the `Err` with the
-/// lowest index.
 impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     /// Calls `f` with every item, as [`Pool::for_each`](crate::Pool::for_each) does.
     ///
@@ -480,7 +488,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         map: impl Fn(&mut M::Worker, S::Item) -> R + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Option<R>> {
-        E::end(self.reduced(LoopKind::Growing, move |state, item| Ok(map(state, item)), reduce).through())
+        E::end(self.reduced_by(map, reduce))
     }
 
     /// Folds the items into accumulators and reduces these in order, as
@@ -591,8 +599,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     }
 
     /// Calls `f` with every item until one returns `Err`; returns the `Err` with the lowest index,
-    /// as [`Pool::try_for_each`](crate::Pool::try_for_each) does. This is also the way to search
-    /// with a state.
+    /// as [`Pool::try_for_each`](crate::Pool::try_for_each) does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -617,5 +624,86 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         E::end(
             self.each(LoopKind::MayStop, || (), move |state, (), item| f(state, item), |(), ()| ()).ended(),
         )
+    }
+
+    /// Whether `test` is true of any item, as [`Pool::any`](crate::Pool::any) tells.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = pool.on(&["range", "level"]).with(|_| String::new());
+    /// let has_palindrome = words.any(|reversed, word| {
+    ///     reversed.clear();
+    ///     reversed.extend(word.chars().rev());
+    ///     reversed == word
+    /// });
+    /// assert!(has_palindrome);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn any(self, test: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> E::Of<bool> {
+        E::end(self.stops(test))
+    }
+
+    /// Whether `test` is true of all items, as [`Pool::all`](crate::Pool::all) tells.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert!(pool.on(0..100).with(|_| 100).all(|limit, i| i < *limit));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn all(self, test: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> E::Of<bool> {
+        E::end(self.stops(move |state, item| !test(state, item)).map(|stops| !stops))
+    }
+
+    /// Any item of which `test` is true, as [`Pool::find_any`](crate::Pool::find_any) finds it.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(0..100).with(|_| 42).find_any(|sought, i| i == *sought), Some(42));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn find_any(self, test: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> E::Of<Option<S::Item>>
+    where
+        S::Item: Copy + Send,
+    {
+        let found = self.found(LoopKind::MayStop, move |state, item| test(state, item).then_some(item));
+        E::end(found.map(|found| found.map(|(_, item)| item)))
+    }
+
+    /// The first item of which `test` is true, as [`Pool::find_first`](crate::Pool::find_first)
+    /// finds it.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(1..100).with(|_| 7).find_first(|divisor, i| i % *divisor == 0), Some(7));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn find_first(self, test: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> E::Of<Option<S::Item>>
+    where
+        S::Item: Copy + Send,
+    {
+        let found = self.found(LoopKind::First, move |state, item| test(state, item).then_some(item));
+        E::end(found.map(|found| found.map(|(_, item)| item)))
+    }
+
+    /// The index of the first item of which `test` is true, as
+    /// [`Pool::position_first`](crate::Pool::position_first) finds it.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let first = pool.on(1..100).with(|_| 7).position_first(|divisor, i| i % *divisor == 0);
+    /// assert_eq!(first, Some(6));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn position_first(
+        self,
+        test: impl Fn(&mut M::Worker, S::Item) -> bool + Sync,
+    ) -> E::Of<Option<usize>> {
+        let found = self.found(LoopKind::First, move |state, item| test(state, item).then_some(()));
+        E::end(found.map(|found| found.map(|(index, ())| index)))
     }
 }

@@ -2,7 +2,7 @@
 //! with each item). All generics over closures are in this room.
 //!
 //! A verb is written once, for every source, with and without state (`loops`, and `emit` for those
-//! that make any number of results). It says how a range
+//! that make any number of results, `sums` for those that make one of all). It says how a range
 //! of indices is folded into a partial result, and how two partial results are reduced. Together
 //! these make it a body (`bodies`), which is all that the rest of the crate knows of it. `on` holds
 //! the options; `source` is what a loop runs over, and `state` what its workers keep. `collect`
@@ -21,3 +21,4 @@ pub(crate) mod reproducible;
 pub(crate) mod sort;
 pub(crate) mod source;
 pub(crate) mod state;
+pub(crate) mod sums;

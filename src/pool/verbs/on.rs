@@ -5,7 +5,7 @@ use std::{marker::PhantomData, ops::Range};
 use super::{
     bodies::{InBlocks, InTree, Verb},
     reproducible::{self, Tree},
-    source::{Chunks, Copied, IntoSource, Pieces, Source, Zip},
+    source::{Chunks, Copied, IntoSource, Pieces, Shared, Source, Windows, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateless},
 };
 use crate::pool::{
@@ -185,6 +185,34 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self.over(|source| Chunks::new(source, size))
     }
 
+    /// Runs over all windows of `size` neighbouring items, as [`slice::windows`]: none if there are
+    /// fewer items. For shared slices and ranges only, since windows overlap.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let rises = pool.on(&[1, 3, 6, 10]).windows(2).map_collect(|pair| pair[1] - pair[0]);
+    /// assert_eq!(rises, [2, 3, 4]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// A slice whose items are to be changed has no windows:
+    ///
+    /// ```compile_fail,E0277
+    /// # let pool = rangesteal::Pool::new()?;
+    /// pool.on(&mut [1, 3, 6, 10]).windows(2).for_each(|pair| pair[0] = 0);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    #[inline(always)]
+    pub fn windows(self, size: usize) -> On<'p, Windows<S>, E, M>
+    where
+        S: Shared,
+    {
+        self.over(|source| Windows::new(source, size))
+    }
+
     /// Runs over copies of the items instead of references to them.
     ///
     /// ```
@@ -208,8 +236,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// Without this the pool chooses the size of claims, usually better, since it measures what
     /// items cost. Use it if workers that write neighbouring items disturb each other (ask for as
     /// many items as fill a cache line), or if no item may ever be trapped behind a heavy one in
-    /// the same claim (ask for 1). A search for the first item has blocks of its own, whatever is
-    /// asked for.
+    /// the same claim (ask for 1). `find_first`, `position_first`, `any` and `all` have blocks of
+    /// their own, whatever is asked for.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -15,6 +15,7 @@ use crate::pool::record::units::Blocks;
 /// | `Range<usize>` | `usize` |
 /// | [`Zip<A, B>`](Zip), made by [`On::zip`](crate::On::zip) | `(A::Item, B::Item)` |
 /// | [`Chunks<S>`](Chunks), made by [`On::chunks`](crate::On::chunks) | `&[T]`, `&mut [T]`, `Range<usize>`, or pairs of these |
+/// | [`Windows<S>`](Windows), made by [`On::windows`](crate::On::windows) | `&[T]` or `Range<usize>` |
 /// | [`Copied<S>`](Copied), made by [`On::copied`](crate::On::copied) | `T` instead of `&T` |
 ///
 /// Sealed: it cannot be implemented elsewhere.
@@ -320,6 +321,47 @@ impl<S: Pieces> Source for Chunks<S> {
     }
 }
 
+/// A source whose items may be given out any number of times. Sealed, as [`Source`] is.
+pub trait Shared: Pieces {}
+
+impl<T: Sync> Shared for &[T] {}
+impl Shared for Range<usize> {}
+
+/// All pieces of so many neighbouring items, which overlap. Made by
+/// [`On::windows`](crate::On::windows), which has an example.
+#[derive(Debug)]
+pub struct Windows<S> {
+    source: S,
+    size: usize,
+}
+
+impl<S: Shared> Windows<S> {
+    pub(crate) fn new(source: S, size: usize) -> Self {
+        assert!(size > 0, "windows: a window has at least one item");
+        Self { source, size }
+    }
+}
+
+impl<S: Shared> Source for Windows<S> {
+    type Item = S::Piece;
+
+    fn count(&self) -> usize {
+        let items = self.source.count();
+        if items < self.size { 0 } else { items - self.size + 1 }
+    }
+
+    fn address(&self) -> usize {
+        self.source.address()
+    }
+
+    #[inline(always)]
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = S::Piece> {
+        // SAFETY: 1. the last window ends with the source; 2. items of a shared source may be had
+        // any number of times.
+        range.map(|first| unsafe { self.source.piece(first..first + self.size) })
+    }
+}
+
 /// Copies of the items of a source. Made by [`On::copied`](crate::On::copied), which has an
 /// example.
 #[derive(Debug)]
@@ -435,4 +477,5 @@ mod sealed {
     impl<A, B> Sealed for super::Zip<A, B> {}
     impl<S> Sealed for super::Chunks<S> {}
     impl<S> Sealed for super::Copied<S> {}
+    impl<S> Sealed for super::Windows<S> {}
 }
