@@ -10,7 +10,7 @@ use super::{room, tree};
 use crate::unsafe_inventory::flat;
 
 /// The most numbers that there may be.
-const BAR: usize = 25;
+const BAR: usize = 24;
 
 /// The numbers of a text other than 0, 1 and 2, with their lines. What stands behind a dot is a
 /// field.
