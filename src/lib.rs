@@ -109,7 +109,7 @@ pub use pool::{
 
 /// What loops run over.
 pub mod source {
-    pub use crate::pool::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip};
+    pub use crate::pool::{Chunks, Copied, Exclusive, IntoSource, Pieces, Shared, Source, Windows, Zip};
 }
 
 /// What a [`Trace`] holds.

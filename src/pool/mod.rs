@@ -30,7 +30,7 @@ pub use record::{
 };
 pub use verbs::{
     on::{Cancellable, Ending, On, Uncancellable},
-    source::{Chunks, Exclusive, IntoSource, Pieces, Source, Zip},
+    source::{Chunks, Copied, Exclusive, IntoSource, Pieces, Shared, Source, Windows, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateful, Stateless},
 };
 
