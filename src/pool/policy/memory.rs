@@ -138,9 +138,10 @@ mod tests {
 
     #[test]
     fn many_loops_are_known_at_a_time() {
-        static SITE: u8 = 0;
-        let over =
-            |len| Loop { site: Site::new((&raw const SITE).cast()), slice: Slice { address: 0x1000, len } };
+        let over = |len| Loop {
+            site: Site::new(std::ptr::without_provenance(0x1230)),
+            slice: Slice { address: 0x1000, len },
+        };
         let memory = Memory::new();
         (1..100).for_each(|len| memory.learn(over(len), LoopKind::Through, len, len as f32));
         let known = (1..100).filter(|&len| memory.over_this(over(len)).is_some()).count();
