@@ -9,7 +9,7 @@
 //! A loop that is better shared pays for a trial with less than [`AT_FIRST`] of a call:
 //! whoever is behind by then shares the rest. Over the first 100 calls that is 1 %. A loop that is
 //! better alone pays with three shared calls: the first is as slow as any first call and does not
-//! count, of the others the mean counts. One is enough if it takes much longer.
+//! count, of the others the mean counts. One is enough if it takes clearly longer.
 
 #![allow(clippy::cast_possible_truncation)] // fields of a word
 

@@ -128,6 +128,20 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         };
         self.search(kind, block).ended().map(Result::err)
     }
+
+    /// An item of which `test` is true: the first one, or any.
+    #[inline(always)]
+    fn found_item(
+        self,
+        kind: LoopKind,
+        test: impl Fn(&mut M::Worker, S::Item) -> bool + Sync,
+    ) -> E::Of<Option<S::Item>>
+    where
+        S::Item: Copy + Send,
+    {
+        let found = self.found(kind, move |state, item| test(state, item).then_some(item));
+        E::end(found.map(|found| found.map(|(_, item)| item)))
+    }
 }
 
 /// Maps the items of `range` into their places behind those already written.
@@ -389,8 +403,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     where
         S::Item: Copy + Send,
     {
-        let found = self.found(LoopKind::MayStop, move |(), item| test(item).then_some(item));
-        E::end(found.map(|found| found.map(|(_, item)| item)))
+        self.found_item(LoopKind::MayStop, move |(), item| test(item))
     }
 
     /// The first item of which `test` is true: see [`Pool::find_first`](crate::Pool::find_first).
@@ -408,8 +421,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     where
         S::Item: Copy + Send,
     {
-        let found = self.found(LoopKind::First, move |(), item| test(item).then_some(item));
-        E::end(found.map(|found| found.map(|(_, item)| item)))
+        self.found_item(LoopKind::First, move |(), item| test(item))
     }
 
     /// The index of the first item of which `test` is true: see
@@ -668,8 +680,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     where
         S::Item: Copy + Send,
     {
-        let found = self.found(LoopKind::MayStop, move |state, item| test(state, item).then_some(item));
-        E::end(found.map(|found| found.map(|(_, item)| item)))
+        self.found_item(LoopKind::MayStop, test)
     }
 
     /// The first item of which `test` is true, as [`Pool::find_first`](crate::Pool::find_first)
@@ -685,8 +696,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     where
         S::Item: Copy + Send,
     {
-        let found = self.found(LoopKind::First, move |state, item| test(state, item).then_some(item));
-        E::end(found.map(|found| found.map(|(_, item)| item)))
+        self.found_item(LoopKind::First, test)
     }
 
     /// The index of the first item of which `test` is true, as
