@@ -34,10 +34,14 @@
 //! | indices, not items | `pool.on(0..n)` |
 //! | items and their indices | `pool.on(&items).enumerate()` |
 //! | to change the items | `pool.on(&mut items)` |
+//! | the items themselves, by value | `pool.on(vec)`; [`source::drain`](crate::source::drain) to keep the vector |
+//! | a part of the items | `pool.on(&items[a..b])`; of other sources [`.skip(a).take(n)`](crate::On::skip), [`.step_by(k)`](crate::On::step_by) |
+//! | the last item first | `pool.on(&items).rev()` |
 //! | all pieces of `n` neighbours, which overlap | `pool.on(&items).windows(n)` |
 //! | copies of the items instead of references | `pool.on(&items).copied()` |
 //! | two or three slices in step | `pool.on(&mut y).zip(&x)` |
-//! | rows of a matrix, blocks of items | `pool.on(&matrix).chunks(width)` |
+//! | rows of a matrix, blocks of items | `pool.on(&matrix).chunks(width)`; full ones only [`.chunks_exact(width)`](crate::On::chunks_exact) |
+//! | blocks of two slices in step, of different sizes | `pool.on(&mut a).chunks(2).zip(`[`source::chunks(&b, 3)`](crate::source::chunks)`)` |
 //! | scratch memory that is not made anew for every item | [`.with(\|_worker\| Vec::new())`](crate::On::with) |
 //! | scratch memory that is kept from loop to loop | [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | floating-point sums that are the same in every run and on every machine of one kind | [`.reproducible()`](crate::On::reproducible) |

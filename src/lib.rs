@@ -109,7 +109,10 @@ pub use pool::{
 
 /// What loops run over.
 pub mod source {
-    pub use crate::pool::{Chunks, Copied, Exclusive, IntoSource, Pieces, Shared, Source, Windows, Zip};
+    pub use crate::pool::{
+        Chunks, Copied, Drained, Exclusive, Holder, IntoSource, Owned, Part, Pieces, Rev, Shared, Source,
+        StepBy, Windows, Zip, chunks, chunks_exact, drain,
+    };
 }
 
 /// What a [`Trace`] holds.

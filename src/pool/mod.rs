@@ -29,8 +29,10 @@ pub use record::{
     },
 };
 pub use verbs::{
+    into_source::{IntoSource, chunks, chunks_exact},
     on::{Cancellable, Ending, On, Uncancellable},
-    source::{Chunks, Copied, Exclusive, IntoSource, Pieces, Shared, Source, Windows, Zip},
+    owned::{Drained, Holder, Owned, drain},
+    source::{Chunks, Copied, Exclusive, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateful, Stateless},
 };
 

@@ -54,23 +54,23 @@ pub(crate) struct Halt {
 pub(crate) type Lend<'a> = &'a (dyn Fn(usize, &mut dyn FnMut(&mut dyn Accumulate)) + Sync);
 
 /// The state and the partial results of one worker in the loop `body`.
-pub(crate) struct Accumulator<'a, L: Body> {
-    body: &'a L,
+pub(crate) struct Accumulator<'b, 'm, L: Body> {
+    body: &'b L,
     me: usize,
-    made: &'a Made<L::Acc, L::Found>,
-    state: Option<L::State>,
+    made: &'m Made<L::Acc, L::Found>,
+    state: Option<L::State<'b>>,
     acc: Option<L::Acc>,
     own: Parts<L::Acc, L::Found>,
 }
 
-impl<'a, L: Body> Accumulator<'a, L> {
+impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
     /// For worker `me`, which hands over to `made`.
-    pub(crate) fn new(body: &'a L, me: usize, made: &'a Made<L::Acc, L::Found>) -> Self {
+    pub(crate) fn new(body: &'b L, me: usize, made: &'m Made<L::Acc, L::Found>) -> Self {
         Self { body, me, made, state: None, acc: None, own: Parts::new() }
     }
 
     /// Goes on with a state and a partial result that were made before.
-    pub(crate) fn after(self, state: Option<L::State>, acc: Option<L::Acc>) -> Self {
+    pub(crate) fn after(self, state: Option<L::State<'b>>, acc: Option<L::Acc>) -> Self {
         Self { state, acc, ..self }
     }
 
@@ -88,7 +88,7 @@ impl<'a, L: Body> Accumulator<'a, L> {
     }
 }
 
-impl<L: Body> Accumulate for Accumulator<'_, L> {
+impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
     fn take(&mut self, items: Range<usize>) -> Result<(), Halt> {
         let Self { body, me, .. } = *self;
         let state = self.state.get_or_insert_with(|| body.state(me));
@@ -133,7 +133,7 @@ impl<L: Body> Accumulate for Accumulator<'_, L> {
 fn stretch<L: Body>(
     body: &L,
     owner: &mut Owner<'_>,
-    state: &mut L::State,
+    state: &mut L::State<'_>,
     acc: L::Acc,
     (size, claims): (usize, usize),
 ) -> Result<(L::Acc, bool), Stop<L::Found>> {

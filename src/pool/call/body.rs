@@ -8,20 +8,22 @@ pub(crate) trait Body: Sync {
     const IN_BLOCKS: bool = true;
 
     /// What a worker keeps during a loop. The worker makes it and drops it.
-    type State;
+    type State<'s>
+    where
+        Self: 's;
     /// A partial result: that of a run of neighbouring items.
     type Acc: Send;
     /// What a loop that stops early returns.
     type Found: Send;
 
     /// Makes the state of worker `me`. Called once per worker and loop, and again after a panic.
-    fn state(&self, me: usize) -> Self::State;
+    fn state(&self, me: usize) -> Self::State<'_>;
 
     /// Folds a non-empty range of indices into `acc`, the partial result of the indices before it
     /// in its run, if there are any; or stops the loop.
     fn block(
         &self,
-        state: &mut Self::State,
+        state: &mut Self::State<'_>,
         acc: Option<Self::Acc>,
         range: Range<usize>,
     ) -> Result<Self::Acc, Stop<Self::Found>>;
@@ -34,7 +36,7 @@ pub(crate) trait Body: Sync {
 #[inline(never)]
 pub(crate) fn fold_out_of_line<L: Body>(
     body: &L,
-    state: &mut L::State,
+    state: &mut L::State<'_>,
     acc: Option<L::Acc>,
     range: Range<usize>,
 ) -> Result<L::Acc, Stop<L::Found>> {

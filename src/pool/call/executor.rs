@@ -204,13 +204,13 @@ impl Executor {
     /// Carries out a call that is more than the plain loop. If it has `begun`, [`CHECKED_AFTER`]
     /// items are done.
     #[inline(never)]
-    fn call_with_care<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
+    fn call_with_care<'b, L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
         &self,
         call: &Call,
         options: &mut Options<'_>,
-        body: &L,
+        body: &'b L,
         reduce: &R,
-        begun: Option<(L::State, L::Acc)>,
+        begun: Option<(L::State<'b>, L::Acc)>,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let done =
             if begun.is_some() { CHECKED_AFTER } else { call.launch.unlooked().min(call.this.slice.len) };

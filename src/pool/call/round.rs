@@ -210,7 +210,7 @@ mod tests {
     struct Count;
 
     impl Body for Count {
-        type State = ();
+        type State<'s> = ();
         type Acc = Vec<(usize, usize)>;
         type Found = Infallible;
 

@@ -303,6 +303,18 @@ mod tests {
     }
 
     #[test]
+    fn several_loops_are_known_at_a_time() {
+        let mut splits = Splits::new(2);
+        let over = |len| Loop { slice: Slice { len, ..thousand().slice }, ..thousand() };
+        for len in 1..=8 {
+            let mut times = Times { tallies: vec![tally(0.0..1.0); 2], ..Times::default() };
+            splits.learn(over(len), false, &mut times);
+        }
+        let known = (1..=8).filter(|&len| splits.known(over(len), false).is_some()).count();
+        assert!(known > 5, "{known} of 8");
+    }
+
+    #[test]
     fn an_unknown_loop_is_split_into_equal_parts() {
         assert_eq!(equal_parts(&(0..10), 3), [4, 7]);
         assert_eq!(equal_parts(&(5..10), 2), [8]);

@@ -1,12 +1,68 @@
 //! The bodies of the public loops: over items, and over blocks of them.
 
-use std::{marker::PhantomData, ops::Range};
+#![allow(unsafe_code)] // requests the items of a source once, as the executor gives out the indices
 
-use super::{reproducible::Tree, state::State};
+use std::{marker::PhantomData, mem::ManuallyDrop, ops::Range};
+
+use super::{reproducible::Tree, source::Source, state::State};
 use crate::pool::{
     call::body::{Body, Stop},
     record::units::Blocks,
 };
+
+/// Items that a worker has claimed: the right to be given them, once. Dropping it drops the items,
+/// if they are owned.
+pub(crate) struct Claim<'s, S: Source> {
+    source: &'s S,
+    range: Range<usize>,
+}
+
+impl<'s, S: Source> Claim<'s, S> {
+    /// # Safety
+    /// 1. `range` lies within the source, and has been noted. 2. No other claim ever has an index
+    ///    of it.
+    #[inline(always)]
+    unsafe fn new(source: &'s S, range: Range<usize>) -> Self {
+        Self { source, range }
+    }
+
+    /// The indices of the items.
+    #[inline(always)]
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.range.clone()
+    }
+
+    /// The items.
+    #[inline(always)]
+    pub(crate) fn items(self) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator + use<'s, S> {
+        let claim = ManuallyDrop::new(self);
+        // SAFETY: as promised in `new`; this claim is gone.
+        unsafe { claim.source.items(claim.range.clone()) }
+    }
+
+    /// A claim of the first `len` items. The others stay.
+    ///
+    /// # Panics
+    /// If there are less.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, len: usize) -> Self {
+        assert!(len <= self.range.len());
+        let middle = self.range.start + len;
+        let first = self.range.start..middle;
+        self.range.start = middle;
+        // SAFETY: 1. as promised in `new`, since it is a part of the range; 2. that part is not in
+        // this claim any more.
+        unsafe { Self::new(self.source, first) }
+    }
+}
+
+impl<S: Source> Drop for Claim<'_, S> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: as promised in `new`; nobody has asked this claim for its items.
+        drop(unsafe { self.source.items(self.range.clone()) });
+    }
+}
 
 /// A loop over the items of `source`.
 pub(crate) struct Verb<'a, S, M, B, A, Z> {
@@ -25,24 +81,36 @@ impl<'a, S, M, B, A, Z> Verb<'a, S, M, B, A, Z> {
 
 impl<'a, S, M, B, A, Z> Body for Verb<'a, S, M, B, A, Z>
 where
-    S: Sync,
+    S: Source,
     M: State,
-    B: Fn(&S, &mut M::Worker, Option<A>, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+    B: Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
     A: Send,
     Z: Send,
 {
-    type State = M::Held<'a>;
+    type State<'s>
+        = (M::Held<'a>, S::Ledger<'s>)
+    where
+        Self: 's;
     type Acc = A;
     type Found = Z;
 
     #[inline(always)]
-    fn state(&self, me: usize) -> M::Held<'a> {
-        self.state.hold(me)
+    fn state(&self, me: usize) -> Self::State<'_> {
+        (self.state.hold(me), self.source.ledger())
     }
 
     #[inline(always)]
-    fn block(&self, held: &mut M::Held<'a>, acc: Option<A>, items: Range<usize>) -> Result<A, Stop<Z>> {
-        (self.block)(&self.source, M::get(held), acc, items)
+    fn block(
+        &self,
+        (held, ledger): &mut (M::Held<'a>, S::Ledger<'_>),
+        acc: Option<A>,
+        items: Range<usize>,
+    ) -> Result<A, Stop<Z>> {
+        self.source.note(ledger, items.clone());
+        // SAFETY: 1. the executor gives out indices of the source, and these have just been noted;
+        // 2. it claims every index once, and folds what it claims once.
+        let claim = unsafe { Claim::new(&self.source, items) };
+        (self.block)(claim, M::get(held), acc)
     }
 }
 
@@ -55,19 +123,22 @@ pub(crate) struct InBlocks<V> {
 impl<V: Body> Body for InBlocks<V> {
     const IN_BLOCKS: bool = false;
 
-    type State = V::State;
+    type State<'s>
+        = V::State<'s>
+    where
+        Self: 's;
     type Acc = V::Acc;
     type Found = V::Found;
 
     #[inline(always)]
-    fn state(&self, me: usize) -> V::State {
+    fn state(&self, me: usize) -> V::State<'_> {
         self.verb.state(me)
     }
 
     #[inline(always)]
     fn block(
         &self,
-        state: &mut V::State,
+        state: &mut V::State<'_>,
         acc: Option<V::Acc>,
         blocks: Range<usize>,
     ) -> Result<V::Acc, Stop<V::Found>> {
@@ -86,19 +157,22 @@ pub(crate) struct InTree<'a, V, R> {
 impl<V: Body, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> {
     const IN_BLOCKS: bool = false;
 
-    type State = V::State;
+    type State<'s>
+        = V::State<'s>
+    where
+        Self: 's;
     type Acc = Tree<V::Acc>;
     type Found = V::Found;
 
     #[inline(always)]
-    fn state(&self, me: usize) -> V::State {
+    fn state(&self, me: usize) -> V::State<'_> {
         self.leaves.state(me)
     }
 
     #[inline(always)]
     fn block(
         &self,
-        state: &mut V::State,
+        state: &mut V::State<'_>,
         acc: Option<Tree<V::Acc>>,
         leaves: Range<usize>,
     ) -> Result<Tree<V::Acc>, Stop<V::Found>> {

@@ -4,11 +4,15 @@
 #![allow(unsafe_code)] // writes into the spare room of a Vec from several threads
 
 use std::{
+    iter,
     marker::PhantomData,
     mem,
     ops::Range,
     ptr::{self, NonNull},
 };
+
+use super::{bodies::Claim, source::Source};
+use crate::pool::call::body::Stop;
 
 /// A `Vec` of `len` results, which `fold` writes at their final places; or why it has not.
 ///
@@ -81,13 +85,48 @@ impl<'a, R> Written<'a, R> {
         Self { places, range: 0..0 }
     }
 
-    /// Writes the results for `range`, which follow those written before, if any.
+    /// Writes what `map` makes of claimed items behind the results written before, if any.
+    #[inline(always)]
+    pub(crate) fn extend<S: Source>(self, items: Claim<'_, S>, map: impl FnMut(S::Item) -> R) -> Self {
+        let range = items.range();
+        // SAFETY: 1. and 2. it is a claim; 3. there are as many items as indices.
+        unsafe { self.write(range, items.items().map(map)) }
+    }
+
+    /// The same, until `map` fails.
+    #[inline(always)]
+    pub(crate) fn try_extend<S: Source, Z>(
+        self,
+        items: Claim<'_, S>,
+        mut map: impl FnMut(S::Item) -> Result<R, Z>,
+    ) -> Result<Self, Stop<Z>> {
+        let range = items.range();
+        let (mut at, mut error) = (range.start, None);
+        let results = items.items().map_while(|item| match map(item) {
+            Ok(result) => {
+                at += 1;
+                Some(result)
+            }
+            Err(found) => {
+                error = Some(found);
+                None
+            }
+        });
+        // SAFETY: 1. and 2. it is a claim; 3. there are no more results than indices.
+        let written = unsafe { self.write(range, results) };
+        match error {
+            None => Ok(written),
+            Some(found) => Err(Stop::there(at, found)),
+        }
+    }
+
+    /// Writes results for `range`, which follow those written before, if any.
     ///
     /// # Safety
     /// 1. Nobody else ever writes at an index of `range`. 2. `range.start <= range.end`. 3. There
     ///    are no more `results` than indices in `range`.
     #[inline(always)]
-    pub(crate) unsafe fn extend(mut self, range: Range<usize>, results: impl Iterator<Item = R>) -> Self {
+    unsafe fn write(mut self, range: Range<usize>, results: impl Iterator<Item = R>) -> Self {
         if self.range.is_empty() {
             self.range = range.start..range.start;
         }
@@ -117,6 +156,23 @@ impl<'a, R> Written<'a, R> {
         mem::forget(next);
         self
     }
+}
+
+/// Writes both results for each of the claimed items, each behind those written before.
+#[inline(always)]
+pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
+    (mut firsts, mut seconds): (Written<'a, A>, Written<'b, B>),
+    items: Claim<'_, S>,
+    mut map: impl FnMut(S::Item) -> (A, B),
+) -> (Written<'a, A>, Written<'b, B>) {
+    for (at, item) in iter::zip(items.range(), items.items()) {
+        let (a, b) = map(item);
+        // SAFETY: 1. and 2. it is claimed; 3. one result for one index.
+        firsts = unsafe { firsts.write(at..at + 1, iter::once(a)) };
+        // SAFETY: likewise.
+        seconds = unsafe { seconds.write(at..at + 1, iter::once(b)) };
+    }
+    (firsts, seconds)
 }
 
 impl<R> Drop for Written<'_, R> {

@@ -1,11 +1,10 @@
 //! The loops that emit: for each item as many results as they like, in slice order.
 
-#![allow(unsafe_code)] // requests every index of a source once, as the executor gives it out
-
-use std::{array, convert::Infallible, iter, ops::Range};
+use std::{array, convert::Infallible, iter};
 
 use super::{
-    collect::{Written, in_place, in_two_places},
+    bodies::Claim,
+    collect::{Written, extend_both, in_place, in_two_places},
     gather::{Gathered, extend_kept, extend_parted},
     on::{Ending, On},
     source::Source,
@@ -22,16 +21,16 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     #[inline(always)]
     fn gathered<R: Send, const N: usize>(
         self,
-        fill: impl Fn([&mut Vec<R>; N], &S, &mut M::Worker, Range<usize>) + Sync,
+        fill: impl Fn([&mut Vec<R>; N], Claim<'_, S>, &mut M::Worker) + Sync,
     ) -> Option<[Vec<R>; N]> {
         let (executor, threads) = self.hands();
         let none = || Box::new(array::from_fn(|_| Gathered::default()));
-        let block =
-            move |source: &S, state: &mut M::Worker, acc: Option<Boxed<R, N>>, range: Range<usize>| {
-                let mut acc = acc.unwrap_or_else(none);
-                fill(acc.each_mut().map(|of| of.last(range.len())), source, state, range);
-                Ok::<_, Stop<Infallible>>(acc)
-            };
+        let block = move |items: Claim<'_, S>, state: &mut M::Worker, acc: Option<Boxed<R, N>>| {
+            let mut acc = acc.unwrap_or_else(none);
+            let len = items.range().len();
+            fill(acc.each_mut().map(|of| of.last(len)), items, state);
+            Ok::<_, Stop<Infallible>>(acc)
+        };
         let join = |mut before: Boxed<R, N>, behind: Boxed<R, N>| {
             iter::zip(&mut *before, *behind).for_each(|(before, behind)| before.append(behind));
             before
@@ -43,9 +42,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     /// Lets `emit` append what it makes of each item.
     #[inline(always)]
     fn emitted<R: Send>(self, emit: impl Fn(&mut Vec<R>, &mut M::Worker, S::Item) + Sync) -> Option<Vec<R>> {
-        let gathered = self.gathered(move |[made], source, state, range| {
-            // SAFETY: the executor claims every index once, and folds what it claims once.
-            unsafe { source.items(range) }.for_each(|item| emit(made, state, item));
+        let gathered = self.gathered(move |[made], items, state| {
+            items.items().for_each(|item| emit(made, state, item));
         });
         gathered.map(|[made]| made)
     }
@@ -56,9 +54,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     where
         S: Source<Item = T>,
     {
-        let gathered = self.gathered(move |[kept], source, state, range| {
-            // SAFETY: as in `emitted`.
-            extend_kept(kept, unsafe { source.items(range) }, |item| keep(state, item));
+        let gathered = self.gathered(move |[kept], items, state| {
+            extend_kept(kept, items.items(), |item| keep(state, item));
         });
         E::end(gathered.map(|[kept]| kept))
     }
@@ -69,9 +66,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     where
         S: Source<Item = T>,
     {
-        let gathered = self.gathered(move |sides, source, state, range| {
-            // SAFETY: as in `emitted`.
-            extend_parted(sides, unsafe { source.items(range) }, |item| test(state, item));
+        let gathered = self.gathered(move |sides, items, state| {
+            extend_parted(sides, items.items(), |item| test(state, item));
         });
         E::end(gathered.map(|[yes, no]| (yes, no)))
     }
@@ -86,8 +82,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             let none = || Written::none(places);
             let folded = self.fold(
                 LoopKind::MayStop,
-                move |source, state, written, range| {
-                    extend_until(source, state, written.unwrap_or_else(none), range, &map)
+                move |items, state, written| {
+                    written.unwrap_or_else(none).try_extend(items, |item| map(state, item))
                 },
                 Written::join,
             );
@@ -113,67 +109,14 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             let none = || (Written::none(firsts), Written::none(seconds));
             let folded = self.fold(
                 LoopKind::Through,
-                move |source, state, both, range| {
-                    extend_both(source, state, both.unwrap_or_else(none), range, &map)
+                move |items, state, both| {
+                    Ok(extend_both(both.unwrap_or_else(none), items, |item| map(state, item)))
                 },
                 |(a, b), (c, d)| (a.join(c), b.join(d)),
             );
             folded.through().map(|both| both.unwrap_or_else(none))
         }))
     }
-}
-
-/// Maps the items of `range` into their places behind those already written, until `map` fails.
-#[inline(always)]
-fn extend_until<'a, S: Source, W, R, Z>(
-    source: &S,
-    state: &mut W,
-    written: Written<'a, R>,
-    range: Range<usize>,
-    map: &impl Fn(&mut W, S::Item) -> Result<R, Z>,
-) -> Result<Written<'a, R>, Stop<Z>> {
-    let (mut at, mut error) = (range.start, None);
-    // SAFETY: as in `emitted`.
-    let items = unsafe { source.items(range.clone()) };
-    let results = items.map_while(|item| match map(state, item) {
-        Ok(result) => {
-            at += 1;
-            Some(result)
-        }
-        Err(found) => {
-            error = Some(found);
-            None
-        }
-    });
-    // SAFETY: 1. every index is claimed once, and folded once; 2. a range that is claimed begins
-    // before it ends; 3. there are no more results than indices.
-    let written = unsafe { written.extend(range, results) };
-    match error {
-        None => Ok(written),
-        Some(found) => Err(Stop::there(at, found)),
-    }
-}
-
-/// Maps the items of `range` into their two places each, behind those already written.
-#[inline(always)]
-#[expect(clippy::unnecessary_wraps, reason = "a block")]
-fn extend_both<'a, 'b, S: Source, W, A, B>(
-    source: &S,
-    state: &mut W,
-    (mut first, mut second): (Written<'a, A>, Written<'b, B>),
-    range: Range<usize>,
-    map: &impl Fn(&mut W, S::Item) -> (A, B),
-) -> Result<(Written<'a, A>, Written<'b, B>), Stop<Infallible>> {
-    // SAFETY: as in `emitted`.
-    let items = unsafe { source.items(range.clone()) };
-    for (at, item) in iter::zip(range, items) {
-        let (a, b) = map(state, item);
-        // SAFETY: as in `extend_until`; there is one result for one index.
-        first = unsafe { first.extend(at..at + 1, iter::once(a)) };
-        // SAFETY: likewise.
-        second = unsafe { second.extend(at..at + 1, iter::once(b)) };
-    }
-    Ok((first, second))
 }
 
 /// The loops that emit.

@@ -8,7 +8,7 @@ use std::{
     ptr,
 };
 
-use super::{on::On, source::IntoSource};
+use super::{into_source::IntoSource, on::On};
 use crate::pool::call::executor::Executor;
 
 /// In bytes: a piece that has grown to this is not made longer, so that it need not be copied to a

@@ -1,10 +1,7 @@
 //! The loops, each written once: over any source, with or without state.
 
-#![allow(unsafe_code)] // requests every index of a source once, as the executor gives it out
-
-use std::{convert::Infallible, ops::Range};
-
 use super::{
+    bodies::Claim,
     collect::{Written, in_place},
     on::{Ending, On},
     source::Source,
@@ -26,11 +23,10 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<A, Z> {
         let init = &init;
-        let block = move |source: &S, state: &mut M::Worker, acc: Option<A>, range: Range<usize>| {
-            // SAFETY: the executor claims every index once, and folds what it claims once.
-            let mut items = unsafe { source.items(range.clone()) };
+        let block = move |items: Claim<'_, S>, state: &mut M::Worker, acc: Option<A>| {
+            let (end, mut items) = (items.range().end, items.items());
             let folded = items.try_fold(acc.unwrap_or_else(init), |acc, item| fold(state, acc, item));
-            folded.map_err(|found| Stop::there(range.end - 1 - items.len(), found))
+            folded.map_err(|found| Stop::there(end - 1 - items.len(), found))
         };
         self.fold_and_reduce(kind, block, reduce).map(|acc| acc.unwrap_or_else(init))
     }
@@ -44,16 +40,15 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Outcome<Option<R>, Z> {
         let reduce = &reduce;
-        let block = move |source: &S, state: &mut M::Worker, acc: Option<R>, range: Range<usize>| {
-            // SAFETY: as in `each`.
-            let mut items = unsafe { source.items(range.clone()) };
+        let block = move |items: Claim<'_, S>, state: &mut M::Worker, acc: Option<R>| {
+            let (end, mut items) = (items.range().end, items.items());
             let mut map = |item| map(state, item);
             let first = match acc {
                 Some(acc) => Ok(acc),
                 None => map(items.next().expect("a range that is not empty")),
             };
             let reduced = first.and_then(|acc| items.try_fold(acc, |acc, item| Ok(reduce(acc, map(item)?))));
-            reduced.map_err(|found| Stop::there(range.end - 1 - items.len(), found))
+            reduced.map_err(|found| Stop::there(end - 1 - items.len(), found))
         };
         self.fold_and_reduce(kind, block, reduce)
     }
@@ -76,8 +71,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             let none = || Written::none(places);
             let folded = self.fold(
                 LoopKind::Through,
-                move |source, state, written, range| {
-                    extend(source, state, written.unwrap_or_else(none), range, &map)
+                move |items, state, written| {
+                    Ok(written.unwrap_or_else(none).extend(items, |item| map(state, item)))
                 },
                 Written::join,
             );
@@ -89,9 +84,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     /// Calls `f` with every item. Each item is known to be worth waking a worker.
     #[inline(always)]
     pub(super) fn jobs(self, f: impl Fn(S::Item) + Sync) {
-        let block = |source: &S, _: &mut M::Worker, _, range: Range<usize>| {
-            // SAFETY: as in `each`.
-            unsafe { source.items(range) }.for_each(&f);
+        let block = |items: Claim<'_, S>, _: &mut M::Worker, _| {
+            items.items().for_each(&f);
             Ok(())
         };
         self.fold(LoopKind::Long, block, |(), ()| ()).through();
@@ -100,10 +94,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     /// Whether any item makes `stops` true.
     #[inline(always)]
     fn stops(self, stops: impl Fn(&mut M::Worker, S::Item) -> bool + Sync) -> Option<bool> {
-        let block = move |source: &S, state: &mut M::Worker, _, range: Range<usize>| {
-            let pick = |item| stops(state, item).then_some(());
-            // SAFETY: as in `each`.
-            let found = unsafe { find(source, range, pick) };
+        let block = move |items: Claim<'_, S>, state: &mut M::Worker, _| {
+            let found = find(items, |item| stops(state, item).then_some(()));
             found.map_or(Ok(()), |(at, found)| Err(Stop { at, place: 0, found }))
         };
         self.search(LoopKind::First, block).ended().map(|ended| ended.is_err())
@@ -118,10 +110,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         kind: LoopKind,
         pick: impl Fn(&mut M::Worker, S::Item) -> Option<K> + Sync,
     ) -> Option<Option<(usize, K)>> {
-        let block = move |source: &S, state: &mut M::Worker, _, range: Range<usize>| {
-            let pick = |item| pick(state, item);
-            // SAFETY: as in `each`; or `Front` claims every index once.
-            let found = unsafe { find(source, range, pick) };
+        let block = move |items: Claim<'_, S>, state: &mut M::Worker, _| {
+            let found = find(items, |item| pick(state, item));
             found.map_or(Ok(()), |(at, found)| {
                 Err(Stop { at, place: if kind == LoopKind::First { at } else { 0 }, found: (at, found) })
             })
@@ -144,54 +134,29 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     }
 }
 
-/// Maps the items of `range` into their places behind those already written.
-#[inline(always)]
-#[expect(clippy::unnecessary_wraps, reason = "a block")]
-fn extend<'a, S: Source, W, R>(
-    source: &S,
-    state: &mut W,
-    written: Written<'a, R>,
-    range: Range<usize>,
-    map: &impl Fn(&mut W, S::Item) -> R,
-) -> Result<Written<'a, R>, Stop<Infallible>> {
-    // SAFETY: as in `each`.
-    let items = unsafe { source.items(range.clone()) };
-    let results = items.map(|item| map(state, item));
-    // SAFETY: 1. every index is claimed once, and folded once; 2. a range that is claimed begins
-    // before it ends; 3. there are as many items as indices.
-    Ok(unsafe { written.extend(range, results) })
-}
-
-/// The index of the first item of `range` from which `pick` makes something, and what it makes.
+/// The index of the first of claimed items from which `pick` makes something, and what it makes.
 ///
 /// It looks at eight items at a time, a constant: the compiler unrolls their loop, and asks once
 /// for all eight whether they are there. In a loop over a slice of unknown length it asks before
 /// each item, also if eight items are taken where that many are left. (8M `u32` on one thread: 3.1
 /// instructions per item instead of 6.5; the plain loop has 5.)
-///
-/// # Safety
-/// As for [`Source::items`].
 #[inline(always)]
-unsafe fn find<S: Source, K>(
-    source: &S,
-    range: Range<usize>,
+fn find<S: Source, K>(
+    mut items: Claim<'_, S>,
     mut pick: impl FnMut(S::Item) -> Option<K>,
 ) -> Option<(usize, K)> {
     const AT_ONCE: usize = 8;
-    let mut find_in = |range: Range<usize>| {
-        // SAFETY: as promised, since these ranges are parts of `range` and do not overlap.
-        let mut items = unsafe { source.items(range.clone()) };
+    let mut find_in = |items: Claim<'_, S>| {
+        let (end, mut items) = (items.range().end, items.items());
         let found = items.find_map(&mut pick)?;
-        Some((range.end - 1 - items.len(), found))
+        Some((end - 1 - items.len(), found))
     };
-    let mut next = range.start;
-    while range.end - next >= AT_ONCE {
-        if let Some(found) = find_in(next..next + AT_ONCE) {
+    while items.range().len() >= AT_ONCE {
+        if let Some(found) = find_in(items.take(AT_ONCE)) {
             return Some(found);
         }
-        next += AT_ONCE;
     }
-    find_in(next..range.end)
+    find_in(items)
 }
 
 /// Loops.

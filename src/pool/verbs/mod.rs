@@ -5,7 +5,9 @@
 //! that make any number of results, `sums` for those that make one of all). It says how a range
 //! of indices is folded into a partial result, and how two partial results are reduced. Together
 //! these make it a body (`bodies`), which is all that the rest of the crate knows of it. `on` holds
-//! the options; `source` is what a loop runs over, and `state` what its workers keep. `collect`
+//! the options; `source` is what a loop runs over (`owned`: items that are moved out), and `state`
+//! what its workers keep. A worker's claim is given to the loop as a `Claim`, which can be asked for
+//! its items once: so the loops are safe code, and `bodies` alone relies on the executor. `collect`
 //! writes results to their final places, `gather` makes one `Vec` of what runs have emitted,
 //! `reproducible` reduces results in a fixed order, and `sort` is built on these loops.
 //!
@@ -15,8 +17,10 @@ pub(crate) mod bodies;
 pub(crate) mod collect;
 pub(crate) mod emit;
 pub(crate) mod gather;
+pub(crate) mod into_source;
 pub(crate) mod loops;
 pub(crate) mod on;
+pub(crate) mod owned;
 pub(crate) mod reproducible;
 pub(crate) mod sort;
 pub(crate) mod source;

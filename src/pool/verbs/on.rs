@@ -3,9 +3,10 @@
 use std::{marker::PhantomData, ops::Range};
 
 use super::{
-    bodies::{InBlocks, InTree, Verb},
+    bodies::{Claim, InBlocks, InTree, Verb},
+    into_source::IntoSource,
     reproducible::{self, Tree},
-    source::{Chunks, Copied, IntoSource, Pieces, Shared, Source, Windows, Zip},
+    source::{Chunks, Copied, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateless},
 };
 use crate::pool::{
@@ -183,6 +184,81 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         S: Pieces,
     {
         self.over(|source| Chunks::new(source, size))
+    }
+
+    /// Runs over pieces of exactly `size` items each. Items that are left over at the end are left
+    /// out; [`source::chunks_exact`](crate::source::chunks_exact) gives them, too.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let sums = pool.on(&[1, 2, 3, 4, 5]).chunks_exact(2).map_collect(|pair| pair[0] + pair[1]);
+    /// assert_eq!(sums, [3, 7]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `size` is 0.
+    #[inline(always)]
+    pub fn chunks_exact(self, size: usize) -> On<'p, Chunks<S>, E, M>
+    where
+        S: Pieces,
+    {
+        self.over(|source| Chunks::exact(source, size))
+    }
+
+    /// Runs over the first `count` items, or all if there are fewer.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(&[5, 6, 7]).take(2).sum_of(|x| *x), 11);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn take(self, count: usize) -> On<'p, Part<S>, E, M> {
+        self.over(|source| Part::new(source, 0..count))
+    }
+
+    /// Runs over all items but the first `count`.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let v = [1, 4, 9, 16];
+    /// let rises = pool.on(&v).skip(1).zip(&v[..3]).map_collect(|(next, x)| next - x);
+    /// assert_eq!(rises, [3, 5, 7]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn skip(self, count: usize) -> On<'p, Part<S>, E, M> {
+        self.over(|source| Part::new(source, count..usize::MAX))
+    }
+
+    /// Runs over the first item and every `step`th behind it.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(0..10).step_by(4).map_collect(|i| i), [0, 4, 8]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `step` is 0.
+    #[inline(always)]
+    pub fn step_by(self, step: usize) -> On<'p, StepBy<S>, E, M> {
+        self.over(|source| StepBy::new(source, step))
+    }
+
+    /// Runs over the items in reverse order: the last one comes first.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(&[1, 2, 3]).rev().map_collect(|x| 10 * x), [30, 20, 10]);
+    /// let from_the_end = pool.on(&[7, 8, 7, 6]).rev().position_first(|x| *x == 7);
+    /// assert_eq!(from_the_end, Some(1));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn rev(self) -> On<'p, Rev<S>, E, M> {
+        self.over(Rev::new)
     }
 
     /// Runs over all windows of `size` neighbouring items, as [`slice::windows`]: none if there are
@@ -451,7 +527,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     pub(super) fn fold<A: Send, Z: Send>(
         self,
         kind: LoopKind,
-        block: impl Fn(&S, &mut M::Worker, Option<A>, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A,
     ) -> Outcome<Option<A>, Z> {
         let Self { executor, source, ref state, grain, .. } = self;
@@ -473,7 +549,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     pub(super) fn fold_and_reduce<A: Send, Z: Send>(
         self,
         kind: LoopKind,
-        block: impl Fn(&S, &mut M::Worker, Option<A>, Range<usize>) -> Result<A, Stop<Z>> + Sync,
+        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
         if !self.reproducible {
@@ -495,7 +571,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     pub(super) fn search<Z: Send>(
         mut self,
         kind: LoopKind,
-        block: impl Fn(&S, &mut M::Worker, Option<()>, Range<usize>) -> Result<(), Stop<Z>> + Sync,
+        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<()>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
         if kind == LoopKind::First {
             self.grain = None; // it has blocks of its own

@@ -12,11 +12,13 @@ use crate::pool::record::units::Blocks;
 /// |---|---|
 /// | `&[T]` (and `&Vec<T>`, `&[T; N]`) | `&T` |
 /// | `&mut [T]` (and `&mut Vec<T>`, `&mut [T; N]`) | `&mut T` |
+/// | `Vec<T>`, `Box<[T]>`, `[T; N]` ([`Owned`](crate::source::Owned)), or a part of a `Vec` ([`drain`](crate::source::drain)) | `T` |
 /// | `Range<usize>` | `usize` |
 /// | [`Zip<A, B>`](Zip), made by [`On::zip`](crate::On::zip) | `(A::Item, B::Item)` |
-/// | [`Chunks<S>`](Chunks), made by [`On::chunks`](crate::On::chunks) | `&[T]`, `&mut [T]`, `Range<usize>`, or pairs of these |
+/// | [`Chunks<S>`](Chunks), made by [`On::chunks`](crate::On::chunks) | `&[T]`, `&mut [T]`, `Vec<T>`, `Range<usize>`, or pairs of these |
 /// | [`Windows<S>`](Windows), made by [`On::windows`](crate::On::windows) | `&[T]` or `Range<usize>` |
 /// | [`Copied<S>`](Copied), made by [`On::copied`](crate::On::copied) | `T` instead of `&T` |
+/// | [`Part<S>`](Part), [`Rev<S>`](Rev), [`StepBy<S>`](StepBy), made by `take`, `skip`, `rev` and `step_by` | `S::Item` |
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
@@ -35,12 +37,30 @@ pub trait Source: sealed::Sealed + Sync {
     #[doc(hidden)]
     fn address(&self) -> usize;
 
+    /// What a worker notes of its claims: nothing, unless items are moved out.
+    #[doc(hidden)]
+    type Ledger<'s>
+    where
+        Self: 's;
+
+    /// For a worker that begins.
+    #[doc(hidden)]
+    fn ledger(&self) -> Self::Ledger<'_>;
+
+    /// Notes that the items of `range` are claimed: they will be requested, and never again.
+    #[doc(hidden)]
+    fn note(&self, ledger: &mut Self::Ledger<'_>, range: Range<usize>);
+
     /// The items at the indices of `range`.
     ///
     /// # Safety
-    /// 1. `range` lies within `0..self.count()`. 2. No index is requested twice.
+    /// 1. `range` lies within `0..self.count()`. 2. No index is requested twice. 3. `range` has
+    ///    been noted, in a ledger of this source.
     #[doc(hidden)]
-    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = Self::Item>;
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator;
 }
 
 /// A source whose neighbouring items can be given out as one piece, so that it can be cut into
@@ -55,74 +75,46 @@ pub trait Pieces: Source {
     /// As for [`Source::items`].
     #[doc(hidden)]
     unsafe fn piece(&self, range: Range<usize>) -> Self::Piece;
-}
 
-/// What can be turned into a [`Source`]: slices, vectors and arrays by reference, shared or
-/// exclusive, and index ranges.
-///
-/// ```
-/// use rangesteal::{Pool, source::{IntoSource, Source}};
-///
-/// /// Of a slice, an index range, or whatever else.
-/// fn count(pool: &Pool, items: impl IntoSource) -> usize {
-///     pool.on(items).fold_reduce(|| 0, |count, _| count + 1, |a, b| a + b)
-/// }
-///
-/// let pool = Pool::new()?;
-/// assert_eq!(count(&pool, 0..10) + count(&pool, &[1, 2]), 12);
-/// assert_eq!((&[1, 2, 3]).into_source().count(), 3);
-/// # Ok::<(), rangesteal::BuildError>(())
-/// ```
-///
-/// Not sealed: you can implement it for a type of yours that holds a slice.
-///
-/// ```
-/// use rangesteal::{Pool, source::{Exclusive, IntoSource}};
-///
-/// struct Matrix { cells: Vec<f64> }
-///
-/// impl<'a> IntoSource for &'a Matrix {
-///     type Source = &'a [f64];
-///
-///     fn into_source(self) -> &'a [f64] {
-///         &self.cells
-///     }
-/// }
-///
-/// impl<'a> IntoSource for &'a mut Matrix {
-///     type Source = Exclusive<'a, f64>;
-///
-///     fn into_source(self) -> Exclusive<'a, f64> {
-///         (&mut self.cells).into_source()
-///     }
-/// }
-///
-/// let (pool, mut matrix) = (Pool::new()?, Matrix { cells: vec![1.0; 6] });
-/// pool.on(&mut matrix).for_each(|cell| *cell += 1.0);
-/// assert_eq!(pool.on(&matrix).chunks(3).map_collect(|row| row.iter().sum::<f64>()), [6.0, 6.0]);
-/// # Ok::<(), rangesteal::BuildError>(())
-/// ```
-#[diagnostic::on_unimplemented(
-    message = "no loop runs over `{Self}`",
-    note = "pass `&slice`, `&mut slice`, or a range of `usize` such as `0..n`; for more, `zip` and `chunks`"
-)]
-pub trait IntoSource {
-    /// The source that it becomes.
-    type Source: Source;
-
-    /// Turns it into a source.
-    fn into_source(self) -> Self::Source;
-}
-
-impl<S: Source> IntoSource for S {
-    type Source = S;
-
-    fn into_source(self) -> S {
-        self
+    /// The items at the indices of `range`, in pieces of `size` items; the last may be shorter.
+    ///
+    /// # Safety
+    /// As for [`Source::items`].
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn pieces(
+        &self,
+        range: Range<usize>,
+        size: usize,
+    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
+        let blocks = Blocks { size, len: range.len() };
+        (0..blocks.count()).map(move |block| {
+            let items = blocks.items(block..block + 1);
+            // SAFETY: no two blocks have an index in common, and each is had once, as promised.
+            unsafe { self.piece(range.start + items.start..range.start + items.end) }
+        })
     }
 }
 
+/// Of a source that lends its items, or counts: nothing need be noted.
+macro_rules! nothing_is_noted {
+    () => {
+        type Ledger<'s>
+            = ()
+        where
+            Self: 's;
+
+        #[inline(always)]
+        fn ledger(&self) {}
+
+        #[inline(always)]
+        fn note(&self, (): &mut (), _: Range<usize>) {}
+    };
+}
+
 impl<'a, T: Sync> Source for &'a [T] {
+    nothing_is_noted!();
+
     type Item = &'a T;
 
     fn count(&self) -> usize {
@@ -134,7 +126,10 @@ impl<'a, T: Sync> Source for &'a [T] {
     }
 
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = &'a T> {
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = &'a T> + DoubleEndedIterator {
         self[range].iter()
     }
 }
@@ -149,6 +144,8 @@ impl<'a, T: Sync> Pieces for &'a [T] {
 }
 
 impl Source for Range<usize> {
+    nothing_is_noted!();
+
     type Item = usize;
 
     fn count(&self) -> usize {
@@ -160,7 +157,10 @@ impl Source for Range<usize> {
     }
 
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = usize> {
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator {
         // The addition is checked, so that the compiler knows how many indices there are.
         let first = self.start + range.start;
         first..first.checked_add(range.len()).expect("no index beyond the last")
@@ -192,7 +192,7 @@ unsafe impl<T: Send> Sync for Exclusive<'_, T> {}
 unsafe impl<T: Send> Send for Exclusive<'_, T> {}
 
 impl<'a, T> Exclusive<'a, T> {
-    fn new(items: &'a mut [T]) -> Self {
+    pub(crate) fn new(items: &'a mut [T]) -> Self {
         Self { len: items.len(), base: NonNull::from(items).cast(), slice: PhantomData }
     }
 
@@ -212,6 +212,8 @@ impl<'a, T> Exclusive<'a, T> {
 }
 
 impl<'a, T: Send> Source for Exclusive<'a, T> {
+    nothing_is_noted!();
+
     type Item = &'a mut T;
 
     fn count(&self) -> usize {
@@ -223,7 +225,10 @@ impl<'a, T: Send> Source for Exclusive<'a, T> {
     }
 
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = &'a mut T> {
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = &'a mut T> + DoubleEndedIterator {
         // SAFETY: as promised.
         unsafe { self.part(range) }.iter_mut()
     }
@@ -265,8 +270,27 @@ impl<A: Source, B: Source> Source for Zip<A, B> {
         self.0.address() ^ self.1.address().rotate_left(usize::BITS / 2)
     }
 
+    type Ledger<'s>
+        = (A::Ledger<'s>, B::Ledger<'s>)
+    where
+        Self: 's;
+
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = Self::Item> {
+    fn ledger(&self) -> Self::Ledger<'_> {
+        (self.0.ledger(), self.1.ledger())
+    }
+
+    #[inline(always)]
+    fn note(&self, (a, b): &mut Self::Ledger<'_>, range: Range<usize>) {
+        self.0.note(a, range.clone());
+        self.1.note(b, range);
+    }
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
         // SAFETY: as promised, since the first has as many items.
         let a = unsafe { self.0.items(range.clone()) };
         // SAFETY: as promised, since the second has as many items.
@@ -286,6 +310,19 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
         let b = unsafe { self.1.piece(range) };
         (a, b)
     }
+
+    #[inline(always)]
+    unsafe fn pieces(
+        &self,
+        range: Range<usize>,
+        size: usize,
+    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
+        // SAFETY: as promised, since the first has as many items.
+        let a = unsafe { self.0.pieces(range.clone(), size) };
+        // SAFETY: as promised, since the second has as many items.
+        let b = unsafe { self.1.pieces(range, size) };
+        a.zip(b)
+    }
 }
 
 /// Pieces of a source, of equal size; the last may be shorter. Made by
@@ -301,6 +338,23 @@ impl<S: Pieces> Chunks<S> {
         assert!(size > 0, "chunks: a chunk has at least one item");
         Self { blocks: Blocks { size, len: source.count() }, source }
     }
+
+    /// Of this size, all of them; the items that are left over are in none.
+    pub(crate) fn exact(source: S, size: usize) -> Self {
+        let Self { source, blocks } = Self::new(source, size);
+        Self { source, blocks: Blocks { len: blocks.len - blocks.len % size, ..blocks } }
+    }
+
+    /// The same, and the items that are left over.
+    pub(crate) fn with_remainder(source: S, size: usize) -> (Self, S::Piece) {
+        let chunks = Self::exact(source, size);
+        let (source, left) = (&chunks.source, chunks.blocks.len..chunks.source.count());
+        source.note(&mut source.ledger(), left.clone());
+        // SAFETY: 1. they lie within the source; 2. they are in no piece; 3. they have just been
+        // noted.
+        let rest = unsafe { source.piece(left) };
+        (chunks, rest)
+    }
 }
 
 impl<S: Pieces> Source for Chunks<S> {
@@ -314,10 +368,28 @@ impl<S: Pieces> Source for Chunks<S> {
         self.source.address()
     }
 
+    type Ledger<'s>
+        = S::Ledger<'s>
+    where
+        Self: 's;
+
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = S::Piece> {
+    fn ledger(&self) -> S::Ledger<'_> {
+        self.source.ledger()
+    }
+
+    #[inline(always)]
+    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
+        self.source.note(ledger, self.blocks.items(range));
+    }
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
         // SAFETY: no two blocks have an index in common, and each is had at most once, as promised.
-        range.map(|block| unsafe { self.source.piece(self.blocks.items(block..block + 1)) })
+        unsafe { self.source.pieces(self.blocks.items(range), self.blocks.size) }
     }
 }
 
@@ -343,6 +415,8 @@ impl<S: Shared> Windows<S> {
 }
 
 impl<S: Shared> Source for Windows<S> {
+    nothing_is_noted!();
+
     type Item = S::Piece;
 
     fn count(&self) -> usize {
@@ -355,7 +429,10 @@ impl<S: Shared> Source for Windows<S> {
     }
 
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = S::Piece> {
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
         // SAFETY: 1. the last window ends with the source; 2. items of a shared source may be had
         // any number of times.
         range.map(|first| unsafe { self.source.piece(first..first + self.size) })
@@ -384,92 +461,213 @@ impl<'a, T: Copy + 'a, S: Source<Item = &'a T>> Source for Copied<S> {
         self.0.address()
     }
 
+    type Ledger<'s>
+        = S::Ledger<'s>
+    where
+        Self: 's;
+
     #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = T> {
+    fn ledger(&self) -> S::Ledger<'_> {
+        self.0.ledger()
+    }
+
+    #[inline(always)]
+    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
+        self.0.note(ledger, range);
+    }
+
+    #[inline(always)]
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
         // SAFETY: as promised.
         unsafe { self.0.items(range) }.copied()
     }
 }
 
-impl<'a, T: Send> IntoSource for &'a mut [T] {
-    type Source = Exclusive<'a, T>;
+/// Neighbouring items of a source, and no others. Made by [`On::take`](crate::On::take) and
+/// [`On::skip`](crate::On::skip), which have examples.
+#[derive(Debug)]
+pub struct Part<S> {
+    source: S,
+    first: usize,
+    len: usize,
+}
 
-    fn into_source(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
+impl<S: Source> Part<S> {
+    /// As much of `range` as there is.
+    pub(crate) fn new(source: S, range: Range<usize>) -> Self {
+        let end = range.end.min(source.count());
+        let first = range.start.min(end);
+        Self { source, first, len: end - first }
+    }
+
+    fn in_source(&self, range: Range<usize>) -> Range<usize> {
+        assert!(range.start <= range.end && range.end <= self.len);
+        self.first + range.start..self.first + range.end
     }
 }
 
-impl<'a, T: Send> IntoSource for &'a mut Vec<T> {
-    type Source = Exclusive<'a, T>;
+impl<S: Source> Source for Part<S> {
+    type Item = S::Item;
 
-    fn into_source(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
+    fn count(&self) -> usize {
+        self.len
+    }
+
+    fn address(&self) -> usize {
+        self.source.address().wrapping_add(self.first)
+    }
+
+    type Ledger<'s>
+        = S::Ledger<'s>
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn ledger(&self) -> S::Ledger<'_> {
+        self.source.ledger()
+    }
+
+    #[inline(always)]
+    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
+        self.source.note(ledger, self.in_source(range));
+    }
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
+        // SAFETY: as promised, since an index here stands for one of the source.
+        unsafe { self.source.items(self.in_source(range)) }
     }
 }
 
-impl<'a, T: Send, const N: usize> IntoSource for &'a mut [T; N] {
-    type Source = Exclusive<'a, T>;
+impl<S: Pieces> Pieces for Part<S> {
+    type Piece = S::Piece;
 
-    fn into_source(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> S::Piece {
+        // SAFETY: as promised, since an index here stands for one of the source.
+        unsafe { self.source.piece(self.in_source(range)) }
+    }
+
+    #[inline(always)]
+    unsafe fn pieces(
+        &self,
+        range: Range<usize>,
+        size: usize,
+    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
+        // SAFETY: as promised, since an index here stands for one of the source.
+        unsafe { self.source.pieces(self.in_source(range), size) }
     }
 }
 
-/// A parameter `items: &mut [T]`, passed as `&mut items`.
-#[allow(clippy::mut_mut, reason = "that is what it is")]
-impl<'a, T: Send> IntoSource for &'a mut &mut [T] {
-    type Source = Exclusive<'a, T>;
+impl<S: Shared> Shared for Part<S> {}
 
-    fn into_source(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
+/// The items of a source, the last one first. Made by [`On::rev`](crate::On::rev), which has an
+/// example.
+#[derive(Debug)]
+pub struct Rev<S>(S);
+
+impl<S: Source> Rev<S> {
+    pub(crate) fn new(source: S) -> Self {
+        Self(source)
+    }
+
+    fn in_source(&self, range: Range<usize>) -> Range<usize> {
+        let len = self.0.count();
+        len - range.end..len - range.start
     }
 }
 
-/// A parameter `items: &mut Vec<T>`, passed as `&mut items`.
-#[allow(clippy::mut_mut, reason = "that is what it is")]
-impl<'a, T: Send> IntoSource for &'a mut &mut Vec<T> {
-    type Source = Exclusive<'a, T>;
+impl<S: Source> Source for Rev<S> {
+    type Item = S::Item;
 
-    fn into_source(self) -> Exclusive<'a, T> {
-        Exclusive::new(self)
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn address(&self) -> usize {
+        !self.0.address()
+    }
+
+    type Ledger<'s>
+        = S::Ledger<'s>
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn ledger(&self) -> S::Ledger<'_> {
+        self.0.ledger()
+    }
+
+    #[inline(always)]
+    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
+        self.0.note(ledger, self.in_source(range));
+    }
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
+        // SAFETY: as promised, since an index here stands for one of the source.
+        unsafe { self.0.items(self.in_source(range)) }.rev()
     }
 }
 
-/// A parameter `items: &[T]`, passed as `&items`.
-impl<'a, T: Sync> IntoSource for &&'a [T] {
-    type Source = &'a [T];
+/// The first of each so many items of a source. Made by [`On::step_by`](crate::On::step_by), which
+/// has an example.
+#[derive(Debug)]
+pub struct StepBy<S> {
+    source: S,
+    blocks: Blocks,
+}
 
-    fn into_source(self) -> &'a [T] {
-        self
+impl<S: Source> StepBy<S> {
+    pub(crate) fn new(source: S, size: usize) -> Self {
+        assert!(size > 0, "step_by: a step goes on by at least one item");
+        Self { blocks: Blocks { size, len: source.count() }, source }
     }
 }
 
-/// A parameter `items: &Vec<T>`, passed as `&items`.
-impl<'a, T: Sync> IntoSource for &&'a Vec<T> {
-    type Source = &'a [T];
+impl<S: Source> Source for StepBy<S> {
+    type Item = S::Item;
 
-    fn into_source(self) -> &'a [T] {
-        self
+    fn count(&self) -> usize {
+        self.blocks.count()
+    }
+
+    fn address(&self) -> usize {
+        self.source.address() ^ self.blocks.size
+    }
+
+    type Ledger<'s>
+        = S::Ledger<'s>
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn ledger(&self) -> S::Ledger<'_> {
+        self.source.ledger()
+    }
+
+    #[inline(always)]
+    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
+        self.source.note(ledger, self.blocks.items(range));
+    }
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
+        // SAFETY: as promised: no two blocks have an index in common, and each is had at most once.
+        unsafe { self.source.items(self.blocks.items(range)) }.step_by(self.blocks.size)
     }
 }
 
-impl<'a, T: Sync> IntoSource for &'a Vec<T> {
-    type Source = &'a [T];
-
-    fn into_source(self) -> &'a [T] {
-        self
-    }
-}
-
-impl<'a, T: Sync, const N: usize> IntoSource for &'a [T; N] {
-    type Source = &'a [T];
-
-    fn into_source(self) -> &'a [T] {
-        self
-    }
-}
-
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
     impl<T> Sealed for &[T] {}
     impl Sealed for std::ops::Range<usize> {}
@@ -478,4 +676,7 @@ mod sealed {
     impl<S> Sealed for super::Chunks<S> {}
     impl<S> Sealed for super::Copied<S> {}
     impl<S> Sealed for super::Windows<S> {}
+    impl<S> Sealed for super::Part<S> {}
+    impl<S> Sealed for super::Rev<S> {}
+    impl<S> Sealed for super::StepBy<S> {}
 }

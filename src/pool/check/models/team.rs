@@ -37,7 +37,10 @@ struct Borrowing<'a> {
 struct Thrown(usize);
 
 impl Body for Borrowing<'_> {
-    type State = ();
+    type State<'s>
+        = ()
+    where
+        Self: 's;
     type Acc = usize;
     type Found = ();
 

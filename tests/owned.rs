@@ -1,0 +1,340 @@
+//! Loops over items by value: each item goes to one closure or is dropped, once, however the loop
+//! ends; and shapes of sources.
+
+mod busy;
+
+use std::{
+    iter,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
+    time::Duration,
+};
+
+use busy::work;
+use proptest::prelude::*;
+use rangesteal::{CancelToken, Pool, Stealing, source};
+
+const CASES: u32 = if cfg!(miri) { 1 } else { 48 };
+const LONGEST: usize = if cfg!(miri) { 40 } else { 2000 };
+
+fn pools() -> impl Strategy<Value = Pool> {
+    let stealing =
+        prop_oneof![3 => Just(Stealing::Largest), 1 => Just(Stealing::Neighbour), 1 => Just(Stealing::Off)];
+    (1usize..6, stealing, prop_oneof![Just(0), Just(50)]).prop_map(|(threads, stealing, spin)| {
+        let builder = Pool::builder().num_threads(threads).stealing(stealing);
+        builder.spin_before_park(Duration::from_micros(spin)).build().unwrap()
+    })
+}
+
+fn costs() -> impl Strategy<Value = Vec<u64>> {
+    let len = prop_oneof![1 => prop::sample::select(&[0usize, 1, 2, 63, 64, 65][..]), if cfg!(miri) { 99 } else { 2 } => 0..LONGEST];
+    let cost = prop_oneof![30 => Just(0u64), 1 => 0u64..20_000];
+    len.prop_flat_map(move |len| prop::collection::vec(cost.clone(), len))
+}
+
+/// Is counted as long as it lives. Two drops of one are one too many.
+struct Item<'a> {
+    alive: &'a AtomicIsize,
+    number: usize,
+    cost: u64,
+    /// Its drop panics.
+    bad: bool,
+}
+
+impl Item<'_> {
+    /// Works, and says which it is.
+    fn into_number(self) -> usize {
+        work(self.cost);
+        self.number
+    }
+}
+
+impl Drop for Item<'_> {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Relaxed);
+        assert!(!self.bad, "the drop of {}", self.number);
+    }
+}
+
+fn items<'a>(alive: &'a AtomicIsize, costs: &[u64]) -> Vec<Item<'a>> {
+    alive.fetch_add(costs.len().cast_signed(), Relaxed);
+    costs.iter().enumerate().map(|(number, &cost)| Item { alive, number, cost, bad: false }).collect()
+}
+
+/// Whether it does not panic.
+fn is_ok(work: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(work)).is_ok()
+}
+
+/// How a loop over items ends early at one of them; a loop that goes through says so.
+type Way<'a> = (&'a str, &'a (dyn Fn(Vec<Item<'_>>) -> bool + 'a));
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_item_goes_to_one_closure_in_order(costs in costs(), pool in pools(), size in 1usize..100, part in 0.0..1.0_f64) {
+        let alive = AtomicIsize::new(0);
+        let make = || items(&alive, &costs);
+        let len = costs.len();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // a place in the slice
+        let at = (part * len as f64) as usize;
+        for _ in 0..3 {
+            prop_assert!(pool.on(make()).map_collect(Item::into_number).into_iter().eq(0..len));
+            prop_assert!(pool.on(make().into_boxed_slice()).map_collect(Item::into_number).into_iter().eq(0..len));
+            prop_assert!(pool.on(make()).map_collect(|item| item).into_iter().map(Item::into_number).eq(0..len), "they may leave");
+            let even = pool.on(make()).filter_collect(|item| item.number % 2 == 0);
+            prop_assert!(even.into_iter().map(Item::into_number).eq((0..len).step_by(2)));
+            let (even, odd) = pool.on(make()).partition(|item| item.number % 2 == 0);
+            prop_assert!(even.into_iter().chain(odd).map(Item::into_number).eq((0..len).step_by(2).chain((1..len).step_by(2))));
+            let sum = pool.on(make()).reproducible().map_reduce(|item| vec![item.into_number()], |a, b| [a, b].concat());
+            prop_assert!(sum.unwrap_or_default().into_iter().eq(0..len));
+            let grained = pool.on(make()).grain(size).fold_reduce(Vec::new, |mut all, item| { all.push(item.into_number()); all }, |a, b| [a, b].concat());
+            prop_assert!(grained.into_iter().eq(0..len));
+            let chunks = pool.on(make()).chunks(size).map_collect(|chunk| chunk.into_iter().map(Item::into_number).collect::<Vec<_>>());
+            prop_assert_eq!(&chunks, &(0..len).collect::<Vec<_>>().chunks(size).map(<[_]>::to_vec).collect::<Vec<_>>());
+            let mut lent: Vec<usize> = (0..len).collect();
+            let pairs = pool.on(make()).zip(&mut lent).zip(make());
+            pairs.for_each(|((item, lent), other)| *lent += item.into_number() + other.into_number());
+            prop_assert!(lent.into_iter().eq((0..len).map(|i| 3 * i)));
+            let mut vec = make();
+            prop_assert!(pool.on(source::drain(&mut vec, at..)).map_collect(Item::into_number).into_iter().eq(at..len));
+            prop_assert!(pool.on(source::drain(&mut vec, ..at / 2)).rev().map_collect(Item::into_number).into_iter().eq((0..at / 2).rev()));
+            prop_assert!(vec.into_iter().map(Item::into_number).eq(at / 2..at));
+            prop_assert_eq!(alive.load(Relaxed), 0);
+        }
+    }
+
+    #[test]
+    fn what_no_closure_was_given_is_dropped_once(
+        costs in costs(), pool in pools(), size in 1usize..100, stop in 0..LONGEST, bad in prop::collection::vec(0..LONGEST, 0..3),
+    ) {
+        let (alive, len) = (AtomicIsize::new(0), costs.len());
+        let given = AtomicUsize::new(0);
+        let give = |item: Item<'_>| {
+            given.fetch_add(1, Relaxed);
+            let number = item.number;
+            work(item.cost);
+            std::mem::forget(item); // its drop may panic: that is another test
+            alive.fetch_sub(1, Relaxed);
+            number
+        };
+        let bad_at_stop = |item: Item<'_>| if item.number == stop { _ = give(item); panic!("at {stop}") } else { give(item) };
+        let fails_at_stop = |item: Item<'_>| if item.number == stop { give(item); Err(stop) } else { Ok(give(item)) };
+        let ways: [Way<'_>; 9] = [
+            ("a panic", &|items| is_ok(|| pool.on(items).for_each(|item| _ = bad_at_stop(item)))),
+            ("a panic in a map", &|items| is_ok(|| drop(pool.on(items).map_collect(bad_at_stop)))),
+            ("a panic, in pairs", &|items| {
+                is_ok(|| pool.on(0..len).zip(items).for_each(|(_, item)| _ = bad_at_stop(item)))
+            }),
+            ("a panic, in pieces", &|items| {
+                is_ok(|| {
+                    pool.on(items).chunks(size).for_each(|chunk| {
+                        let has_it = chunk.iter().any(|item| item.number == stop);
+                        for item in chunk {
+                            give(item);
+                        }
+                        assert!(!has_it);
+                    });
+                })
+            }),
+            ("an error", &|items| pool.on(items).try_for_each(|item| fails_at_stop(item).map(drop)).is_ok()),
+            ("an error in a map", &|items| pool.on(items).try_map_collect(fails_at_stop).is_ok()),
+            ("an error, from the end", &|items| {
+                pool.on(items).rev().try_map_reduce(fails_at_stop, usize::max).is_ok()
+            }),
+            ("a search", &|items| !pool.on(items).any(|item| give(item) == stop)),
+            ("a token", &|items| {
+                let token = CancelToken::new();
+                let cancel_at_stop = |item| if give(item) == stop { token.cancel() };
+                pool.on(items).cancel(&token).for_each(cancel_at_stop).is_ok()
+            }),
+        ];
+        for _ in 0..2 {
+            for (name, way) in ways {
+                given.store(0, Relaxed);
+                let mut all = items(&alive, &costs);
+                bad.iter().filter(|at| **at < len).for_each(|at| all[*at].bad = true);
+                let through = way(all);
+                prop_assert_eq!(alive.load(Relaxed), 0, "{}", name);
+                if through {
+                    prop_assert_eq!(given.load(Relaxed), len, "{}", name);
+                } else {
+                    prop_assert!(stop < len && given.load(Relaxed) > 0, "{}", name);
+                }
+            }
+        }
+        // Only a part is looped over; the rest is dropped, too.
+        prop_assert_eq!(pool.on(items(&alive, &costs)).skip(size).step_by(2).sum_of(|_| 1_usize), len.saturating_sub(size).div_ceil(2));
+        prop_assert_eq!(alive.load(Relaxed), 0, "a part");
+        let mut vec = items(&alive, &costs);
+        let drained = is_ok(|| pool.on(source::drain(&mut vec, ..len / 2)).for_each(|item| _ = bad_at_stop(item)));
+        prop_assert_eq!(!drained, stop < len / 2);
+        prop_assert_eq!(alive.load(Relaxed), (len - len / 2).cast_signed());
+        prop_assert!(vec.into_iter().map(give).eq(len / 2..len), "what was behind the part is still there");
+    }
+
+    #[test]
+    fn shapes_are_those_of_the_iterators(costs in costs(), pool in pools(), size in 1usize..70, count in 0usize..LONGEST) {
+        let plain = &costs;
+        let len = plain.len();
+        let mut exclusive = costs.clone();
+        let busy = |cost: &u64| { work(*cost); *cost };
+        for _ in 0..2 {
+            prop_assert!(pool.on(plain).take(count).map_collect(busy).iter().eq(plain.iter().take(count)));
+            prop_assert!(pool.on(plain).skip(count).map_collect(busy).iter().eq(plain.iter().skip(count)));
+            prop_assert!(pool.on(plain).rev().map_collect(busy).iter().eq(plain.iter().rev()));
+            prop_assert!(pool.on(plain).step_by(size).map_collect(busy).iter().eq(plain.iter().step_by(size)));
+            prop_assert!(pool.on(&mut exclusive).rev().step_by(size).map_collect(|x| busy(x)).iter().eq(plain.iter().rev().step_by(size)));
+            prop_assert!(pool.on(&mut exclusive).step_by(size).rev().map_collect(|x| busy(x)).iter().eq(plain.iter().step_by(size).rev()));
+            prop_assert!(pool.on(plain).skip(count / 2).take(count).rev().enumerate().map_collect(|(i, x)| (i, *x)).into_iter()
+                .eq(plain.iter().copied().skip(count / 2).take(count).rev().enumerate()));
+            prop_assert!(pool.on(plain).skip(count).chunks(size).map_collect(<[_]>::to_vec).into_iter().eq(plain[count.min(len)..].chunks(size)));
+            prop_assert!(pool.on(plain).take(count).windows(size).map_collect(<[_]>::to_vec).into_iter().eq(plain[..count.min(len)].windows(size)));
+            prop_assert!(pool.on(plain).chunks(size).rev().map_collect(<[_]>::to_vec).into_iter().eq(plain.chunks(size).rev()));
+            prop_assert!(pool.on(plain).chunks_exact(size).map_collect(<[_]>::to_vec).into_iter().eq(plain.chunks_exact(size)));
+            prop_assert!(pool.on(costs.clone()).chunks(size).rev().map_collect(|chunk| chunk).into_iter().eq(plain.chunks(size).rev()));
+            let (pieces, rest) = source::chunks_exact(&mut exclusive, size);
+            prop_assert_eq!(&*rest, plain.chunks_exact(size).remainder());
+            for x in rest {
+                *x += 1;
+            }
+            pool.on(pieces).for_each(|piece| piece.iter_mut().for_each(|x| *x += 1));
+            for x in &mut exclusive {
+                *x -= 1;
+            }
+            prop_assert_eq!(&exclusive, plain);
+            let alive = AtomicIsize::new(0);
+            let (pieces, rest) = source::chunks_exact(items(&alive, plain), size);
+            prop_assert_eq!(rest.len(), len % size);
+            prop_assert!(rest.into_iter().all(|item| item.into_number() >= len - len % size));
+            prop_assert_eq!(pool.on(pieces).sum_of(|piece| piece.len()), len - len % size);
+            prop_assert_eq!(alive.load(Relaxed), 0);
+            // Chunks of two sizes in step.
+            let halves = source::chunks(&mut exclusive, 2 * size);
+            let sums = pool.on(source::chunks(0..len.div_ceil(2), size)).zip(halves).map_collect(|(some, more)| (some.len(), more.len()));
+            prop_assert!(sums.iter().all(|(some, more)| more.div_ceil(2) == *some));
+        }
+    }
+}
+
+#[test]
+fn arrays_and_few_items() {
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let alive = AtomicIsize::new(0);
+    for _ in 0..3 {
+        let [a, b]: [Item<'_>; 2] = items(&alive, &[0, 0]).try_into().ok().unwrap();
+        assert_eq!(pool.on([a, b]).map_collect(Item::into_number), [0, 1]);
+        let three: [Item<'_>; 3] = items(&alive, &[0, 0, 0]).try_into().ok().unwrap();
+        assert_eq!(pool.on(three).try_for_each(|item| Err::<(), _>(item.into_number())), Err(0));
+        assert_eq!(alive.load(Relaxed), 0);
+    }
+    assert_eq!(pool.on(Vec::<String>::new()).map_collect(|name| name), [""; 0]);
+    let none: [String; 0] = [];
+    assert_eq!(pool.on(none).map_reduce(|name| name, |a, _| a), None);
+    drop(pool.on(items(&alive, &[0; 9]))); // no loop
+    assert_eq!(alive.load(Relaxed), 0);
+    let refused =
+        catch_unwind(AssertUnwindSafe(|| pool.on(items(&alive, &[0; 9])).zip(0..8).for_each(|_| ())));
+    assert!(refused.is_err());
+    assert_eq!(alive.load(Relaxed), 0, "sources of different length");
+}
+
+#[test]
+fn a_state_that_panics_leaves_its_items_to_be_dropped() {
+    let pool = Pool::builder().num_threads(3).build().unwrap();
+    let (alive, costs) = (AtomicIsize::new(0), vec![2_000; if cfg!(miri) { 30 } else { 1000 }]);
+    for bad in [0, 1, 2, 3] {
+        for _ in 0..10 {
+            let all = items(&alive, &costs);
+            let states = |worker| assert_ne!(worker, bad);
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                pool.on(all).with(states).for_each(|(), item| _ = item.into_number());
+            }));
+            assert!(ended.is_ok() || bad < 3);
+            assert_eq!(alive.load(Relaxed), 0, "worker {bad}");
+        }
+    }
+}
+
+#[test]
+fn drops_that_panic() {
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let (alive, costs) = (AtomicIsize::new(0), vec![500; if cfg!(miri) { 30 } else { 1000 }]);
+    for _ in 0..5 {
+        // In the closure: it is that item's panic. The others are dropped, bad as they are.
+        let mut all = items(&alive, &costs);
+        for item in &mut all {
+            item.bad = true;
+        }
+        assert!(catch_unwind(AssertUnwindSafe(|| pool.on(all).for_each(drop))).is_err());
+        assert_eq!(alive.load(Relaxed), 0);
+        // Of items that no closure was given: lost.
+        let mut all = items(&alive, &costs);
+        all[1..].iter_mut().for_each(|item| item.bad = true);
+        assert_eq!(pool.on(all).try_for_each(|item| Err::<(), _>(item.into_number())), Err(0));
+        assert_eq!(alive.load(Relaxed), 0);
+    }
+}
+
+#[test]
+fn a_part_of_a_vector_is_taken_out_as_std_does() {
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let strings = || (0..20).map(|i| i.to_string()).collect::<Vec<_>>();
+    for start in 0..20 {
+        for end in start..20 {
+            let (mut ours, mut theirs) = (strings(), strings());
+            let taken = pool.on(source::drain(&mut ours, start..end)).map_collect(|name| name);
+            assert!(taken.into_iter().eq(theirs.drain(start..end)));
+            assert_eq!(ours, theirs);
+        }
+    }
+    let mut vec = strings();
+    assert_eq!(pool.on(source::drain(&mut vec, 18..=19)).map_collect(|name| name), ["18", "19"]);
+    std::mem::forget(source::drain(&mut vec, 3..));
+    assert_eq!(vec, ["0", "1", "2"]);
+    let refused: [fn(&mut Vec<String>); 3] = [
+        |vec| drop(source::drain(vec, 2..9)),
+        |vec| drop(source::drain(vec, ..=usize::MAX)),
+        #[allow(clippy::reversed_empty_ranges)]
+        |vec| drop(source::drain(vec, 2..1)),
+    ];
+    for refused in refused {
+        assert!(catch_unwind(AssertUnwindSafe(|| refused(&mut vec))).is_err());
+        assert_eq!(vec.len(), 3);
+    }
+}
+
+#[test]
+fn zero_sized_items_of_any_number() {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Nothing;
+    impl Drop for Nothing {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Relaxed);
+        }
+    }
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    let many = vec![(); usize::MAX];
+    assert_eq!(
+        pool.on(many).zip(0..usize::MAX).try_for_each(|((), i)| if i == 1000 { Err(i) } else { Ok(()) }),
+        Err(1000)
+    );
+    for len in [1, 64, 1000] {
+        pool.on(iter::repeat_with(|| Nothing).take(len).collect::<Vec<_>>()).for_each(drop);
+        assert_eq!(DROPPED.swap(0, Relaxed), len);
+        let ended = pool
+            .on(iter::repeat_with(|| Nothing).take(len).collect::<Vec<_>>())
+            .enumerate()
+            .try_for_each(|(i, _)| if i == len / 2 { Err(i) } else { Ok(()) });
+        assert_eq!((ended, DROPPED.swap(0, Relaxed)), (Err(len / 2), len));
+        assert_eq!(
+            pool.on(iter::repeat_with(|| Nothing).take(len).collect::<Vec<_>>())
+                .chunks(7)
+                .rev()
+                .sum_of(|chunk| chunk.len()),
+            len
+        );
+        assert_eq!(DROPPED.swap(0, Relaxed), len);
+    }
+}
