@@ -2,7 +2,11 @@
 
 use std::{
     hint::black_box,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    iter, mem,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use rangesteal::Pool;
@@ -51,6 +55,46 @@ impl Loop for Several<'_> {
     }
 }
 
+/// Makes another string of each, by value. What a call makes is what the next one takes.
+struct Strings(Mutex<Vec<String>>);
+
+impl Strings {
+    const LONG: usize = 32;
+
+    fn new(count: usize) -> Self {
+        let string = |i| {
+            let mut string = String::with_capacity(2 * Self::LONG);
+            string.extend(iter::repeat_n('a', i % Self::LONG));
+            string
+        };
+        Self(Mutex::new((0..count).map(string).collect()))
+    }
+
+    /// A character longer or, if it is long, empty.
+    fn next(mut string: String) -> String {
+        if string.len() < Self::LONG {
+            string.push('b');
+        } else {
+            string.clear();
+        }
+        string
+    }
+}
+
+impl Loop for Strings {
+    type Output = usize;
+
+    fn run(&self, rival: &mut impl Rival) -> Option<usize> {
+        let mut strings = self.0.lock().expect("one call at a time");
+        let taken = mem::take(&mut *strings);
+        match rival.moved(taken, Self::next) {
+            Some(made) => *strings = made,
+            None => *strings = Self::new(0).0.into_inner().expect("new"),
+        }
+        Some(strings.len())
+    }
+}
+
 /// Searches a graph level by level; each node has [`EDGES`](Self::EDGES) edges to any others.
 struct Levels(Vec<[u32; Self::EDGES]>);
 
@@ -85,32 +129,38 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let mut random = Random::default();
     let numbers: Vec<u32> = (0..10_000_000).map(|_| random.draw()).collect();
     let percent = |percent: u64| (percent << 32).div_ceil(100) as u32;
-    let everybody = [runner.everybody(), vec![Who::Fastest]].concat();
+    let everybody = [runner.everybody(), vec![Who::Fastest, Who::One]].concat();
     let mut rows = Vec::new();
     macro_rules! row {
         ($name:expr, $bar:expr, $pace:expr, $lap:expr) => {
-            let race = runner.race(pool, &everybody, $pace, $lap);
-            rows.push(Row::of(&race, $name, Unit::Ratio, Some($bar)));
-            if race.others().any(|who| who == Who::Fastest) {
-                let name = format!("{}: to the fastest plain form", $name);
-                rows.push(Row::of(&race.relative_to(Who::Fastest), name, Unit::Ratio, None));
+            let mut race = runner.race(pool, &everybody, $pace, $lap);
+            rows.push(Row::of(&race, $name, Unit::Ratio, $bar));
+            for (who, than, bar) in [
+                (Who::Fastest, "to the fastest plain form", None),
+                (Who::One, "two workers to one", Some(0.60)),
+            ] {
+                if race.others().any(|other| other == who) && (who == Who::Fastest || $pace.is_one_call()) {
+                    race = race.relative_to(who);
+                    rows.push(Row::of(&race, format!("{}: {than}", $name), Unit::Ratio, bar));
+                }
             }
         };
     }
-    row!("filter of 10M u32, half of them kept", 0.20, Pace::ONCE, &Below(&numbers, percent(50)));
-    row!("filter of 10M u32, 1 % kept", 0.75, Pace::ONCE, &Below(&numbers, percent(1)));
-    row!("filter of 10M u32, 99 % kept", 0.70, Pace::ONCE, &Below(&numbers, percent(99)));
-    row!("filter of 10M u32, all kept", 1.0, Pace::ONCE, &Below(&numbers, u32::MAX));
-    row!("filter of 10k u32, all kept", 1.0, Pace::calls(10), &Below(&numbers[..10_000], u32::MAX));
+    row!("filter of 10M u32, half of them kept", Some(0.20), Pace::ONCE, &Below(&numbers, percent(50)));
+    row!("filter of 10M u32, 1 % kept", Some(0.75), Pace::ONCE, &Below(&numbers, percent(1)));
+    row!("filter of 10M u32, 99 % kept", Some(0.70), Pace::ONCE, &Below(&numbers, percent(99)));
+    row!("filter of 10M u32, all kept", Some(1.0), Pace::ONCE, &Below(&numbers, u32::MAX));
+    row!("filter of 10k u32, all kept", Some(1.0), Pace::calls(10), &Below(&numbers[..10_000], u32::MAX));
     row!(
         "filter of 10k u32, half of them kept",
-        1.0,
+        Some(1.0),
         Pace::calls(10),
         &Below(&numbers[..10_000], percent(50))
     );
-    row!("partition of 10M u32", 0.25, Pace::ONCE, &Sides(&numbers, percent(50)));
-    row!("0 to 7 numbers of each of 2M", 0.40, Pace::ONCE, &Several(&numbers[..2_000_000]));
-    row!("levels of a graph of 400k nodes with 8 edges", 0.60, Pace::ONCE, &Levels::new(400_000));
+    row!("partition of 10M u32", Some(0.25), Pace::ONCE, &Sides(&numbers, percent(50)));
+    row!("0 to 7 numbers of each of 2M", Some(0.40), Pace::ONCE, &Several(&numbers[..2_000_000]));
+    row!("1M strings by value to other strings", None, Pace::ONCE, &Strings::new(1_000_000));
+    row!("levels of a graph of 400k nodes with 8 edges", Some(0.60), Pace::ONCE, &Levels::new(400_000));
     let few = Below(&numbers[..100], percent(50));
     let race = runner.race(pool, &everybody, Pace::calls(100), &few);
     rows.push(Row::of(&race, "filter of 100 u32: more than plain", Unit::Nanos, Some(60.0)));

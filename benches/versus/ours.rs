@@ -41,6 +41,14 @@ impl Rival for &Pool {
         Some(self.flat_map_collect(items, map))
     }
 
+    fn moved(
+        &mut self,
+        items: Vec<String>,
+        map: impl Fn(String) -> String + Sync + Send,
+    ) -> Option<Vec<String>> {
+        Some(self.on(items).map_collect(map))
+    }
+
     fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
         self.on(0..len).map_reduce(map, u64::wrapping_add)
     }

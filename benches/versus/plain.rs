@@ -43,6 +43,14 @@ impl Rival for Plain {
         Some(items.iter().flat_map(map).collect())
     }
 
+    fn moved(
+        &mut self,
+        items: Vec<String>,
+        map: impl Fn(String) -> String + Sync + Send,
+    ) -> Option<Vec<String>> {
+        Some(items.into_iter().map(map).collect())
+    }
+
     fn index_reduce<R: Send>(
         &mut self,
         len: usize,

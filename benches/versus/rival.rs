@@ -58,6 +58,15 @@ pub(crate) trait Rival {
         None
     }
 
+    /// Makes a string of each, by value.
+    fn moved(
+        &mut self,
+        _items: Vec<String>,
+        _map: impl Fn(String) -> String + Sync + Send,
+    ) -> Option<Vec<String>> {
+        None
+    }
+
     /// Over indices instead of a slice.
     fn index_sum(&mut self, _len: usize, _map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
         None

@@ -65,6 +65,14 @@ impl Rival for &rayon::ThreadPool {
         self.install(|| (0..len).into_par_iter().map(&map).reduce_with(&reduce))
     }
 
+    fn moved(
+        &mut self,
+        items: Vec<String>,
+        map: impl Fn(String) -> String + Sync + Send,
+    ) -> Option<Vec<String>> {
+        Some(self.install(|| items.into_par_iter().map(map).collect()))
+    }
+
     fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
         Some(self.install(|| (0..len).into_par_iter().map(&map).reduce(|| 0, u64::wrapping_add)))
     }

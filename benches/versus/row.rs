@@ -94,7 +94,8 @@ impl Row {
                 },
             )
         };
-        let cells = race.others().filter(|who| *who != Who::Halves).map(cell).collect();
+        let has_no_column = |who| matches!(who, Who::Halves | Who::One);
+        let cells = race.others().filter(|who| !has_no_column(*who)).map(cell).collect();
         Self { name: name.into(), reference: time(race.nanos()), unit, bar, cells }
     }
 

@@ -33,6 +33,7 @@ pub(crate) struct Runner {
     orx: BasicPool,
     pub(crate) openmp: Option<Peer>,
     pub(crate) tbb: Option<Peer>,
+    one: Pool,
     many: Pool,
     unpinned: Pool,
     spinning: Pool,
@@ -64,6 +65,7 @@ impl Runner {
             orx: orx_parallel::Pool::basic(threads),
             openmp: (!alone).then(|| Peer::load("OpenMP", &["-DOPENMP", "-fopenmp"])).flatten(),
             tbb: (!alone).then(|| Peer::load("oneTBB", &["-ltbb"])).flatten(),
+            one: Pool::builder().num_threads(1).build().expect("a pool"),
             many: Pool::builder().num_threads(MANY).build().expect("a pool"),
             unpinned: Pool::builder().num_threads(threads).pinning(Pinning::Off).build().expect("a pool"),
             spinning: spinning_pool(threads),
@@ -153,6 +155,7 @@ impl Runner {
                 | Who::Reporting
                 | Who::Tracing
                 | Who::Spinning
+                | Who::One
                 | Who::Many
                 | Who::ForkUnion
                 | Who::OpenMp
@@ -184,6 +187,7 @@ impl Runner {
             Who::Tracing => pace.turn(lap, Telling::Trace(pool)),
             Who::Spinning => pace.turn(lap, &self.spinning),
             Who::Unpinned => pace.turn(lap, &self.unpinned),
+            Who::One => pace.turn(lap, &self.one),
             Who::Many => pace.turn(lap, &self.many),
             Who::ManyRayon => pace.turn(lap, &self.many_rayon),
         };

@@ -56,6 +56,11 @@ impl Pace {
     pub(crate) const ONCE: Self = Self::calls(1);
     pub(crate) const LONG: Self = Self { long: true, ..Self::ONCE };
 
+    /// Whether a turn is one call.
+    pub(crate) fn is_one_call(self) -> bool {
+        self.calls == 1
+    }
+
     pub(crate) const fn calls(calls: u32) -> Self {
         Self::bursts(calls, 1)
     }

@@ -22,6 +22,8 @@ pub(crate) enum Who {
     Tbb,
     /// A static split in two by rayon.
     Halves,
+    /// rangesteal with one worker.
+    One,
     /// rangesteal that spins before it parks.
     Spinning,
     /// rangesteal that reports.
@@ -40,7 +42,7 @@ impl Who {
     /// The column of an entrant.
     pub(crate) fn column(self) -> Self {
         match self {
-            Self::Spinning | Self::Reporting | Self::Tracing | Self::Unpinned | Self::Many => {
+            Self::One | Self::Spinning | Self::Reporting | Self::Tracing | Self::Unpinned | Self::Many => {
                 Self::Rangesteal
             }
             Self::ManyRayon => Self::Rayon,

@@ -72,10 +72,15 @@ impl<'a> Solo<'a> {
         self.fold(acc, limit, expected, self.len)
     }
 
-    /// Folds until all indices before `end` are done; or returns how the loop has ended before
-    /// that.
-    pub(crate) fn fold_before(&mut self, acc: &mut dyn Accumulate, end: usize) -> Option<How> {
-        self.fold(acc, Duration::MAX, end.saturating_sub(self.done), end.min(self.len))
+    /// The same, and ends before `end`.
+    pub(crate) fn fold_before(
+        &mut self,
+        acc: &mut dyn Accumulate,
+        end: usize,
+        limit: Duration,
+        expected: usize,
+    ) -> Option<How> {
+        self.fold(acc, limit, expected, end.min(self.len))
     }
 
     fn fold(
@@ -163,5 +168,43 @@ impl<'a> Solo<'a> {
     pub(crate) fn hand_over(mut self) -> Before {
         self.len = self.done;
         self.so_far()
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::pool::{call::options::Wishes, policy::site::LoopKind, protocol::range::Owner};
+
+    /// Each item takes 50 µs.
+    struct Slow;
+
+    impl Accumulate for Slow {
+        fn take(&mut self, items: Range<usize>) -> Result<(), Halt> {
+            let (begin, long) =
+                (Instant::now(), Duration::from_micros(50) * u32::try_from(items.len()).unwrap());
+            while begin.elapsed() < long {}
+            Ok(())
+        }
+
+        fn claim(&mut self, _: &mut Owner<'_>, _: usize, _: usize) -> Result<bool, Halt> {
+            unreachable!("nothing is shared")
+        }
+
+        fn end(&mut self, _: usize) {}
+        fn leave(&mut self) {}
+        fn lose(&mut self) {}
+    }
+
+    #[test]
+    fn a_part_is_left_when_its_time_is_over() {
+        for expected in [1, 1000] {
+            let options = Options::new(2, Watch::default(), Wishes::default(), LoopKind::Through);
+            let mut solo = Solo::new(&options, 0..1000);
+            assert!(solo.fold_before(&mut Slow, 500, Duration::from_micros(500), expected).is_none());
+            assert!((1..=20).contains(&solo.done), "{} instead of 10", solo.done);
+            assert!(solo.fold_before(&mut Slow, solo.done + 1, Duration::MAX, expected).is_none());
+            assert!((2..=21).contains(&solo.done), "one more");
+        }
     }
 }

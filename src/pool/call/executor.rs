@@ -294,14 +294,21 @@ impl Executor {
     ) -> Option<How> {
         let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
         let known = turn.and_then(|turn| turn.ends(call.this, call.awake, PARTS));
+        // Where the work lies is not known: equal parts may be anything, so the clock is looked at
+        // within them, too.
         let size = call.this.slice.len.div_ceil(PARTS.into());
         let even = |parts| size.saturating_mul(usize::from(parts));
+        let is_known = known.is_some();
         let ends = known.unwrap_or_else(|| (1..=PARTS).map(even).collect());
+        let mut begin = 0;
         for (parts, end) in (1..).zip(ends) {
-            let ended = solo.fold_before(own, end);
-            if ended.is_some() || solo.elapsed() > belief::time_for(parts, shared) {
+            let limit = belief::time_for(parts, shared);
+            let expected = if is_known { end.saturating_sub(begin).max(1) } else { 1 };
+            let ended = solo.fold_before(own, end, limit, expected);
+            if ended.is_some() || solo.elapsed() > limit {
                 return ended;
             }
+            begin = end;
         }
         None
     }
