@@ -717,4 +717,88 @@ impl Pool {
     pub fn sort_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         sort::sort(&self.executor, items, |items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
     }
+
+    /// Sorts the slice by a key that is computed once for each item, keeping the order of items
+    /// with equal keys: for keys that take long to compute.
+    ///
+    /// Takes memory for a key and an index for each item, and for as many items again; otherwise
+    /// as [`sort`](Self::sort). If items are large and the key is cheap,
+    /// [`sort_by_key`](Self::sort_by_key) may still be slower than this, since here keys and
+    /// indices are sorted, and each item is moved twice.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut numbers = [20, 3, 100];
+    /// pool.sort_by_cached_key(&mut numbers, |number| number.to_string());
+    /// assert_eq!(numbers, [100, 20, 3]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
+    /// otherwise the order is then unspecified. After a panic no item has been moved.
+    pub fn sort_by_cached_key<T: Send, K: Ord + Send>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+        sort::sort_by_cached_key(&self.executor, items, key);
+    }
+
+    /// Sorts the slice; equal items may change places. Faster than [`sort`](Self::sort) where there
+    /// are many equal items.
+    ///
+    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough. Takes memory for as
+    /// many items again then. Short slices, zero-sized items, and any slice while the pool is busy
+    /// are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut numbers = [3, 1, 2];
+    /// pool.sort_unstable(&mut numbers);
+    /// assert_eq!(numbers, [1, 2, 3]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then
+    /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) {
+        sort::sort(&self.executor, items, <[T]>::sort_unstable, T::lt);
+    }
+
+    /// Sorts the slice by `compare`; equal items may change places. As
+    /// [`sort_unstable`](Self::sort_unstable).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut shares = [0.25, 0.5, 0.125];
+    /// pool.sort_unstable_by(&mut shares, f64::total_cmp);
+    /// assert_eq!(shares, [0.125, 0.25, 0.5]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `compare` does. May panic if it is not a total order; otherwise the order is then
+    /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    pub fn sort_unstable_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
+        let serial = |items: &mut [T]| items.sort_unstable_by(&compare);
+        sort::sort(&self.executor, items, serial, |a, b| compare(a, b).is_lt());
+    }
+
+    /// Sorts the slice by a key; items with equal keys may change places. As
+    /// [`sort_unstable`](Self::sort_unstable); `key` is called twice per comparison.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut words = ["range", "of", "steal"];
+    /// pool.sort_unstable_by_key(&mut words, |word| word.len());
+    /// assert_eq!(words[0], "of");
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
+    /// otherwise the order is then unspecified. In both cases the slice still holds all its items
+    /// afterwards, in some order.
+    pub fn sort_unstable_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
+        let serial = |items: &mut [T]| items.sort_unstable_by_key(&key);
+        sort::sort(&self.executor, items, serial, |a, b| key(a).lt(&key(b)));
+    }
 }

@@ -1,5 +1,5 @@
-//! A parallel stable sort: std's sort on pieces of the slice, then rounds of merges between the
-//! slice and a buffer.
+//! A parallel sort: one of std's sorts on pieces of the slice, then rounds of merges between the
+//! slice and a buffer. The merges are stable, so the whole is as stable as the sort of the pieces.
 //!
 //! Elements need not be `Sync`: only one thread at a time looks at an element. For that, the
 //! calling thread finds the places where merges are cut (co-ranking) before the workers begin, and
@@ -14,7 +14,7 @@ use std::{
     ptr,
 };
 
-use super::on::On;
+use super::{into_source::IntoSource, on::On};
 use crate::{
     pool::call::executor::Executor,
     sync::{Mutex, lock},
@@ -35,7 +35,7 @@ const LONG: usize = 512;
 /// In bytes: an ascending slice up to this size is recognised without waking a worker.
 const RECOGNISED_ALONE: usize = 1 << 20;
 
-/// Sorts `items` by the order `is_less`. `serial` is std's stable sort by the same order.
+/// Sorts `items` by the order `is_less`. `serial` is one of std's sorts, by the same order.
 pub(crate) fn sort<T: Send>(
     executor: &Executor,
     items: &mut [T],
@@ -52,6 +52,23 @@ pub(crate) fn sort<T: Send>(
         let pieces = executor.workers().next_power_of_two().min(long_enough);
         sort_pieces(executor, items, pieces, &serial, &is_less);
     }
+}
+
+/// Sorts `items` by a key that is computed once for each, stably.
+pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
+    executor: &Executor,
+    items: &mut [T],
+    key: impl Fn(&T) -> K + Sync,
+) {
+    if items.len() < SHORTEST_PIECE || size_of::<T>() == 0 || !executor.is_free() {
+        return items.sort_by_cached_key(key);
+    }
+    let on = On::new(executor, (&mut *items).into_source()).enumerate();
+    let mut keys = on.map_collect(|(place, item)| (key(item), place));
+    // No two of them are equal, so that no sort needs to be stable.
+    sort(executor, &mut keys, <[_]>::sort_unstable, PartialOrd::lt);
+    let mut buffer = Vec::with_capacity(items.len());
+    Sides::new(items, &mut buffer).arrange(executor, keys);
 }
 
 /// Whether `items` are known to be in order, after reversing a strictly descending beginning.
@@ -178,6 +195,16 @@ struct Sides<'a, T> {
 }
 
 impl<'a, T: Send> Sides<'a, T> {
+    /// Moves to each place the element from the place that `order` has there. If the drop of a key
+    /// panics, nothing has been moved.
+    fn arrange<K: Send>(&mut self, executor: &Executor, order: Vec<(K, usize)>) {
+        let elements = Elements(self.full);
+        let moves = On::new(executor, (&mut *self.spare).into_source()).zip(order);
+        moves.for_each(|(to, (_, place))| elements.copy(place, to));
+        mem::swap(&mut self.full, &mut self.spare);
+        self.away = !self.away;
+    }
+
     fn new(items: &'a mut [T], buffer: &'a mut Vec<T>) -> Self {
         let spare = &mut buffer.spare_capacity_mut()[..items.len()];
         let full = ptr::from_mut(items) as *mut [MaybeUninit<T>];
@@ -220,6 +247,21 @@ impl<T> Drop for Sides<'_, T> {
             // SAFETY: as in `full`.
             copy(unsafe { &*full }, self.spare);
         }
+    }
+}
+
+/// Elements that are only copied, bit by bit.
+struct Elements<'a, T>(&'a [MaybeUninit<T>]);
+
+// SAFETY: nobody looks at an element through this; that each is used by one thread in the end is
+// for `T: Send` to allow.
+unsafe impl<T: Send> Sync for Elements<'_, T> {}
+
+impl<T> Elements<'_, T> {
+    fn copy(&self, place: usize, to: &mut MaybeUninit<T>) {
+        // SAFETY: one place each, as a reference says, which are not the same, since one is borrowed
+        // exclusively.
+        unsafe { ptr::copy_nonoverlapping(&raw const self.0[place], to, 1) };
     }
 }
 
