@@ -1,8 +1,9 @@
 //! Which loop to use, how to read a report, and the counterparts of other libraries. Text only.
 //!
-//! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own.
-//! Four short programs in `examples/` put the plain loop, rayon and this crate side by side:
-//! `kmeans`, `pagerank`, `em` and `stencil`.
+//! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own,
+//! with a row for each of rayon's names and for each clause of an `OpenMP` loop. Four short
+//! programs in `examples/` put the plain loop, rayon and this crate side by side: `kmeans`,
+//! `pagerank`, `em` and `stencil`.
 //!
 //! # Which loop do I need?
 //! Take the first line that fits.

@@ -24,7 +24,7 @@
 //! | `parallel for` over an array | `pool.for_each(&v, f)`, `pool.for_each_mut(&mut v, f)` |
 //! | `parallel for` over indices | `pool.on(0..n).for_each(f)` |
 //! | `parallel for` that fills an array | `pool.on(0..n).map_into(&mut out, f)` |
-//! | `schedule(static)`, `guided`, `auto`, `dynamic` | nothing: shares of equal cost by the last round, and work that is left over is stolen, down to one item |
+//! | `schedule(static)`, `schedule(dynamic)`, `schedule(guided)`, `schedule(auto)` | nothing: shares of equal cost by the last round, and work that is left over is stolen, down to one item |
 //! | `schedule(dynamic, 64)` | nothing, or [`grain(64)`](crate::On::grain) |
 //! | `reduction(+:x)` | [`map_reduce`](crate::Pool::map_reduce) |
 //! | `reduction(+:x) reduction(max:y)`, `reduction(+:a[:k])`, `declare reduction` | [`fold_reduce`](crate::Pool::fold_reduce) with a tuple, a `Vec`, any type |
@@ -35,14 +35,14 @@
 //! | `if (n > 1000)` | nothing: short loops run on the calling thread |
 //! | `private(x)` | a `let` in the closure |
 //! | `firstprivate(x)` | borrow it; to change it, [`.with(\|_worker\| x.clone())`](crate::On::with) |
-//! | `lastprivate(x)` | none: compute it from the last item after the loop |
+//! | `lastprivate(x)` | none: compute it from the last item, after the loop |
 //! | `threadprivate` | [`pool.per_worker`](crate::Pool::per_worker) and [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | `omp_get_thread_num()` | the argument of the closure of `with` |
 //! | `critical`, `atomic` | `fold_reduce`; otherwise a `Mutex` or an atomic, as slow as in `OpenMP` |
 //! | `cancel for`, `cancellation point` | [`any`](crate::Pool::any), [`try_for_each`](crate::Pool::try_for_each), or a [`CancelToken`](crate::CancelToken); there is nothing to poll |
 //! | `barrier` | the end of the loop; `nowait`: put both into one loop |
-//! | `single`, `master` | the code between two loops |
-//! | `sections`, `task`, `target` | none |
+//! | `single`, `masked`, `master` | the code between two loops |
+//! | `target` | none: a pool has the CPUs of one machine |
 //! | `OMP_NUM_THREADS` | `RANGESTEAL_NUM_THREADS`; a call of `num_threads` wins |
 //! | `OMP_PROC_BIND=close`, `OMP_PLACES=threads` | [`Placement::Compact`](crate::Placement::Compact) |
 //! | `OMP_PROC_BIND=spread` | [`Placement::Spread`](crate::Placement::Spread) |
@@ -51,6 +51,40 @@
 //! | `OMP_PROC_BIND=false` | [`Pinning::Off`](crate::Pinning::Off) |
 //! | `OMP_DISPLAY_AFFINITY` | `println!("{}", pool.placement())`: [`Pool::placement`](crate::Pool::placement) |
 //! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | [`spin_before_park`](crate::PoolBuilder::spin_before_park); threads sleep by default |
+//!
+//! # Every clause
+//! What is not above, of the directives that make a loop in `OpenMP` 5.2, their clauses, and what
+//! may stand within a loop:
+//!
+//! | `OpenMP` | here |
+//! |---|---|
+//! | `parallel`, `teams`, `num_teams`, `thread_limit` | a pool, made once; there is no code that each thread runs by itself |
+//! | `for`, `loop`, `parallel loop`, `bind` | as `parallel for` |
+//! | `for simd`, `parallel for simd`, `taskloop simd`, `declare simd` | as `simd`: the loop of all threads, and the compiler vectorises its closure |
+//! | `distribute`, `distribute parallel for`, `dist_schedule` | none: a pool has one level of threads, and a loop runs on all of them |
+//! | `taskloop`, `grainsize`, `num_tasks` | a loop; `grain(n)` where blocks must be of a certain size |
+//! | `task`, `in_reduction`, `reduction(task,)`, `untied`, `mergeable`, `final`, `priority`, `depend`, `taskgroup`, `taskwait`, `taskyield` | none: there are no tasks. Work that divides itself is for rayon |
+//! | `nogroup`, `nowait` | none: a loop is over when its call returns. Put what need not wait into one loop, as with `zip` |
+//! | `sections` | a vector of closures: `pool.on(jobs).for_each(\|job\| job())`, [with an example](super::from_rayon#some-recipes) |
+//! | `scope` | none: no code is run by every thread; what each one needs is made by `with` or `pool.per_worker(..)` |
+//! | `schedule(runtime)` | none: there is no schedule to choose, at run time either |
+//! | `monotonic`, `nonmonotonic` | nothing: a worker goes forward through what it has; what it steals may lie before that |
+//! | `schedule(simd:)` | `grain(n)`, with a multiple of the items in a vector register |
+//! | `order(concurrent)`, `unconstrained` | nothing: it is always so |
+//! | `reproducible` | none: no item belongs to a thread. (The option of that name is about the order of a reduction) |
+//! | `default`, `shared` | nothing: a closure borrows what it names, and the compiler refuses races |
+//! | `linear` | computed from the index: `start + step * i`, with `enumerate` |
+//! | `lastprivate(conditional:)` | `pool.on(&v).rev().position_first(p)`: where it was assigned last |
+//! | `reduction(inscan,)`, `scan`, `inclusive`, `exclusive` | [two loops](#prefix-sums) over chunks |
+//! | `ordered(n)`, `doacross` | none: items do not wait for each other. A plain loop over fronts of items that need not, and each front in parallel |
+//! | `copyin` | `pool.per_worker(\|_worker\| x.clone())` |
+//! | `copyprivate` | nothing: what the code between two loops makes, the second one borrows |
+//! | `allocate`, `aligned` | none: alignment belongs to a type, as `#[repr(align(64))]`; what `with` makes is allocated by the thread that uses it |
+//! | `nontemporal`, `safelen`, `simdlen` | none: there are no hints to the vectoriser. Of `chunks(8)`, a plain loop over each chunk has a length that suits |
+//! | `tile`, `sizes` | `chunks(rows * width)`, or `pool.on(0..tiles)` with the place of a tile computed from its index |
+//! | `unroll`, `full`, `partial` | nothing: the compiler unrolls; `chunks_exact(8)` where it does not |
+//! | `proc_bind` | [`placement`](crate::PoolBuilder::placement) of the pool, for all its loops |
+//! | `flush` | nothing: what a loop has written, its caller and later loops see |
 //!
 //! # A table as an accumulator
 //! ```c
@@ -73,6 +107,45 @@
 //!     |a, b| a.iter().zip(&b).map(|(a, b)| a + b).collect(),
 //! );
 //! # assert_eq!(counts, [0, 2, 0, 1, 1, 1, 0, 0, 0, 0]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! # Prefix sums
+//! ```c
+//! #pragma omp parallel for reduction(inscan, +:sum)
+//! for (size_t i = 0; i < n; i++) {
+//!     sum += x[i];
+//!     #pragma omp scan inclusive(sum)
+//!     sums[i] = sum;
+//! }
+//! ```
+//!
+//! One loop adds up each chunk. A plain loop over these sums tells what is before each chunk, and
+//! the second loop goes on from there:
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! # let x: Vec<u64> = (0..10).collect();
+//! # let mut sums = vec![0; x.len()];
+//! use rangesteal::source;
+//!
+//! let size = 4; // some thousands
+//! let of_chunks = pool.on(&x).chunks(size).map_collect(|chunk| chunk.iter().sum::<u64>());
+//! let mut sum = 0;
+//! let before = of_chunks.iter().map(|of_chunk| {
+//!     sum += of_chunk;
+//!     sum - of_chunk
+//! });
+//! let before: Vec<_> = before.collect();
+//! let chunks = pool.on(&x).chunks(size).zip(&before).zip(source::chunks(&mut sums, size));
+//! chunks.for_each(|((chunk, before), sums)| {
+//!     let mut sum = *before;
+//!     for (x, place) in chunk.iter().zip(sums) {
+//!         sum += x;
+//!         *place = sum;
+//!     }
+//! });
+//! # assert_eq!(sums, [0, 1, 3, 6, 10, 15, 21, 28, 36, 45]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!

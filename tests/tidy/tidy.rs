@@ -2,6 +2,9 @@
 
 mod api;
 mod documents;
+mod from_openmp;
+mod from_rayon;
+mod guide;
 mod layers;
 mod touched;
 mod unsafe_inventory;

@@ -2,12 +2,12 @@
 //! with each item). All generics over closures are in this room.
 //!
 //! A verb is written once, for every source, with and without state (`loops`, and `emit` for those
-//! that make any number of results, `sums` for those that make one of all). It says how a range
-//! of indices is folded into a partial result, and how two partial results are reduced. Together
-//! these make it a body (`bodies`), which is all that the rest of the crate knows of it. `on` holds
-//! the options; `source` is what a loop runs over (`owned`: items that are moved out), and `state`
-//! what its workers keep. A worker's claim is given to the loop as a `Claim`, which can be asked for
-//! its items once: so the loops are safe code, and `bodies` alone relies on the executor. `collect`
+//! that make any number of results, `sums` for those that make one of all). It says how a range of
+//! indices is folded into a partial result, and how two partial results are reduced. Together these
+//! make it a body (`bodies`), which is all that the rest of the crate knows of it. `on` holds the
+//! options; `source` is what a loop runs over (`owned`: items that are moved out), and `state` what
+//! its workers keep. A worker's claim is given to the loop as a `Claim`, which can be asked for its
+//! items once: so the loops are safe code, and `bodies` alone relies on the executor. `collect`
 //! writes results to their final places, `gather` makes one `Vec` of what runs have emitted,
 //! `reproducible` reduces results in a fixed order, and `sort` is built on these loops.
 //!

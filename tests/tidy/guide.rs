@@ -1,0 +1,89 @@
+//! The tables of the guide.
+
+use std::collections::BTreeSet;
+
+use crate::unsafe_inventory::read;
+
+/// A row of a table with two columns.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// The heading (`#`) that it is below.
+    pub(crate) part: String,
+    /// What stands above its first column.
+    pub(crate) title: String,
+    pub(crate) there: String,
+    pub(crate) here: String,
+}
+
+/// The rows of all tables in the comments of a file.
+pub(crate) fn rows(file: &str) -> Vec<Row> {
+    let text = read(file);
+    let (mut part, mut title) = (String::new(), None);
+    let (mut rows, mut is_code) = (Vec::new(), false);
+    for line in text.lines().filter_map(|line| line.strip_prefix("//!")).map(str::trim) {
+        is_code ^= line.starts_with("```");
+        let Some(row) = line.strip_prefix("| ") else {
+            if let Some(heading) = line.strip_prefix("# ").filter(|_| !is_code) {
+                heading.clone_into(&mut part);
+            }
+            if !line.starts_with('|') {
+                title = None;
+            }
+            continue;
+        };
+        let cells = row.strip_suffix(" |").unwrap_or_else(|| panic!("{file}: a row without an end: {line}"));
+        let (there, here) = cells.split_once(" | ").unwrap_or_else(|| panic!("{file}: one column: {line}"));
+        assert!(!here.contains(" | "), "{file}: three columns: {line}");
+        let (there, here) = (there.to_owned(), here.to_owned());
+        match &title {
+            None => title = Some(there),
+            Some(title) => rows.push(Row { part: part.clone(), title: title.clone(), there, here }),
+        }
+    }
+    rows
+}
+
+/// What stands in backticks.
+pub(crate) fn spans(cell: &str) -> Vec<&str> {
+    assert!(cell.matches('`').count().is_multiple_of(2), "a backtick too many: {cell}");
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+/// The methods that an expression calls, each with what it is called on, as it is written.
+pub(crate) fn methods(expression: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    for (dot, _) in expression.match_indices('.') {
+        let (before, behind) = (&expression[..dot], &expression[dot + 1..]);
+        let end =
+            behind.find(|letter: char| letter != '_' && !letter.is_alphanumeric()).unwrap_or(behind.len());
+        let (name, rest) = behind.split_at(end);
+        let is_name = name.starts_with(|letter: char| letter.is_alphabetic());
+        if is_name && !before.ends_with('.') && (rest.starts_with('(') || rest.starts_with("::<")) {
+            found.push((name, before));
+        }
+    }
+    found
+}
+
+#[test]
+fn methods_are_found_in_expressions() {
+    let expression = "pool.on(0..n.min(2)).map_collect::<u8>(f).0.len()";
+    let found: Vec<_> = methods(expression).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(found, ["on", "min", "map_collect", "len"]);
+    assert_eq!(methods("pool.on(0..n(1))"), [("on", "pool")]);
+    assert_eq!(spans("`a`, `b c`: d"), ["a", "b c"]);
+}
+
+/// The methods of a type of this crate, as `tests/tidy/api.txt` lists them.
+pub(crate) fn own_methods(of: &str) -> BTreeSet<String> {
+    let surface = read("tests/tidy/api.txt");
+    let lines = surface.lines().filter_map(|line| line.strip_prefix("pub fn rangesteal::")?.strip_prefix(of));
+    // `On<'p, S, E, M>::with<W, F>(self, ..)`
+    let methods = lines.filter_map(|line| {
+        let line = if line.starts_with('<') { line.split_once('>')?.1 } else { line };
+        line.strip_prefix("::")?.split(['<', '(']).next()
+    });
+    let methods: BTreeSet<_> = methods.map(str::to_owned).collect();
+    assert!(!methods.is_empty(), "no method of {of} is listed");
+    methods
+}
