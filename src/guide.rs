@@ -24,7 +24,7 @@
 //! | to know whether there is a matching item | [`any`], [`all`] |
 //! | a matching item, or its index | [`find_first`], [`position_first`]; [`find_any`] if any match will do |
 //! | to stop at the first error | [`try_map_reduce`], [`try_for_each`] |
-//! | to put the items in order | [`sort`](crate::Pool::sort), [`sort_by`](crate::Pool::sort_by), [`sort_by_key`](crate::Pool::sort_by_key) |
+//! | to put the items in order | [`sort`](crate::Pool::sort), [`sort_by`](crate::Pool::sort_by), [`sort_by_key`](crate::Pool::sort_by_key); [`sort_unstable`](crate::Pool::sort_unstable) and so on if equal items may change places; [`sort_by_cached_key`](crate::Pool::sort_by_cached_key) if the key takes long |
 //! | something with a lock or an atomic inside | think of [`fold_reduce`] again, then [`for_each`] |
 //!
 //! These take a slice. [`pool.on(..)`](crate::Pool::on) has all of them except `for_each_mut` and

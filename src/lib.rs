@@ -75,7 +75,7 @@
 //! | `items.iter_mut().for_each(f)` | [`pool.for_each_mut(&mut items, f)`](Pool::for_each_mut) |
 //! | `items.iter().position(test)` | [`pool.position_first(&items, test)`](Pool::position_first) |
 //! | `a.iter_mut().zip(&b).for_each(f)` | [`pool.on(&mut a).zip(&b).for_each(f)`](Pool::on) |
-//! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort`](Pool::sort), [`sort_by_key`](Pool::sort_by_key) |
+//! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort_unstable`](Pool::sort_unstable) and so on |
 //!
 //! The [`guide`] lists the other loops, and the counterparts of what you know from rayon or
 //! `OpenMP`.

@@ -1,5 +1,5 @@
-//! `sort`, `sort_by` and `sort_by_key` do what std's stable sort does, on several threads, and lose
-//! no item whatever a comparison does.
+//! The sorts do what those of std do, on several threads, and lose no item whatever a comparison
+//! does.
 
 #![cfg(not(miri))] // It takes hours over slices long enough to be shared. The tests of `src/pool/sort.rs` cut them into smaller pieces.
 
@@ -7,6 +7,7 @@ use std::{
     cell::Cell,
     cmp::Ordering,
     collections::HashSet,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Mutex,
@@ -97,6 +98,92 @@ fn is_as_std(pool: &Pool, given: &[(u64, usize)]) {
     assert!(sorted.iter().zip(&expected).all(|(a, b)| (a.key, a.place) == (b.key, b.place)), "by `Ord`");
 }
 
+/// The same keys, sorted, and the same items with them.
+fn is_sorted(given: &[(u64, usize)], sorted: &[(u64, usize)]) {
+    assert!(sorted.is_sorted_by_key(|item| item.0));
+    let mut places: Vec<bool> = vec![false; given.len()];
+    for &(key, place) in sorted {
+        assert!(given[place].0 == key && !mem::replace(&mut places[place], true));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn unstable_sorts_sort(shape in shape(), len in length(), seed: u64, threads in 1..5_usize) {
+        let (pool, given) = (pool(threads), items(shape, len, seed));
+        let mut sorted = given.clone();
+        pool.sort_unstable(&mut sorted);
+        is_sorted(&given, &sorted);
+        let mut sorted = given.clone();
+        pool.sort_unstable_by(&mut sorted, |a, b| a.0.cmp(&b.0));
+        is_sorted(&given, &sorted);
+        let mut sorted = given.clone();
+        pool.sort_unstable_by_key(&mut sorted, |item| item.0);
+        is_sorted(&given, &sorted);
+    }
+
+    #[test]
+    fn by_cached_keys_as_std_does(shape in shape(), len in length(), seed: u64, threads in 1..5_usize) {
+        let (pool, given) = (pool(threads), items(shape, len, seed));
+        let mut expected = given.clone();
+        expected.sort_by_cached_key(|item| (item.0 % 1000).to_string());
+        let calls = AtomicUsize::new(0);
+        let mut sorted = given;
+        pool.sort_by_cached_key(&mut sorted, |item| {
+            calls.fetch_add(1, Relaxed);
+            (item.0 % 1000).to_string()
+        });
+        prop_assert!(sorted == expected);
+        // std does not ask for the key of an item that is alone.
+        prop_assert!(calls.into_inner() == len || len < 2);
+    }
+}
+
+#[test]
+fn cached_keys_that_panic_move_nothing() {
+    /// Panics when it is compared, or dropped.
+    #[derive(PartialEq, Eq)]
+    struct Key(u64, bool);
+
+    impl PartialOrd for Key {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    impl Ord for Key {
+        fn cmp(&self, other: &Self) -> Ordering {
+            assert!(self.0 != 7 || self.1, "compared");
+            self.0.cmp(&other.0)
+        }
+    }
+
+    impl Drop for Key {
+        fn drop(&mut self) {
+            assert!(self.0 != 7 || !self.1, "dropped");
+        }
+    }
+
+    let (pool, mut seed) = (pool(2), 5);
+    let given: Vec<String> = (0..50_000).map(|_| (random(&mut seed) % 50_000).to_string()).collect();
+    let number = |item: &String| item.parse::<u64>().unwrap();
+    assert!(given.iter().any(|item| item == "7"));
+    for _ in 0..3 {
+        let mut items = given.clone();
+        let keys: [&(dyn Fn(&String) -> Key + Sync); 3] =
+            [&|item| Key(number(item), true), &|item| Key(number(item), false), &|item| {
+                if number(item) == 7 { panic!("a key") } else { Key(number(item), true) }
+            }];
+        for key in keys {
+            assert!(catch_unwind(AssertUnwindSafe(|| pool.sort_by_cached_key(&mut items, key))).is_err());
+            assert!(items == given);
+        }
+        pool.sort_by_cached_key(&mut items, number);
+        assert!(items.is_sorted_by_key(number));
+    }
+}
+
 /// Equal where the keys are, wherever it came from.
 #[derive(Clone)]
 struct Tied {
@@ -174,17 +261,19 @@ fn a_comparison_that_panics_loses_no_item() {
             a.cmp(b)
         });
         let comparisons = comparisons.into_inner();
-        for _ in 0..40 {
+        for round in 0..40 {
             let drops: Vec<AtomicU32> = (0..len).map(|_| AtomicU32::new(0)).collect();
             let drops = &drops[..];
             let item = |(place, name): (usize, &u64)| Dropped { name: name.to_string(), drops, place };
             let mut items: Vec<Dropped> = given.iter().enumerate().map(item).collect();
             let left = AtomicU64::new(random(&mut seed) % comparisons);
-            let caught = catch_unwind(AssertUnwindSafe(|| {
-                pool.sort_by(&mut items, |a, b| {
-                    assert!(left.fetch_sub(1, Relaxed) != 0, "as asked for");
-                    a.name.cmp(&b.name)
-                });
+            let by = |a: &Dropped, b: &Dropped| {
+                assert!(left.fetch_sub(1, Relaxed) != 0, "as asked for");
+                a.name.cmp(&b.name)
+            };
+            let caught = catch_unwind(AssertUnwindSafe(|| match round % 2 {
+                0 => pool.sort_by(&mut items, by),
+                _ => pool.sort_unstable_by(&mut items, by),
             }));
             drop(caught);
             let places: HashSet<usize> = items.iter().map(|item| item.place).collect();
@@ -220,14 +309,15 @@ fn an_order_that_is_none_loses_no_item() {
     for round in 0..30 {
         let mut items: Vec<Box<usize>> = (0..40_000).map(Box::new).collect();
         let asked = AtomicU64::new(round);
-        let caught = catch_unwind(AssertUnwindSafe(|| {
-            pool.sort_by(&mut items, |_, _| {
-                match asked.fetch_add(1, Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60 & 3 {
-                    0 => Ordering::Less,
-                    1 => Ordering::Equal,
-                    _ => Ordering::Greater,
-                }
-            });
+        let any =
+            |_: &_, _: &_| match asked.fetch_add(1, Relaxed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60 & 3 {
+                0 => Ordering::Less,
+                1 => Ordering::Equal,
+                _ => Ordering::Greater,
+            };
+        let caught = catch_unwind(AssertUnwindSafe(|| match round % 2 {
+            0 => pool.sort_by(&mut items, any),
+            _ => pool.sort_unstable_by(&mut items, any),
         }));
         drop(caught);
         items.sort_unstable();

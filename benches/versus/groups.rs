@@ -4,14 +4,14 @@ use rangesteal::Pool;
 
 use crate::{
     callers, cold, contended, distances, emit, errors, host::Host, idle, machine, mixed, naps, partial,
-    results::Results, rows::Rows, runner::Runner, starved, table::Table, thefts, windows,
+    results::Results, rows::Rows, runner::Runner, sorts, starved, table::Table, thefts, windows,
 };
 
 /// Measures a group of rows.
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 31] = [
+const GROUPS: [(&str, Group); 32] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -41,6 +41,7 @@ const GROUPS: [(&str, Group); 31] = [
     ("cold", |rows| rows.group_of(cold::rows)),
     ("partial", |rows| rows.group_of(partial::rows)),
     ("emit", |rows| rows.group_of(emit::rows)),
+    ("sorts", |rows| rows.group_of(sorts::rows)),
     ("single", |rows| rows.group_of(distances::single)),
     ("naps", |rows| rows.group_of(naps::rows)),
 ];

@@ -37,6 +37,7 @@ mod rivals;
 mod row;
 mod rows;
 mod runner;
+mod sorts;
 mod starved;
 mod table;
 mod thefts;

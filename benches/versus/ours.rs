@@ -92,6 +92,16 @@ impl Rival for &Pool {
         Some(())
     }
 
+    fn sort_unstable<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
+        Pool::sort_unstable(self, items);
+        Some(())
+    }
+
+    fn sort_by_digits(&mut self, items: &mut [u32]) -> Option<()> {
+        self.sort_by_cached_key(items, u32::to_string);
+        Some(())
+    }
+
     fn try_each(
         &mut self,
         items: &[u64],

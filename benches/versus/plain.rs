@@ -94,6 +94,16 @@ impl Rival for Plain {
         Some(())
     }
 
+    fn sort_unstable<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
+        items.sort_unstable();
+        Some(())
+    }
+
+    fn sort_by_digits(&mut self, items: &mut [u32]) -> Option<()> {
+        items.sort_by_cached_key(u32::to_string);
+        Some(())
+    }
+
     fn try_each(
         &mut self,
         items: &[u64],

@@ -116,6 +116,16 @@ pub(crate) trait Rival {
         None
     }
 
+    /// Equal items may change places.
+    fn sort_unstable<T: Ord + Send + Sync + 'static>(&mut self, _items: &mut Vec<T>) -> Option<()> {
+        None
+    }
+
+    /// Stable, by the decimal digits of each number.
+    fn sort_by_digits(&mut self, _items: &mut [u32]) -> Option<()> {
+        None
+    }
+
     /// Ends at an error.
     fn try_each(
         &mut self,

@@ -107,6 +107,16 @@ impl Rival for &rayon::ThreadPool {
         Some(())
     }
 
+    fn sort_unstable<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
+        self.install(|| items.par_sort_unstable());
+        Some(())
+    }
+
+    fn sort_by_digits(&mut self, items: &mut [u32]) -> Option<()> {
+        self.install(|| items.par_sort_by_cached_key(u32::to_string));
+        Some(())
+    }
+
     fn try_each(
         &mut self,
         items: &[u64],

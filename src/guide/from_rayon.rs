@@ -55,7 +55,7 @@
 //! | `.for_each_init(init, f)`, `.map_init(init, f)` | `pool.on(&v).with(\|_worker\| init()).for_each(f)` and so on |
 //! | `.for_each_with(x, f)`, `.map_with(x, f)` | `pool.on(&v).with(\|_worker\| x.clone()).for_each(f)` |
 //! | `.with_min_len(n)`, `.with_max_len(n)` | nothing; [`grain(n)`](crate::On::grain) where blocks must be of a certain size |
-//! | `v.par_sort()`, `par_sort_by`, `par_sort_by_key` | `pool.sort(&mut v)`, `sort_by`, `sort_by_key` |
+//! | `v.par_sort()`, `par_sort_by`, `par_sort_by_key` | `pool.sort(&mut v)`, `sort_by`, `sort_by_key`; `sort_unstable` and so on likewise |
 //! | `ThreadPoolBuilder::new().num_threads(n).build()?` | `Pool::builder().num_threads(n).build()?` |
 //! | `pool.install(\|\| ..)` | call the loops of that pool |
 //! | `RAYON_NUM_THREADS` | `RANGESTEAL_NUM_THREADS` |
@@ -250,8 +250,8 @@
 //! | `par_chunk_by`, `par_chunk_by_mut` | `pool.on(v.chunk_by(p).collect::<Vec<_>>())`, `v.chunk_by_mut(p)` |
 //! | `par_split`, `par_split_inclusive`, `par_split_mut`, `par_split_inclusive_mut` | `pool.on(v.split(p).collect::<Vec<_>>())` and so on, of slices and strings alike |
 //! | `par_sort`, `par_sort_by`, `par_sort_by_key` | `pool.sort(&mut v)`, `pool.sort_by(&mut v, c)`, `pool.sort_by_key(&mut v, k)` |
-//! | `par_sort_by_cached_key` | sort [pairs of a key and an item](#some-recipes) |
-//! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | none: `pool.sort(&mut v)` and so on, which are stable and take memory for as many items again |
+//! | `par_sort_by_cached_key` | `pool.sort_by_cached_key(&mut v, k)` |
+//! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | `pool.sort_unstable(&mut v)`, `pool.sort_unstable_by(&mut v, c)`, `pool.sort_unstable_by_key(&mut v, k)`; they take memory for as many items again |
 //! | `str`, `string`, `ParallelString`, `as_parallel_string` | none: characters differ in length, so that there is no slice of them |
 //! | `par_bytes` | `pool.on(text.as_bytes())` |
 //! | `par_chars`, `par_char_indices`, `par_encode_utf16` | `pool.on(text.chars().collect::<Vec<_>>())` and so on; or run over lines |
@@ -328,19 +328,6 @@
 //! let differing = pool.on(&a[..both]).zip(&b[..both]).find_first(|(a, b)| a != b);
 //! let order = differing.map_or(a.len().cmp(&b.len()), |(a, b)| a.cmp(b));
 //! assert_eq!(order, a[..].cmp(&b[..]));
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! Keys that are dear to make, each made once:
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! # let dear = |name: &String| name.len();
-//! let names = vec![String::from("Cecil"), String::from("Ann")];
-//! let mut keyed = pool.on(names).map_collect(|name| (dear(&name), name));
-//! pool.sort_by(&mut keyed, |a, b| a.0.cmp(&b.0));
-//! let names = pool.on(keyed).map_collect(|(_, name)| name);
-//! assert_eq!(names, ["Ann", "Cecil"]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!

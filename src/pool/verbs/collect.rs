@@ -134,7 +134,7 @@ impl<'a, R> Written<'a, R> {
         // SAFETY: 1. `range.end` is at most the capacity, as just checked; 2. `range.start` is not
         // behind it, as promised.
         let mut place = unsafe { self.places.base.add(range.start) };
-        for value in results {
+        results.for_each(|value| {
             // SAFETY: 1. it is a place of `range`, since there are no more results, as
             // promised; 2. nobody else writes here, as promised; 3. nobody reads before the loop is
             // over.
@@ -142,7 +142,7 @@ impl<'a, R> Written<'a, R> {
             // SAFETY: this was a place of `range`, as above, and that ends within the capacity.
             place = unsafe { place.add(1) };
             self.range.end += 1;
-        }
+        });
         self
     }
 

@@ -24,11 +24,11 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         fill: impl Fn([&mut Vec<R>; N], Claim<'_, S>, &mut M::Worker) + Sync,
     ) -> Option<[Vec<R>; N]> {
         let (executor, threads) = self.hands();
-        let of_run = |first| Box::new(array::from_fn(|_| Gathered::of_run(first)));
+        let none = || Box::new(array::from_fn(|_| Gathered::default()));
         let block = move |items: Claim<'_, S>, state: &mut M::Worker, acc: Option<Boxed<R, N>>| {
-            let range = items.range();
-            let mut acc = acc.unwrap_or_else(|| of_run(range.start));
-            fill(acc.each_mut().map(|of| of.last(range.len())), items, state);
+            let mut acc = acc.unwrap_or_else(none);
+            let len = items.range().len();
+            fill(acc.each_mut().map(|of| of.last(len)), items, state);
             Ok::<_, Stop<Infallible>>(acc)
         };
         let join = |mut before: Boxed<R, N>, behind: Boxed<R, N>| {
@@ -36,7 +36,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             before
         };
         let all = self.fold(LoopKind::Through, block, join).through()?;
-        Some(all.unwrap_or_else(|| of_run(0)).map(|of| of.into_vec(executor, threads)))
+        Some(all.unwrap_or_else(none).map(|of| of.into_vec(executor, threads)))
     }
 
     /// Lets `emit` append what it makes of each item.

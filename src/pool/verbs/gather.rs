@@ -1,6 +1,5 @@
-//! Collecting what a loop emits, however much that is: the first run of the slice fills the `Vec`
-//! that is returned, and each other run fills pieces of its own, which are moved behind it at the
-//! end.
+//! Collecting what a loop emits, however much that is: each run fills pieces of its own, and at the
+//! end all pieces are moved into one `Vec`.
 
 #![allow(unsafe_code)] // writes into the spare room of a Vec, and moves pieces as a whole
 
@@ -23,17 +22,15 @@ const STEP: usize = 512;
 pub(crate) struct Gathered<R> {
     full: Vec<Vec<R>>,
     last: Vec<R>,
-    /// In items: a piece of more is not made longer.
-    large: usize,
+}
+
+impl<R> Default for Gathered<R> {
+    fn default() -> Self {
+        Self { full: Vec::new(), last: Vec::new() }
+    }
 }
 
 impl<R> Gathered<R> {
-    /// Of a run that begins with the item at `first`.
-    pub(crate) fn of_run(first: usize) -> Self {
-        let large = if first == 0 { usize::MAX } else { PIECE / size_of::<R>().max(1) };
-        Self { full: Vec::new(), last: Vec::new(), large }
-    }
-
     /// The piece to go on with, which may have room for `items` more. It is a new one if the last
     /// is large and would have to grow.
     #[inline(always)]
@@ -46,8 +43,9 @@ impl<R> Gathered<R> {
 
     #[cold]
     fn make_room(&mut self, items: usize) {
-        if self.last.len() > self.large {
-            self.full.push(mem::replace(&mut self.last, Vec::with_capacity(2 * self.large)));
+        let large = PIECE / size_of::<R>().max(1);
+        if self.last.len() > large {
+            self.full.push(mem::replace(&mut self.last, Vec::with_capacity(2 * large)));
         }
         if items <= STEP {
             self.last.reserve(items);
@@ -56,9 +54,9 @@ impl<R> Gathered<R> {
 
     /// Appends what was emitted behind it.
     pub(crate) fn append(&mut self, next: Self) {
-        let Self { full, last, .. } = next;
+        let Self { full, last } = next;
         if self.full.is_empty() && self.last.is_empty() {
-            (self.full, self.last) = (full, last);
+            *self = Self { full, last };
         } else if !(full.is_empty() && last.is_empty()) {
             self.full.push(mem::replace(&mut self.last, last));
             self.full.extend(full);
@@ -69,15 +67,13 @@ impl<R> Gathered<R> {
 impl<R: Send> Gathered<R> {
     /// All of it as one `Vec`. At most `threads` workers move the pieces.
     pub(crate) fn into_vec(self, executor: &Executor, threads: usize) -> Vec<R> {
-        let mut pieces = self.full.into_iter().chain([self.last]);
-        let mut all = pieces.next().expect("the last");
-        let pieces: Vec<_> = pieces.collect();
+        let Self { full: mut pieces, last } = self;
         if pieces.is_empty() {
-            return all;
+            return last;
         }
-        let mut lengths = pieces.iter().map(Vec::len);
-        let total = lengths.try_fold(all.len(), usize::checked_add).expect("a length");
-        all.reserve_exact(total - all.len());
+        pieces.push(last);
+        let total = pieces.iter().map(Vec::len).try_fold(0, usize::checked_add).expect("a length");
+        let mut all = Vec::with_capacity(total);
         let mut room = all.spare_capacity_mut();
         let mut moves: Vec<_> = (pieces.into_iter())
             .map(|piece| {
@@ -88,8 +84,7 @@ impl<R: Send> Gathered<R> {
             .collect();
         let moves = On::new(executor, (&mut moves).into_source()).threads(threads);
         moves.for_each(|(piece, own)| move_into(mem::take(piece), own));
-        // SAFETY: 1. the capacity is at least that; 2. the pieces have filled as many places behind
-        // what was there.
+        // SAFETY: 1. the capacity is at least that; 2. the pieces have filled as many places.
         unsafe { all.set_len(total) };
         all
     }
@@ -184,12 +179,12 @@ mod tests {
             let mut made = |pieces: usize| {
                 let mut all: Vec<_> = numbers.by_ref().take(pieces).map(|number| vec![number]).collect();
                 let last = all.pop().unwrap_or_default();
-                Gathered { full: all, last, large: 0 }
+                Gathered { full: all, last }
             };
             let [mut all, b, c] = parts.map(&mut made);
             all.append(b);
             all.append(c);
-            let Gathered { full, last, .. } = all;
+            let Gathered { full, last } = all;
             let total = parts.iter().sum::<usize>();
             assert!(full.concat().into_iter().chain(last).eq(0..total), "{parts:?}");
         }
@@ -197,13 +192,10 @@ mod tests {
 
     #[test]
     fn a_large_piece_is_left_behind_when_it_is_full() {
-        let mut first = Gathered::of_run(0);
-        let mut gathered = Gathered::of_run(1);
+        let mut gathered = Gathered::default();
         for number in 0..100_000_u32 {
-            first.last(1).push(number);
             gathered.last(1).push(number);
         }
-        assert!(first.full.is_empty() && first.last.into_iter().eq(0..100_000));
         assert!(gathered.full.len() > 5, "{} pieces", gathered.full.len());
         assert!(gathered.full.iter().all(|piece| piece.capacity() * size_of::<u32>() <= 2 * PIECE));
         assert!(gathered.full.concat().into_iter().chain(gathered.last).eq(0..100_000));

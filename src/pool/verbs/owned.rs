@@ -305,6 +305,21 @@ impl<T> Iterator for MovedOut<'_, T> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.left, Some(self.left))
     }
+
+    /// No item goes through an `Option` here. (There LLVM moved strings in two pieces that it had
+    /// just written as three, with a stall: 12 ns an item instead of 7.)
+    #[inline(always)]
+    fn fold<A, F: FnMut(A, T) -> A>(mut self, mut acc: A, mut f: F) -> A {
+        while self.left > 0 {
+            self.left -= 1;
+            // SAFETY: there was one left; it is read once, since the next one follows.
+            let item = unsafe { self.next.read() };
+            // SAFETY: it was an item, so there is another behind it, or the end.
+            self.next = unsafe { self.next.add(1) };
+            acc = f(acc, item);
+        }
+        acc
+    }
 }
 
 impl<T> DoubleEndedIterator for MovedOut<'_, T> {
