@@ -111,7 +111,7 @@ pub use pool::{
 pub mod source {
     pub use crate::pool::{
         Chunks, Copied, Drained, Exclusive, Holder, IntoSource, Owned, Part, Pieces, Rev, Shared, Source,
-        StepBy, Windows, Zip, chunks, chunks_exact, drain,
+        StepBy, Windows, Zip, chunks, chunks_exact, drain, zip,
     };
 }
 

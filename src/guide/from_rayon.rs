@@ -158,7 +158,7 @@
 //! | `par_iter_mut`, `IntoParallelRefMutIterator` | `pool.on(&mut v)` |
 //! | `into_par_iter`, `IntoParallelIterator` | `pool.on(v)`; for a type of yours implement [`IntoSource`](crate::source::IntoSource) |
 //! | `iter`, `prelude`, `ParallelIterator`, `IndexedParallelIterator` | nothing to import; the traits are [`Source`](crate::source::Source) and [`Pieces`](crate::source::Pieces), the type is [`On`](crate::On) |
-//! | `array`, `slice`, `vec` | `pool.on(..)` of slices, vectors, arrays; of a `Box<[T]>` by value, else of `&b[..]` |
+//! | `array`, `slice`, `vec` | `pool.on(..)` of slices, vectors, arrays; and boxed slices |
 //! | `range` | `pool.on(a..b)`; other numbers than `usize` are computed in the closure |
 //! | `range_inclusive` | `pool.on(a..b + 1)` |
 //! | `option`, `result` | none: one item is no loop. To collect into them: [below](#some-recipes) |
@@ -453,39 +453,31 @@
 //! ```
 //!
 //! # Where a type must be written
-//! As a rule a closure that is written in the call needs no types. One that has a name first does,
-//! since the compiler looks at it before it knows the loop: `|x: &u32|`, and for the state of a
-//! worker `|scratch: &mut String|`. Without them the compiler asks for an annotation or says, as
-//! here, that the implementation of `Fn` is not general enough:
+//! As a rule a closure that is written in the call needs no types. One that has a name first may,
+//! since the compiler looks at it before it knows the loop: for the argument of a search, or the
+//! state of a worker, `|x: &u32|` and `|scratch: &mut String|`. Without them the compiler asks for
+//! an annotation or says, as here, that the implementation of `Fn` is not general enough:
 //!
 //! ```compile_fail
 //! # let pool = rangesteal::Pool::new()?;
-//! let double = |x| x * 2;
-//! assert_eq!(pool.map_collect(&[1, 2, 3], double), [2, 4, 6]);
+//! let even = |x| x % 2 == 0;
+//! assert!(pool.any(&[1, 2, 3], even));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
-//! let double = |x: &u32| x * 2;
-//! assert_eq!(pool.map_collect(&[1, 2, 3], double), [2, 4, 6]);
+//! let even = |x: &u32| x % 2 == 0;
+//! assert!(pool.any(&[1, 2, 3], even));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Results that borrow from the items come from `pool.on(&v)`. The loops of the pool itself, but
-//! for `flat_map_collect`, may pass references of any lifetime:
-//!
-//! ```compile_fail
-//! # let pool = rangesteal::Pool::new()?;
-//! let names = vec![String::from("Ann Bell"), String::from("Cecil")];
-//! let first = pool.map_collect(&names, |name| name.split(' ').next());
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
+//! Results may borrow from the items:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! let names = vec![String::from("Ann Bell"), String::from("Cecil")];
-//! let first = pool.on(&names).map_collect(|name| name.split(' ').next());
+//! let first = pool.map_collect(&names, |name| name.split(' ').next());
 //! assert_eq!(first, [Some("Ann"), Some("Cecil")]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```

@@ -29,7 +29,7 @@ pub use record::{
     },
 };
 pub use verbs::{
-    into_source::{IntoSource, chunks, chunks_exact},
+    into_source::{IntoSource, chunks, chunks_exact, zip},
     on::{Cancellable, Ending, On, Uncancellable},
     owned::{Drained, Holder, Owned, drain},
     source::{Chunks, Copied, Exclusive, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
@@ -264,10 +264,10 @@ impl Pool {
     /// # Panics
     /// If `map` or `reduce` does.
     #[inline]
-    pub fn map_reduce<T, R>(
+    pub fn map_reduce<'a, T, R>(
         &self,
-        items: &[T],
-        map: impl Fn(&T) -> R + Sync,
+        items: &'a [T],
+        map: impl Fn(&'a T) -> R + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Option<R>
     where
@@ -308,11 +308,11 @@ impl Pool {
     /// # Panics
     /// If `init`, `fold` or `reduce` does.
     #[inline]
-    pub fn fold_reduce<T, A>(
+    pub fn fold_reduce<'a, T, A>(
         &self,
-        items: &[T],
+        items: &'a [T],
         init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, &T) -> A + Sync,
+        fold: impl Fn(A, &'a T) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> A
     where
@@ -374,7 +374,7 @@ impl Pool {
     /// # Panics
     /// If `map` does; the results made until then are dropped.
     #[inline]
-    pub fn map_collect<T, R>(&self, items: &[T], map: impl Fn(&T) -> R + Sync) -> Vec<R>
+    pub fn map_collect<'a, T, R>(&self, items: &'a [T], map: impl Fn(&'a T) -> R + Sync) -> Vec<R>
     where
         T: Sync,
         R: Send,
@@ -397,7 +397,11 @@ impl Pool {
     /// # Panics
     /// If `map` does; the results made until then are dropped.
     #[inline]
-    pub fn filter_map_collect<T, R>(&self, items: &[T], map: impl Fn(&T) -> Option<R> + Sync) -> Vec<R>
+    pub fn filter_map_collect<'a, T, R>(
+        &self,
+        items: &'a [T],
+        map: impl Fn(&'a T) -> Option<R> + Sync,
+    ) -> Vec<R>
     where
         T: Sync,
         R: Send,
@@ -475,10 +479,10 @@ impl Pool {
     /// # Panics
     /// If `map` does, for an item before the first error.
     #[inline]
-    pub fn try_map_collect<T, R, E>(
+    pub fn try_map_collect<'a, T, R, E>(
         &self,
-        items: &[T],
-        map: impl Fn(&T) -> Result<R, E> + Sync,
+        items: &'a [T],
+        map: impl Fn(&'a T) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, E>
     where
         T: Sync,
@@ -503,7 +507,7 @@ impl Pool {
     /// If `map` does, or if `out` is not as long as `items`. Results that were already written stay
     /// in `out`.
     #[inline]
-    pub fn map_into<T, R>(&self, items: &[T], out: &mut [R], map: impl Fn(&T) -> R + Sync)
+    pub fn map_into<'a, T, R>(&self, items: &'a [T], out: &mut [R], map: impl Fn(&'a T) -> R + Sync)
     where
         T: Sync,
         R: Send,
@@ -531,10 +535,10 @@ impl Pool {
     /// # Panics
     /// If `map` or `reduce` does, for an item before the first error.
     #[inline]
-    pub fn try_map_reduce<T, R, E>(
+    pub fn try_map_reduce<'a, T, R, E>(
         &self,
-        items: &[T],
-        map: impl Fn(&T) -> Result<R, E> + Sync,
+        items: &'a [T],
+        map: impl Fn(&'a T) -> Result<R, E> + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Result<Option<R>, E>
     where
@@ -564,10 +568,10 @@ impl Pool {
     /// # Panics
     /// If `f` does, for an item before the first error.
     #[inline]
-    pub fn try_for_each<T: Sync, E: Send>(
+    pub fn try_for_each<'a, T: Sync, E: Send>(
         &self,
-        items: &[T],
-        f: impl Fn(&T) -> Result<(), E> + Sync,
+        items: &'a [T],
+        f: impl Fn(&'a T) -> Result<(), E> + Sync,
     ) -> Result<(), E> {
         self.on(items).try_for_each(f)
     }

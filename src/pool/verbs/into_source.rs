@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 
 use super::{
     owned::Owned,
-    source::{Chunks, Exclusive, Pieces, Source},
+    source::{Chunks, Exclusive, Pieces, Source, Zip},
 };
 
 /// What can be turned into a [`Source`]: slices, vectors and arrays by reference, shared or
@@ -89,6 +89,28 @@ impl<S: Source> IntoSource for S {
 /// If `size` is 0.
 pub fn chunks<S: IntoSource<Source: Pieces>>(items: S, size: usize) -> Chunks<S::Source> {
     Chunks::new(items.into_source(), size)
+}
+
+/// Two sources of equal length in step, as [`On::zip`](crate::On::zip): for a library that returns
+/// what a loop can run over.
+///
+/// ```
+/// use rangesteal::{Pool, source::{self, Source}};
+///
+/// fn numbered(names: &[String]) -> impl Source<Item = (usize, &String)> {
+///     source::zip(1..names.len() + 1, names)
+/// }
+///
+/// let (pool, names) = (Pool::new()?, [String::from("Ann"), String::from("Bob")]);
+/// let lines = pool.on(numbered(&names)).map_collect(|(i, name)| format!("{i} {name}"));
+/// assert_eq!(lines, ["1 Ann", "2 Bob"]);
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+///
+/// # Panics
+/// If the two have different lengths.
+pub fn zip<A: IntoSource, B: IntoSource>(a: A, b: B) -> Zip<A::Source, B::Source> {
+    Zip::new(a.into_source(), b.into_source())
 }
 
 /// Pieces of `items` of exactly `size` items each, and the remainder.
@@ -180,6 +202,22 @@ impl<'a, T: Sync> IntoSource for &'a Vec<T> {
 
     fn into_source(self) -> &'a [T] {
         self
+    }
+}
+
+impl<'a, T: Sync> IntoSource for &'a Box<[T]> {
+    type Source = &'a [T];
+
+    fn into_source(self) -> &'a [T] {
+        self
+    }
+}
+
+impl<'a, T: Send> IntoSource for &'a mut Box<[T]> {
+    type Source = Exclusive<'a, T>;
+
+    fn into_source(self) -> Exclusive<'a, T> {
+        Exclusive::new(self)
     }
 }
 

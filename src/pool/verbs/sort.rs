@@ -259,8 +259,7 @@ unsafe impl<T: Send> Sync for Elements<'_, T> {}
 
 impl<T> Elements<'_, T> {
     fn copy(&self, place: usize, to: &mut MaybeUninit<T>) {
-        // SAFETY: one place each, as a reference says, which are not the same, since one is borrowed
-        // exclusively.
+        // SAFETY: one place each, as references say, and apart, since one is borrowed exclusively.
         unsafe { ptr::copy_nonoverlapping(&raw const self.0[place], to, 1) };
     }
 }
