@@ -745,12 +745,13 @@ impl Pool {
         sort::sort_by_cached_key(&self.executor, items, key);
     }
 
-    /// Sorts the slice; equal items may change places. Faster than [`sort`](Self::sort) where there
-    /// are many equal items.
+    /// Sorts the slice; equal items may change places. Faster than [`sort`](Self::sort) where items
+    /// are large or many of them are equal.
     ///
-    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough. Takes memory for as
-    /// many items again then. Short slices, zero-sized items, and any slice while the pool is busy
-    /// are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
+    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough. Pools of four workers
+    /// or fewer sort in place; others take memory for as many items again. Short slices, zero-sized
+    /// items, and any slice while the pool is busy are sorted by [`slice::sort_unstable`]. Items
+    /// need not be `Sync`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -764,7 +765,7 @@ impl Pool {
     /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) {
-        sort::sort(&self.executor, items, <[T]>::sort_unstable, T::lt);
+        sort::sort_unstable(&self.executor, items, <[T]>::sort_unstable, T::lt);
     }
 
     /// Sorts the slice by `compare`; equal items may change places. As
@@ -783,7 +784,7 @@ impl Pool {
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     pub fn sort_unstable_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by(&compare);
-        sort::sort(&self.executor, items, serial, |a, b| compare(a, b).is_lt());
+        sort::sort_unstable(&self.executor, items, serial, |a, b| compare(a, b).is_lt());
     }
 
     /// Sorts the slice by a key; items with equal keys may change places. As
@@ -803,6 +804,6 @@ impl Pool {
     /// afterwards, in some order.
     pub fn sort_unstable_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by_key(&key);
-        sort::sort(&self.executor, items, serial, |a, b| key(a).lt(&key(b)));
+        sort::sort_unstable(&self.executor, items, serial, |a, b| key(a).lt(&key(b)));
     }
 }

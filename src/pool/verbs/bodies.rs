@@ -32,6 +32,13 @@ impl<'s, S: Source> Claim<'s, S> {
         self.range.clone()
     }
 
+    /// How many items there are. (`Range::len` looks whether it ends before it begins: in a search
+    /// that is half an instruction an item.)
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.range.end - self.range.start
+    }
+
     /// The items.
     #[inline(always)]
     pub(crate) fn items(self) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator + use<'s, S> {
@@ -46,7 +53,7 @@ impl<'s, S: Source> Claim<'s, S> {
     /// If there are less.
     #[inline(always)]
     pub(crate) fn take(&mut self, len: usize) -> Self {
-        assert!(len <= self.range.len());
+        assert!(len <= self.len());
         let middle = self.range.start + len;
         let first = self.range.start..middle;
         self.range.start = middle;

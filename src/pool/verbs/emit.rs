@@ -27,7 +27,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         let none = || Box::new(array::from_fn(|_| Gathered::default()));
         let block = move |items: Claim<'_, S>, state: &mut M::Worker, acc: Option<Boxed<R, N>>| {
             let mut acc = acc.unwrap_or_else(none);
-            let len = items.range().len();
+            let len = items.len();
             fill(acc.each_mut().map(|of| of.last(len)), items, state);
             Ok::<_, Stop<Infallible>>(acc)
         };

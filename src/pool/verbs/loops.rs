@@ -151,7 +151,7 @@ fn find<S: Source, K>(
         let found = items.find_map(&mut pick)?;
         Some((end - 1 - items.len(), found))
     };
-    while items.range().len() >= AT_ONCE {
+    while items.len() >= AT_ONCE {
         if let Some(found) = find_in(items.take(AT_ONCE)) {
             return Some(found);
         }

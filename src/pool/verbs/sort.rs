@@ -1,5 +1,8 @@
-//! A parallel sort: one of std's sorts on pieces of the slice, then rounds of merges between the
-//! slice and a buffer. The merges are stable, so the whole is as stable as the sort of the pieces.
+//! Parallel sorts. The stable one: std's sort on pieces of the slice, then rounds of merges between
+//! the slice and a buffer. The unstable one, on few threads: the slice is cut at pivots, as quicksort
+//! does, until there are pieces for all, and std sorts the pieces; nothing is copied, and the cuts
+//! are what a quicksort would have to do anyway. The first cut is made by the calling thread alone,
+//! so many threads merge as well.
 //!
 //! Elements need not be `Sync`: only one thread at a time looks at an element. For that, the
 //! calling thread finds the places where merges are cut (co-ranking) before the workers begin, and
@@ -10,6 +13,7 @@
 use std::{
     array,
     hint::select_unpredictable,
+    iter,
     mem::{self, MaybeUninit},
     ptr,
 };
@@ -32,8 +36,79 @@ const SHORTEST_PART: usize = 4 * 1024;
 const PARTS_A_WORKER: usize = 4;
 /// In items: shorter merges are not interleaved in quarters.
 const LONG: usize = 512;
+/// Workers: with more of them, merges take less time than a first cut by one thread.
+const FEW: usize = 4;
+/// Pieces per worker that an unstable sort cuts, since pieces are not of equal length.
+const PIECES_A_WORKER: usize = 4;
+/// In items: how many a pivot is the median of.
+const SAMPLE: usize = 127;
 /// In bytes: an ascending slice up to this size is recognised without waking a worker.
 const RECOGNISED_ALONE: usize = 1 << 20;
+
+/// Sorts `items` by the order `is_less`, not stably. `serial` is std's unstable sort, by the same
+/// order.
+pub(crate) fn sort_unstable<T: Send>(
+    executor: &Executor,
+    items: &mut [T],
+    serial: impl Fn(&mut [T]) + Sync,
+    is_less: impl Fn(&T, &T) -> bool + Sync,
+) {
+    let workers = executor.workers();
+    if items.len() < SHORTEST || size_of::<T>() == 0 || !executor.is_free() || workers > FEW {
+        return sort(executor, items, serial, is_less);
+    }
+    if ascends(items, &is_less) {
+        return;
+    }
+    let mut pieces = vec![items];
+    while pieces.len() < workers * PIECES_A_WORKER
+        && pieces.iter().any(|piece| piece.len() > 2 * SHORTEST_PIECE)
+    {
+        let mut cuts: Vec<_> = pieces.iter().map(|_| [&mut [][..], &mut []]).collect();
+        let jobs = iter::zip(pieces, &mut cuts).collect();
+        in_parallel(executor, jobs, |(piece, cuts)| *cuts = cut(piece, &is_less));
+        pieces = cuts.into_iter().flatten().filter(|piece| piece.len() > 1).collect();
+    }
+    in_parallel(executor, pieces, serial);
+}
+
+/// Cuts `items` into those that go before others and these, in any order. What goes between is in
+/// neither.
+fn cut<'a, T>(items: &'a mut [T], is_less: &impl Fn(&T, &T) -> bool) -> [&'a mut [T]; 2] {
+    if items.len() <= 2 * SHORTEST_PIECE {
+        return [items, &mut []];
+    }
+    // Some items from all over the slice, to its front; the median of them to the very front.
+    let step = items.len() / SAMPLE;
+    (0..SAMPLE).for_each(|i| items.swap(i, i * step));
+    let compare = |a: &T, b: &T| is_less(b, a).cmp(&is_less(a, b));
+    items[..SAMPLE].select_nth_unstable_by(SAMPLE / 2, compare);
+    items.swap(0, SAMPLE / 2);
+    let before = partition(items, |item, pivot| is_less(item, pivot));
+    items.swap(0, before);
+    let (less, rest) = items.split_at_mut(before);
+    if less.len() >= rest.len() / 8 {
+        return [less, &mut rest[1..]];
+    }
+    // There may be many that are equal to the pivot.
+    let equal = partition(rest, |item, pivot| !is_less(pivot, item));
+    [less, &mut rest[1 + equal..]]
+}
+
+/// Moves the items behind the first one of which `goes_before` is true, in relation to that first
+/// one, to the front of the others; returns how many these are.
+#[inline(never)]
+fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize {
+    let Some((pivot, items)) = items.split_first_mut() else { return 0 };
+    let mut before = 0;
+    for at in 0..items.len() {
+        // No branch: whether it goes before is as good as random.
+        let goes = goes_before(&items[at], pivot);
+        items.swap(before, at);
+        before += usize::from(goes);
+    }
+    before
+}
 
 /// Sorts `items` by the order `is_less`. `serial` is one of std's sorts, by the same order.
 pub(crate) fn sort<T: Send>(
@@ -66,7 +141,7 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     let on = On::new(executor, (&mut *items).into_source()).enumerate();
     let mut keys = on.map_collect(|(place, item)| (key(item), place));
     // No two of them are equal, so that no sort needs to be stable.
-    sort(executor, &mut keys, <[_]>::sort_unstable, PartialOrd::lt);
+    sort_unstable(executor, &mut keys, <[_]>::sort_unstable, PartialOrd::lt);
     let mut buffer = Vec::with_capacity(items.len());
     Sides::new(items, &mut buffer).arrange(executor, keys);
 }
