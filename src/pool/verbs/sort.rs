@@ -1,8 +1,8 @@
 //! Parallel sorts. The stable one: std's sort on pieces of the slice, then rounds of merges between
-//! the slice and a buffer. The unstable one, on few threads: the slice is cut at pivots, as quicksort
-//! does, until there are pieces for all, and std sorts the pieces; nothing is copied, and the cuts
-//! are what a quicksort would have to do anyway. The first cut is made by the calling thread alone,
-//! so many threads merge as well.
+//! the slice and a buffer. The unstable one, on few threads: the slice is cut at pivots, as
+//! quicksort does, until there are pieces for all, and std sorts the pieces; nothing is copied, and
+//! the cuts are what a quicksort would have to do anyway. The first cut is made by the calling
+//! thread alone, so many threads merge as well.
 //!
 //! Elements need not be `Sync`: only one thread at a time looks at an element. For that, the
 //! calling thread finds the places where merges are cut (co-ranking) before the workers begin, and
@@ -39,9 +39,11 @@ const LONG: usize = 512;
 /// Workers: with more of them, merges take less time than a first cut by one thread.
 const FEW: usize = 4;
 /// Pieces per worker that an unstable sort cuts, since pieces are not of equal length.
-const PIECES_A_WORKER: usize = 4;
+const PIECES_A_WORKER: usize = 2;
 /// In items: how many a pivot is the median of.
-const SAMPLE: usize = 127;
+const SAMPLE: usize = 511;
+/// In bytes: larger items are not moved without need.
+const SMALL: usize = 64;
 /// In bytes: an ascending slice up to this size is recognised without waking a worker.
 const RECOGNISED_ALONE: usize = 1 << 20;
 
@@ -57,7 +59,7 @@ pub(crate) fn sort_unstable<T: Send>(
     if items.len() < SHORTEST || size_of::<T>() == 0 || !executor.is_free() || workers > FEW {
         return sort(executor, items, serial, is_less);
     }
-    if ascends(items, &is_less) {
+    if ascends(items, &is_less) || run(items, |a, b| !is_less(b, a)) == items.len() {
         return;
     }
     let mut pieces = vec![items];
@@ -100,14 +102,27 @@ fn cut<'a, T>(items: &'a mut [T], is_less: &impl Fn(&T, &T) -> bool) -> [&'a mut
 #[inline(never)]
 fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize {
     let Some((pivot, items)) = items.split_first_mut() else { return 0 };
-    let mut before = 0;
-    for at in 0..items.len() {
-        // No branch: whether it goes before is as good as random.
-        let goes = goes_before(&items[at], pivot);
-        items.swap(before, at);
-        before += usize::from(goes);
+    let (mut before, mut end) = (0, items.len());
+    if size_of::<T>() <= SMALL {
+        // No branch: whether an item goes before is as good as random.
+        for at in 0..end {
+            let goes = goes_before(&items[at], pivot);
+            items.swap(before, at);
+            before += usize::from(goes);
+        }
+        return before;
     }
-    before
+    // What is on the right side is not written.
+    loop {
+        before += items[before..end].iter().take_while(|item| goes_before(item, pivot)).count();
+        end -= items[before..end].iter().rev().take_while(|item| !goes_before(item, pivot)).count();
+        if before == end {
+            return before;
+        }
+        end -= 1;
+        items.swap(before, end);
+        before += 1;
+    }
 }
 
 /// Sorts `items` by the order `is_less`. `serial` is one of std's sorts, by the same order.
@@ -521,6 +536,50 @@ mod tests {
         pool::{builder::PoolBuilder, policy::site::scatter},
         sync::{AtomicUsize, Ordering},
     };
+
+    /// Partitions and looks at what came of it.
+    fn is_parted<T: Clone + Ord>(given: &[T]) {
+        let mut items = given.to_vec();
+        let before = partition(&mut items, |item, pivot| item < pivot);
+        assert!(items.first() == given.first(), "the pivot stays");
+        let ends = items.get(1..).map(|rest| rest.split_at(before));
+        assert!(ends.is_none_or(|(less, rest)| {
+            less.iter().all(|item| *item < items[0]) && rest.iter().all(|item| *item >= items[0])
+        }));
+        items.sort();
+        let mut given = given.to_vec();
+        given.sort();
+        assert!(items == given);
+    }
+
+    #[test]
+    fn items_change_places_until_each_is_on_its_side() {
+        for len in (0..40).chain([if cfg!(miri) { 50 } else { 1000 }]) {
+            for keys in [1, 2, 3, 100] {
+                let small = items(len, keys, len as u64);
+                is_parted(&small);
+                let large: Vec<[u64; 16]> = small.iter().map(|item| [item.0; 16]).collect();
+                is_parted(&large);
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_leaves_out_the_pivot_and_what_is_equal_to_it() {
+        for keys in [1, 2, 5, 1 << 40] {
+            let mut given: Vec<u64> =
+                items(3 * SHORTEST_PIECE, keys, 3).into_iter().map(|item| item.0).collect();
+            let mut sorted = given.clone();
+            sorted.sort_unstable();
+            let len = given.len();
+            let [less, rest] = cut(&mut given, &u64::lt);
+            let (less, rest) = (less.len(), rest.len());
+            assert!(less + rest < len && less.max(rest) < if keys > 2 { len * 3 / 4 } else { len });
+            given[..less].sort_unstable();
+            given[len - rest..].sort_unstable();
+            assert_eq!(given, sorted);
+        }
+    }
 
     /// A key, and a place that no order looks at.
     type Item = (u64, usize);
