@@ -5,7 +5,7 @@ mod busy;
 
 use std::{
     iter,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
     sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
     time::Duration,
 };
@@ -53,7 +53,9 @@ impl Item<'_> {
 impl Drop for Item<'_> {
     fn drop(&mut self) {
         self.alive.fetch_sub(1, Relaxed);
-        assert!(!self.bad, "the drop of {}", self.number);
+        if self.bad {
+            panic_any(()); // what a panic of a drop carries is forgotten: nothing that would be lost
+        }
     }
 }
 
@@ -306,8 +308,10 @@ fn a_part_of_a_vector_is_taken_out_as_std_does() {
     }
     let mut vec = strings();
     assert_eq!(pool.on(source::drain(&mut vec, 18..=19)).map_collect(|name| name), ["18", "19"]);
-    std::mem::forget(source::drain(&mut vec, 3..));
-    assert_eq!(vec, ["0", "1", "2"]);
+    let mut numbers: Vec<u32> = (0..20).collect(); // strings would be lost
+    std::mem::forget(source::drain(&mut numbers, 3..));
+    assert_eq!(numbers, [0, 1, 2]);
+    vec.truncate(3);
     let refused: [fn(&mut Vec<String>); 3] = [
         |vec| drop(source::drain(vec, 2..9)),
         |vec| drop(source::drain(vec, ..=usize::MAX)),
