@@ -69,10 +69,14 @@ impl<'a> Solo<'a> {
         limit: Duration,
         expected: usize,
     ) -> Option<How> {
-        self.fold(acc, limit, expected, self.len)
+        /// The most indices between two looks, unless more are expected: as many as a claim has.
+        const CLAIM: usize = 64;
+        let apart = if limit < Duration::MAX { expected.max(CLAIM) } else { usize::MAX };
+        self.fold(acc, limit, expected, self.len, apart)
     }
 
-    /// The same, and ends before `end`.
+    /// The same, and ends before `end`. Looks are as far apart as the clock says: to look more
+    /// often would make loops over cheap items seem slow.
     pub(crate) fn fold_before(
         &mut self,
         acc: &mut dyn Accumulate,
@@ -80,7 +84,7 @@ impl<'a> Solo<'a> {
         limit: Duration,
         expected: usize,
     ) -> Option<How> {
-        self.fold(acc, limit, expected, end.min(self.len))
+        self.fold(acc, limit, expected, end.min(self.len), usize::MAX)
     }
 
     fn fold(
@@ -89,18 +93,19 @@ impl<'a> Solo<'a> {
         limit: Duration,
         expected: usize,
         end: usize,
+        apart: usize,
     ) -> Option<How> {
         /// The most indices that are folded between two looks at a token.
         const FEW: usize = 8;
-        /// The most indices that count as done when they begin: as many as a claim has.
-        const CLAIM: usize = 64;
+        /// The most indices that count as done when they begin.
+        const BEGUN: usize = 64;
         // The time between two readings of the clock: a part of the limit, and 10 µs at most, as in
         // a round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let Self { watch, units, .. } = *self;
         let most = match (watch.cancel, watch.progress) {
             (Some(_), _) => FEW,
-            (None, Some(_)) => CLAIM,
+            (None, Some(_)) => BEGUN,
             (None, None) => usize::MAX,
         };
         let mut stretch = expected.min(launch::CHECKED_AFTER);
@@ -129,10 +134,7 @@ impl<'a> Solo<'a> {
             }
             let took = now.saturating_sub(elapsed);
             if took < lasts {
-                stretch = stretch.saturating_mul(2).max(expected);
-                if limit < Duration::MAX {
-                    stretch = stretch.min(expected.max(CLAIM));
-                }
+                stretch = stretch.saturating_mul(2).max(expected).min(apart);
             } else if took > 4 * lasts {
                 stretch = (stretch / 4).max(1);
             }
