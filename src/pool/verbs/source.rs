@@ -112,6 +112,26 @@ macro_rules! nothing_is_noted {
     };
 }
 
+/// Of a source of items of another: that notes what its own indices stand for.
+macro_rules! noted_by {
+    ($source:tt, $self:ident, $range:ident => $there:expr) => {
+        type Ledger<'s>
+            = S::Ledger<'s>
+        where
+            Self: 's;
+
+        #[inline(always)]
+        fn ledger(&self) -> S::Ledger<'_> {
+            self.$source.ledger()
+        }
+
+        #[inline(always)]
+        fn note(&$self, ledger: &mut S::Ledger<'_>, $range: Range<usize>) {
+            $self.$source.note(ledger, $there);
+        }
+    };
+}
+
 impl<'a, T: Sync> Source for &'a [T] {
     nothing_is_noted!();
 
@@ -368,20 +388,7 @@ impl<S: Pieces> Source for Chunks<S> {
         self.source.address()
     }
 
-    type Ledger<'s>
-        = S::Ledger<'s>
-    where
-        Self: 's;
-
-    #[inline(always)]
-    fn ledger(&self) -> S::Ledger<'_> {
-        self.source.ledger()
-    }
-
-    #[inline(always)]
-    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
-        self.source.note(ledger, self.blocks.items(range));
-    }
+    noted_by!(source, self, range => self.blocks.items(range));
 
     #[inline(always)]
     unsafe fn items(
@@ -461,20 +468,7 @@ impl<'a, T: Copy + 'a, S: Source<Item = &'a T>> Source for Copied<S> {
         self.0.address()
     }
 
-    type Ledger<'s>
-        = S::Ledger<'s>
-    where
-        Self: 's;
-
-    #[inline(always)]
-    fn ledger(&self) -> S::Ledger<'_> {
-        self.0.ledger()
-    }
-
-    #[inline(always)]
-    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
-        self.0.note(ledger, range);
-    }
+    noted_by!(0, self, range => range);
 
     #[inline(always)]
     unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
@@ -517,20 +511,7 @@ impl<S: Source> Source for Part<S> {
         self.source.address().wrapping_add(self.first)
     }
 
-    type Ledger<'s>
-        = S::Ledger<'s>
-    where
-        Self: 's;
-
-    #[inline(always)]
-    fn ledger(&self) -> S::Ledger<'_> {
-        self.source.ledger()
-    }
-
-    #[inline(always)]
-    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
-        self.source.note(ledger, self.in_source(range));
-    }
+    noted_by!(source, self, range => self.in_source(range));
 
     #[inline(always)]
     unsafe fn items(
@@ -591,20 +572,7 @@ impl<S: Source> Source for Rev<S> {
         !self.0.address()
     }
 
-    type Ledger<'s>
-        = S::Ledger<'s>
-    where
-        Self: 's;
-
-    #[inline(always)]
-    fn ledger(&self) -> S::Ledger<'_> {
-        self.0.ledger()
-    }
-
-    #[inline(always)]
-    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
-        self.0.note(ledger, self.in_source(range));
-    }
+    noted_by!(0, self, range => self.in_source(range));
 
     #[inline(always)]
     unsafe fn items(
@@ -642,20 +610,7 @@ impl<S: Source> Source for StepBy<S> {
         self.source.address() ^ self.blocks.size
     }
 
-    type Ledger<'s>
-        = S::Ledger<'s>
-    where
-        Self: 's;
-
-    #[inline(always)]
-    fn ledger(&self) -> S::Ledger<'_> {
-        self.source.ledger()
-    }
-
-    #[inline(always)]
-    fn note(&self, ledger: &mut S::Ledger<'_>, range: Range<usize>) {
-        self.source.note(ledger, self.blocks.items(range));
-    }
+    noted_by!(source, self, range => self.blocks.items(range));
 
     #[inline(always)]
     unsafe fn items(
