@@ -294,6 +294,36 @@ fn drops_that_panic() {
 }
 
 #[test]
+fn a_state_whose_drop_panics_loses_no_result() {
+    struct Bad;
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            panic_any(());
+        }
+    }
+    let pool = pool(2);
+    let alive = AtomicIsize::new(0);
+    for len in [1, 5, 9, 40, 70, if cfg!(miri) { 80 } else { 500 }] {
+        for cost in [0, 5_000] {
+            for _ in 0..4 {
+                let all = items(&alive, &vec![cost; len]);
+                assert!(!is_ok(|| drop(pool.on(all).with(|_| Bad).map_collect(|_, item| item))));
+                assert_eq!(alive.load(Relaxed), 0, "{len}");
+                let all = items(&alive, &vec![cost; len]);
+                let loops = pool.on(all).with(|_| Bad);
+                let ended = is_ok(|| {
+                    drop(
+                        loops.try_for_each(|_, item| if item.number == len / 2 { Err(item) } else { Ok(()) }),
+                    );
+                });
+                assert!(!ended);
+                assert_eq!(alive.load(Relaxed), 0, "{len}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_part_of_a_vector_is_taken_out_as_std_does() {
     let pool = pool(2);
     let strings = || (0..20).map(|i| i.to_string()).collect::<Vec<_>>();

@@ -326,6 +326,39 @@ fn an_order_that_is_none_loses_no_item() {
 }
 
 #[test]
+fn no_order_and_no_data_makes_an_unstable_sort_slow() {
+    /// What a sort of `items` by `order` asks for, ours and std's.
+    fn comparisons(items: &[f64], order: impl Fn(&f64, &f64) -> Ordering + Sync) -> [usize; 2] {
+        let asked = AtomicUsize::new(0);
+        let by = |a: &f64, b: &f64| {
+            asked.fetch_add(1, Relaxed);
+            order(a, b)
+        };
+        let mut ours = items.to_vec();
+        _ = catch_unwind(AssertUnwindSafe(|| pool(2).sort_unstable_by(&mut ours, by)));
+        let ours = asked.swap(0, Relaxed);
+        let mut theirs = items.to_vec();
+        _ = catch_unwind(AssertUnwindSafe(|| theirs.sort_unstable_by(by)));
+        [ours, asked.into_inner()]
+    }
+
+    let mut equal = vec![f64::NAN; 40_000];
+    equal[..3].copy_from_slice(&[1.0, 3.0, 2.0]);
+    let numbers: Vec<f64> = equal.iter().map(|x| if x.is_nan() { 5.0 } else { *x }).collect();
+    // The least numbers lie where a sample of 511 is taken from.
+    let sampled: Vec<f64> =
+        (0..50_000_u32).map(|i| if i % 97 == 0 { 0.0 } else { f64::from(i * 7919 % 50_000) }).collect();
+    let cases = [
+        comparisons(&equal, |a, b| a.partial_cmp(b).unwrap_or(Ordering::Less)),
+        comparisons(&numbers, |a, b| if a > b { Ordering::Greater } else { Ordering::Less }),
+        comparisons(&sampled, f64::total_cmp),
+    ];
+    for [ours, theirs] in cases {
+        assert!(ours < 2 * theirs + 20 * 50_000, "{ours} instead of {theirs}");
+    }
+}
+
+#[test]
 fn items_need_not_be_sync() {
     let pool = pool(3);
     let mut seed = 3;

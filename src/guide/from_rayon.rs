@@ -251,7 +251,7 @@
 //! | `par_split`, `par_split_inclusive`, `par_split_mut`, `par_split_inclusive_mut` | `pool.on(v.split(p).collect::<Vec<_>>())` and so on, of slices and strings alike |
 //! | `par_sort`, `par_sort_by`, `par_sort_by_key` | `pool.sort(&mut v)`, `pool.sort_by(&mut v, c)`, `pool.sort_by_key(&mut v, k)` |
 //! | `par_sort_by_cached_key` | `pool.sort_by_cached_key(&mut v, k)` |
-//! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | `pool.sort_unstable(&mut v)`, `pool.sort_unstable_by(&mut v, c)`, `pool.sort_unstable_by_key(&mut v, k)`; they take memory for as many items again |
+//! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | `pool.sort_unstable(&mut v)`, `pool.sort_unstable_by(&mut v, c)`, `pool.sort_unstable_by_key(&mut v, k)`; on pools of more than four workers they take memory for as many items again |
 //! | `str`, `string`, `ParallelString`, `as_parallel_string` | none: characters differ in length, so that there is no slice of them |
 //! | `par_bytes` | `pool.on(text.as_bytes())` |
 //! | `par_chars`, `par_char_indices`, `par_encode_utf16` | `pool.on(text.chars().collect::<Vec<_>>())` and so on; or run over lines |

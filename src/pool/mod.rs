@@ -740,7 +740,8 @@ impl Pool {
     ///
     /// # Panics
     /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
-    /// otherwise the order is then unspecified. After a panic no item has been moved.
+    /// otherwise the order is then unspecified. After a panic no item has been moved, unless it was
+    /// the drop of a key that panicked.
     pub fn sort_by_cached_key<T: Send, K: Ord + Send>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         sort::sort_by_cached_key(&self.executor, items, key);
     }

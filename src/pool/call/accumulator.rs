@@ -74,9 +74,12 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         Self { state, acc, ..self }
     }
 
-    /// What this worker has not handed over. Drops the state.
+    /// What this worker has not handed over. Drops the state first: if that panics, the rest is
+    /// dropped, too.
     pub(crate) fn into_rest(self) -> Rest<L::Acc, L::Found> {
-        Rest { acc: self.acc, parts: self.own }
+        let Self { state, acc, own, .. } = self;
+        drop(state);
+        Rest { acc, parts: own }
     }
 
     /// Stores what was found.

@@ -140,10 +140,16 @@ impl Executor {
                     return self.call_with_care(&call, &mut options, body, reduce, Some((state, few)));
                 }
                 Ok(few) => acc = Some(few),
-                ended => return Outcome::of(ended.map(Some)),
+                ended => {
+                    drop(state);
+                    return Outcome::of(ended.map(Some));
+                }
             }
         }
-        Outcome::of(body.block(&mut state, acc, done..slice.len).map(Some))
+        let ended = body.block(&mut state, acc, done..slice.len);
+        // Before the result is on its way: if this panics, the result is dropped.
+        drop(state);
+        Outcome::of(ended.map(Some))
     }
 
     /// Decides at a glance whether to run the plain loop. A very short loop pays for nothing else,
@@ -218,7 +224,10 @@ impl Executor {
         if acc.is_none() && done > 0 {
             match fold_out_of_line(body, state.insert(body.state(0)), None, 0..done) {
                 Ok(folded) if done < call.this.slice.len => acc = Some(folded),
-                ended => return Outcome::of(ended.map(Some)),
+                ended => {
+                    drop(state);
+                    return Outcome::of(ended.map(Some));
+                }
             }
         }
         let made = Made::new();

@@ -1,6 +1,6 @@
 //! What can be turned into a source.
 
-use std::mem::ManuallyDrop;
+use std::mem::MaybeUninit;
 
 use super::{
     owned::Owned,
@@ -54,7 +54,7 @@ use super::{
 /// ```
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
-    note = "pass `&slice`, `&mut slice`, or a range of `usize` such as `0..n`; for more, `zip` and `chunks`"
+    note = "pass `&slice`, `&mut slice`, a `Vec` or an array by value (of items that are `Send`), or a range of `usize` such as `0..n`"
 )]
 pub trait IntoSource {
     /// The source that it becomes.
@@ -249,9 +249,9 @@ impl<T: Send> IntoSource for Box<[T]> {
 
 /// The items themselves: see [`Owned`].
 impl<T: Send, const N: usize> IntoSource for [T; N] {
-    type Source = Owned<ManuallyDrop<Self>>;
+    type Source = Owned<MaybeUninit<Self>>;
 
-    fn into_source(self) -> Owned<ManuallyDrop<Self>> {
+    fn into_source(self) -> Owned<MaybeUninit<Self>> {
         Owned::array(self)
     }
 }

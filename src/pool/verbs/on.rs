@@ -24,8 +24,9 @@ use crate::pool::{
 /// A source and the options of a loop over it. The last method call is the loop itself. Made by
 /// [`Pool::on`](crate::Pool::on).
 ///
-/// Options compose, and their order does not matter, except for [`zip`](Self::zip),
-/// [`enumerate`](Self::enumerate) and [`chunks`](Self::chunks), which make another source.
+/// Options compose, and their order does not matter, except for those that make another source:
+/// [`zip`](Self::zip), [`enumerate`](Self::enumerate), [`chunks`](Self::chunks), `take`, `skip`,
+/// `rev` and so on. So `rev().take(3)` is the end of a slice, and `take(3).rev()` its beginning.
 ///
 /// ```
 /// use rangesteal::{Pool, Progress, RunReport};
@@ -232,7 +233,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self.over(|source| Part::new(source, count..usize::MAX))
     }
 
-    /// Runs over the first item and every `step`th behind it.
+    /// Runs over the first item and every `step`th behind it. Of items by value, the others are
+    /// dropped by the worker that passes them by; a panic of such a drop ends the loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -6,7 +6,7 @@
 use std::{
     fmt,
     marker::PhantomData,
-    mem::{self, ManuallyDrop},
+    mem::{self, MaybeUninit},
     ops::{Bound, Range, RangeBounds},
     ptr,
 };
@@ -64,11 +64,12 @@ impl<T> Holder for Vec<T> {
     }
 }
 
-impl<T, const N: usize> Holder for ManuallyDrop<[T; N]> {
+/// Not `ManuallyDrop`: that must not be moved any more when a box in it is gone.
+impl<T, const N: usize> Holder for MaybeUninit<[T; N]> {
     type Item = T;
 
     fn first(&self) -> *const T {
-        self.as_ptr()
+        self.as_ptr().cast()
     }
 }
 
@@ -155,9 +156,9 @@ impl<T: Send> Owned<Vec<T>> {
     }
 }
 
-impl<T: Send, const N: usize> Owned<ManuallyDrop<[T; N]>> {
+impl<T: Send, const N: usize> Owned<MaybeUninit<[T; N]>> {
     pub(crate) fn array(items: [T; N]) -> Self {
-        Self::new(ManuallyDrop::new(items), N)
+        Self::new(MaybeUninit::new(items), N)
     }
 }
 
@@ -481,7 +482,7 @@ impl Runs {
         runs.sort_unstable_by_key(|run| (run.start, run.end));
         let mut end = 0;
         let gap = |run: Range<usize>| {
-            let gap = end..run.start;
+            let gap = end..run.start.min(len);
             end = end.max(run.end);
             gap
         };
@@ -492,6 +493,6 @@ impl Runs {
 mod sealed {
     pub trait Sealed {}
     impl<T> Sealed for Vec<T> {}
-    impl<T, const N: usize> Sealed for std::mem::ManuallyDrop<[T; N]> {}
+    impl<T, const N: usize> Sealed for std::mem::MaybeUninit<[T; N]> {}
     impl<T> Sealed for super::Drained<'_, T> {}
 }

@@ -62,10 +62,13 @@ pub(crate) fn sort_unstable<T: Send>(
     if ascends(items, &is_less) || run(items, |a, b| !is_less(b, a)) == items.len() {
         return;
     }
-    let mut pieces = vec![items];
-    while pieces.len() < workers * PIECES_A_WORKER
-        && pieces.iter().any(|piece| piece.len() > 2 * SHORTEST_PIECE)
-    {
+    let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);
+    // Twice as often as good cuts need. With bad ones, by ill luck or an order that is none, a
+    // piece stays long, and it is for std not to be slow.
+    for _ in 0..2 * enough.ilog2() {
+        if pieces.len() >= enough {
+            break;
+        }
         let mut cuts: Vec<_> = pieces.iter().map(|_| [&mut [][..], &mut []]).collect();
         let jobs = iter::zip(pieces, &mut cuts).collect();
         in_parallel(executor, jobs, |(piece, cuts)| *cuts = cut(piece, &is_less));
@@ -116,8 +119,8 @@ fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize 
     loop {
         before += items[before..end].iter().take_while(|item| goes_before(item, pivot)).count();
         end -= items[before..end].iter().rev().take_while(|item| !goes_before(item, pivot)).count();
-        if before == end {
-            return before;
+        if before + 1 >= end {
+            return before; // one that is left has been found to stay
         }
         end -= 1;
         items.swap(before, end);

@@ -23,7 +23,7 @@ use crate::pool::record::units::Blocks;
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
-    note = "pass `&slice`, `&mut slice`, or a range of `usize` such as `0..n`; for more, `zip` and `chunks`"
+    note = "pass `&slice`, `&mut slice`, a `Vec` or an array by value (of items that are `Send`), or a range of `usize` such as `0..n`"
 )]
 pub trait Source: sealed::Sealed + Sync {
     /// What the closures of a loop are given.
