@@ -303,8 +303,8 @@ impl Executor {
     ) -> Option<How> {
         let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
         let known = turn.and_then(|turn| turn.ends(call.this, call.awake, PARTS));
-        // Where the work lies is not known: equal parts may be anything, so the clock is looked at
-        // within them, too.
+        // If nobody knows where the work lies, parts with equal numbers of items may be anything:
+        // then the clock is looked at within them, too.
         let size = call.this.slice.len.div_ceil(PARTS.into());
         let even = |parts| size.saturating_mul(usize::from(parts));
         let is_known = known.is_some();

@@ -59,7 +59,7 @@ pub(crate) fn sort_unstable<T: Send>(
     if items.len() < SHORTEST || size_of::<T>() == 0 || !executor.is_free() || workers > FEW {
         return sort(executor, items, serial, is_less);
     }
-    if ascends(items, &is_less) || run(items, |a, b| !is_less(b, a)) == items.len() {
+    if ascends(items, usize::MAX, &is_less) {
         return;
     }
     let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);
@@ -138,7 +138,8 @@ pub(crate) fn sort<T: Send>(
     if items.len() < SHORTEST || size_of::<T>() == 0 || !executor.is_free() {
         return serial(items);
     }
-    if !ascends(items, &is_less) {
+    // Longer slices are looked through in parallel, by the sort of the pieces.
+    if !ascends(items, RECOGNISED_ALONE, &is_less) {
         let long_enough = 1 << (items.len() / SHORTEST_PIECE).ilog2();
         // One piece per worker: with twice as many, another round of merges takes longer than
         // better balance saves.
@@ -164,13 +165,13 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     Sides::new(items, &mut buffer).arrange(executor, keys);
 }
 
-/// Whether `items` are known to be in order, after reversing a strictly descending beginning.
-fn ascends<T>(items: &mut [T], is_less: &impl Fn(&T, &T) -> bool) -> bool {
+/// Whether `items` are known to be in order, after reversing a strictly descending beginning. More
+/// than so many bytes are not looked through.
+fn ascends<T>(items: &mut [T], bytes: usize, is_less: &impl Fn(&T, &T) -> bool) -> bool {
     let descending = run(items, |a, b| is_less(b, a));
     items[..descending].reverse();
-    // Longer slices are looked through in parallel, by the sort of the pieces.
     descending == items.len()
-        || size_of_val(items) <= RECOGNISED_ALONE && run(items, |a, b| !is_less(b, a)) == items.len()
+        || size_of_val(items) <= bytes && run(items, |a, b| !is_less(b, a)) == items.len()
 }
 
 /// How many items at the front are in order.
