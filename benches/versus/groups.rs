@@ -4,14 +4,14 @@ use rangesteal::Pool;
 
 use crate::{
     callers, cold, contended, distances, emit, errors, host::Host, idle, machine, mixed, naps, partial,
-    results::Results, rows::Rows, runner::Runner, sorts, starved, table::Table, thefts, windows,
+    results::Results, rows::Rows, runner::Runner, sorts, starved, table::Table, thefts, windows, young,
 };
 
 /// Measures a group of rows.
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 32] = [
+const GROUPS: [(&str, Group); 33] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -43,6 +43,7 @@ const GROUPS: [(&str, Group); 32] = [
     ("emit", |rows| rows.group_of(emit::rows)),
     ("sorts", |rows| rows.group_of(sorts::rows)),
     ("single", |rows| rows.group_of(distances::single)),
+    ("young", |rows| rows.group_of(young::rows)),
     ("naps", |rows| rows.group_of(naps::rows)),
 ];
 

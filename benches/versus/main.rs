@@ -45,6 +45,7 @@ mod turn;
 mod who;
 mod windows;
 mod work;
+mod young;
 
 use std::{path::PathBuf, thread};
 

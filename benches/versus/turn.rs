@@ -86,6 +86,11 @@ impl Pace {
         Self { gap: Gap::Sleep(Duration::from_millis(1)), ..Self::bursts(1, times) }
     }
 
+    /// The first calls of all, back to back: there are none to warm up.
+    pub(crate) const fn first(calls: u32) -> Self {
+        Self { long: true, ..Self::calls(calls) }
+    }
+
     /// For a quick look.
     pub(crate) const fn brief(self) -> Self {
         Self { warm_up_nanos: WARM_UP_NANOS / 10.0, ..self }

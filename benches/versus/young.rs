@@ -1,0 +1,68 @@
+//! A pool in its first calls: it knows nothing of the loop, and tries which way is faster.
+
+use rangesteal::Pool;
+
+use crate::{
+    loops::Items,
+    machine,
+    plain::Plain,
+    race::Race,
+    rival::{Loop, Rival},
+    row::{Row, Unit},
+    runner::Runner,
+    turn::Pace,
+    who::Who,
+};
+
+/// Two loops in turn, whose work lies at opposite ends.
+struct Both(Items, Items);
+
+impl Loop for Both {
+    type Output = (Option<u64>, Option<u64>);
+
+    fn run(&self, rival: &mut impl Rival) -> Option<Self::Output> {
+        Some((self.0.run(rival), self.1.run(rival)))
+    }
+}
+
+/// The first calls of a new pool; of rayon's, calls as any others.
+fn race(runner: &Runner, calls: u32, lap: &impl Loop) -> Race {
+    let pace = Pace::first(calls);
+    Race::interleaved(&runner.few(), runner.rounds.max(10), |_, who| {
+        let _freed = machine::Freed::to(&runner.mask); // a new pool inherits the CPUs of this thread
+        let turn = match who {
+            Who::Plain => pace.turn(lap, Plain),
+            Who::Rayon => pace.turn(lap, runner.rayon()),
+            _ => {
+                let pool = Pool::builder().num_threads(runner.threads).build().expect("a pool");
+                machine::settle(); // until its helpers sleep
+                pace.turn(lap, &pool)
+            }
+        };
+        turn.map(|(_, turn)| turn)
+    })
+}
+
+pub(crate) fn rows(_: &Pool, runner: &mut Runner) -> Vec<Row> {
+    let row = |name: String, bar, calls, lap: &Items| {
+        Row::of(&race(runner, calls, lap), format!("{name}, new pool"), Unit::Ratio, Some(bar))
+    };
+    let mut rows = Vec::new();
+    for (micros, bar) in [(100, 1.03), (300, 0.70), (2000, 0.55)] {
+        let lap = Items::even(1000, micros);
+        rows.push(row(format!("j, first call of {micros} µs"), bar, 1, &lap));
+    }
+    for (name, lap) in [
+        ("j, even", Items::even(1000, 500)),
+        ("e, rising", Items::growing(1000, 500_000)),
+        ("e, falling", Items::falling(1000, 500_000)),
+        ("f, one run at the end", Items::heavy(1000, 900, 50, 10_000)),
+    ] {
+        rows.push(row(format!("{name}, first 26 calls of 500 µs"), 0.60, 26, &lap));
+    }
+    let both = Both(Items::growing(1000, 500_000), Items::falling(1000, 500_000));
+    let race = race(runner, 26, &both);
+    let name = "e, rising and falling in turn, first 26 calls of 500 µs, new pool";
+    rows.push(Row::of(&race, name, Unit::Ratio, Some(0.60)));
+    rows
+}
