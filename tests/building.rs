@@ -29,7 +29,7 @@ use nix::{
     sys::resource::{Resource, setrlimit},
     unistd::Pid,
 };
-use rangesteal::{BuildError, CountSource, PinState, Pinning, Placement, Pool};
+use rangesteal::{BuildError, CountSource, PinState, Pinning, Placement, Pool, PoolBuilder};
 use refuse::{error, filter, refuse, statement};
 
 const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
@@ -243,7 +243,7 @@ fn are_gone(prefix: &str) -> bool {
 
 /// Names threads, and has the system refuse those calls from just before the thread of worker `k`
 /// is started.
-fn refuse_from(k: usize, prefix: &'static str, calls: &'static [libc::c_long]) -> rangesteal::PoolBuilder {
+fn refuse_from(k: usize, prefix: &'static str, calls: &'static [libc::c_long]) -> PoolBuilder {
     Pool::builder().num_threads(6).thread_name(move |worker| {
         if worker == k {
             for call in calls {
@@ -311,6 +311,35 @@ fn a_variable_that_is_no_number() {
             assert!(error.to_string().contains(VARIABLE));
             assert!(Pool::builder().num_threads(1).build().is_ok());
             return;
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "nobody is pinned")]
+fn pinning_is_what_the_variable_says_where_the_program_says_nothing() {
+    const NAME: &str = "pinning_is_what_the_variable_says_where_the_program_says_nothing";
+    const PINNING: &str = "RANGESTEAL_PINNING";
+    if !is_child() {
+        for value in ["off", " Off", "best-effort", "required", "no", ""] {
+            child::passed(&child::run(&[], NAME, &[(PINNING, value)]));
+        }
+        return;
+    }
+    let pin = |builder: PoolBuilder| {
+        let pool = builder.num_threads(2).build()?;
+        Ok::<_, BuildError>(pool.placement().seats[1].pin)
+    };
+    assert_eq!(pin(Pool::builder().pinning(Pinning::Off)).unwrap(), PinState::Off);
+    assert_eq!(pin(Pool::builder().pinning(Pinning::Required)).unwrap(), PinState::Pinned);
+    let by_default = pin(Pool::builder());
+    match std::env::var(PINNING).unwrap().trim() {
+        "off" | "Off" => assert_eq!(by_default.unwrap(), PinState::Off),
+        "best-effort" | "required" => assert_eq!(by_default.unwrap(), PinState::Pinned),
+        _ => {
+            let error = by_default.unwrap_err();
+            assert!(matches!(error, BuildError::Variable { name: PINNING, .. }), "{error}");
+            assert!(error.to_string().contains(PINNING), "{error}");
         }
     }
 }

@@ -318,7 +318,11 @@ const SOON: Duration = Duration::from_millis(30);
 fn the_process_ends_in_the_middle_of_a_loop() {
     const NAME: &str = "the_process_ends_in_the_middle_of_a_loop";
     const WAY: &str = "RANGESTEAL_TEST_END";
-    static SHARED: LazyLock<Pool> = LazyLock::new(|| pool(3));
+    const GLOBAL: &str = "RANGESTEAL_TEST_GLOBAL";
+    static SHARED: LazyLock<&Pool> = LazyLock::new(|| match std::env::var_os(GLOBAL) {
+        Some(_) => Pool::builder().num_threads(3).build_global().unwrap(),
+        None => Box::leak(Box::new(pool(3))),
+    });
     thread_local! {
         static OWN: Pool = pool(3);
     }
@@ -327,14 +331,16 @@ fn the_process_ends_in_the_middle_of_a_loop() {
     }
     if !is_child() {
         for way in ["return", "caller", "helper", "other", "own", "all", "panic"] {
-            let output = run(&[], NAME, &[(WAY, way)]);
-            let stderr = String::from_utf8_lossy(&output.stderr);
             let code = match way {
                 "return" => 0,
                 "panic" => 101,
                 _ => 42,
             };
-            assert_eq!(output.status.code(), Some(code), "{way}: {}\n{stderr}", output.status);
+            for variables in [&[(WAY, way)][..], &[(WAY, way), (GLOBAL, "")]] {
+                let output = run(&[], NAME, variables);
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                assert_eq!(output.status.code(), Some(code), "{variables:?}: {}\n{stderr}", output.status);
+            }
         }
         return;
     }

@@ -7,7 +7,8 @@ use crate::{
         call::executor::Executor,
         error::{BuildError, LEAST_STACK},
         place::{
-            affinity::{self, Pinned},
+            affinity::{self, Mask, Pinned},
+            heritage::Heritage,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
             seats::Seats,
         },
@@ -16,6 +17,17 @@ use crate::{
     },
     sync::{Patience, ThreadBuilder},
 };
+
+/// Whose CPUs a pool is built on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Those of the thread that builds it.
+    Own,
+    /// The same; and that thread is pinned.
+    Scope,
+    /// Those of the process. Its threads get the priority of the process, too.
+    Global,
+}
 
 /// Options of a [`Pool`](crate::Pool); made by [`Pool::builder`](crate::Pool::builder).
 ///
@@ -44,7 +56,7 @@ impl fmt::Debug for PoolBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PoolBuilder")
             .field("num_threads", &self.wish.workers)
-            .field("pinning", &self.wish.pinning)
+            .field("pinning", &self.wish.pinning.unwrap_or_default())
             .field("placement", &self.wish.placement)
             .field("stealing", &self.stealing)
             .field("stack_size", &self.stack_size)
@@ -80,7 +92,9 @@ impl PoolBuilder {
         self
     }
 
-    /// Whether workers are pinned to CPUs. Default: [`Pinning::BestEffort`].
+    /// Whether workers are pinned to CPUs. Default: what `RANGESTEAL_PINNING` says, which is `off`,
+    /// `best-effort` or `required`, and anything else is an error; if it is not set,
+    /// [`Pinning::BestEffort`].
     ///
     /// They are pinned to CPUs that the building thread may run on, in the order of
     /// [`placement`](Self::placement). Worker 0 is the thread that calls a loop: only
@@ -94,7 +108,7 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn pinning(mut self, pinning: Pinning) -> Self {
-        self.wish.pinning = pinning;
+        self.wish.pinning = Some(pinning);
         self
     }
 
@@ -177,13 +191,15 @@ impl PoolBuilder {
         self
     }
 
-    /// Starts the threads, and pins the caller if `pins_caller`.
-    pub(crate) fn assemble(self, pins_caller: bool) -> Result<(Executor, Option<Pinned>), BuildError> {
+    /// Starts the threads, and pins the caller of a scope.
+    pub(crate) fn assemble(self, role: Role) -> Result<(Executor, Option<Pinned>), BuildError> {
         if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
             return Err(BuildError::StackSize { asked });
         }
-        let required = self.wish.pinning == Pinning::Required;
-        let mut plan = SeatPlan::new(self.wish, System::now())?;
+        let heritage = (role == Role::Global).then(Heritage::of_process);
+        let mask = heritage.as_ref().map_or_else(Mask::of_this_thread, Heritage::mask);
+        let mut plan = SeatPlan::new(self.wish, System::now(mask))?;
+        let required = plan.pinning == Pinning::Required;
         let mut refused = Vec::new();
         let mut refuse = |plan: &SeatPlan, worker, cpu, source| {
             if required {
@@ -206,9 +222,19 @@ impl PoolBuilder {
                 thread = thread.stack_size(bytes);
             }
             let cpu = plan.cpu(worker).map(|cpu| cpu.number);
-            let (thread, pinned) = crew
-                .hire(thread, move || (affinity::this_thread(), cpu.map_or(Ok(()), affinity::pin)))
-                .map_err(|source| BuildError::Spawn { worker, source })?;
+            let heritage = heritage.clone();
+            let arrive = move || {
+                let taken_over = heritage.map_or(Ok(()), |of| of.take_over());
+                (affinity::this_thread(), taken_over, cpu.map_or(Ok(()), affinity::pin))
+            };
+            let (thread, taken_over, pinned) =
+                crew.hire(thread, arrive).map_err(|source| BuildError::Spawn { worker, source })?;
+            if worker == 1
+                && let Err(source) = taken_over
+            {
+                plan.doubts
+                    .push(format!("workers keep the priority of the thread that came first: {source}"));
+            }
             match (pinned, cpu) {
                 (Ok(()), Some(_)) => seated.push((worker, thread)),
                 (Err(source), Some(cpu)) => refuse(&plan, worker, cpu, source)?,
@@ -216,7 +242,7 @@ impl PoolBuilder {
             }
         }
         let (mut pinned, mut caller_pin) = (None, PinState::Free);
-        if let Some(cpu) = plan.cpu(0).filter(|_| pins_caller) {
+        if let Some(cpu) = plan.cpu(0).filter(|_| role == Role::Scope) {
             match Pinned::to(cpu.number) {
                 Ok(caller) => (pinned, caller_pin) = (Some(caller), PinState::Pinned),
                 Err(source) => {

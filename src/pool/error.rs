@@ -4,7 +4,11 @@ use std::{error::Error, fmt, io};
 
 /// The environment variable that sets the number of workers of pools built without
 /// [`num_threads`](crate::PoolBuilder::num_threads).
-pub(crate) const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
+pub(crate) const NUM_THREADS: &str = "RANGESTEAL_NUM_THREADS";
+
+/// The environment variable that sets the pinning of pools built without
+/// [`pinning`](crate::PoolBuilder::pinning).
+pub(crate) const PINNING: &str = "RANGESTEAL_PINNING";
 
 /// The most threads that a pool may have. No machine has as many CPUs, so a larger number is a
 /// mistake.
@@ -36,9 +40,12 @@ pub enum BuildError {
         /// How many were asked for.
         asked: usize,
     },
-    /// `RANGESTEAL_NUM_THREADS` is set to something that is not a positive number.
+    /// `RANGESTEAL_NUM_THREADS` is set to something that is not a positive number, or
+    /// `RANGESTEAL_PINNING` to none of its words.
     #[non_exhaustive]
     Variable {
+        /// The name of the variable.
+        name: &'static str,
         /// The value of the variable.
         value: String,
     },
@@ -73,6 +80,8 @@ pub enum BuildError {
         /// The error of the system.
         source: io::Error,
     },
+    /// The global pool is there already, or is being built: it has been used, or built.
+    GlobalExists,
     /// Pinning is required, and the system does not tell which CPUs this thread may run on, or
     /// cannot pin threads.
     #[non_exhaustive]
@@ -102,12 +111,16 @@ impl fmt::Display for BuildError {
             ),
             Self::TooManyThreads { asked } => write!(
                 f,
-                "{asked} threads: ask for at most {MOST_THREADS} (num_threads, or {VARIABLE}), or leave it out to use all CPUs"
+                "{asked} threads: ask for at most {MOST_THREADS} (num_threads, or {NUM_THREADS}), or leave it out to use all CPUs"
             ),
-            Self::Variable { value } => write!(
-                f,
-                "{VARIABLE} is {value:?}: set it to a number of workers from 1 on, or unset it to use all CPUs"
-            ),
+            Self::Variable { name, value } => {
+                let instead = if *name == PINNING {
+                    "to off, best-effort or required, or unset it to pin where that is possible"
+                } else {
+                    "to a number of workers from 1 on, or unset it to use all CPUs"
+                };
+                write!(f, "{name} is {value:?}: set it {instead}")
+            }
             Self::NoCpus => {
                 f.write_str("Placement::Cpus names no CPU: name one or more, or leave the placement out")
             }
@@ -126,6 +139,9 @@ impl fmt::Display for BuildError {
             Self::Spawn { worker, source } => write!(
                 f,
                 "cannot start the thread of worker {worker}: {source}; ask for fewer threads (num_threads) or smaller stacks (stack_size), or raise the limits of this process (ulimit -u, ulimit -v)"
+            ),
+            Self::GlobalExists => f.write_str(
+                "the global pool is there already: build it before anybody uses it, or build a pool of your own",
             ),
             Self::Affinity { source } => write!(
                 f,
@@ -155,7 +171,8 @@ impl Error for BuildError {
             | Self::NoCpus
             | Self::Cpu { .. }
             | Self::ThreadName { .. }
-            | Self::StackSize { .. } => None,
+            | Self::StackSize { .. }
+            | Self::GlobalExists => None,
         }
     }
 }

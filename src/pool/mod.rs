@@ -5,6 +5,8 @@ mod call;
 #[cfg(any(test, planted))]
 mod check;
 mod error;
+mod global;
+mod hold;
 mod place;
 mod policy;
 mod protocol;
@@ -36,9 +38,11 @@ pub use verbs::{
     state::{Fresh, Kept, PerWorker, State, Stateful, Stateless},
 };
 
-use std::{cmp::Ordering, mem, sync::Arc};
+use std::{cmp::Ordering, fmt};
 
+use builder::Role;
 use call::executor::Executor;
+use hold::Hold;
 use verbs::sort;
 
 /// A team of threads that runs loops over slices.
@@ -86,19 +90,13 @@ use verbs::sort;
 /// combined in the order of the slice, so `reduce` must be associative but need not be commutative.
 /// With floating-point numbers, where addition is not associative, the last digits of a sum can
 /// differ from run to run, unless the loop is [`reproducible`](On::reproducible).
-#[derive(Debug)]
 pub struct Pool {
-    executor: Arc<Executor>,
+    hold: Hold,
 }
 
-impl Drop for Pool {
-    /// If the pool is dropped in the middle of a loop, a closure has called `process::exit`, which
-    /// drops the thread-local variables of its thread, and the pool is one of them. The workers go
-    /// on until the process ends, so what they use has to stay.
-    fn drop(&mut self) {
-        if self.executor.is_busy() {
-            mem::forget(Arc::clone(&self.executor));
-        }
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("executor", self.executor()).finish()
     }
 }
 
@@ -117,7 +115,7 @@ impl PoolBuilder {
     /// # Errors
     /// [`BuildError`]; threads that were already started have ended when it is returned.
     pub fn build(self) -> Result<Pool, BuildError> {
-        self.assemble(false).map(|(executor, _)| Pool { executor: Arc::new(executor) })
+        self.assemble(Role::Own).map(|(executor, _)| Pool { hold: Hold::new(executor) })
     }
 
     /// Builds the pool, runs `work` with it, and joins its threads.
@@ -143,12 +141,17 @@ impl PoolBuilder {
     /// # Panics
     /// If `work` does.
     pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
-        let (executor, _pinned) = self.assemble(true)?;
-        Ok(work(&Pool { executor: Arc::new(executor) }))
+        let (executor, _pinned) = self.assemble(Role::Scope)?;
+        Ok(work(&Pool { hold: Hold::new(executor) }))
     }
 }
 
 impl Pool {
+    #[inline(always)]
+    fn executor(&self) -> &Executor {
+        self.hold.get()
+    }
+
     /// A pool on all CPUs that this thread may use, with the defaults of [`PoolBuilder`].
     ///
     /// ```
@@ -182,7 +185,7 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn num_threads(&self) -> usize {
-        self.executor.workers()
+        self.executor().workers()
     }
 
     /// Which worker sits on which CPU at the moment, and why.
@@ -201,7 +204,7 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn placement(&self) -> Seating {
-        self.executor.seats().seating()
+        self.executor().seats().seating()
     }
 
     /// How many ranges have been stolen since the pool was built. Read it before and after a loop
@@ -216,7 +219,7 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn thefts(&self) -> u64 {
-        self.executor.thefts()
+        self.executor().thefts()
     }
 
     /// A loop with options, or over something other than a slice: see [`On`] and [`Source`].
@@ -229,7 +232,7 @@ impl Pool {
     /// ```
     #[inline(always)]
     pub fn on<S: IntoSource>(&self, source: S) -> On<'_, S::Source> {
-        On::new(&self.executor, source.into_source())
+        On::new(self.executor(), source.into_source())
     }
 
     /// A state for each worker, made by `make(worker)` and kept from loop to loop: see
@@ -680,7 +683,7 @@ impl Pool {
     /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     pub fn sort<T: Ord + Send>(&self, items: &mut [T]) {
-        sort::sort(&self.executor, items, <[T]>::sort, T::lt);
+        sort::sort(self.executor(), items, <[T]>::sort, T::lt);
     }
 
     /// Sorts the slice by `compare`, keeping the order of equal items, as [`sort`](Self::sort)
@@ -698,7 +701,7 @@ impl Pool {
     /// If `compare` does. May panic if it is not a total order; otherwise the order is then
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     pub fn sort_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-        sort::sort(&self.executor, items, |items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
+        sort::sort(self.executor(), items, |items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
     }
 
     /// Sorts the slice by a key, keeping the order of items with equal keys, as
@@ -719,7 +722,7 @@ impl Pool {
     /// otherwise the order is then unspecified. In both cases the slice still holds all its items
     /// afterwards, in some order.
     pub fn sort_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-        sort::sort(&self.executor, items, |items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
+        sort::sort(self.executor(), items, |items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
     }
 
     /// Sorts the slice by a key that is computed once for each item, keeping the order of items
@@ -743,7 +746,7 @@ impl Pool {
     /// otherwise the order is then unspecified. After a panic no item has been moved, unless it was
     /// the drop of a key that panicked.
     pub fn sort_by_cached_key<T: Send, K: Ord + Send>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-        sort::sort_by_cached_key(&self.executor, items, key);
+        sort::sort_by_cached_key(self.executor(), items, key);
     }
 
     /// Sorts the slice; equal items may change places. Faster than [`sort`](Self::sort) where items
@@ -766,7 +769,7 @@ impl Pool {
     /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) {
-        sort::sort_unstable(&self.executor, items, <[T]>::sort_unstable, T::lt);
+        sort::sort_unstable(self.executor(), items, <[T]>::sort_unstable, T::lt);
     }
 
     /// Sorts the slice by `compare`; equal items may change places. As
@@ -785,7 +788,7 @@ impl Pool {
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     pub fn sort_unstable_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by(&compare);
-        sort::sort_unstable(&self.executor, items, serial, |a, b| compare(a, b).is_lt());
+        sort::sort_unstable(self.executor(), items, serial, |a, b| compare(a, b).is_lt());
     }
 
     /// Sorts the slice by a key; items with equal keys may change places. As
@@ -805,6 +808,6 @@ impl Pool {
     /// afterwards, in some order.
     pub fn sort_unstable_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by_key(&key);
-        sort::sort_unstable(&self.executor, items, serial, |a, b| key(a).lt(&key(b)));
+        sort::sort_unstable(self.executor(), items, serial, |a, b| key(a).lt(&key(b)));
     }
 }

@@ -38,6 +38,7 @@ pub(crate) fn run(through: &[&str], name: &str, variables: &[(&str, &str)]) -> O
         }
     };
     command.args([name, "--exact", "--nocapture"]).env(MARK, "1").env_remove("RANGESTEAL_NUM_THREADS");
+    command.env_remove("RANGESTEAL_PINNING");
     command.envs(variables.iter().copied()).output().unwrap()
 }
 

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     clock::{Instant, Moment, nanos},
     pool::{
-        place::seats::Seats,
+        place::{placement::SeatPlan, seats::Seats},
         policy::{
             belief::{self, PARTS},
             launch::{self, CHECKED, CHECKED_AFTER, Case, Glance, Launch, up_to},
@@ -34,7 +34,7 @@ use crate::{
             trace::notes::Before,
         },
     },
-    sync::{AtomicU64, Mutex, MutexGuard, Ordering, try_lock},
+    sync::{AtomicU64, Mutex, MutexGuard, Ordering, Patience, try_lock},
 };
 
 /// The threads of a pool, and the data that its loops share.
@@ -81,6 +81,14 @@ impl Executor {
             turn: Mutex::new(Splits::new(workers)),
             told: AtomicU64::new(0),
         }
+    }
+
+    /// Without helpers, for the global pool until it is built. Nothing is logged, and the system is
+    /// asked for nothing but memory.
+    pub(crate) fn of_one() -> Self {
+        let crew = Crew::new(0, Patience::default());
+        let seats = Seats::new(SeatPlan::alone(), Vec::new());
+        Self::new(crew, seats, Fence::Symmetric, Stealing::default(), Duration::ZERO)
     }
 
     pub(crate) fn seats(&self) -> &Seats {

@@ -28,7 +28,7 @@ use crate::pool::{
         fence::Fence,
         planted::{Bug, plant},
     },
-    place::affinity::{allowed, pin},
+    place::affinity::{Mask, pin},
     protocol::range::{Attempt, Owner, Ranges},
 };
 
@@ -107,7 +107,7 @@ fn litmus(bug: Option<Bug>, fence: Fence, asks: Asks, encounters: u64, limit: Du
     let undone = AtomicUsize::new(0);
     let is_over = AtomicBool::new(false);
     let (begin, end) = (Barrier::new(3), Barrier::new(3));
-    let cpus = allowed().unwrap_or_default();
+    let cpus = Mask::of_this_thread().map_or(Vec::new(), |mask| mask.cpus());
     let fighter = |me: usize| {
         plant(bug);
         if let &[.., one, other] = &cpus[..] {
@@ -197,7 +197,7 @@ fn fences_may_be_changed_for_long() {
 /// Something must go wrong within a minute, if each worker can have a CPU of its own: otherwise the
 /// litmus is blind on this machine.
 fn fails(bug: Option<Bug>, fence: Fence, asks: Asks) {
-    if allowed().is_ok_and(|cpus| cpus.len() > 1) {
+    if Mask::of_this_thread().is_ok_and(|mask| mask.cpus().len() > 1) {
         let fought = litmus(bug, fence, asks, u64::MAX, Duration::from_secs(60));
         assert!(fought.wrong.is_some_and(|(_, claims)| claims == 2), "{} encounters", fought.encounters);
     }

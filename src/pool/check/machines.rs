@@ -93,7 +93,12 @@ impl Machine {
         let file = |path: &str| self.files.get(path).cloned();
         SeatPlan::new(
             wish,
-            System { allowed: Ok(self.allowed.clone()), file: &file, variable: variable.map(Into::into) },
+            System {
+                allowed: Ok(self.allowed.clone()),
+                file: &file,
+                variable: variable.map(Into::into),
+                pinning: None,
+            },
         )
     }
 
@@ -240,7 +245,7 @@ fn a_container() {
 
     let group = "/sys/fs/cgroup/pod/cpu.max";
     let narrow = Machine::new(CONTAINER).lie(group, "120000 100000\n");
-    let required = Wish { pinning: Pinning::Required, ..Wish::default() };
+    let required = Wish { pinning: Some(Pinning::Required), ..Wish::default() };
     let plan = narrow.plan_of(required.clone(), None).unwrap();
     assert_eq!((order(&plan), plan.counted_by), (vec![3, 7], CountSource::Quota(1.2)));
     let plan = narrow.plan_of(Wish { workers: Some(5), ..required.clone() }, Some("4")).unwrap();
@@ -274,7 +279,7 @@ fn two_thousand_cpus() {
 #[test]
 fn without_pinning_cores_still_count() {
     let laptop = Machine::new(LAPTOP);
-    let wish = |placement| Wish { pinning: Pinning::Off, placement, ..Wish::default() };
+    let wish = |placement| Wish { pinning: Some(Pinning::Off), placement, ..Wish::default() };
     let plan = laptop.plan_of(wish(PhysicalCores), None).unwrap();
     assert_eq!((plan.workers, plan.cpu(0), plan.at_a_time), (4, None, 8), "they may run anywhere");
     let plan = laptop.plan_of(wish(Cpus(vec![1, 5, 99])), None).unwrap();
@@ -296,7 +301,7 @@ fn a_list_that_is_not_all_allowed() {
     let plan = container.plan(Cpus(vec![1, 2]));
     assert_eq!((order(&plan), plan.doubts.len()), (vec![3, 7, 11], 1), "nothing is left of it");
 
-    let wish = |list| Wish { pinning: Pinning::Required, placement: Cpus(list), ..Wish::default() };
+    let wish = |list| Wish { pinning: Some(Pinning::Required), placement: Cpus(list), ..Wish::default() };
     let error = container.plan_of(wish(vec![11, 4]), None).unwrap_err();
     assert!(matches!(error, BuildError::Cpu { cpu: 4, .. }), "{error}");
     assert!(container.plan_of(wish(vec![11, 3]), None).is_ok());
@@ -403,8 +408,13 @@ fn what_is_not_told() {
 
 #[test]
 fn the_mask_is_not_told() {
-    let system = |kind: io::ErrorKind| System { allowed: Err(kind.into()), file: &|_| None, variable: None };
-    let wish = |pinning| Wish { workers: Some(3), pinning, ..Wish::default() };
+    let system = |kind: io::ErrorKind| System {
+        allowed: Err(kind.into()),
+        file: &|_| None,
+        variable: None,
+        pinning: None,
+    };
+    let wish = |pinning| Wish { workers: Some(3), pinning: Some(pinning), ..Wish::default() };
     let (denied, unsupported) = (io::ErrorKind::PermissionDenied, io::ErrorKind::Unsupported);
     for kind in [denied, unsupported] {
         let error = SeatPlan::new(wish(Pinning::Required), system(kind)).unwrap_err();
@@ -515,9 +525,9 @@ fn two_programs_begin_with_the_same_cpus() {
     let cpus = |plan: &SeatPlan| (0..4).map(|worker| plan.cpu(worker).unwrap().number).collect::<Vec<_>>();
     assert_eq!(cpus(&one), cpus(&other));
     assert!(one.cpus().len() >= 16 && cpus(&one).iter().all(|cpu| one.cpus().contains(cpu)));
-    assert!(one.gives_way);
-    let pinned = two_sockets(Wish { workers: Some(4), pinning: Pinning::Required, ..Wish::default() });
-    assert!(!pinned.gives_way, "as was asked for");
+    assert_eq!(one.pinning, Pinning::BestEffort);
+    let pinned = two_sockets(Wish { workers: Some(4), pinning: Some(Pinning::Required), ..Wish::default() });
+    assert_eq!(pinned.pinning, Pinning::Required, "as was asked for");
     let two = two_sockets(Wish { placement: Cpus(vec![3, 5]), ..Wish::default() });
     assert_eq!(two.cpus(), [3, 5], "nowhere else");
 }

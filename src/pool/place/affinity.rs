@@ -3,7 +3,12 @@
 
 #![allow(unsafe_code)] // masks of any size are not in std or nix
 
-use std::io;
+use std::{
+    io,
+    sync::{Mutex, MutexGuard},
+};
+
+use crate::sync::Patience;
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
@@ -29,6 +34,10 @@ mod mask {
         gettid()
     }
 
+    pub(crate) fn is_main_thread() -> bool {
+        gettid() == Pid::this()
+    }
+
     /// The CPU that the calling thread runs on at the moment.
     pub(crate) fn here() -> Option<usize> {
         sched_getcpu().ok()
@@ -47,13 +56,21 @@ mod mask {
 
     impl Mask {
         pub(crate) fn of_this_thread() -> io::Result<Self> {
+            Self::of_thread(CALLER)
+        }
+
+        pub(crate) fn of_main_thread() -> io::Result<Self> {
+            Self::of_thread(Pid::this().as_raw())
+        }
+
+        fn of_thread(thread: libc::pid_t) -> io::Result<Self> {
             let mut cpus = FEW;
             loop {
                 let mut mask = vec![0; cpus / BITS];
                 let size = size_of_val(mask.as_slice());
                 // SAFETY: 1. the kernel writes `size` bytes at most, all of them inside
                 // `mask`; 2. they may be any bits.
-                let refused = unsafe { libc::sched_getaffinity(CALLER, size, mask.as_mut_ptr().cast()) };
+                let refused = unsafe { libc::sched_getaffinity(thread, size, mask.as_mut_ptr().cast()) };
                 if refused == 0 {
                     return Ok(Self(mask));
                 }
@@ -145,6 +162,10 @@ mod mask {
         Thread
     }
 
+    pub(crate) fn is_main_thread() -> bool {
+        false
+    }
+
     pub(crate) fn here() -> Option<usize> {
         None
     }
@@ -160,6 +181,10 @@ mod mask {
                 io::ErrorKind::Unsupported,
                 format!("not supported on this system ({SYSTEM})"),
             ))
+        }
+
+        pub(crate) fn of_main_thread() -> io::Result<Self> {
+            Self::of_this_thread()
         }
 
         pub(crate) fn of(_cpus: &[usize]) -> io::Result<Self> {
@@ -192,35 +217,60 @@ mod mask {
     }
 }
 
-pub(crate) use mask::{Mask, Thread, here, idle, this_thread, turns, usage};
+pub(crate) use mask::{Mask, Thread, here, idle, is_main_thread, this_thread, turns, usage};
+
+/// The mask that the main thread had before a scope pinned it; none if none has. Nobody waits for
+/// it for long, not even a child that was forked while a thread had it locked.
+static BEFORE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
+
+fn before_scope() -> Option<MutexGuard<'static, Option<Mask>>> {
+    let mut before = None;
+    Patience::BRIEF.poll(|| {
+        before = BEFORE_SCOPE.try_lock().ok();
+        before.is_some()
+    });
+    before.or_else(|| BEFORE_SCOPE.try_lock().ok())
+}
+
+/// The CPUs on which this process may run: those of its main thread, outside of a scope.
+pub(crate) fn of_process() -> io::Result<Mask> {
+    let before = before_scope();
+    match before.as_deref() {
+        Some(Some(mask)) => Ok(mask.clone()),
+        _ => Mask::of_main_thread().or_else(|_| Mask::of_this_thread()),
+    }
+}
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
 pub(crate) fn pin(cpu: usize) -> io::Result<()> {
     Mask::of(&[cpu])?.apply()
 }
 
-/// The CPUs on which the calling thread may run.
-pub(crate) fn allowed() -> io::Result<Vec<usize>> {
-    Ok(Mask::of_this_thread()?.cpus())
-}
-
 /// Pins the calling thread; dropping it gives the thread its old mask back.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Mask,
+    /// Whether this has taken the main thread from the CPUs of the process.
+    is_of_main_thread: bool,
 }
 
 impl Pinned {
     pub(crate) fn to(cpu: usize) -> io::Result<Self> {
-        let before = Mask::of_this_thread()?;
-        pin(cpu)?;
-        Ok(Self { before })
+        let (before, pinned) = (Mask::of_this_thread()?, Mask::of(&[cpu])?);
+        let mut told = before_scope().filter(|told| is_main_thread() && told.is_none());
+        pinned.apply()?;
+        let is_of_main_thread = told.as_mut().map(|told| **told = Some(before.clone())).is_some();
+        Ok(Self { before, is_of_main_thread })
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        if let Err(error) = self.before.apply() {
+        let mut told = before_scope().filter(|_| self.is_of_main_thread);
+        let applied = self.before.apply();
+        let _told = told.as_mut().and_then(|told| told.take());
+        drop(told);
+        if let Err(error) = applied {
             log::warn!("the calling thread stays pinned: {error}");
         }
     }
@@ -239,14 +289,15 @@ mod tests {
         }
         assert_eq!(Mask::of(&[7, 64, 3]).unwrap().cpus(), [3, 7, 64]);
         assert!(Mask::of(&[usize::MAX]).is_err());
-        let before = allowed().unwrap();
+        let allowed = || Mask::of_this_thread().unwrap().cpus();
+        let before = allowed();
         assert!(Mask::of(&[100_000]).unwrap().apply().is_err(), "there is no such CPU");
-        assert_eq!(allowed().unwrap(), before);
+        assert_eq!(allowed(), before);
     }
 
     #[test]
     fn the_kernel_tells_of_turns_and_of_idle_cpus() {
-        let cpus = allowed().unwrap();
+        let cpus = Mask::of_this_thread().unwrap().cpus();
         let (before, idle_before) = (turns(), idle(&cpus).unwrap());
         std::thread::sleep(Duration::from_millis(50));
         let begin = std::time::Instant::now();

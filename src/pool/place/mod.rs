@@ -3,9 +3,10 @@
 //!
 //! `topology` reads what CPUs there are, `quota` reads how many of them the process may keep busy,
 //! and `placement` makes a plan of both and of the user's wishes. `affinity` makes the system
-//! calls. `seats` tracks which worker is where while the pool runs: it makes room for the caller,
-//! and unpins a helper whose CPU another program keeps busy (`tenure`). `home` is what thieves know
-//! of the seats.
+//! calls. `heritage` is what the threads of the global pool take over from the process. `seats`
+//! tracks which worker is where while the pool runs: it makes room for the caller, and unpins a
+//! helper whose CPU another program keeps busy (`tenure`). `home` is what thieves know of the
+//! seats.
 //!
 //! No result depends on any of it: if the system does not tell something or refuses it, an order or
 //! a pin is lost, and a warning is logged.
@@ -13,6 +14,7 @@
 //! May know: `record`. Must not know: `policy`, `call`, `verbs`.
 
 pub(crate) mod affinity;
+pub(crate) mod heritage;
 pub(crate) mod home;
 pub(crate) mod placement;
 pub(crate) mod quota;

@@ -8,11 +8,11 @@ use std::{
 };
 
 use super::{
-    affinity,
+    affinity::Mask,
     quota::quota,
     topology::{Cpu, File, Machine, this_system},
 };
-use crate::pool::error::{BuildError, MOST_THREADS, VARIABLE, ranges};
+use crate::pool::error::{BuildError, MOST_THREADS, NUM_THREADS, PINNING, ranges};
 
 /// Whether workers are kept on CPUs of their own; an option of
 /// [`PoolBuilder::pinning`](crate::PoolBuilder::pinning).
@@ -140,23 +140,29 @@ pub enum PinState {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
     pub(crate) workers: Option<usize>,
-    pub(crate) pinning: Pinning,
+    pub(crate) pinning: Option<Pinning>,
     pub(crate) placement: Placement,
 }
 
 /// What the system tells about CPUs and workers.
 pub(crate) struct System<'a> {
-    /// The CPUs on which the calling thread may run, in ascending order.
+    /// The CPUs on which the calling thread may run, or the process, in ascending order.
     pub(crate) allowed: io::Result<Vec<usize>>,
     pub(crate) file: File<'a>,
-    /// The value of the environment variable `RANGESTEAL_NUM_THREADS`.
+    /// The values of the environment variables `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING`.
     pub(crate) variable: Option<OsString>,
+    pub(crate) pinning: Option<OsString>,
 }
 
 impl System<'_> {
-    /// What the system tells the calling thread now.
-    pub(crate) fn now() -> Self {
-        Self { allowed: affinity::allowed(), file: &this_system, variable: env::var_os(VARIABLE) }
+    /// What the system tells now, where threads may run that may run on the CPUs of `mask`.
+    pub(crate) fn now(mask: io::Result<Mask>) -> Self {
+        Self {
+            allowed: mask.map(|mask| mask.cpus()),
+            file: &this_system,
+            variable: env::var_os(NUM_THREADS),
+            pinning: env::var_os(PINNING),
+        }
     }
 }
 
@@ -171,10 +177,9 @@ pub(crate) struct SeatPlan {
     pub(crate) machine: Machine,
     /// How many workers can run at the same time.
     pub(crate) at_a_time: usize,
+    pub(crate) pinning: Pinning,
     /// Why no worker is pinned; none if workers are pinned.
     pub(crate) unpinned_because: Option<PinState>,
-    /// Whether a pinned worker may be unpinned for a while.
-    pub(crate) gives_way: bool,
     /// What the system told that is not plausible, or refused to do.
     pub(crate) doubts: Vec<String>,
 }
@@ -182,6 +187,7 @@ pub(crate) struct SeatPlan {
 impl SeatPlan {
     pub(crate) fn new(wish: Wish, system: System<'_>) -> Result<Self, BuildError> {
         let Wish { workers: asked, pinning, mut placement } = wish;
+        let pinning = pinning.map_or_else(|| from_environment(system.pinning), Ok)?;
         if placement == Placement::Cpus(Vec::new()) {
             return Err(BuildError::NoCpus);
         }
@@ -240,7 +246,6 @@ impl SeatPlan {
             cpus
         };
         let at_a_time = cpus.min(whole);
-        let gives_way = pinning != Pinning::Required;
         Ok(Self {
             workers,
             counted_by,
@@ -248,10 +253,25 @@ impl SeatPlan {
             order,
             machine,
             at_a_time,
+            pinning,
             unpinned_because,
-            gives_way,
             doubts,
         })
+    }
+
+    /// The plan for a pool that is its caller alone, wherever that is. The system is not asked.
+    pub(crate) fn alone() -> Self {
+        Self {
+            workers: 1,
+            counted_by: CountSource::NumThreads,
+            placement: Placement::default(),
+            order: Vec::new(),
+            machine: Machine::unknown(&[]),
+            at_a_time: 1,
+            pinning: Pinning::Off,
+            unpinned_because: Some(PinState::Off),
+            doubts: Vec::new(),
+        }
     }
 
     /// The CPU of a worker, if workers are pinned.
@@ -275,6 +295,17 @@ impl SeatPlan {
     }
 }
 
+/// Which pinning the environment variable asks for.
+fn from_environment(value: Option<OsString>) -> Result<Pinning, BuildError> {
+    let Some(value) = value else { return Ok(Pinning::default()) };
+    match value.to_str().map(|value| value.trim().to_ascii_lowercase()).as_deref() {
+        Some("off") => Ok(Pinning::Off),
+        Some("best-effort") => Ok(Pinning::BestEffort),
+        Some("required") => Ok(Pinning::Required),
+        _ => Err(BuildError::Variable { name: PINNING, value: value.to_string_lossy().into_owned() }),
+    }
+}
+
 /// How many workers there are, and why: the table of `PoolBuilder::num_threads`.
 fn count(
     asked: Option<usize>,
@@ -286,7 +317,10 @@ fn count(
         (Some(asked), ..) => (asked, CountSource::NumThreads),
         (None, Some(value), _) => match value.to_str().and_then(|value| value.trim().parse().ok()) {
             None | Some(0) => {
-                return Err(BuildError::Variable { value: value.to_string_lossy().into_owned() });
+                return Err(BuildError::Variable {
+                    name: NUM_THREADS,
+                    value: value.to_string_lossy().into_owned(),
+                });
             }
             Some(number) => (number, CountSource::Variable),
         },

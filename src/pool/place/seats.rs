@@ -21,7 +21,7 @@ use std::{
 use super::{
     affinity::{self, Mask, Thread},
     home::{AtomicHome, Distance, Home},
-    placement::{CountSource, PinState, Placement, SeatPlan},
+    placement::{CountSource, PinState, Pinning, Placement, SeatPlan},
     tenure::{Change, Kernel, Tenure, Turns},
     topology::Cpu,
 };
@@ -115,7 +115,7 @@ impl Seats {
     pub(crate) fn look(&self, worker: usize, now: Instant) {
         if worker == 0 {
             self.make_room();
-        } else if self.plan.gives_way
+        } else if self.plan.pinning != Pinning::Required
             && let Ok(at) = self.helpers.binary_search_by_key(&worker, |helper| helper.worker)
         {
             let helper = &self.helpers[at];

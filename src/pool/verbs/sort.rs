@@ -537,7 +537,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        pool::{builder::PoolBuilder, policy::site::scatter},
+        pool::{
+            builder::{PoolBuilder, Role},
+            policy::site::scatter,
+        },
         sync::{AtomicUsize, Ordering},
     };
 
@@ -617,7 +620,7 @@ mod tests {
     fn executor(threads: usize) -> Executor {
         let threads = if cfg!(miri) { 1 } else { threads };
         let builder = PoolBuilder::default().num_threads(threads);
-        builder.assemble(false).expect("a pool").0
+        builder.assemble(Role::Own).expect("a pool").0
     }
 
     fn by_pieces(

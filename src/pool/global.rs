@@ -1,0 +1,114 @@
+//! The pool that a whole program shares, and what lets it be used while it is built.
+//!
+//! Nobody waits for it. Until it is built, it has one worker, so its loops run on the threads that
+//! call them. Otherwise it could deadlock: a logger or an allocator that uses it is called in the
+//! middle of building it, on the thread that builds it and on those that it starts; a thread that
+//! waits for it may hold a lock which that logger needs; and in a child that was forked meanwhile
+//! nobody would ever build it.
+
+#![allow(unsafe_code)] // a static hold, which is filled later
+
+use std::{
+    mem,
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use super::{
+    Pool,
+    builder::{PoolBuilder, Role},
+    call::executor::Executor,
+    error::BuildError,
+    hold::Hold,
+};
+
+// SAFETY: whoever hands it out has filled it: `begin`, or one who found that somebody has begun.
+static GLOBAL: Pool = Pool { hold: unsafe { Hold::empty() } };
+
+/// Whether somebody builds the global pool, or has built it.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// Whether the caller is the one to build it. Afterwards it is there, with one worker at least.
+fn begin() -> bool {
+    GLOBAL.hold.fill(Executor::of_one());
+    !BEGUN.swap(true, Ordering::AcqRel) // Release: partner of the load in `global`, for what was filled
+}
+
+impl Pool {
+    /// The pool of the whole program, built at its first use with the defaults of [`PoolBuilder`],
+    /// or before that by [`build_global`](PoolBuilder::build_global). Libraries that take no
+    /// `&Pool` use it, so that there are not more threads than CPUs.
+    ///
+    /// As in any pool, a loop runs on the calling thread while another loop is shared: a long loop
+    /// makes all others of the program run alone. Give it a pool of its own; see the
+    /// [guide](crate::guide#beside-others).
+    ///
+    /// Its threads get the CPUs and the priority of the process (of its main thread, outside of a
+    /// [`scope`](PoolBuilder::scope)), whichever thread comes first; an unprivileged process cannot
+    /// raise a priority, and then a warning is logged. This never fails: if the pool cannot be
+    /// built, a warning is logged and it has one worker. It never waits: while one thread builds
+    /// it, which takes as long as [`build`](PoolBuilder::build), it has one worker for all others.
+    /// So a logger or an allocator may use it. (An allocator has to see to it that it does not call
+    /// itself without end, since loops allocate.) Its threads are not joined at the end of the
+    /// process.
+    ///
+    /// ```
+    /// use rangesteal::Pool;
+    ///
+    /// let sum = Pool::global().map_reduce(&[1, 2, 3], |x| x * x, |a, b| a + b);
+    /// assert_eq!(sum, Some(14));
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn global() -> &'static Self {
+        if !BEGUN.load(Ordering::Acquire) {
+            Self::first_use(); // partner: the swap in `begin`
+        }
+        &GLOBAL
+    }
+
+    #[cold]
+    fn first_use() {
+        if begin() {
+            match PoolBuilder::default().assemble(Role::Global) {
+                Ok((executor, _)) => GLOBAL.hold.replace(executor),
+                Err(error) => log::warn!("the global pool has one worker: {error}"),
+            }
+        }
+    }
+}
+
+impl PoolBuilder {
+    /// Builds the global pool with these options, instead of the defaults: once, before its first
+    /// use. For programs; a library would take this from the program.
+    ///
+    /// ```
+    /// use rangesteal::{BuildError, Pool};
+    ///
+    /// Pool::builder().num_threads(2).build_global()?;
+    /// assert_eq!(Pool::global().num_threads(), 2);
+    /// let again = Pool::builder().build_global();
+    /// assert!(matches!(again, Err(BuildError::GlobalExists)));
+    /// # Ok::<(), BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BuildError::GlobalExists`] if it was built or used before. Any other error as in
+    /// [`build`](Self::build); then the pool can still be built.
+    pub fn build_global(self) -> Result<&'static Pool, BuildError> {
+        /// Lets others build it, if this does not.
+        struct Undo;
+        impl Drop for Undo {
+            fn drop(&mut self) {
+                BEGUN.store(false, Ordering::Release); // partner: `begin`
+            }
+        }
+        if !begin() {
+            return Err(BuildError::GlobalExists);
+        }
+        let undo = Undo;
+        let (executor, _) = self.assemble(Role::Global)?;
+        mem::forget(undo);
+        GLOBAL.hold.replace(executor);
+        Ok(&GLOBAL)
+    }
+}
