@@ -234,11 +234,9 @@ fn before_scope() -> Option<MutexGuard<'static, Option<Mask>>> {
 
 /// The CPUs on which this process may run: those of its main thread, outside of a scope.
 pub(crate) fn of_process() -> io::Result<Mask> {
-    let before = before_scope();
-    match before.as_deref() {
-        Some(Some(mask)) => Ok(mask.clone()),
-        _ => Mask::of_main_thread().or_else(|_| Mask::of_this_thread()),
-    }
+    let told = before_scope(); // held, so that no scope begins or ends meanwhile
+    let before = told.as_deref().and_then(Option::clone);
+    before.map_or_else(|| Mask::of_main_thread().or_else(|_| Mask::of_this_thread()), Ok)
 }
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
@@ -259,7 +257,7 @@ impl Pinned {
         let (before, pinned) = (Mask::of_this_thread()?, Mask::of(&[cpu])?);
         let mut told = before_scope().filter(|told| is_main_thread() && told.is_none());
         pinned.apply()?;
-        let is_of_main_thread = told.as_mut().map(|told| **told = Some(before.clone())).is_some();
+        let is_of_main_thread = told.as_mut().map(|told| told.replace(before.clone())).is_some();
         Ok(Self { before, is_of_main_thread })
     }
 }
