@@ -3,15 +3,16 @@
 use rangesteal::Pool;
 
 use crate::{
-    callers, cold, contended, distances, emit, errors, host::Host, idle, machine, mixed, naps, partial,
-    results::Results, rows::Rows, runner::Runner, sorts, starved, table::Table, thefts, windows, young,
+    beside, callers, cold, contended, distances, emit, errors, host::Host, idle, machine, mixed, naps,
+    partial, results::Results, rows::Rows, runner::Runner, sorts, starved, table::Table, thefts, windows,
+    young,
 };
 
 /// Measures a group of rows.
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 33] = [
+const GROUPS: [(&str, Group); 34] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -44,6 +45,7 @@ const GROUPS: [(&str, Group); 33] = [
     ("sorts", |rows| rows.group_of(sorts::rows)),
     ("single", |rows| rows.group_of(distances::single)),
     ("young", |rows| rows.group_of(young::rows)),
+    ("beside", |rows| rows.group_of(beside::rows)),
     ("naps", |rows| rows.group_of(naps::rows)),
 ];
 

@@ -8,6 +8,7 @@
     reason = "a program that estimates"
 )]
 
+mod beside;
 mod burner;
 mod callers;
 mod cold;
@@ -89,6 +90,9 @@ enum Part {
     Burn { cpu: usize },
     #[command(hide = true)]
     Idle(idle::Idle),
+    /// Runs loops until standard input ends.
+    #[command(hide = true)]
+    Beside { way: beside::Way },
 }
 
 fn main() {
@@ -96,6 +100,7 @@ fn main() {
     match options.part {
         Some(Part::Burn { cpu }) => return burner::burn(cpu),
         Some(Part::Idle(idle)) => return idle.run(),
+        Some(Part::Beside { way }) => return beside::run(way),
         None => {}
     }
     let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));

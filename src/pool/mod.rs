@@ -231,6 +231,7 @@ impl Pool {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
+    #[track_caller]
     pub fn on<S: IntoSource>(&self, source: S) -> On<'_, S::Source> {
         On::new(self.executor(), source.into_source())
     }
@@ -267,6 +268,7 @@ impl Pool {
     /// # Panics
     /// If `map` or `reduce` does.
     #[inline]
+    #[track_caller]
     pub fn map_reduce<'a, T, R>(
         &self,
         items: &'a [T],
@@ -311,6 +313,7 @@ impl Pool {
     /// # Panics
     /// If `init`, `fold` or `reduce` does.
     #[inline]
+    #[track_caller]
     pub fn fold_reduce<'a, T, A>(
         &self,
         items: &'a [T],
@@ -344,6 +347,7 @@ impl Pool {
     /// # Panics
     /// If `f` does.
     #[inline]
+    #[track_caller]
     pub fn for_each<T: Sync>(&self, items: &[T], f: impl Fn(&T) + Sync) {
         self.on(items).for_each(f);
     }
@@ -361,6 +365,7 @@ impl Pool {
     /// # Panics
     /// If `f` does.
     #[inline]
+    #[track_caller]
     pub fn for_each_mut<T: Send>(&self, items: &mut [T], f: impl Fn(&mut T) + Sync) {
         self.on(items).for_each(f);
     }
@@ -377,6 +382,7 @@ impl Pool {
     /// # Panics
     /// If `map` does; the results made until then are dropped.
     #[inline]
+    #[track_caller]
     pub fn map_collect<'a, T, R>(&self, items: &'a [T], map: impl Fn(&'a T) -> R + Sync) -> Vec<R>
     where
         T: Sync,
@@ -400,6 +406,7 @@ impl Pool {
     /// # Panics
     /// If `map` does; the results made until then are dropped.
     #[inline]
+    #[track_caller]
     pub fn filter_map_collect<'a, T, R>(
         &self,
         items: &'a [T],
@@ -429,6 +436,7 @@ impl Pool {
     /// # Panics
     /// If `map` does, or what it returns; the results made until then are dropped.
     #[inline]
+    #[track_caller]
     pub fn flat_map_collect<'a, T, I>(&self, items: &'a [T], map: impl Fn(&'a T) -> I + Sync) -> Vec<I::Item>
     where
         T: Sync,
@@ -453,6 +461,7 @@ impl Pool {
     /// # Panics
     /// If `keep` does.
     #[inline]
+    #[track_caller]
     pub fn filter_collect<T: Copy + Send + Sync>(
         &self,
         items: &[T],
@@ -482,6 +491,7 @@ impl Pool {
     /// # Panics
     /// If `map` does, for an item before the first error.
     #[inline]
+    #[track_caller]
     pub fn try_map_collect<'a, T, R, E>(
         &self,
         items: &'a [T],
@@ -510,6 +520,7 @@ impl Pool {
     /// If `map` does, or if `out` is not as long as `items`. Results that were already written stay
     /// in `out`.
     #[inline]
+    #[track_caller]
     pub fn map_into<'a, T, R>(&self, items: &'a [T], out: &mut [R], map: impl Fn(&'a T) -> R + Sync)
     where
         T: Sync,
@@ -538,6 +549,7 @@ impl Pool {
     /// # Panics
     /// If `map` or `reduce` does, for an item before the first error.
     #[inline]
+    #[track_caller]
     pub fn try_map_reduce<'a, T, R, E>(
         &self,
         items: &'a [T],
@@ -571,6 +583,7 @@ impl Pool {
     /// # Panics
     /// If `f` does, for an item before the first error.
     #[inline]
+    #[track_caller]
     pub fn try_for_each<'a, T: Sync, E: Send>(
         &self,
         items: &'a [T],
@@ -592,6 +605,7 @@ impl Pool {
     /// If `test` does; but if another item can end the loop, the loop may return that result
     /// instead.
     #[inline]
+    #[track_caller]
     pub fn any<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
         self.on(items).any(test)
     }
@@ -609,6 +623,7 @@ impl Pool {
     /// If `test` does; but if another item can end the loop, the loop may return that result
     /// instead.
     #[inline]
+    #[track_caller]
     pub fn all<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> bool {
         self.on(items).all(test)
     }
@@ -626,6 +641,7 @@ impl Pool {
     /// If `test` does; but if another item can end the loop, the loop may return that result
     /// instead.
     #[inline]
+    #[track_caller]
     pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
         self.on(items).find_any(test)
     }
@@ -644,6 +660,7 @@ impl Pool {
     /// # Panics
     /// If `test` does, for an item before the first match.
     #[inline]
+    #[track_caller]
     pub fn find_first<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
         self.on(items).find_first(test)
     }
@@ -660,6 +677,7 @@ impl Pool {
     /// # Panics
     /// If `test` does, for an item before the first match.
     #[inline]
+    #[track_caller]
     pub fn position_first<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> Option<usize> {
         self.on(items).position_first(test)
     }
@@ -682,6 +700,7 @@ impl Pool {
     /// # Panics
     /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    #[track_caller]
     pub fn sort<T: Ord + Send>(&self, items: &mut [T]) {
         sort::sort(self.executor(), items, <[T]>::sort, T::lt);
     }
@@ -700,6 +719,7 @@ impl Pool {
     /// # Panics
     /// If `compare` does. May panic if it is not a total order; otherwise the order is then
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    #[track_caller]
     pub fn sort_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         sort::sort(self.executor(), items, |items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
     }
@@ -721,6 +741,7 @@ impl Pool {
     /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
     /// otherwise the order is then unspecified. In both cases the slice still holds all its items
     /// afterwards, in some order.
+    #[track_caller]
     pub fn sort_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         sort::sort(self.executor(), items, |items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
     }
@@ -745,6 +766,7 @@ impl Pool {
     /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
     /// otherwise the order is then unspecified. After a panic no item has been moved, unless it was
     /// the drop of a key that panicked.
+    #[track_caller]
     pub fn sort_by_cached_key<T: Send, K: Ord + Send>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         sort::sort_by_cached_key(self.executor(), items, key);
     }
@@ -768,6 +790,7 @@ impl Pool {
     /// # Panics
     /// If a comparison does. May panic if `Ord` is not a total order; otherwise the order is then
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    #[track_caller]
     pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) {
         sort::sort_unstable(self.executor(), items, <[T]>::sort_unstable, T::lt);
     }
@@ -786,6 +809,7 @@ impl Pool {
     /// # Panics
     /// If `compare` does. May panic if it is not a total order; otherwise the order is then
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
+    #[track_caller]
     pub fn sort_unstable_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by(&compare);
         sort::sort_unstable(self.executor(), items, serial, |a, b| compare(a, b).is_lt());
@@ -806,6 +830,7 @@ impl Pool {
     /// If `key` or a comparison of keys does. May panic if the order of keys is not total;
     /// otherwise the order is then unspecified. In both cases the slice still holds all its items
     /// afterwards, in some order.
+    #[track_caller]
     pub fn sort_unstable_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by_key(&key);
         sort::sort_unstable(self.executor(), items, serial, |a, b| key(a).lt(&key(b)));

@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_part_is_left_when_its_time_is_over() {
         for expected in [1, 1000] {
-            let options = Options::new(2, Watch::default(), Wishes::default(), LoopKind::Through);
+            let options = Options::new(2, Watch::default(), Wishes::here(), LoopKind::Through);
             let mut solo = Solo::new(&options, 0..1000);
             assert!(solo.fold_before(&mut Slow, 500, Duration::from_micros(500), expected).is_none());
             assert!((1..=20).contains(&solo.done), "{} instead of 10", solo.done);

@@ -1,6 +1,6 @@
 //! One call: decide how to run; then run plain, alone, busy or shared; then combine the results.
 
-use std::{borrow::Cow, ops::Range, sync::Arc, time::Duration};
+use std::{borrow::Cow, ops::Range, panic::Location, sync::Arc, time::Duration};
 
 use super::{
     accumulator::{Accumulate, Accumulator, Lend, Made},
@@ -31,6 +31,7 @@ use crate::{
         record::{
             alone::Alone,
             journal::{Tally, Times},
+            ledger::Ledger,
             trace::notes::Before,
         },
     },
@@ -42,6 +43,8 @@ use crate::{
 #[repr(C, align(64))] // what `glance` looks at is one cache line
 pub(crate) struct Executor {
     workers: usize,
+    /// Where all loops of the program are told of, if that is wanted.
+    ledger: Option<&'static Ledger>,
     memory: Memory,
     prices: Prices,
     gaps: Gaps,
@@ -54,7 +57,7 @@ pub(crate) struct Executor {
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so no
     /// loop waits for its turn.
     turn: Mutex<Splits>,
-    /// 1 if a loop that is faster alone has been told of. Relaxed: one line more does no harm.
+    /// What has been told of, one bit each. Relaxed: one line more does no harm.
     told: AtomicU64,
 }
 
@@ -73,6 +76,7 @@ impl Executor {
             memory: Memory::new(),
             prices: Prices::new(),
             gaps: Gaps::new(patience),
+            ledger: Ledger::if_wanted(),
             placed: workers.min(seats.at_a_time()).max(2) - 1,
             crew,
             ranges: Arc::new(Ranges::new(workers, fence)),
@@ -160,11 +164,17 @@ impl Executor {
         Outcome::of(ended.map(Some))
     }
 
+    /// Whether a loop has to look at the clock or at a handle.
+    #[inline(always)]
+    fn is_watched(&self, options: &Options<'_>) -> bool {
+        options.is_watched() || self.ledger.is_some()
+    }
+
     /// Decides at a glance whether to run the plain loop. A very short loop pays for nothing else,
     /// so this looks at few places in memory.
     #[inline(never)]
     fn glance(&self, this: Loop, options: &Options<'_>) -> Glance {
-        if options.is_watched() {
+        if self.is_watched(options) {
             Glance::Unclear
         } else if self.most(this, options) == 0 {
             Glance::Plain
@@ -195,7 +205,7 @@ impl Executor {
             };
             launch = case.launch();
         }
-        if options.is_watched() {
+        if self.is_watched(options) {
             launch = launch.watched();
         }
         Call { this, launch, awake }
@@ -244,7 +254,9 @@ impl Executor {
         let Finish { how, account } = self.carry_out(call, done, options, &mut own, others);
         let rest = own.into_rest();
         let outcome = made.outcome(how, rest, reduce);
-        options.tell(account);
+        if account.is_some() {
+            self.tell(call, options, account);
+        }
         outcome
     }
 
@@ -261,16 +273,18 @@ impl Executor {
         let mut solo = Solo::new(options, done..call.this.slice.len);
         let (how, why) = if options.watch.is_cancelled() {
             (How::Cancelled, Alone::Cancelled)
-        } else if let Some(how) = self.alone(call, &mut solo, options.kind, own) {
+        } else if let Some(how) = self.alone(call, &mut solo, options, own) {
             (how, if self.most(call.this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
         } else if let Some(turn) = self.take_turn(options) {
             return self.share(call, solo.hand_over(), turn, options, own, others);
-        } else if options.is_watched() {
-            (solo.fold_until(own, Duration::MAX, 1).unwrap_or(How::Through), Alone::Busy)
         } else {
-            (solo.fold_blindly(own).unwrap_or(How::Through), Alone::Busy)
+            self.tell_of_busy(options.wishes.at);
+            let is_watched = self.is_watched(options);
+            let how =
+                if is_watched { solo.fold_until(own, Duration::MAX, 1) } else { solo.fold_blindly(own) };
+            (how.unwrap_or(How::Through), Alone::Busy)
         };
-        Finish { how, account: options.account(&mut solo.so_far(), Err(why)) }
+        Finish { how, account: options.account(&mut solo.so_far(), Err(why), self.ledger.is_some()) }
     }
 
     /// Folds on the calling thread alone, as far as the launch says. None: the rest is to be
@@ -279,7 +293,7 @@ impl Executor {
         &self,
         call: &Call,
         solo: &mut Solo<'_>,
-        kind: LoopKind,
+        options: &Options<'_>,
         own: &mut dyn Accumulate,
     ) -> Option<How> {
         let ended = match call.launch {
@@ -293,9 +307,9 @@ impl Executor {
         let how = ended.unwrap_or(How::Through);
         if !matches!(how, How::Cancelled) && call.launch.is_learnt_from() {
             let (looked, took) = solo.looked();
-            self.memory.learn(call.this, kind, looked, nanos(took));
+            self.memory.learn(call.this, options.kind, looked, nanos(took));
             if self.memory.learn_alone(&self.prices, call.this, call.launch.is_trial(), nanos(took)) {
-                self.tell_once(call.this, took);
+                self.tell_of_faster(options.wishes.at, took);
             }
         }
         Some(how)
@@ -330,14 +344,38 @@ impl Executor {
         None
     }
 
-    /// Tells of a loop that took far longer when it was shared than now.
+    /// Tells what a loop did.
     #[cold]
-    fn tell_once(&self, this: Loop, took: Duration) {
-        if self.told.swap(1, Ordering::Relaxed) == 0 {
+    #[inline(never)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+    fn tell(&self, call: &Call, options: &mut Options<'_>, account: Option<Account>) {
+        let help = Duration::from_nanos(self.prices.help(call.awake) as u64);
+        options.tell(account, self.ledger, help);
+    }
+
+    /// Whether that has not been told of before.
+    fn is_news(&self, bit: u64) -> bool {
+        self.told.load(Ordering::Relaxed) & bit == 0 && self.told.fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
+
+    /// Tells once of a loop that took far longer when it was shared than now.
+    #[cold]
+    fn tell_of_faster(&self, at: &Location<'_>, took: Duration) {
+        if self.is_news(1) {
             log::info!(
-                "a loop over {} indices takes {took:?} alone, and much longer shared: other programs have the CPUs of \
-                 this pool, or its items wait for each other; it runs alone, and is shared again after growing pauses",
-                this.slice.len
+                "{at}: this loop takes {took:?} alone, and much longer shared: other programs have the CPUs of this \
+                 pool, or its items wait for each other; it runs alone, and is shared again after growing pauses"
+            );
+        }
+    }
+
+    /// Tells once of a loop that is not shared since another loop has the pool.
+    #[cold]
+    fn tell_of_busy(&self, at: &Location<'_>) {
+        if self.is_news(2) {
+            log::debug!(
+                "{at}: this loop runs on its own thread, since another loop has the pool; more of them are not told of: \
+                 RANGESTEAL_REPORT=1 counts them"
             );
         }
     }
@@ -381,7 +419,7 @@ impl Executor {
         if !cancelled && call.launch.is_learnt_from() {
             self.learn(&shared, &before, &times, stop.place());
         }
-        let account = options.account(&mut before, Ok(&mut times));
+        let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
         turn.give_back(times);
         Finish { how: stop.how(cancelled), account }
     }

@@ -1,6 +1,6 @@
 //! How a loop is to be run and what is to be reported, as the executor sees it.
 
-use std::{mem, time::Duration};
+use std::{mem, panic::Location, time::Duration};
 
 use super::handles::Watch;
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
         record::{
             alone::Alone,
             journal::Times,
+            ledger::Ledger,
             report::RunReport,
             trace::{
                 Trace,
@@ -33,11 +34,21 @@ pub(crate) struct Options<'a> {
     pub(crate) units: Units,
 }
 
-/// Where to write what the loop did, if the caller asks for it.
-#[derive(Debug, Default)]
+/// Where the loop stands in the program, and where to write what it did, if anybody asks for it.
+#[derive(Debug)]
 pub(crate) struct Wishes<'a> {
+    pub(crate) at: &'static Location<'static>,
     pub(crate) report: Option<&'a mut RunReport>,
     pub(crate) trace: Option<&'a mut Trace>,
+}
+
+impl Wishes<'_> {
+    /// Of the loop that the calling function is called for.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn here() -> Self {
+        Self { at: Location::caller(), report: None, trace: None }
+    }
 }
 
 /// What a loop did, if anybody wants to know.
@@ -83,11 +94,16 @@ impl<'a> Options<'a> {
         self.wishes.trace.is_some().then(|| Closeup::new(first, begin))
     }
 
-    /// What a loop did, if anybody wants to know: what the calling thread did alone `before`, and
-    /// then the round, or why there was none.
+    /// What a loop did, if anybody wants to know, or `everybody` does: what the calling thread did
+    /// alone `before`, and then the round, or why there was none.
     #[cold]
-    pub(crate) fn account(&self, before: &mut Before, round: Result<&mut Times, Alone>) -> Option<Account> {
-        if !self.wants_account() {
+    pub(crate) fn account(
+        &self,
+        before: &mut Before,
+        round: Result<&mut Times, Alone>,
+        everybody: bool,
+    ) -> Option<Account> {
+        if !everybody && !self.wants_account() {
             return None;
         }
         let (begin, units) = (before.begin, self.units);
@@ -104,12 +120,16 @@ impl<'a> Options<'a> {
         Some(Account { begin, report, timeline })
     }
 
-    /// Logs `account` and writes it to the report and the trace, at the end of the call.
+    /// Logs `account` and writes it to the report, the trace and the ledger, at the end of the
+    /// call. Help costs about `help`.
     #[cold]
-    pub(crate) fn tell(&mut self, account: Option<Account>) {
+    pub(crate) fn tell(&mut self, account: Option<Account>, ledger: Option<&Ledger>, help: Duration) {
         let Some(Account { begin, mut report, timeline }) = account else { return };
         report.end(begin.elapsed());
-        report.log();
+        report.log(self.wishes.at);
+        if let Some(ledger) = ledger {
+            ledger.enter(self.wishes.at, &report, help);
+        }
         if let (Some(trace), Some(timeline)) = (&mut self.wishes.trace, timeline) {
             trace.add(Timeline { wall: report.wall, ..timeline }, begin);
         }

@@ -1,6 +1,6 @@
 //! What a loop did: reported on request, and logged.
 
-use std::{fmt, time::Duration};
+use std::{fmt, panic::Location, time::Duration};
 
 use super::{
     alone::Alone,
@@ -100,9 +100,9 @@ impl RunReport {
     /// Logs one line at level debug, and the whole report at level trace.
     #[cold]
     #[inline(never)]
-    pub(crate) fn log(&self) {
+    pub(crate) fn log(&self, at: &Location<'_>) {
         log::debug!(
-            "{} items in {:?} by {} workers, {} thefts, balance {:.3}",
+            "{at}: {} items in {:?} by {} workers, {} thefts, balance {:.3}",
             self.items(),
             self.wall,
             self.workers.len(),

@@ -23,7 +23,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         self,
         fill: impl Fn([&mut Vec<R>; N], Claim<'_, S>, &mut M::Worker) + Sync,
     ) -> Option<[Vec<R>; N]> {
-        let (executor, threads) = self.hands();
+        let hands = self.hands();
         let none = || Box::new(array::from_fn(|_| Gathered::default()));
         let block = move |items: Claim<'_, S>, state: &mut M::Worker, acc: Option<Boxed<R, N>>| {
             let mut acc = acc.unwrap_or_else(none);
@@ -36,7 +36,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             before
         };
         let all = self.fold(LoopKind::Through, block, join).through()?;
-        Some(all.unwrap_or_else(none).map(|of| of.into_vec(executor, threads)))
+        Some(all.unwrap_or_else(none).map(|of| of.into_vec(hands)))
     }
 
     /// Lets `emit` append what it makes of each item.

@@ -8,8 +8,7 @@ use std::{
     ptr,
 };
 
-use super::{into_source::IntoSource, on::On};
-use crate::pool::call::executor::Executor;
+use super::{into_source::IntoSource, on::Hands};
 
 /// In bytes: a piece that has grown to this is not made longer, so that it need not be copied to a
 /// larger place, and all workers have pieces to move in the end.
@@ -65,8 +64,8 @@ impl<R> Gathered<R> {
 }
 
 impl<R: Send> Gathered<R> {
-    /// All of it as one `Vec`. At most `threads` workers move the pieces.
-    pub(crate) fn into_vec(self, executor: &Executor, threads: usize) -> Vec<R> {
+    /// All of it as one `Vec`, to which these hands move the pieces.
+    pub(super) fn into_vec(self, hands: Hands<'_>) -> Vec<R> {
         let Self { full: mut pieces, last } = self;
         if pieces.is_empty() {
             return last;
@@ -82,8 +81,7 @@ impl<R: Send> Gathered<R> {
                 (piece, own)
             })
             .collect();
-        let moves = On::new(executor, (&mut moves).into_source()).threads(threads);
-        moves.for_each(|(piece, own)| move_into(mem::take(piece), own));
+        hands.on((&mut moves).into_source()).for_each(|(piece, own)| move_into(mem::take(piece), own));
         // SAFETY: 1. the capacity is at least that; 2. the pieces have filled as many places.
         unsafe { all.set_len(total) };
         all

@@ -1,6 +1,6 @@
 //! A source and the options of a loop over it.
 
-use std::{marker::PhantomData, ops::Range};
+use std::{marker::PhantomData, ops::Range, panic::Location};
 
 use super::{
     bodies::{Claim, InBlocks, InTree, Verb},
@@ -108,8 +108,28 @@ impl Ending for Cancellable {
     }
 }
 
+/// What the parts of one loop have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Hands<'p> {
+    executor: &'p Executor,
+    threads: usize,
+    at: &'static Location<'static>,
+}
+
+impl<'p> Hands<'p> {
+    /// A further part, over `source`.
+    pub(super) fn on<S: Source>(self, source: S) -> On<'p, S> {
+        let Self { executor, threads, at } = self;
+        let mut on = On::new(executor, source).threads(threads);
+        on.wishes.at = at;
+        on
+    }
+}
+
 impl<'p, S: Source> On<'p, S> {
+    /// For a loop that stands where the calling function is called.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn new(executor: &'p Executor, source: S) -> Self {
         Self {
             executor,
@@ -119,7 +139,7 @@ impl<'p, S: Source> On<'p, S> {
             grain: None,
             reproducible: false,
             watch: Watch::default(),
-            wishes: Wishes::default(),
+            wishes: Wishes::here(),
             ending: PhantomData,
         }
     }
@@ -512,10 +532,10 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }
     }
 
-    /// Who works, and how many of them at most.
+    /// Who works, how many of them at most, and where the loop stands.
     #[inline(always)]
-    pub(super) fn hands(&self) -> (&'p Executor, usize) {
-        (self.executor, self.threads)
+    pub(super) fn hands(&self) -> Hands<'p> {
+        Hands { executor: self.executor, threads: self.threads, at: self.wishes.at }
     }
 
     /// How many items there are.

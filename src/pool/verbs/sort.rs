@@ -49,6 +49,7 @@ const RECOGNISED_ALONE: usize = 1 << 20;
 
 /// Sorts `items` by the order `is_less`, not stably. `serial` is std's unstable sort, by the same
 /// order.
+#[track_caller]
 pub(crate) fn sort_unstable<T: Send>(
     executor: &Executor,
     items: &mut [T],
@@ -129,6 +130,7 @@ fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize 
 }
 
 /// Sorts `items` by the order `is_less`. `serial` is one of std's sorts, by the same order.
+#[track_caller]
 pub(crate) fn sort<T: Send>(
     executor: &Executor,
     items: &mut [T],
@@ -149,6 +151,7 @@ pub(crate) fn sort<T: Send>(
 }
 
 /// Sorts `items` by a key that is computed once for each, stably.
+#[track_caller]
 pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     executor: &Executor,
     items: &mut [T],
@@ -189,6 +192,7 @@ fn run<T>(items: &[T], in_order: impl Fn(&T, &T) -> bool) -> usize {
 }
 
 /// Sorts pieces of `items` in parallel, and merges them.
+#[track_caller]
 fn sort_pieces<T: Send>(
     executor: &Executor,
     items: &mut [T],
@@ -270,6 +274,7 @@ fn disordered<'a, T>(
 }
 
 /// Calls `work` once with each of the `jobs`, in parallel.
+#[track_caller]
 fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: impl Fn(J) + Sync) {
     let cells: Vec<Mutex<Option<J>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
     On::new(executor, &*cells).jobs(|cell| {
@@ -291,6 +296,7 @@ struct Sides<'a, T> {
 impl<'a, T: Send> Sides<'a, T> {
     /// Moves to each place the element from the place that `order` has there. If the drop of a key
     /// panics, nothing has been moved.
+    #[track_caller]
     fn arrange<K: Send>(&mut self, executor: &Executor, order: Vec<(K, usize)>) {
         let elements = Elements(self.full);
         let moves = On::new(executor, (&mut *self.spare).into_source()).zip(order);
@@ -310,6 +316,7 @@ impl<'a, T: Send> Sides<'a, T> {
 
     /// Merges the first run with the second, the third with the fourth, and so on, into the other
     /// side.
+    #[track_caller]
     fn merge_pairs(
         &mut self,
         executor: &Executor,

@@ -1,0 +1,267 @@
+//! What all loops of a program did, line by line of its text: printed to standard error when the
+//! program exits, if `RANGESTEAL_REPORT` asks for it.
+//!
+//! Loops do not wait for the ledger for long: an allocator may run a loop while it is written, and
+//! a child may be forked then. An entry that finds it locked for a millisecond is counted, and
+//! lost.
+
+#![allow(unsafe_code)] // atexit is not in std or nix
+
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    env,
+    fmt::Write,
+    panic::Location,
+    sync::{
+        Mutex, MutexGuard,
+        atomic::{AtomicU8, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use super::{alone::Alone, report::RunReport};
+use crate::sync::Patience;
+
+/// The environment variable that asks for the report of a program: anything but nothing and `0`.
+const VARIABLE: &str = "RANGESTEAL_REPORT";
+
+/// What the loops of this program did.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    lines: Mutex<BTreeMap<Place, Line>>,
+    /// Entries that found the ledger locked.
+    lost: AtomicU64,
+}
+
+/// Where a loop stands: the file, the line and the column.
+type Place = (&'static str, u32, u32);
+
+/// What the calls of one loop did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Line {
+    calls: u64,
+    items: u64,
+    wall: Duration,
+    /// All workers together.
+    working: Duration,
+    /// Calls that ran on the calling thread alone: in the order of `REASONS`.
+    alone: [u64; 5],
+    thefts: u64,
+    /// Of shared calls: the mean working time of the workers, and the longest.
+    mean: Duration,
+    longest: Duration,
+    /// What help was last thought to cost.
+    help: Duration,
+}
+
+const REASONS: [(&str, Alone); 5] = [
+    ("short", Alone::Short),
+    ("faster", Alone::Faster),
+    ("busy", Alone::Busy),
+    ("one worker", Alone::OneWorker),
+    ("cancelled", Alone::Cancelled),
+];
+
+impl Ledger {
+    const fn new() -> Self {
+        Self { lines: Mutex::new(BTreeMap::new()), lost: AtomicU64::new(0) }
+    }
+
+    /// The ledger of this program, if its report is wanted. The variable is read once.
+    pub(crate) fn if_wanted() -> Option<&'static Self> {
+        const UNKNOWN: u8 = 0;
+        const YES: u8 = 1;
+        const NO: u8 = 2;
+        static WANTED: AtomicU8 = AtomicU8::new(UNKNOWN);
+        // Relaxed: the ledger is there from the beginning.
+        let mut wanted = WANTED.load(Ordering::Relaxed);
+        if wanted == UNKNOWN {
+            let is_set = env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
+            wanted = if is_set && exit::is_watched() { YES } else { NO };
+            WANTED.store(wanted, Ordering::Relaxed);
+        }
+        (wanted == YES).then_some(&LEDGER)
+    }
+
+    /// Enters a call of the loop at `at`.
+    pub(crate) fn enter(&self, at: &'static Location<'static>, report: &RunReport, help: Duration) {
+        let Some(mut lines) = self.lines() else {
+            self.lost.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
+            return;
+        };
+        lines.entry((at.file(), at.line(), at.column())).or_default().add(report, help);
+    }
+
+    fn lines(&self) -> Option<MutexGuard<'_, BTreeMap<Place, Line>>> {
+        let mut lines = None;
+        Patience::of(Duration::from_millis(1)).poll(|| {
+            lines = self.lines.try_lock().ok();
+            lines.is_some()
+        });
+        lines.or_else(|| self.lines.try_lock().ok())
+    }
+
+    /// The report: loops that took longest come first.
+    fn text(&self) -> String {
+        let lines = self.lines().map(|lines| lines.clone()).unwrap_or_default();
+        let mut all: Vec<(Place, Line)> = lines.into_iter().collect();
+        all.sort_by_key(|(_, line)| Reverse(line.wall));
+        let sum = |of: fn(&Line) -> Duration| all.iter().map(|(_, line)| of(line)).sum::<Duration>();
+        let (wall, working) = (sum(|line| line.wall), sum(|line| line.working));
+        let mut text = format!(
+            "rangesteal: {} loops of the program took {wall:.1?}, in which all workers worked for {working:.1?}: gain {}\n",
+            all.len(),
+            ratio(working, wall),
+        );
+        _ = writeln!(
+            text,
+            "{:>10} {:>12} {:>9} {:>6} {:>7} {:>9} {:>9}  loop",
+            "calls", "items", "time", "gain", "balance", "thefts", "help"
+        );
+        for (
+            (file, line, column),
+            Line { calls, items, wall, working, alone, thefts, mean, longest, help },
+        ) in all
+        {
+            let shared = calls - alone.iter().sum::<u64>();
+            let balance = if shared == 0 { "-".into() } else { ratio(mean, longest) };
+            _ = write!(
+                text,
+                "{calls:>10} {items:>12} {:>9} {:>6} {balance:>7} {thefts:>9} {:>9}  {file}:{line}:{column}",
+                format!("{wall:.1?}"),
+                ratio(working, wall),
+                format!("{help:.1?}"),
+            );
+            let reasons = REASONS.iter().zip(alone).filter(|(_, calls)| *calls > 0);
+            let alone: Vec<_> = reasons.map(|((why, _), calls)| format!("{why} {calls}")).collect();
+            _ = match &alone[..] {
+                [] => writeln!(text),
+                alone => writeln!(text, "; alone: {}", alone.join(", ")),
+            };
+        }
+        if let lost @ 1.. = self.lost.load(Ordering::Relaxed) {
+            _ = writeln!(text, "{lost} calls were not entered: another thread was at it");
+        }
+        text
+    }
+}
+
+impl Line {
+    fn add(&mut self, report: &RunReport, help: Duration) {
+        let working = || report.workers.iter().map(|worker| worker.working);
+        self.calls += 1;
+        self.items += report.items() as u64;
+        self.wall += report.wall;
+        self.working += working().sum::<Duration>();
+        self.help = help;
+        if let Some(alone) = report.alone {
+            let reason = REASONS.iter().position(|(_, why)| *why == alone);
+            self.alone[reason.expect("all reasons")] += 1;
+            return;
+        }
+        self.thefts += report.thefts() as u64;
+        let workers = u32::try_from(report.workers.len()).unwrap_or(u32::MAX);
+        self.mean += working().sum::<Duration>() / workers.max(1);
+        self.longest += working().max().unwrap_or_default();
+    }
+}
+
+fn ratio(time: Duration, of: Duration) -> String {
+    if of.is_zero() { "-".into() } else { format!("{:.2}", time.as_secs_f64() / of.as_secs_f64()) }
+}
+
+static LEDGER: Ledger = Ledger::new();
+
+#[cfg(all(unix, not(any(miri, portable))))]
+mod exit {
+    use std::{
+        io::{self, Write},
+        process,
+        sync::atomic::{AtomicU32, Ordering},
+    };
+
+    /// The process that prints at its exit; a child that it forks does not. 0: none. Relaxed: a
+    /// number that stands for itself.
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
+
+    /// Whether the report will be printed at the exit of this process.
+    pub(super) fn is_watched() -> bool {
+        if PROCESS.swap(process::id(), Ordering::Relaxed) == process::id() {
+            return true;
+        }
+        // SAFETY: 1. it takes a function of this type; 2. which is never unloaded before the
+        // process (or its library) is; 3. and does not unwind, since a panic ends the process.
+        unsafe { nix::libc::atexit(print) == 0 }
+    }
+
+    extern "C" fn print() {
+        if PROCESS.load(Ordering::Relaxed) == process::id() {
+            let _nobody_listens = io::stderr().write_all(super::LEDGER.text().as_bytes());
+        }
+    }
+}
+
+#[cfg(not(all(unix, not(any(miri, portable)))))]
+mod exit {
+    pub(super) fn is_watched() -> bool {
+        false
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::{super::report::WorkerReport, *};
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn report(wall: u64, alone: Option<Alone>, working: &[u64]) -> RunReport {
+        let worker = |working: &u64| WorkerReport {
+            items: 50,
+            thefts: 1,
+            working: ms(*working),
+            ..WorkerReport::default()
+        };
+        let (wall, workers) = (ms(wall), working.iter().map(worker).collect());
+        RunReport { wall, alone, workers }
+    }
+
+    #[test]
+    fn a_line_for_each_loop_and_the_longest_first() {
+        let ledger = Ledger::new();
+        let (short, long) = (Location::caller(), Location::caller());
+        for (at, report) in [
+            (short, report(10, Some(Alone::Short), &[10])),
+            (long, report(100, None, &[100, 60])),
+            (long, report(100, None, &[80, 100])),
+            (long, report(50, Some(Alone::Busy), &[50])),
+            (short, report(10, Some(Alone::OneWorker), &[9])),
+            (short, report(10, Some(Alone::Short), &[10])),
+        ] {
+            ledger.enter(at, &report, ms(7));
+        }
+        let text = ledger.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert!(lines[0].starts_with("rangesteal: 2 loops of the program took 280.0ms"), "{text}");
+        assert!(lines[0].ends_with("worked for 419.0ms: gain 1.50"), "{text}");
+        let words: Vec<Vec<&str>> = lines[2..].iter().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(words[0][..7], ["3", "250", "250.0ms", "1.56", "0.85", "4", "7.0ms"]);
+        assert_eq!(words[1][..7], ["3", "150", "30.0ms", "0.97", "-", "0", "7.0ms"]);
+        assert!(lines[2].ends_with(&format!("{long}; alone: busy 1")), "{text}");
+        assert!(lines[3].ends_with(&format!("{short}; alone: short 2, one worker 1")), "{text}");
+    }
+
+    #[test]
+    fn nobody_waits_for_it() {
+        let ledger = Ledger::new();
+        let locked = ledger.lines.lock().unwrap();
+        ledger.enter(Location::caller(), &RunReport::default(), ms(0));
+        assert!(ledger.text().contains("1 calls were not entered"), "{}", ledger.text());
+        drop(locked);
+        ledger.enter(Location::caller(), &RunReport::default(), ms(0));
+        assert!(ledger.text().starts_with("rangesteal: 1 loops"), "{}", ledger.text());
+    }
+}

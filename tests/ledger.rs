@@ -1,0 +1,95 @@
+//! The report of a whole program, which its user asks for by a variable.
+
+#![cfg(target_os = "linux")]
+
+mod busy;
+mod child;
+
+use std::{process::exit, thread};
+
+use busy::work;
+use child::{is_child, passed, run};
+use nix::{
+    sys::wait::{WaitStatus, waitpid},
+    unistd::{ForkResult, fork},
+};
+use rangesteal::Pool;
+
+const VARIABLE: &str = "RANGESTEAL_REPORT";
+
+/// What was told of the loop with this text, the last such in this file: the columns, and why it
+/// ran alone.
+fn told<'a>(stderr: &'a str, text: &str) -> (Vec<&'a str>, &'a str) {
+    let own = include_str!("ledger.rs");
+    let before = &own[..own.rfind(text).expect("a loop")];
+    let place = format!("{}:{}:", file!(), before.matches('\n').count() + 1);
+    let mut lines = stderr.lines().filter(|line| line.contains(&place));
+    let line = lines.next().unwrap_or_else(|| panic!("{place} {stderr}"));
+    assert!(lines.next().is_none(), "{stderr}");
+    let (columns, behind) = line.split_once(&place).unwrap();
+    (columns.split_whitespace().collect(), behind.split_once("; ").map_or("", |(_, why)| why))
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "exits are not noticed")]
+fn a_program_tells_at_its_end_where_its_time_went() {
+    const NAME: &str = "a_program_tells_at_its_end_where_its_time_went";
+    if is_child() {
+        return program();
+    }
+    for value in ["", "0"] {
+        let stderr = passed(&run(&[], NAME, &[(VARIABLE, value)]));
+        assert!(!stderr.contains("rangesteal: "), "{stderr}");
+    }
+    let output = run(&[], NAME, &[(VARIABLE, "1")]);
+    let stderr = &*String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{stderr}");
+    assert_eq!(stderr.matches("rangesteal: 7 loops").count(), 1, "once, and not in the child: {stderr}");
+    let (columns, alone) = told(stderr, "pool.for_each(&[1, 2]");
+    assert!(columns[..2] == ["1000", "2000"] && alone.contains("alone: short 9"), "{stderr}"); // a few are explored
+    let (columns, alone) = told(stderr, "pool.for_each(&items");
+    assert_eq!((columns[0], columns[1], columns[4] != "-"), ("20", "20000", true), "{stderr}");
+    assert!(alone.is_empty() || alone.contains("faster"), "on a busy machine: {stderr}");
+    assert!(columns[3].parse::<f64>().unwrap() > 0.5, "{stderr}");
+    assert_eq!(told(stderr, "pool.on(0..1000)").0[..2], ["1", "1000"]);
+    let (columns, alone) = told(stderr, "pool.on(0..3)");
+    assert!(columns[..2] == ["1000", "3000"] && alone.contains("busy"), "{stderr}");
+    let (columns, alone) = told(stderr, "one.on(0..100)");
+    assert_eq!((columns[0], columns[1], alone), ("1", "100", "alone: one worker 1"), "{stderr}");
+    for of_several_parts in ["pool.filter_collect(", "pool.sort("] {
+        assert!(told(stderr, of_several_parts).0[0].parse::<u32>().unwrap() >= 1, "{stderr}");
+    }
+}
+
+fn program() {
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    for _ in 0..1000 {
+        pool.for_each(&[1, 2], |_| ());
+    }
+    let items = vec![(); 1000];
+    for _ in 0..20 {
+        pool.for_each(&items, |()| work(2_000));
+    }
+    // One in another.
+    pool.on(0..1000).for_each(|_| {
+        pool.on(0..3).for_each(|_| work(500));
+    });
+    let one = Pool::builder().num_threads(1).build().unwrap();
+    one.on(0..100).map_reduce(|i| i, |a, b| a + b);
+    // What has several parts has one place.
+    let mut numbers: Vec<u32> = (0..200_000_u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
+    let odd = pool.filter_collect(&numbers, |i| i % 2 == 1);
+    pool.sort(&mut numbers);
+    assert!(numbers.is_sorted() && odd.len() == 100_000);
+    if std::env::var(VARIABLE).unwrap() == "1" {
+        #[expect(unsafe_code, reason = "fork is what is tested")]
+        // SAFETY: the child exits.
+        match unsafe { fork() }.unwrap() {
+            ForkResult::Child => exit(0),
+            ForkResult::Parent { child } => {
+                assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));
+            }
+        }
+        thread::spawn(|| exit(7)).join().unwrap();
+    }
+}
