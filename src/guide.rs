@@ -48,7 +48,8 @@
 //! | scratch memory that is kept from loop to loop | [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | floating-point sums that are the same in every run and on every machine of one kind | [`.reproducible()`](crate::On::reproducible) |
 //! | to follow the loop from another thread, or to end it | [`.progress(&handle)`](crate::On::progress), [`.cancel(&token)`](crate::On::cancel) |
-//! | to know why it is not faster | [`.report(&mut report)`](crate::On::report) |
+//! | to know why it is not faster | [`.report(&mut report)`](crate::On::report); `RANGESTEAL_REPORT=1` for all loops of a program |
+//! | one pool for a whole program | [`Pool::global()`](crate::Pool::global) |
 //!
 //! `zip` and `chunks` act on what is written before them: `on(&a).zip(&b).chunks(4)` gives pairs of
 //! pieces; `on(&a).chunks(4).zip(&b)` gives pairs of a piece and an item.
@@ -118,13 +119,72 @@
 //! by the longest. With a logger at level `debug`, every loop logs a line; at level `trace`, its
 //! report; at level `info`, a pool logs once that a loop takes much longer shared than alone.
 //!
-//! # Inside another runtime
-//! A loop may be called from a thread of rayon's, or from a blocking thread of tokio's
-//! (`spawn_blocking`; not from the reactor, which would wait). It takes the CPUs that it finds: if
-//! theirs are all busy, it is never slower than the plain loop there, but for single calls. On two
-//! CPUs, with one worker of rayon busy and the other one calling a loop: loops of 0.1, 1 and 10 ms
-//! took 0.60, 0.52 and 0.71 of the plain loop beside the same busy worker, and one of 20 µs 1.02
-//! (medians; the mean of the last 1.23). The busy worker loses what the loop gains.
+//! # Where the time of a program goes
+//! With the environment variable `RANGESTEAL_REPORT=1` a program that exits writes to standard
+//! error what its loops did, without any change of code. (On Unix; not if a signal ends it.)
+//!
+//! ```text
+//! rangesteal: 3 loops took 128.5ms, and all workers worked for 246.9ms in them: gain 1.92
+//!      calls        items      time   gain balance    thefts      help  loop
+//!         63     25200000   125.5ms   1.93    0.98        34    39.0µs  src/kmeans.rs:61:10
+//!          1       400000     2.1ms   1.96    1.00         0    36.7µs  src/kmeans.rs:111:10
+//!        120         2400     0.9ms   0.93       -         0    20.0µs  src/io.rs:20:9; alone: short 120
+//! ```
+//!
+//! A line is a call in the text of the program, and those that took longest come first. The `gain`
+//! is the time that all workers worked, divided by the `time` of the calls: with two threads, 1.9
+//! is good, and 1 is what the plain loop does. (A loop that is slower shared because its items wait
+//! for memory or for each other has a high gain, too: compare it with `threads(1)`.) `help` is what
+//! the pool thinks that it costs to wake a worker. Behind the place it says how often the loop ran
+//! on its caller alone, and why, as in [`Alone`](crate::Alone). A loop inside a loop counts for
+//! both; a sort, and a loop that emits, counts each of its parts; sorts that run alone are not
+//! listed. Each call looks at the clock then, which costs short loops some 0.5 µs.
+//!
+//! # Beside others
+//! **Several libraries in one program.** A pool has a thread for each CPU, and pins it there: six
+//! libraries with a pool each have six threads on each CPU. So a library takes a `&Pool`, or uses
+//! [`Pool::global`](crate::Pool::global), which is one for the whole program. While a loop is
+//! shared, all other loops of that pool run on the threads that call them: a program whose threads
+//! all call loops has its CPUs busy anyway. But one long loop makes all others run alone for as
+//! long as it takes. Give it a pool of its own. Such calls are counted as `busy`, in
+//! [`RunReport::alone`](crate::RunReport::alone) and by `RANGESTEAL_REPORT`; at level `debug` the
+//! first one of each pool is logged.
+//!
+//! **Tests that run in parallel** are such a program: with the global pool, eight threads of tests
+//! take as long as plain loops would.
+//!
+//! **In a program that uses rayon** a loop may be called from rayon's threads. It takes the CPUs
+//! that it finds: if theirs are all busy, it is never slower than the plain loop there, but for
+//! single calls. With one of two workers of rayon busy and the other one calling a loop: loops of
+//! 0.1, 1 and 10 ms took 0.60, 0.52 and 0.71 of the plain loop beside the same busy worker, and one
+//! of 20 µs 1.02 (medians; the mean of the last 1.23). The busy worker loses what the loop gains.
+//!
+//! **In a program that uses tokio** call loops in `spawn_blocking`, never on the reactor, which
+//! would wait for them.
+//!
+//! **Several processes** on the same CPUs are as several pools: each pins its workers to the same
+//! CPUs. A worker whose CPU another program keeps busy while others are idle is unpinned for a
+//! while. Where programs share CPUs all the time, start them with `RANGESTEAL_PINNING=off`, or give
+//! each its own by `taskset` or a control group. With a quota nothing is pinned.
+//!
+//! On two CPUs, loops of 1 ms again and again, relative to plain loops in the same place
+//! (`cargo bench --bench versus -- --rows beside`):
+//!
+//! | | rangesteal | rayon |
+//! |---|---|---|
+//! | on a thread of rayon's | 0.52 | 0.51 |
+//! | on a blocking thread of tokio's | 0.53 | 0.54 |
+//! | two threads, on the global pool | 0.96 | 1.11 |
+//! | two threads, a pool each | 1.21 | |
+//! | eight threads, on the global pool | 1.04 | 1.02 |
+//! | eight threads, a pool each | 1.15 | |
+//! | beside another process that does the same | 0.71 | 1.02 |
+//!
+//! What is pinned, and when: the threads of a pool from the time they are started, unless
+//! [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING` says otherwise; the calling
+//! thread in a [`scope`](crate::PoolBuilder::scope), until it ends; nothing else. A thread that is
+//! started by a pinned one inherits its one CPU: start threads before a scope, or outside.
+//! `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING` are for pools whose builder says nothing.
 //!
 //! # How to see a loop
 //! A report gives sums; a [`Trace`](crate::Trace) records what happened when: every run of every

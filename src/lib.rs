@@ -25,7 +25,7 @@
 //!   recursive, or your program is a mix of many kinds of parallelism, use
 //!   [rayon](https://docs.rs/rayon).
 //! * A pool of its own threads. A program with one pool per library would have too many; make one
-//!   and pass it along.
+//!   and pass it along, or use [`Pool::global`].
 //! * Threads are pinned to CPUs where the system allows it ([`Pinning`], [`Placement`]).
 //!
 //! # How it works

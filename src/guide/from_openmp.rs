@@ -48,7 +48,7 @@
 //! | `OMP_PROC_BIND=spread` | [`Placement::Spread`](crate::Placement::Spread) |
 //! | `OMP_PLACES=cores` | [`Placement::PhysicalCores`](crate::Placement::PhysicalCores); the default takes one CPU of every core first, then the others |
 //! | `OMP_PLACES={3},{7}`, `GOMP_CPU_AFFINITY` | [`Placement::Cpus`](crate::Placement::Cpus) of those CPUs the program may use (`taskset` narrows them) |
-//! | `OMP_PROC_BIND=false` | [`Pinning::Off`](crate::Pinning::Off) |
+//! | `OMP_PROC_BIND=false` | `RANGESTEAL_PINNING=off`, or [`Pinning::Off`](crate::Pinning::Off) |
 //! | `OMP_DISPLAY_AFFINITY` | `println!("{}", pool.placement())`: [`Pool::placement`](crate::Pool::placement) |
 //! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | [`spin_before_park`](crate::PoolBuilder::spin_before_park); threads sleep by default |
 //!

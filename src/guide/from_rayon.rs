@@ -101,15 +101,13 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! There is no global pool. Pass `&pool` along, or keep one yourself:
+//! rayon's functions use its global pool. Here that has a name: a program with one pool passes
+//! `&pool` along, and a library uses [`Pool::global()`](crate::Pool::global).
 //!
 //! ```
-//! use std::sync::LazyLock;
 //! use rangesteal::Pool;
 //!
-//! static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new().expect("a pool"));
-//!
-//! assert_eq!(POOL.map_reduce(&[1, 2, 3], |x| x * x, |a, b| a + b), Some(14));
+//! assert_eq!(Pool::global().map_reduce(&[1, 2, 3], |x| x * x, |a, b| a + b), Some(14));
 //! ```
 //!
 //! # What differs
@@ -266,7 +264,7 @@
 //! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name` | the same |
 //! | `ThreadPoolBuilder::num_threads` | the same; leave it out instead of passing 0 |
 //! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`: the threads have ended when it returns; they cannot be wrapped |
-//! | `ThreadPoolBuilder::build_global` | none: a `static POOL: LazyLock<Pool>` of yours, as above |
+//! | `ThreadPoolBuilder::build_global` | the same; an error if the pool has been used before |
 //! | `ThreadPoolBuilder::use_current_thread` | nothing: the calling thread is always one of the workers |
 //! | `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler`, `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | none: the pool starts its threads itself. What a thread needs is made by `with` or `pool.per_worker(..)` |
 //! | `ThreadPoolBuilder::panic_handler` | none: a panic comes out of the loop's call, wherever it happened |

@@ -81,7 +81,7 @@ impl PoolBuilder {
     /// Builds the global pool with these options, instead of the defaults: once, before its first
     /// use. For programs; a library would take this from the program.
     ///
-    /// ```
+    /// ```standalone_crate
     /// use rangesteal::{BuildError, Pool};
     ///
     /// Pool::builder().num_threads(2).build_global()?;

@@ -110,7 +110,7 @@ impl Ledger {
         let sum = |of: fn(&Line) -> Duration| all.iter().map(|(_, line)| of(line)).sum::<Duration>();
         let (wall, working) = (sum(|line| line.wall), sum(|line| line.working));
         let mut text = format!(
-            "rangesteal: {} loops of the program took {wall:.1?}, in which all workers worked for {working:.1?}: gain {}\n",
+            "rangesteal: {} loops took {wall:.1?}, and all workers worked for {working:.1?} in them: gain {}\n",
             all.len(),
             ratio(working, wall),
         );
@@ -245,8 +245,8 @@ mod tests {
         let text = ledger.text();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
-        assert!(lines[0].starts_with("rangesteal: 2 loops of the program took 280.0ms"), "{text}");
-        assert!(lines[0].ends_with("worked for 419.0ms: gain 1.50"), "{text}");
+        assert!(lines[0].starts_with("rangesteal: 2 loops took 280.0ms"), "{text}");
+        assert!(lines[0].ends_with("worked for 419.0ms in them: gain 1.50"), "{text}");
         let words: Vec<Vec<&str>> = lines[2..].iter().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[0][..7], ["3", "250", "250.0ms", "1.56", "0.85", "4", "7.0ms"]);
         assert_eq!(words[1][..7], ["3", "150", "30.0ms", "0.97", "-", "0", "7.0ms"]);
