@@ -685,8 +685,9 @@ impl Pool {
     /// Sorts the slice, keeping the order of equal items.
     ///
     /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; O(*n*) if it is in
-    /// order or strictly descending. Takes memory for as many items again. Short slices,
-    /// zero-sized items, and any slice while the pool is busy are sorted by [`slice::sort`]. Items
+    /// order or strictly descending, and O(*n* + *k* log *k* + *k* log *n*) if all but *k* items,
+    /// one in sixteen at most, are in order. Takes memory for as many items again. Short slices,
+    /// zero-sized items, and others while the pool is busy are sorted by [`slice::sort`]. Items
     /// need not be `Sync`: only one thread at a time looks at an item.
     ///
     /// ```
@@ -774,10 +775,10 @@ impl Pool {
     /// Sorts the slice; equal items may change places. Faster than [`sort`](Self::sort) where items
     /// are large or many of them are equal.
     ///
-    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough. Pools of four workers
-    /// or fewer sort in place; others take memory for as many items again. Short slices, zero-sized
-    /// items, and any slice while the pool is busy are sorted by [`slice::sort_unstable`]. Items
-    /// need not be `Sync`.
+    /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; fewer if it is nearly
+    /// in order, as in [`sort`](Self::sort). Pools of four workers or fewer sort in place; others
+    /// take memory for as many items again. Short slices, zero-sized items, and others while the
+    /// pool is busy are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

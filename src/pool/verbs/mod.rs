@@ -9,7 +9,7 @@
 //! its workers keep. A worker's claim is given to the loop as a `Claim`, which can be asked for its
 //! items once: so the loops are safe code, and `bodies` alone relies on the executor. `collect`
 //! writes results to their final places, `gather` makes one `Vec` of what runs have emitted,
-//! `reproducible` reduces results in a fixed order, and `sort` is built on these loops.
+//! `reproducible` reduces results in a fixed order, and `sort` (`stragglers`: of what is nearly in order) is built on these loops.
 //!
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop is given the executor.
 
@@ -25,4 +25,5 @@ pub(crate) mod reproducible;
 pub(crate) mod sort;
 pub(crate) mod source;
 pub(crate) mod state;
+pub(crate) mod stragglers;
 pub(crate) mod sums;

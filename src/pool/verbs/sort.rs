@@ -18,7 +18,7 @@ use std::{
     ptr,
 };
 
-use super::{into_source::IntoSource, on::On};
+use super::{into_source::IntoSource, on::On, stragglers::sort_stragglers};
 use crate::{
     pool::call::executor::Executor,
     sync::{Mutex, lock},
@@ -60,7 +60,7 @@ pub(crate) fn sort_unstable<T: Send>(
     if items.len() < SHORTEST || size_of::<T>() == 0 || !executor.is_free() || workers > FEW {
         return sort(executor, items, serial, is_less);
     }
-    if ascends(items, usize::MAX, &is_less) {
+    if ascends(items, usize::MAX, &is_less) || sort_stragglers(executor, items, &is_less) {
         return;
     }
     let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);
@@ -137,11 +137,17 @@ pub(crate) fn sort<T: Send>(
     serial: impl Fn(&mut [T]) + Sync,
     is_less: impl Fn(&T, &T) -> bool + Sync,
 ) {
-    if items.len() < SHORTEST || size_of::<T>() == 0 || !executor.is_free() {
+    if items.len() < SHORTEST || size_of::<T>() == 0 {
         return serial(items);
     }
+    if !executor.is_free() {
+        if !sort_stragglers(executor, items, &is_less) {
+            serial(items);
+        }
+        return;
+    }
     // Longer slices are looked through in parallel, by the sort of the pieces.
-    if !ascends(items, RECOGNISED_ALONE, &is_less) {
+    if !ascends(items, RECOGNISED_ALONE, &is_less) && !sort_stragglers(executor, items, &is_less) {
         let long_enough = 1 << (items.len() / SHORTEST_PIECE).ilog2();
         // One piece per worker: with twice as many, another round of merges takes longer than
         // better balance saves.
@@ -178,7 +184,7 @@ fn ascends<T>(items: &mut [T], bytes: usize, is_less: &impl Fn(&T, &T) -> bool) 
 }
 
 /// How many items at the front are in order.
-fn run<T>(items: &[T], in_order: impl Fn(&T, &T) -> bool) -> usize {
+pub(super) fn run<T>(items: &[T], in_order: impl Fn(&T, &T) -> bool) -> usize {
     // Numbers and the like are compared side by side, without a branch per pair.
     let plain = !mem::needs_drop::<T>();
     let mut end = 1;
@@ -193,7 +199,7 @@ fn run<T>(items: &[T], in_order: impl Fn(&T, &T) -> bool) -> usize {
 
 /// Sorts pieces of `items` in parallel, and merges them.
 #[track_caller]
-fn sort_pieces<T: Send>(
+pub(super) fn sort_pieces<T: Send>(
     executor: &Executor,
     items: &mut [T],
     pieces: usize,
@@ -217,12 +223,12 @@ fn sort_pieces<T: Send>(
 }
 
 /// The lengths of `count` parts of `len`, which differ by one at most.
-fn shares(len: usize, count: usize) -> impl Iterator<Item = usize> {
+pub(super) fn shares(len: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |i| len / count + usize::from(i < len % count))
 }
 
 /// Cuts `items` into slices of these lengths.
-fn split<'a, T>(mut items: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
+pub(super) fn split<'a, T>(mut items: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
     lengths.iter().map(|&len| take(&mut items, len)).collect()
 }
 
@@ -275,7 +281,7 @@ fn disordered<'a, T>(
 
 /// Calls `work` once with each of the `jobs`, in parallel.
 #[track_caller]
-fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: impl Fn(J) + Sync) {
+pub(super) fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: impl Fn(J) + Sync) {
     let cells: Vec<Mutex<Option<J>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
     On::new(executor, &*cells).jobs(|cell| {
         let job = lock(cell).take();

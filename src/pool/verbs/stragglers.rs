@@ -1,0 +1,397 @@
+//! Sorts slices in which all items but a few are in order: the few, stragglers, are taken out,
+//! sorted, and put back where they belong. That takes some *n* comparisons and two moves of each
+//! item, where a sort takes *n* log *n*.
+//!
+//! The idea is that of drop-merge sort (Emil Ernerfeldt, 2017), here stably and by several workers:
+//! of each straggler it is known how many of the items that stay were before it.
+
+#![allow(unsafe_code)] // moves items bitwise: out of the slice, within it, and back
+
+use std::{iter, mem, ops::Range, ptr};
+
+use super::sort::{in_parallel, run, shares, sort_pieces, split};
+use crate::pool::call::executor::Executor;
+
+/// Pairs of neighbours that are looked at, all over the slice, before anything else.
+const SAMPLE: usize = 256;
+/// There are few stragglers if they are at most one item in so many.
+const ONE_IN: usize = 16;
+/// In items: if so many neighbours are less than the last item that stays, that one does not belong
+/// there, and not they.
+const STREAK: usize = 8;
+/// Parts per worker in which stragglers are looked for.
+const PARTS_A_WORKER: usize = 4;
+/// In items: fewer stragglers are sorted by the calling thread.
+const SHORT: usize = 1 << 14;
+
+/// Sorts `items` stably if there are few stragglers; otherwise leaves them as they are and returns
+/// false.
+#[track_caller]
+pub(super) fn sort_stragglers<T: Send>(
+    executor: &Executor,
+    items: &mut [T],
+    is_less: &(impl Fn(&T, &T) -> bool + Sync),
+) -> bool {
+    if !seem_few(items, is_less) {
+        return false;
+    }
+    let Some(places) = places(executor, items, is_less) else { return false };
+    let mut hole = Hole::new(items, &places);
+    let is_less_straggler = |a: &Straggler<T>, b: &Straggler<T>| is_less(&a.item, &b.item);
+    let serial = |some: &mut [Straggler<T>]| {
+        some.sort_by(|a, b| is_less_straggler(b, a).cmp(&is_less_straggler(a, b)));
+    };
+    if hole.out.len() < SHORT {
+        serial(&mut hole.out);
+    } else {
+        let pieces = executor.workers().next_power_of_two();
+        sort_pieces(executor, &mut hole.out, pieces, &serial, &is_less_straggler);
+    }
+    hole.fill(is_less);
+    true
+}
+
+/// Whether few of some neighbours are out of order.
+fn seem_few<T>(items: &[T], is_less: &impl Fn(&T, &T) -> bool) -> bool {
+    let pairs = items.windows(2).step_by(items.len() / SAMPLE);
+    pairs.filter(|pair| is_less(&pair[1], &pair[0])).count() <= SAMPLE / ONE_IN
+}
+
+/// Where the stragglers are, in ascending order; none if they are not few.
+#[track_caller]
+fn places<T: Send>(
+    executor: &Executor,
+    items: &mut [T],
+    is_less: &(impl Fn(&T, &T) -> bool + Sync),
+) -> Option<Vec<usize>> {
+    let most = items.len() / ONE_IN;
+    let parts: Vec<usize> = shares(items.len(), executor.workers() * PARTS_A_WORKER).collect();
+    let mut found: Vec<Option<Vec<usize>>> = vec![None; parts.len()];
+    // Each part is one worker's alone, since items need not be `Sync`.
+    let jobs = iter::zip(split(items, &parts), &mut found).collect();
+    in_parallel(executor, jobs, |(part, found)| *found = places_in(part, most, is_less));
+    let (mut all, mut begin) = (Vec::new(), 0);
+    for (part, found) in iter::zip(parts, found) {
+        let mut found = found?;
+        for place in &mut found {
+            *place += begin;
+        }
+        meet(items, &mut all, &mut found, begin..begin + part, is_less)?;
+        all.append(&mut found);
+        begin += part;
+    }
+    (all.len() <= most).then_some(all)
+}
+
+/// The same of a part, by one thread.
+fn places_in<T>(items: &[T], most: usize, is_less: &impl Fn(&T, &T) -> bool) -> Option<Vec<usize>> {
+    let mut out: Vec<usize> = Vec::new();
+    let mut last = None; // of those that stay
+    let (mut at, mut again) = (0, 0);
+    while at < items.len() {
+        match last {
+            Some(last) if is_less(&items[at], &items[last]) => out.push(at),
+            _ => {
+                at += run(&items[at..], |a, b| !is_less(b, a)) - 1;
+                last = Some(at);
+            }
+        }
+        at += 1;
+        if let Some(place) = last
+            && at - place > STREAK
+        {
+            again += at - place;
+            out.truncate(out.partition_point(|out| *out < place));
+            last = before(&out, place);
+            out.push(place);
+            at = place + 1;
+        }
+        if out.len() > most || again > items.len() {
+            return None;
+        }
+    }
+    Some(out)
+}
+
+/// The last place before `end` that is not among the places `out`, which are all before it.
+fn before(out: &[usize], end: usize) -> Option<usize> {
+    let gone = iter::zip(out.iter().rev(), (0..end).rev()).take_while(|(out, place)| *out == place).count();
+    (end - gone).checked_sub(1)
+}
+
+/// The first of `places` that is not among the places `out`.
+fn first(out: &[usize], mut places: impl Iterator<Item = usize>) -> Option<usize> {
+    places.find(|place| out.binary_search(place).is_err())
+}
+
+/// Makes what stays of a part, without the places `found`, meet in order what stays before it,
+/// without the places `all`. None if more than a few would have to go.
+fn meet<T>(
+    items: &[T],
+    all: &mut Vec<usize>,
+    found: &mut Vec<usize>,
+    part: Range<usize>,
+    is_less: &impl Fn(&T, &T) -> bool,
+) -> Option<()> {
+    for _ in 0..=STREAK {
+        let (last, next) = (before(all, part.start), first(found, part.clone()));
+        let (Some(last), Some(next)) = (last, next) else { return Some(()) };
+        if !is_less(&items[next], &items[last]) {
+            return Some(());
+        }
+        // One of the two does not belong there.
+        let second = first(found, next + 1..part.end);
+        let is_low = second.is_some_and(|second| !is_less(&items[second], &items[last]));
+        let (out, place) = if is_low { (&mut *found, next) } else { (&mut *all, last) };
+        out.insert(out.partition_point(|other| *other < place), place);
+    }
+    None
+}
+
+/// An item that is out of order, and how many of those that stay were before it.
+struct Straggler<T> {
+    item: T,
+    before: usize,
+}
+
+/// A slice from which stragglers have been taken out. What stays is at its front. When this is
+/// dropped, the stragglers are moved back behind it, so that the slice holds all items.
+struct Hole<'a, T> {
+    items: &'a mut [T],
+    /// How many items stay, of those that are not yet in their final places.
+    stay: usize,
+    /// As many as there are places in the hole, which begins behind those that stay.
+    out: Vec<Straggler<T>>,
+}
+
+impl<'a, T> Hole<'a, T> {
+    /// Takes out the items at `places`, which are in ascending order.
+    fn new(items: &'a mut [T], places: &[usize]) -> Self {
+        assert!(places.is_sorted_by(|a, b| a < b) && places.last().is_none_or(|last| *last < items.len()));
+        let mut out = Vec::with_capacity(places.len());
+        let ends = places.iter().skip(1).copied().chain([items.len()]);
+        for (gone, (&place, end)) in iter::zip(places, ends).enumerate() {
+            // SAFETY: 1. it is in the slice, and behind all that were read before; 2. nothing panics
+            // below, since places are in order, as checked, so nobody finds an item twice.
+            let item = unsafe { ptr::read(&raw const items[place]) };
+            out.push(Straggler { item, before: place - gone });
+            // SAFETY: it goes where items have been read or moved from, and where it was is the
+            // hole, at the end.
+            unsafe { shift(items, place + 1..end, place - gone) };
+        }
+        let all = items.len();
+        Self { items, stay: all - out.len(), out }
+    }
+
+    /// Puts the stragglers, which are in order, where they belong: the last one first.
+    fn fill(mut self, is_less: &impl Fn(&T, &T) -> bool) {
+        while let Some(straggler) = self.out.last() {
+            let Straggler { item, before } = straggler;
+            let goes_before = |place: usize| {
+                let stays = &self.items[place];
+                if place < *before { !is_less(item, stays) } else { is_less(stays, item) }
+            };
+            let place = last_part(self.stay, goes_before);
+            self.put(place);
+        }
+    }
+
+    /// Puts the last straggler before the items that stay from `place` on, which come to their
+    /// final places.
+    fn put(&mut self, place: usize) {
+        let Some(Straggler { item, .. }) = self.out.pop() else { return };
+        let left = self.out.len();
+        // SAFETY: these items stay, and go to the end of the hole, which has one place more than
+        // stragglers are left.
+        unsafe { shift(self.items, place..self.stay, place + left + 1) };
+        // SAFETY: a place of the hole, as it is now, right before those; as many are left before it
+        // as stragglers are.
+        unsafe { ptr::write(&raw mut self.items[place + left], item) };
+        self.stay = place;
+    }
+}
+
+impl<T> Drop for Hole<'_, T> {
+    fn drop(&mut self) {
+        for (place, Straggler { item, .. }) in iter::zip(self.stay.., mem::take(&mut self.out)) {
+            // SAFETY: the hole is behind what stays, and has a place for each straggler.
+            unsafe { ptr::write(&raw mut self.items[place], item) };
+        }
+    }
+}
+
+/// Moves items within a slice, bitwise.
+///
+/// # Safety
+/// What they come to lie on is the caller's, who has read or moved it before, or among them; and
+/// where they came from is used no more.
+unsafe fn shift<T>(items: &mut [T], from: Range<usize>, to: usize) {
+    let len = items[from.clone()].len();
+    assert!(len <= items[to..].len());
+    let start = items.as_mut_ptr();
+    // SAFETY: in the slice, as just checked.
+    let source = unsafe { start.add(from.start) };
+    // SAFETY: the same.
+    let target = unsafe { start.add(to) };
+    // SAFETY: 1. as many are in the slice from there on; 2. they may overlap.
+    unsafe { ptr::copy(source, target, len) };
+}
+
+/// The first of `0..end` from which on `goes_before` is false, searched from the end.
+fn last_part(end: usize, goes_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high, mut step) = (0, end, 1);
+    while high > 0 {
+        let place = high.saturating_sub(step);
+        if goes_before(place) {
+            low = place + 1;
+            break;
+        }
+        (high, step) = (place, 2 * step);
+    }
+    while low < high {
+        let middle = low.midpoint(high);
+        if goes_before(middle) { low = middle + 1 } else { high = middle }
+    }
+    high
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{
+        cell::Cell,
+        panic::{AssertUnwindSafe, catch_unwind, panic_any},
+        sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    };
+
+    use super::*;
+    use crate::pool::{
+        builder::{PoolBuilder, Role},
+        policy::site::scatter,
+    };
+
+    const LEN: usize = if cfg!(miri) { 600 } else { 3000 };
+
+    /// A key, and a number that makes each item another one; in a box, so that one that is lost or
+    /// there twice is noticed by Miri.
+    type Item = Box<(usize, usize)>;
+
+    fn executor() -> Executor {
+        let threads = if cfg!(miri) { 1 } else { 2 };
+        PoolBuilder::default().num_threads(threads).assemble(Role::Own).expect("a pool").0
+    }
+
+    fn by_key(a: &Item, b: &Item) -> bool {
+        a.0 < b.0
+    }
+
+    /// Items whose keys ascend, each of them `equal` times, but for one in `one_in`, which is
+    /// anything.
+    #[expect(clippy::cast_possible_truncation, reason = "less than LEN")]
+    fn nearly(seed: usize, equal: usize, one_in: u64) -> Vec<Item> {
+        let draw = |i: usize| scatter((seed * LEN + i) as u64);
+        let key = |i| if draw(i).is_multiple_of(one_in) { (draw(i + LEN) % LEN as u64) as usize } else { i };
+        (0..LEN).map(|i| Box::new((key(i) / equal, i))).collect()
+    }
+
+    fn is_complete(items: &[Item]) -> bool {
+        let mut numbers: Vec<usize> = items.iter().map(|item| item.1).collect();
+        numbers.sort_unstable();
+        numbers.into_iter().eq(0..LEN)
+    }
+
+    #[test]
+    fn what_is_nearly_in_order_is_sorted_stably() {
+        let executor = executor();
+        for seed in 0..if cfg!(miri) { 2 } else { 40 } {
+            for equal in [1, 2, 7, 100, LEN] {
+                let mut items = nearly(seed, equal, 60);
+                let mut sorted = items.clone();
+                sorted.sort_by_key(|item| item.0);
+                assert!(sort_stragglers(&executor, &mut items, &by_key), "{seed} {equal}");
+                assert!(items == sorted, "{seed} {equal}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_is_left_as_it_is() {
+        let executor = executor();
+        let saw = |teeth: usize| (0..LEN).map(|i| Box::new((i * teeth % LEN, i))).collect();
+        for mut items in [nearly(1, 1, 1), nearly(1, 1, 4), saw(3), saw(20), saw(LEN - 1)] {
+            let before = items.clone();
+            assert!(!sort_stragglers(&executor, &mut items, &by_key));
+            assert!(items == before);
+        }
+    }
+
+    #[test]
+    fn a_comparison_that_panics_loses_nothing() {
+        let executor = executor();
+        let (mut panicked, mut nth) = (0, 0);
+        loop {
+            let mut items = nearly(3, 2, 60);
+            let left = AtomicUsize::new(nth);
+            let is_less =
+                |a: &Item, b: &Item| match left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)) {
+                    Ok(_) => by_key(a, b),
+                    Err(_) => panic_any(()),
+                };
+            let ended = catch_unwind(AssertUnwindSafe(|| sort_stragglers(&executor, &mut items, &is_less)));
+            assert!(is_complete(&items), "{nth}");
+            if ended.is_ok() {
+                break;
+            }
+            (panicked, nth) = (panicked + 1, nth + if cfg!(miri) { 97 } else { 3 });
+        }
+        assert!(panicked > 10, "{panicked}");
+    }
+
+    #[test]
+    fn an_order_that_is_none_loses_nothing() {
+        let executor = executor();
+        let mut taken_out = 0;
+        for seed in 0..if cfg!(miri) { 4 } else { 300 } {
+            let mut items = nearly(seed, 3, 60);
+            let calls = AtomicUsize::new(seed);
+            let lies = |a: &Item, b: &Item| {
+                let lie = scatter(calls.fetch_add(1, Relaxed) as u64).is_multiple_of(200);
+                by_key(a, b) != lie
+            };
+            // std's sorts may panic at such an order, and say so.
+            let sorted = catch_unwind(AssertUnwindSafe(|| sort_stragglers(&executor, &mut items, &lies)));
+            taken_out += usize::from(sorted.unwrap_or(false));
+            assert!(is_complete(&items), "{seed}");
+        }
+        assert!(taken_out > 0);
+    }
+
+    #[test]
+    fn parts_meet_wherever_a_straggler_stands() {
+        let executor = executor();
+        let border = LEN / (executor.workers() * PARTS_A_WORKER);
+        for place in border - 12..border + 12 {
+            for key in [0, LEN] {
+                let mut items: Vec<Item> = (0..LEN).map(|i| Box::new((i + 1, i))).collect();
+                items[place].0 = key;
+                assert!(sort_stragglers(&executor, &mut items, &by_key), "{place} {key}");
+                assert!(items.is_sorted_by_key(|item| item.0), "{place} {key}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_search_from_the_end_finds_every_place() {
+        for end in 0..70 {
+            for place in 0..=end {
+                let asked = Cell::new(0);
+                let goes_before = |at: usize| {
+                    asked.set(asked.get() + 1);
+                    at < place
+                };
+                assert_eq!(last_part(end, goes_before), place);
+                let far = (end - place + 1).ilog2();
+                assert!(asked.get() <= 2 * far + 2, "{} for {place} of {end}", asked.get());
+            }
+        }
+    }
+}
