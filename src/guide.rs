@@ -128,7 +128,7 @@
 //!      calls        items      time   gain balance    thefts      help  loop
 //!         63     25200000   125.5ms   1.93    0.98        34    39.0µs  src/kmeans.rs:61:10
 //!          1       400000     2.1ms   1.96    1.00         0    36.7µs  src/kmeans.rs:111:10
-//!        120         2400     0.9ms   0.93       -         0    20.0µs  src/io.rs:20:9; alone: short 120
+//!        120         2400     0.9ms   0.93       -         0   20.0µs  io.rs:2:9; alone: short 9
 //! ```
 //!
 //! A line is a call in the text of the program, and those that took longest come first. The `gain`

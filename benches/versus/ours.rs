@@ -97,7 +97,7 @@ impl Rival for &Pool {
         Some(())
     }
 
-    fn sort_by_digits(&mut self, items: &mut [u32]) -> Option<()> {
+    fn sort_by_digits(&mut self, items: &mut [u32], _: bool) -> Option<()> {
         self.sort_by_cached_key(items, u32::to_string);
         Some(())
     }

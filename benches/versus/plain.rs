@@ -99,8 +99,12 @@ impl Rival for Plain {
         Some(())
     }
 
-    fn sort_by_digits(&mut self, items: &mut [u32]) -> Option<()> {
-        items.sort_by_cached_key(u32::to_string);
+    fn sort_by_digits(&mut self, items: &mut [u32], cached: bool) -> Option<()> {
+        if cached {
+            items.sort_by_cached_key(u32::to_string);
+        } else {
+            items.sort_by_key(u32::to_string);
+        }
         Some(())
     }
 

@@ -121,8 +121,9 @@ pub(crate) trait Rival {
         None
     }
 
-    /// Stable, by the decimal digits of each number.
-    fn sort_by_digits(&mut self, _items: &mut [u32]) -> Option<()> {
+    /// Stable, by the decimal digits of each number, which are made once for each, but by the plain
+    /// loop only if they are `cached`.
+    fn sort_by_digits(&mut self, _items: &mut [u32], _cached: bool) -> Option<()> {
         None
     }
 

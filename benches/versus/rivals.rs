@@ -112,7 +112,7 @@ impl Rival for &rayon::ThreadPool {
         Some(())
     }
 
-    fn sort_by_digits(&mut self, items: &mut [u32]) -> Option<()> {
+    fn sort_by_digits(&mut self, items: &mut [u32], _: bool) -> Option<()> {
         self.install(|| items.par_sort_by_cached_key(u32::to_string));
         Some(())
     }

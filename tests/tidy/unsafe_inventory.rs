@@ -194,7 +194,7 @@ fn sites() -> Vec<Site> {
 }
 
 /// The tests there are, as the inventory names them: `verbs::name` is in `tests/verbs.rs`,
-/// `pool::verbs::sort::name` in `src/pool/verbs/sort.rs`.
+/// `pool::verbs::merge::name` in `src/pool/verbs/merge.rs`.
 fn tests() -> HashSet<String> {
     let mut names = HashSet::new();
     for file in sources("tests").into_iter().chain(sources("src")) {

@@ -9,7 +9,8 @@
 //! its workers keep. A worker's claim is given to the loop as a `Claim`, which can be asked for its
 //! items once: so the loops are safe code, and `bodies` alone relies on the executor. `collect`
 //! writes results to their final places, `gather` makes one `Vec` of what runs have emitted,
-//! `reproducible` reduces results in a fixed order, and `sort` (`stragglers`: of what is nearly in order) is built on these loops.
+//! `reproducible` reduces results in a fixed order, and `sort` is built on these loops (`merge`;
+//! `stragglers` for what is nearly in order).
 //!
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop is given the executor.
 
@@ -19,6 +20,7 @@ pub(crate) mod emit;
 pub(crate) mod gather;
 pub(crate) mod into_source;
 pub(crate) mod loops;
+pub(crate) mod merge;
 pub(crate) mod on;
 pub(crate) mod owned;
 pub(crate) mod reproducible;

@@ -9,7 +9,7 @@
 
 use std::{iter, mem, ops::Range, ptr};
 
-use super::sort::{in_parallel, run, shares, sort_pieces, split};
+use super::merge::{in_parallel, run, shares, sort_pieces, split};
 use crate::pool::call::executor::Executor;
 
 /// Pairs of neighbours that are looked at, all over the slice, before anything else.
@@ -171,8 +171,8 @@ impl<'a, T> Hole<'a, T> {
         let mut out = Vec::with_capacity(places.len());
         let ends = places.iter().skip(1).copied().chain([items.len()]);
         for (gone, (&place, end)) in iter::zip(places, ends).enumerate() {
-            // SAFETY: 1. it is in the slice, and behind all that were read before; 2. nothing panics
-            // below, since places are in order, as checked, so nobody finds an item twice.
+            // SAFETY: 1. it is in the slice, and behind all that were read before; 2. nothing
+            // panics below, since places are in order, as checked, so nobody finds an item twice.
             let item = unsafe { ptr::read(&raw const items[place]) };
             out.push(Straggler { item, before: place - gone });
             // SAFETY: it goes where items have been read or moved from, and where it was is the
@@ -263,22 +263,14 @@ mod tests {
         sync::atomic::{AtomicUsize, Ordering::Relaxed},
     };
 
-    use super::*;
-    use crate::pool::{
-        builder::{PoolBuilder, Role},
-        policy::site::scatter,
-    };
+    use super::{super::merge::tests::executor, *};
+    use crate::pool::policy::site::scatter;
 
     const LEN: usize = if cfg!(miri) { 600 } else { 3000 };
 
     /// A key, and a number that makes each item another one; in a box, so that one that is lost or
     /// there twice is noticed by Miri.
     type Item = Box<(usize, usize)>;
-
-    fn executor() -> Executor {
-        let threads = if cfg!(miri) { 1 } else { 2 };
-        PoolBuilder::default().num_threads(threads).assemble(Role::Own).expect("a pool").0
-    }
 
     fn by_key(a: &Item, b: &Item) -> bool {
         a.0 < b.0
@@ -301,7 +293,7 @@ mod tests {
 
     #[test]
     fn what_is_nearly_in_order_is_sorted_stably() {
-        let executor = executor();
+        let executor = executor(2);
         for seed in 0..if cfg!(miri) { 2 } else { 40 } {
             for equal in [1, 2, 7, 100, LEN] {
                 let mut items = nearly(seed, equal, 60);
@@ -315,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_is_not_is_left_as_it_is() {
-        let executor = executor();
+        let executor = executor(2);
         let saw = |teeth: usize| (0..LEN).map(|i| Box::new((i * teeth % LEN, i))).collect();
         for mut items in [nearly(1, 1, 1), nearly(1, 1, 4), saw(3), saw(20), saw(LEN - 1)] {
             let before = items.clone();
@@ -326,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_comparison_that_panics_loses_nothing() {
-        let executor = executor();
+        let executor = executor(2);
         let (mut panicked, mut nth) = (0, 0);
         loop {
             let mut items = nearly(3, 2, 60);
@@ -348,7 +340,7 @@ mod tests {
 
     #[test]
     fn an_order_that_is_none_loses_nothing() {
-        let executor = executor();
+        let executor = executor(2);
         let mut taken_out = 0;
         for seed in 0..if cfg!(miri) { 4 } else { 300 } {
             let mut items = nearly(seed, 3, 60);
@@ -367,7 +359,7 @@ mod tests {
 
     #[test]
     fn parts_meet_wherever_a_straggler_stands() {
-        let executor = executor();
+        let executor = executor(2);
         let border = LEN / (executor.workers() * PARTS_A_WORKER);
         for place in border - 12..border + 12 {
             for key in [0, LEN] {
