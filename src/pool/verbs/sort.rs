@@ -8,7 +8,7 @@ use std::iter;
 
 use super::{
     into_source::IntoSource,
-    merge::{Sides, in_parallel, run, sort_pieces},
+    merge::{SHORTEST_PIECE, Sides, in_parallel, pieces, run, sort_pieces},
     on::On,
     stragglers::sort_stragglers,
 };
@@ -17,8 +17,6 @@ use crate::pool::call::executor::Executor;
 /// In items: shorter slices are sorted by the calling thread. (Random numbers would gain from
 /// 10,000 items on, but slices with few distinct keys would not: std sorts these in 3 ns per item.)
 const SHORTEST: usize = 32 * 1024;
-/// In items: the slice is not cut into shorter pieces for sorting.
-const SHORTEST_PIECE: usize = 2 * 1024;
 /// Workers: with more of them, merges take less time than a first cut by one thread.
 const FEW: usize = 4;
 /// Pieces per worker that an unstable sort cuts, since pieces are not of equal length.
@@ -131,11 +129,7 @@ pub(crate) fn sort<T: Send>(
     }
     // Longer slices are looked through in parallel, by the sort of the pieces.
     if !ascends(items, RECOGNISED_ALONE, &is_less) && !sort_stragglers(executor, items, &is_less) {
-        let long_enough = 1 << (items.len() / SHORTEST_PIECE).ilog2();
-        // One piece per worker: with twice as many, another round of merges takes longer than
-        // better balance saves.
-        let pieces = executor.workers().next_power_of_two().min(long_enough);
-        sort_pieces(executor, items, pieces, &serial, &is_less);
+        sort_pieces(executor, items, pieces(executor, items.len()), &serial, &is_less);
     }
 }
 

@@ -9,7 +9,7 @@
 
 use std::{iter, mem, ops::Range, ptr};
 
-use super::merge::{in_parallel, run, shares, sort_pieces, split};
+use super::merge::{in_parallel, pieces, run, shares, sort_pieces, split};
 use crate::pool::call::executor::Executor;
 
 /// Pairs of neighbours that are looked at, all over the slice, before anything else.
@@ -44,7 +44,7 @@ pub(super) fn sort_stragglers<T: Send>(
     if hole.out.len() < SHORT {
         serial(&mut hole.out);
     } else {
-        let pieces = executor.workers().next_power_of_two();
+        let pieces = pieces(executor, hole.out.len());
         sort_pieces(executor, &mut hole.out, pieces, &serial, &is_less_straggler);
     }
     hole.fill(is_less);
