@@ -10,15 +10,20 @@
 use std::{iter, mem, ops::Range, ptr};
 
 use super::merge::{in_parallel, pieces, run, shares, sort_pieces, split};
-use crate::pool::call::executor::Executor;
+use crate::pool::{call::executor::Executor, policy::site::GOLDEN};
 
 /// Pairs of neighbours that are looked at, all over the slice, before anything else.
 const SAMPLE: usize = 256;
-/// There are few stragglers if they are at most one item in so many.
-const ONE_IN: usize = 16;
-/// In items: if so many neighbours are less than the last item that stays, that one does not belong
-/// there, and not they.
+/// Of a sample, few pairs are out of order if at most one in so many is: a straggler is in two.
+const ONE_IN: usize = 8;
+/// There are few stragglers if they are at most one item in so many for each worker: one thread
+/// takes them out and puts them back, while all workers would sort.
+const ONE_IN_A_WORKER: usize = 8;
+/// In items: if so many neighbours are less than the last item that stays, perhaps that one does not
+/// belong there, and not they.
 const STREAK: usize = 8;
+/// In items: where two parts meet, no more are few.
+const MEETING: usize = 64;
 /// Parts per worker in which stragglers are looked for.
 const PARTS_A_WORKER: usize = 4;
 /// In items: fewer stragglers are sorted by the calling thread.
@@ -51,10 +56,17 @@ pub(super) fn sort_stragglers<T: Send>(
     true
 }
 
-/// Whether few of some neighbours are out of order.
+/// Whether few of some neighbours are out of order. They are all over the slice, and at no regular
+/// distance, which a pattern may have, too.
 fn seem_few<T>(items: &[T], is_less: &impl Fn(&T, &T) -> bool) -> bool {
-    let pairs = items.windows(2).step_by(items.len() / SAMPLE);
-    pairs.filter(|pair| is_less(&pair[1], &pair[0])).count() <= SAMPLE / ONE_IN
+    let places = (0..SAMPLE as u64).map(|i| below(i.wrapping_mul(GOLDEN), items.len() - 1));
+    places.filter(|&place| is_less(&items[place + 1], &items[place])).count() <= SAMPLE / ONE_IN
+}
+
+/// As much of `end` as `number` is of the largest one.
+#[allow(clippy::cast_possible_truncation, reason = "less than `end`")]
+fn below(number: u64, end: usize) -> usize {
+    ((u128::from(number) * end as u128) >> u64::BITS) as usize
 }
 
 /// Where the stragglers are, in ascending order; none if they are not few.
@@ -64,12 +76,14 @@ fn places<T: Send>(
     items: &mut [T],
     is_less: &(impl Fn(&T, &T) -> bool + Sync),
 ) -> Option<Vec<usize>> {
-    let most = items.len() / ONE_IN;
+    let most = items.len() / (ONE_IN_A_WORKER * executor.workers());
     let parts: Vec<usize> = shares(items.len(), executor.workers() * PARTS_A_WORKER).collect();
     let mut found: Vec<Option<Vec<usize>>> = vec![None; parts.len()];
     // Each part is one worker's alone, since items need not be `Sync`.
     let jobs = iter::zip(split(items, &parts), &mut found).collect();
-    in_parallel(executor, jobs, |(part, found)| *found = places_in(part, most, is_less));
+    in_parallel(executor, jobs, |(part, found)| {
+        *found = places_in(part, most.min(part.len() / PARTS_A_WORKER), is_less);
+    });
     let (mut all, mut begin) = (Vec::new(), 0);
     for (part, found) in iter::zip(parts, found) {
         let mut found = found?;
@@ -84,48 +98,81 @@ fn places<T: Send>(
 }
 
 /// The same of a part, by one thread.
+///
+/// What is less than the last item that stays is a straggler, or that item is, and some before it.
+/// This is told by what comes next: if all of the next 8 (16, 32, ...) are less, and so few of those
+/// that stay are greater than all of these, those few go, and the others are looked at again.
 fn places_in<T>(items: &[T], most: usize, is_less: &impl Fn(&T, &T) -> bool) -> Option<Vec<usize>> {
     let mut out: Vec<usize> = Vec::new();
     let mut last = None; // of those that stay
+    // Where those begin that were all less than it, and how many these may be until that is asked.
+    let (mut begin, mut streak) = (0, STREAK);
     let (mut at, mut again) = (0, 0);
     while at < items.len() {
         match last {
             Some(last) if is_less(&items[at], &items[last]) => out.push(at),
             _ => {
-                at += run(&items[at..], |a, b| !is_less(b, a)) - 1;
-                last = Some(at);
+                at += ascending(&items[at..], is_less) - 1;
+                (last, begin, streak) = (Some(at), at + 1, STREAK);
             }
         }
         at += 1;
-        if let Some(place) = last
-            && at - place > STREAK
-        {
-            again += at - place;
-            out.truncate(out.partition_point(|out| *out < place));
-            last = before(&out, place);
-            out.push(place);
-            at = place + 1;
+        if at - begin == streak {
+            streak *= 2;
+            if let Some(stays) = without_few_greater(items, &out, last, begin..at, is_less) {
+                let first = stays.map_or(0, |stays| stays + 1);
+                out.truncate(out.partition_point(|out| *out < first));
+                out.extend(first..begin);
+                again += at - begin;
+                (last, at, streak) = (stays, begin, STREAK);
+            }
         }
-        if out.len() > most || again > items.len() {
+        if out.len() > most || again > items.len() / 4 {
             return None;
         }
     }
     Some(out)
 }
 
-/// The last place before `end` that is not among the places `out`, which are all before it.
+/// How many items at the front are in order. After a straggler there are often few, and many are
+/// compared side by side only when some are.
+fn ascending<T>(items: &[T], is_less: &impl Fn(&T, &T) -> bool) -> usize {
+    let in_order = |a: &T, b: &T| !is_less(b, a);
+    let some = items.windows(2).take(STREAK).take_while(|pair| in_order(&pair[0], &pair[1])).count();
+    some + if some < STREAK { 1 } else { run(&items[some..], in_order) }
+}
+
+/// What would be the `last` item that stays, if those did not that are greater than all of the
+/// `next`; none if these are as many as the next. What stays is what is not in `out`.
+#[expect(clippy::option_option, reason = "not many, and one is left")]
+fn without_few_greater<T>(
+    items: &[T],
+    out: &[usize],
+    mut last: Option<usize>,
+    next: Range<usize>,
+    is_less: &impl Fn(&T, &T) -> bool,
+) -> Option<Option<usize>> {
+    let greater = |a, b| if is_less(&items[b], &items[a]) { a } else { b };
+    let greatest = next.clone().reduce(greater)?;
+    for _ in next {
+        match last {
+            Some(place) if is_less(&items[greatest], &items[place]) => last = before(out, place),
+            _ => return Some(last),
+        }
+    }
+    None
+}
+
+/// The last place before `end` that is not among the places `out`.
 fn before(out: &[usize], end: usize) -> Option<usize> {
+    let out = &out[..out.partition_point(|out| *out < end)];
     let gone = iter::zip(out.iter().rev(), (0..end).rev()).take_while(|(out, place)| *out == place).count();
     (end - gone).checked_sub(1)
 }
 
-/// The first of `places` that is not among the places `out`.
-fn first(out: &[usize], mut places: impl Iterator<Item = usize>) -> Option<usize> {
-    places.find(|place| out.binary_search(place).is_err())
-}
-
 /// Makes what stays of a part, without the places `found`, meet in order what stays before it,
-/// without the places `all`. None if more than a few would have to go.
+/// without the places `all`: the few that are less than the last one there go, or the few there
+/// that are greater than the first one here. None if both are more than a few.
 fn meet<T>(
     items: &[T],
     all: &mut Vec<usize>,
@@ -133,19 +180,20 @@ fn meet<T>(
     part: Range<usize>,
     is_less: &impl Fn(&T, &T) -> bool,
 ) -> Option<()> {
-    for _ in 0..=STREAK {
-        let (last, next) = (before(all, part.start), first(found, part.clone()));
-        let (Some(last), Some(next)) = (last, next) else { return Some(()) };
-        if !is_less(&items[next], &items[last]) {
-            return Some(());
-        }
-        // One of the two does not belong there.
-        let second = first(found, next + 1..part.end);
-        let is_low = second.is_some_and(|second| !is_less(&items[second], &items[last]));
-        let (out, place) = if is_low { (&mut *found, next) } else { (&mut *all, last) };
-        out.insert(out.partition_point(|other| *other < place), place);
+    let mut before = iter::successors(before(all, part.start), |place| before(all, *place)).peekable();
+    let mut behind = part.filter(|place| found.binary_search(place).is_err()).peekable();
+    let (Some(&last), Some(&next)) = (before.peek(), behind.peek()) else { return Some(()) };
+    let less: Vec<usize> =
+        behind.take_while(|place| is_less(&items[*place], &items[last])).take(MEETING).collect();
+    let greater: Vec<usize> =
+        before.take_while(|place| is_less(&items[next], &items[*place])).take(MEETING).collect();
+    let (out, few) = if less.len() <= greater.len() { (found, less) } else { (all, greater) };
+    if few.len() == MEETING {
+        return None;
     }
-    None
+    out.extend(few);
+    out.sort_unstable();
+    Some(())
 }
 
 /// An item that is out of order, and how many of those that stay were before it.
@@ -301,6 +349,77 @@ mod tests {
                 sorted.sort_by_key(|item| item.0);
                 assert!(sort_stragglers(&executor, &mut items, &by_key), "{seed} {equal}");
                 assert!(items == sorted, "{seed} {equal}");
+            }
+        }
+    }
+
+    /// Ascending, but for `len` neighbours at `place`, whose keys are near `key`.
+    fn with_a_block(place: usize, len: usize, key: usize) -> Vec<Item> {
+        let mut items: Vec<Item> = (0..LEN).map(|i| Box::new((i + 100, i))).collect();
+        for (nth, item) in items[place..place + len].iter_mut().enumerate() {
+            item.0 = key + nth * 7 % 5;
+        }
+        items
+    }
+
+    #[test]
+    fn stragglers_may_be_neighbours() {
+        let executor = executor(2);
+        for len in [1, 7, 8, 9, 15, 16, 17, 30, 40] {
+            for place in [0, 1, LEN / 8 - 9, LEN / 2, LEN - 50, LEN - len] {
+                for key in [0, LEN / 3, 2 * LEN] {
+                    let mut items = with_a_block(place, len, key);
+                    let mut sorted = items.clone();
+                    sorted.sort_by_key(|item| item.0);
+                    let few = sort_stragglers(&executor, &mut items, &by_key);
+                    assert!(few || len > 15 || cfg!(miri), "{len} at {place}, {key}");
+                    assert!(!few || items == sorted, "{len} at {place}, {key}");
+                }
+            }
+        }
+    }
+
+    /// Comparisons an item, of one thread.
+    fn comparisons(items: &[Item], most: usize) -> (Option<usize>, f64) {
+        let asked = Cell::new(0.0);
+        let is_less = |a: &Item, b: &Item| {
+            asked.set(asked.get() + 1.0);
+            by_key(a, b)
+        };
+        let found = places_in(items, most, &is_less).map(|places| places.len());
+        (found, asked.get() / f64::from(u32::try_from(items.len()).unwrap()))
+    }
+
+    #[test]
+    fn blocks_are_found_in_few_comparisons() {
+        for len in [1, 8, 14, 40, 100] {
+            for key in [0, 2 * LEN] {
+                let (found, asked) = comparisons(&with_a_block(LEN / 2, len, key), LEN);
+                assert!(found.is_some_and(|found| found <= 2 * len + 5), "{len}, {key}: {found:?}");
+                assert!(asked < 1.4, "{len}, {key}: {asked}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_is_given_up_in_few_comparisons() {
+        let interleaved = |n: usize| (0..LEN).map(|i| Box::new((i / n + i % n * LEN, i))).collect();
+        let pipe = (0..LEN).map(|i| Box::new((i.min(LEN - i), i))).collect();
+        let teeth = |len: usize| (0..LEN).map(|i| Box::new((i % len, i))).collect();
+        for items in
+            [interleaved(2), interleaved(4), pipe, teeth(4), teeth(64), nearly(1, 1, 1), nearly(1, 1, 4)]
+        {
+            let (found, asked) = comparisons(&items, LEN / 16);
+            assert!(found.is_none() && asked < 2.0, "{found:?}, {asked}");
+        }
+    }
+
+    #[test]
+    fn a_sample_sees_every_pattern() {
+        for period in [2, 3, 4, 5, 16, 64, 256] {
+            for len in [1 << 16, 100_000, 1_000_000] {
+                let saw: Vec<usize> = (0..len).map(|i| i % period).collect();
+                assert_eq!(seem_few(&saw, &usize::lt), period > 10, "{period}, {len}");
             }
         }
     }
