@@ -41,7 +41,7 @@ pub(crate) fn sort_unstable<T: Send>(
     if items.len() < SHORTEST || size_of::<T>() == 0 || !executor.is_free() || workers > FEW {
         return sort(executor, items, serial, is_less);
     }
-    if ascends(items, usize::MAX, &is_less) || sort_stragglers(executor, items, &is_less) {
+    if ascends(items, RECOGNISED_ALONE, &is_less) || sort_stragglers(executor, items, &is_less) {
         return;
     }
     let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);

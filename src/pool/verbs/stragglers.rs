@@ -7,21 +7,26 @@
 
 #![allow(unsafe_code)] // moves items bitwise: out of the slice, within it, and back
 
-use std::{iter, mem, ops::Range, ptr};
+use std::{
+    iter, mem,
+    ops::Range,
+    ptr,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use super::merge::{in_parallel, pieces, run, shares, sort_pieces, split};
 use crate::pool::{call::executor::Executor, policy::site::GOLDEN};
 
 /// Pairs of neighbours that are looked at, all over the slice, before anything else.
-const SAMPLE: usize = 256;
-/// Of a sample, few pairs are out of order if at most one in so many is: a straggler is in two.
-const ONE_IN: usize = 8;
+const SAMPLE: usize = 512;
 /// There are few stragglers if they are at most one item in so many for each worker: one thread
 /// takes them out and puts them back, while all workers would sort.
 const ONE_IN_A_WORKER: usize = 8;
 /// In items: if so many neighbours are less than the last item that stays, perhaps that one does not
 /// belong there, and not they.
 const STREAK: usize = 8;
+/// The same for each part of the slice, in which a part of them may be together.
+const ONE_IN_A_PART: usize = 8;
 /// In items: where two parts meet, no more are few.
 const MEETING: usize = 64;
 /// Parts per worker in which stragglers are looked for.
@@ -37,10 +42,11 @@ pub(super) fn sort_stragglers<T: Send>(
     items: &mut [T],
     is_less: &(impl Fn(&T, &T) -> bool + Sync),
 ) -> bool {
-    if !seem_few(items, is_less) {
+    let most = items.len() / (ONE_IN_A_WORKER * executor.workers());
+    if !seem_few(items, most, is_less) {
         return false;
     }
-    let Some(places) = places(executor, items, is_less) else { return false };
+    let Some(places) = places(executor, items, most, is_less) else { return false };
     let mut hole = Hole::new(items, &places);
     let is_less_straggler = |a: &Straggler<T>, b: &Straggler<T>| is_less(&a.item, &b.item);
     let serial = |some: &mut [Straggler<T>]| {
@@ -56,11 +62,13 @@ pub(super) fn sort_stragglers<T: Send>(
     true
 }
 
-/// Whether few of some neighbours are out of order. They are all over the slice, and at no regular
+/// Whether few of some neighbours are out of order: at most two thirds as many as `most` would
+/// make, so that this is hardly ever wrong where there are more. They are all over the slice, and at no regular
 /// distance, which a pattern may have, too.
-fn seem_few<T>(items: &[T], is_less: &impl Fn(&T, &T) -> bool) -> bool {
+fn seem_few<T>(items: &[T], most: usize, is_less: &impl Fn(&T, &T) -> bool) -> bool {
     let places = (0..SAMPLE as u64).map(|i| below(i.wrapping_mul(GOLDEN), items.len() - 1));
-    places.filter(|&place| is_less(&items[place + 1], &items[place])).count() <= SAMPLE / ONE_IN
+    let found = places.filter(|&place| is_less(&items[place + 1], &items[place])).count();
+    3 * found * items.len() <= 2 * most * SAMPLE
 }
 
 /// As much of `end` as `number` is of the largest one.
@@ -69,20 +77,24 @@ fn below(number: u64, end: usize) -> usize {
     ((u128::from(number) * end as u128) >> u64::BITS) as usize
 }
 
-/// Where the stragglers are, in ascending order; none if they are not few.
+/// Where the stragglers are, in ascending order; none if they are more than `most`.
 #[track_caller]
 fn places<T: Send>(
     executor: &Executor,
     items: &mut [T],
+    most: usize,
     is_less: &(impl Fn(&T, &T) -> bool + Sync),
 ) -> Option<Vec<usize>> {
-    let most = items.len() / (ONE_IN_A_WORKER * executor.workers());
     let parts: Vec<usize> = shares(items.len(), executor.workers() * PARTS_A_WORKER).collect();
     let mut found: Vec<Option<Vec<usize>>> = vec![None; parts.len()];
     // Each part is one worker's alone, since items need not be `Sync`.
     let jobs = iter::zip(split(items, &parts), &mut found).collect();
+    let given_up = AtomicBool::new(false); // Relaxed: a hint
     in_parallel(executor, jobs, |(part, found)| {
-        *found = places_in(part, most.min(part.len() / PARTS_A_WORKER), is_less);
+        if !given_up.load(Relaxed) {
+            *found = places_in(part, most.min(part.len() / ONE_IN_A_PART), is_less);
+            given_up.fetch_or(found.is_none(), Relaxed);
+        }
     });
     let (mut all, mut begin) = (Vec::new(), 0);
     for (part, found) in iter::zip(parts, found) {
@@ -117,17 +129,20 @@ fn places_in<T>(items: &[T], most: usize, is_less: &impl Fn(&T, &T) -> bool) -> 
             }
         }
         at += 1;
-        if at - begin == streak {
+        if at - begin == streak
+            && let Some(end) = last
+        {
+            again += streak;
             streak *= 2;
-            if let Some(stays) = without_few_greater(items, &out, last, begin..at, is_less) {
+            if let Some(stays) = without_few_greater(items, &out, end, begin..at, is_less) {
                 let first = stays.map_or(0, |stays| stays + 1);
                 out.truncate(out.partition_point(|out| *out < first));
                 out.extend(first..begin);
-                again += at - begin;
                 (last, at, streak) = (stays, begin, STREAK);
+                again -= STREAK; // what goes is counted already
             }
         }
-        if out.len() > most || again > items.len() / 4 {
+        if out.len() > most || again > items.len() / 8 {
             return None;
         }
     }
@@ -143,24 +158,30 @@ fn ascending<T>(items: &[T], is_less: &impl Fn(&T, &T) -> bool) -> usize {
 }
 
 /// What would be the `last` item that stays, if those did not that are greater than all of the
-/// `next`; none if these are as many as the next. What stays is what is not in `out`.
+/// `next`; none if these are as many as the next, or far apart. What stays is what is not in `out`.
 #[expect(clippy::option_option, reason = "not many, and one is left")]
 fn without_few_greater<T>(
     items: &[T],
     out: &[usize],
-    mut last: Option<usize>,
+    last: usize,
     next: Range<usize>,
     is_less: &impl Fn(&T, &T) -> bool,
 ) -> Option<Option<usize>> {
     let greater = |a, b| if is_less(&items[b], &items[a]) { a } else { b };
-    let greatest = next.clone().reduce(greater)?;
-    for _ in next {
-        match last {
-            Some(place) if is_less(&items[greatest], &items[place]) => last = before(out, place),
-            _ => return Some(last),
+    let (mut many, mut out) =
+        (next.len(), out[..out.partition_point(|out| *out < last)].iter().rev().peekable());
+    let near = last.saturating_sub(4 * many);
+    let greatest = next.reduce(greater)?;
+    for place in (near..=last).rev() {
+        if out.next_if_eq(&&place).is_some() {
+            continue;
         }
+        if !is_less(&items[greatest], &items[place]) {
+            return Some(Some(place));
+        }
+        many = many.checked_sub(1)?;
     }
-    None
+    if near == 0 { Some(None) } else { None }
 }
 
 /// The last place before `end` that is not among the places `out`.
@@ -416,10 +437,10 @@ mod tests {
 
     #[test]
     fn a_sample_sees_every_pattern() {
-        for period in [2, 3, 4, 5, 16, 64, 256] {
+        for period in [2, 3, 4, 5, 8, 16, 64, 256] {
             for len in [1 << 16, 100_000, 1_000_000] {
                 let saw: Vec<usize> = (0..len).map(|i| i % period).collect();
-                assert_eq!(seem_few(&saw, &usize::lt), period > 10, "{period}, {len}");
+                assert_eq!(seem_few(&saw, len / 16, &usize::lt), period > 30, "{period}, {len}");
             }
         }
     }
