@@ -128,7 +128,7 @@
 //!      calls        items      time   gain balance    thefts      help  loop
 //!         63     25200000   125.5ms   1.93    0.98        34    39.0µs  src/kmeans.rs:61:10
 //!          1       400000     2.1ms   1.96    1.00         0    36.7µs  src/kmeans.rs:111:10
-//!        120         2400     0.9ms   0.93       -         0   20.0µs  io.rs:2:9; alone: short 9
+//!        120         2400     0.9ms   0.93       -         0   20.0µs  a.rs:2:9; alone: short 120
 //! ```
 //!
 //! A line is a call in the text of the program, and those that took longest come first. The `gain`
@@ -136,9 +136,10 @@
 //! is good, and 1 is what the plain loop does. (A loop that is slower shared because its items wait
 //! for memory or for each other has a high gain, too: compare it with `threads(1)`.) `help` is what
 //! the pool thinks that it costs to wake a worker. Behind the place it says how often the loop ran
-//! on its caller alone, and why, as in [`Alone`](crate::Alone). A loop inside a loop counts for
-//! both; a sort, and a loop that emits, counts each of its parts; sorts that run alone are not
-//! listed. Each call looks at the clock then, which costs short loops some 0.5 µs.
+//! on its caller alone, and why, as in [`Alone`](crate::Alone); the balance is that of the other
+//! calls. A loop inside a loop counts for both. A sort, and a loop that emits, counts each part
+//! that it shares, and not the others; sorts that run alone, and calls that panic, are not listed.
+//! Each call looks at the clock then, which costs short loops some 0.5 µs.
 //!
 //! # Beside others
 //! **Several libraries in one program.** A pool has a thread for each CPU, and pins it there: six

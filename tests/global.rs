@@ -29,7 +29,7 @@ use nix::{
     sys::wait::{WaitStatus, waitpid},
     unistd::{ForkResult, Pid, fork, getpid, gettid},
 };
-use rangesteal::{Alone, BuildError, PinState, Pinning, Pool, RunReport};
+use rangesteal::{Alone, BuildError, PinState, Pinning, Placement, Pool, RunReport};
 use refuse::refuse;
 
 /// In the child returns true; in the parent runs the test `name` in a child, checks that it passes
@@ -254,6 +254,7 @@ fn a_nice_thread_comes_first() {
     thread::spawn(first).join().unwrap();
     let expected = if is_refused { [0, 19].into() } else { [0].into() };
     assert_eq!(of_threads(2, nice), expected, "the caller, and the helpers");
+    thread::sleep(Duration::from_millis(300)); // another thread logs the warning
     assert_eq!(Pool::global().placement().doubts.len(), usize::from(is_refused));
 }
 
@@ -264,7 +265,7 @@ fn what_cannot_be_built_has_one_worker() {
     if !is_child() {
         in_child(NAME, &[(REFUSED, ""), ("RANGESTEAL_NUM_THREADS", "many")], 1);
         in_child(NAME, &[(REFUSED, ""), ("RANGESTEAL_PINNING", "sometimes")], 1);
-        in_child(NAME, &[(REFUSED, "threads"), ("RANGESTEAL_NUM_THREADS", "3")], 1);
+        in_child(NAME, &[(REFUSED, "threads"), ("RANGESTEAL_NUM_THREADS", "3")], 0); // nobody to log
         return;
     }
     if !std::env::var(REFUSED).unwrap().is_empty() {
@@ -272,7 +273,10 @@ fn what_cannot_be_built_has_one_worker() {
         refuse(libc::SYS_clone);
     }
     for _ in 0..3 {
+        thread::sleep(Duration::from_millis(100)); // another thread logs the warning
         assert_eq!(Pool::global().num_threads(), 1);
+        let doubts = Pool::global().placement().doubts;
+        assert!(doubts.len() == 1 && doubts[0].contains("one worker: "), "{doubts:?}");
         let mut report = RunReport::default();
         Pool::global().on(0..100).report(&mut report).for_each(|_| work(1_000));
         assert_eq!((report.alone, report.items()), (Some(Alone::OneWorker), 100));
@@ -280,12 +284,22 @@ fn what_cannot_be_built_has_one_worker() {
     }
 }
 
-/// Uses the pool for each record, and writes one after the other.
+/// Uses the pool for each record, in the middle of writing it: one after the other.
 struct Logger {
     writes: Mutex<usize>,
 }
 
 static LOGGER: Logger = Logger { writes: Mutex::new(0) };
+
+/// In the child, with the logger above, returns true.
+fn in_child_that_logs(name: &str, variables: &[(&str, &str)]) -> bool {
+    let is_child = std::env::var_os("RANGESTEAL_TEST_CHILD").is_some();
+    if is_child {
+        log::set_logger(&LOGGER).unwrap();
+        log::set_max_level(log::LevelFilter::Trace);
+    }
+    in_child(name, variables, 0)
+}
 
 impl log::Log for Logger {
     fn enabled(&self, _: &log::Metadata<'_>) -> bool {
@@ -297,10 +311,11 @@ impl log::Log for Logger {
         if LOGS.replace(true) {
             return; // a loop logs, too
         }
+        let mut writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
         let text = record.args().to_string();
         let letters = Pool::global().map_reduce(text.as_bytes(), |_| 1, |a, b| a + b);
         assert_eq!(letters.unwrap_or(0), text.len());
-        *self.writes.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *writes += 1;
         LOGS.set(false);
     }
 
@@ -310,11 +325,10 @@ impl log::Log for Logger {
 /// The thread that builds the pool logs, and waits for a lock; who has the lock uses the pool.
 #[test]
 fn a_logger_uses_it_while_it_is_built() {
-    if !in_child("a_logger_uses_it_while_it_is_built", &[], 0) {
+    if !in_child_that_logs("a_logger_uses_it_while_it_is_built", &[]) {
         return;
     }
-    let _ = log::set_logger(&LOGGER).map_err(|_| "env_logger is there").map(drop);
-    log::set_max_level(log::LevelFilter::Trace);
+    log::set_max_level(log::LevelFilter::Warn); // loops of this thread are not to log while it has the lock
     let writes = LOGGER.writes.lock().unwrap();
     let (begun, has_begun) = mpsc::channel();
     let builder = thread::spawn(move || {
@@ -336,6 +350,48 @@ fn a_logger_uses_it_while_it_is_built() {
     assert_eq!(Pool::global().num_threads(), 3);
     counts(Pool::global());
     assert!(*LOGGER.writes.lock().unwrap() >= 2);
+}
+
+/// The logger comes first, has a lock, and there is something to warn of.
+#[test]
+fn a_logger_is_the_first_to_use_it() {
+    const NAME: &str = "a_logger_is_the_first_to_use_it";
+    if !in_child_that_logs(NAME, &[("RANGESTEAL_NUM_THREADS", "many")]) {
+        return;
+    }
+    log::warn!("the first record");
+    let begin = Instant::now();
+    while *LOGGER.writes.lock().unwrap() < 2 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the warning is logged, too");
+        thread::sleep(Duration::from_millis(1));
+    }
+    counts(Pool::global());
+}
+
+/// Another thread comes first while the main thread enters and leaves scopes.
+#[test]
+#[cfg_attr(portable, ignore = "nobody is pinned")]
+fn scopes_do_not_hide_the_cpus_of_the_process() {
+    if !in_child("scopes_do_not_hide_the_cpus_of_the_process", &[], 0) {
+        return;
+    }
+    for turn in 0..60 {
+        forked(|| {
+            let all = mask();
+            let last = Placement::Cpus(vec![all[all.len() - 1]]); // the thread has to move there
+            thread::scope(|scope| {
+                let first = scope.spawn(|| {
+                    work(turn * 20_000);
+                    Pool::global().num_threads()
+                });
+                while !first.is_finished() {
+                    Pool::builder().num_threads(1).placement(last.clone()).scope(|_| ()).unwrap();
+                }
+                assert_eq!(first.join().unwrap(), all.len());
+            });
+            assert_eq!(mask(), all);
+        });
+    }
 }
 
 /// Uses the pool whenever memory is asked for, but not for its own.

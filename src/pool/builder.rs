@@ -1,6 +1,6 @@
 //! Options of a pool, and how a pool is assembled.
 
-use std::{fmt, time::Duration};
+use std::{fmt, mem, time::Duration};
 
 use crate::{
     pool::{
@@ -17,6 +17,33 @@ use crate::{
     },
     sync::{Patience, ThreadBuilder},
 };
+
+/// What there is when a pool is built.
+pub(crate) struct Assembled {
+    pub(crate) executor: Executor,
+    /// The caller of a scope.
+    pub(crate) pinned: Option<Pinned>,
+    pub(crate) said: Said,
+}
+
+/// What came up while a pool was built.
+#[must_use = "to be logged"]
+pub(crate) struct Said {
+    doubts: String,
+    remarks: Vec<String>,
+}
+
+impl Said {
+    /// Logs it. Whoever calls this holds no lock that a logger needs.
+    pub(crate) fn log(self) {
+        if !self.doubts.is_empty() {
+            log::warn!("{}", self.doubts);
+        }
+        for remark in self.remarks {
+            log::debug!("{remark}");
+        }
+    }
+}
 
 /// Whose CPUs a pool is built on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +219,7 @@ impl PoolBuilder {
     }
 
     /// Starts the threads, and pins the caller of a scope.
-    pub(crate) fn assemble(self, role: Role) -> Result<(Executor, Option<Pinned>), BuildError> {
+    pub(crate) fn assemble(self, role: Role) -> Result<Assembled, BuildError> {
         if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
             return Err(BuildError::StackSize { asked });
         }
@@ -209,6 +236,9 @@ impl PoolBuilder {
             Ok(())
         };
         let fence = Fence::of_this_process(); // before the threads: registering is quick while there is only one
+        if !fence.is_dear_for_thieves() {
+            plan.remarks.push("no membarrier: claims pay for a full fence".into());
+        }
         let mut crew = Crew::new(plan.workers - 1, Patience::of(self.spin_before_park));
         let mut seated = Vec::new();
         for worker in 1..plan.workers {
@@ -232,8 +262,9 @@ impl PoolBuilder {
             if worker == 1
                 && let Err(source) = taken_over
             {
-                plan.doubts
-                    .push(format!("workers keep the priority of the thread that came first: {source}"));
+                plan.doubts.push(format!(
+                    "workers keep what they inherit from the thread that came first: {source}"
+                ));
             }
             match (pinned, cpu) {
                 (Ok(()), Some(_)) => seated.push((worker, thread)),
@@ -256,13 +287,11 @@ impl PoolBuilder {
             [one] => plan.doubts.push(one.clone()),
             [first, others @ ..] => plan.doubts.push(format!("{first}, nor are {} others", others.len())),
         }
-        if !plan.doubts.is_empty() {
-            log::warn!("{}", plan.doubts.join("; "));
-        }
+        let said = Said { doubts: plan.doubts.join("; "), remarks: mem::take(&mut plan.remarks) };
         let mut seats = Seats::new(plan, seated);
         seats.set_caller_pin(caller_pin);
         let executor = Executor::new(crew, seats, fence, self.stealing, self.spin_before_park);
-        Ok((executor, pinned))
+        Ok(Assembled { executor, pinned, said })
     }
 }
 

@@ -1,21 +1,22 @@
 //! The pool that a whole program shares, and what lets it be used while it is built.
 //!
-//! Nobody waits for it. Until it is built, it has one worker, so its loops run on the threads that
-//! call them. Otherwise it could deadlock: a logger or an allocator that uses it is called in the
-//! middle of building it, on the thread that builds it and on those that it starts; a thread that
-//! waits for it may hold a lock which that logger needs; and in a child that was forked meanwhile
-//! nobody would ever build it.
+//! Nobody waits for it but the thread that builds it, for the threads that it starts. Until it is
+//! built, it has one worker, so its loops run on the threads that call them. Otherwise it could
+//! deadlock: a logger or an allocator that uses it is called in the middle of building it, on the
+//! thread that builds it and on those that it starts; a thread that waits for it may hold a lock
+//! which that logger needs; and in a child that was forked meanwhile nobody would ever build it.
 
 #![allow(unsafe_code)] // a static hold, which is filled later
 
 use std::{
     mem,
     sync::atomic::{AtomicBool, Ordering},
+    thread,
 };
 
 use super::{
     Pool,
-    builder::{PoolBuilder, Role},
+    builder::{Assembled, PoolBuilder, Role},
     call::executor::Executor,
     error::BuildError,
     hold::Hold,
@@ -29,7 +30,7 @@ static BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// Whether the caller is the one to build it. Afterwards it is there, with one worker at least.
 fn begin() -> bool {
-    GLOBAL.hold.fill(Executor::of_one());
+    GLOBAL.hold.fill(Executor::of_one(Vec::new()));
     !BEGUN.swap(true, Ordering::AcqRel) // Release: partner of the load in `global`, for what was filled
 }
 
@@ -45,11 +46,17 @@ impl Pool {
     /// Its threads get the CPUs and the priority of the process (of its main thread, outside of a
     /// [`scope`](PoolBuilder::scope)), whichever thread comes first; an unprivileged process cannot
     /// raise a priority, and then a warning is logged. This never fails: if the pool cannot be
-    /// built, a warning is logged and it has one worker. It never waits: while one thread builds
-    /// it, which takes as long as [`build`](PoolBuilder::build), it has one worker for all others.
-    /// So a logger or an allocator may use it. (An allocator has to see to it that it does not call
-    /// itself without end, since loops allocate.) Its threads are not joined at the end of the
-    /// process.
+    /// built, a warning is logged and it has one worker; [`placement`](Self::placement) says why. In
+    /// a child made by `fork`, it has one
+    /// worker if its parent has used it. Its threads are not joined at the end of the process.
+    ///
+    /// The thread that comes first builds it, which takes as long as
+    /// [`build`](PoolBuilder::build): it waits until the threads of the pool are there. Nobody else
+    /// waits: until then the pool has one worker. So the [number of threads](Self::num_threads)
+    /// changes once, and a [`PerWorker`](crate::PerWorker) that is made before has one state. A
+    /// logger may use the pool, as long as it does not log for ever since loops log at level debug;
+    /// so may an allocator, as long as it does not allocate for ever since loops allocate, and holds
+    /// no lock meanwhile that other threads need to allocate.
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -70,11 +77,24 @@ impl Pool {
     fn first_use() {
         if begin() {
             match PoolBuilder::default().assemble(Role::Global) {
-                Ok((executor, _)) => GLOBAL.hold.replace(executor),
-                Err(error) => log::warn!("the global pool has one worker: {error}"),
+                Ok(Assembled { executor, said, .. }) => {
+                    GLOBAL.hold.replace(executor);
+                    aside(|| said.log());
+                }
+                Err(error) => {
+                    let doubt = format!("the global pool has one worker: {error}");
+                    GLOBAL.hold.replace(Executor::of_one(vec![doubt.clone()]));
+                    aside(move || log::warn!("{doubt}"));
+                }
             }
         }
     }
+}
+
+/// Logs on a thread of its own, if there is one to be had, since the thread that comes first may be
+/// in the middle of logging, and hold a lock that its logger needs.
+fn aside(log: impl FnOnce() + Send + 'static) {
+    let _nobody_tells = thread::Builder::new().name("rangesteal-log".into()).spawn(log);
 }
 
 impl PoolBuilder {
@@ -92,7 +112,7 @@ impl PoolBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError::GlobalExists`] if it was built or used before. Any other error as in
+    /// [`BuildError::GlobalExists`] if it was built or used before, or is being built. Any other error as in
     /// [`build`](Self::build); then the pool can still be built.
     pub fn build_global(self) -> Result<&'static Pool, BuildError> {
         /// Lets others build it, if this does not.
@@ -106,9 +126,10 @@ impl PoolBuilder {
             return Err(BuildError::GlobalExists);
         }
         let undo = Undo;
-        let (executor, _) = self.assemble(Role::Global)?;
+        let Assembled { executor, said, .. } = self.assemble(Role::Global)?;
         mem::forget(undo);
         GLOBAL.hold.replace(executor);
+        said.log();
         Ok(&GLOBAL)
     }
 }

@@ -84,7 +84,7 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {
-                    hold.fill(Executor::of_one());
+                    hold.fill(Executor::of_one(Vec::new()));
                     let workers = || hold.get().workers();
                     assert_eq!([workers(), workers()], [1; 2]);
                 });
@@ -93,7 +93,7 @@ mod tests {
         let former = hold.0.load(Ordering::Relaxed);
         thread::scope(|scope| {
             let user = scope.spawn(|| hold.get().workers());
-            hold.replace(Executor::of_one());
+            hold.replace(Executor::of_one(Vec::new()));
             assert_eq!(user.join().unwrap(), 1);
         });
         assert_ne!(former, hold.0.load(Ordering::Relaxed));

@@ -40,7 +40,7 @@ pub use verbs::{
 
 use std::{cmp::Ordering, fmt};
 
-use builder::Role;
+use builder::{Assembled, Role};
 use call::executor::Executor;
 use hold::Hold;
 use verbs::sort;
@@ -115,7 +115,9 @@ impl PoolBuilder {
     /// # Errors
     /// [`BuildError`]; threads that were already started have ended when it is returned.
     pub fn build(self) -> Result<Pool, BuildError> {
-        self.assemble(Role::Own).map(|(executor, _)| Pool { hold: Hold::new(executor) })
+        let Assembled { executor, said, .. } = self.assemble(Role::Own)?;
+        said.log();
+        Ok(Pool { hold: Hold::new(executor) })
     }
 
     /// Builds the pool, runs `work` with it, and joins its threads.
@@ -141,7 +143,8 @@ impl PoolBuilder {
     /// # Panics
     /// If `work` does.
     pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
-        let (executor, _pinned) = self.assemble(Role::Scope)?;
+        let Assembled { executor, pinned: _pinned, said } = self.assemble(Role::Scope)?;
+        said.log();
         Ok(work(&Pool { hold: Hold::new(executor) }))
     }
 }
@@ -686,9 +689,10 @@ impl Pool {
     ///
     /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; O(*n*) if it is in
     /// order or strictly descending, and O(*n* + *k* log *k* + *k* log *n*) if all but *k* items,
-    /// one in sixteen at most, are in order. Takes memory for as many items again. Short slices,
-    /// zero-sized items, and others while the pool is busy are sorted by [`slice::sort`]. Items
-    /// need not be `Sync`: only one thread at a time looks at an item.
+    /// are in order, and these are few: one in sixteen at most with two workers, less with more.
+    /// Takes memory for as many items again. Short slices, zero-sized items, and what is not nearly
+    /// in order while the pool is busy are sorted by [`slice::sort`]. Items need not be `Sync`: only
+    /// one thread at a time looks at an item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -776,9 +780,10 @@ impl Pool {
     /// are large or many of them are equal.
     ///
     /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; fewer if it is nearly
-    /// in order, as in [`sort`](Self::sort). Pools of four workers or fewer sort in place; others
-    /// take memory for as many items again. Short slices, zero-sized items, and others while the
-    /// pool is busy are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
+    /// in order, as in [`sort`](Self::sort); for the few that are not, it takes memory. Otherwise
+    /// pools of four workers or fewer sort in place, and others take memory for as many items
+    /// again. Short slices, zero-sized items, and what is not nearly in order while the pool is busy
+    /// are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -87,11 +87,11 @@ impl Executor {
         }
     }
 
-    /// Without helpers, for the global pool until it is built. Nothing is logged, and the system is
-    /// asked for nothing but memory.
-    pub(crate) fn of_one() -> Self {
+    /// Without helpers, because of these `doubts`, or for the global pool until it is built. Nothing
+    /// is logged, and the system is asked for nothing but memory.
+    pub(crate) fn of_one(doubts: Vec<String>) -> Self {
         let crew = Crew::new(0, Patience::default());
-        let seats = Seats::new(SeatPlan::alone(), Vec::new());
+        let seats = Seats::new(SeatPlan::alone(doubts), Vec::new());
         Self::new(crew, seats, Fence::Symmetric, Stealing::default(), Duration::ZERO)
     }
 

@@ -6,6 +6,7 @@
 use std::{
     io,
     sync::{Mutex, MutexGuard},
+    time::Duration,
 };
 
 use crate::sync::Patience;
@@ -219,24 +220,29 @@ mod mask {
 
 pub(crate) use mask::{Mask, Thread, here, idle, is_main_thread, this_thread, turns, usage};
 
-/// The mask that the main thread had before a scope pinned it; none if none has. Nobody waits for
-/// it for long, not even a child that was forked while a thread had it locked.
-static BEFORE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
+/// The mask that the main thread has outside of a scope, while one pins it. It is written before
+/// the thread is pinned, and taken away when that is over. Nobody waits for it for ever, not even a
+/// child that was forked while a thread had it locked.
+static OUTSIDE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
 
-fn before_scope() -> Option<MutexGuard<'static, Option<Mask>>> {
-    let mut before = None;
-    Patience::BRIEF.poll(|| {
-        before = BEFORE_SCOPE.try_lock().ok();
-        before.is_some()
-    });
-    before.or_else(|| BEFORE_SCOPE.try_lock().ok())
+fn outside_scope() -> Option<MutexGuard<'static, Option<Mask>>> {
+    /// Far longer than anybody has it locked, who is not stopped meanwhile.
+    const LONG: Duration = Duration::from_millis(100);
+    let mut outside = OUTSIDE_SCOPE.try_lock().ok();
+    if outside.is_none() {
+        Patience::of(LONG).poll(|| {
+            outside = OUTSIDE_SCOPE.try_lock().ok();
+            outside.is_some()
+        });
+    }
+    outside
 }
 
 /// The CPUs on which this process may run: those of its main thread, outside of a scope.
 pub(crate) fn of_process() -> io::Result<Mask> {
-    let told = before_scope(); // held, so that no scope begins or ends meanwhile
-    let before = told.as_deref().and_then(Option::clone);
-    before.map_or_else(|| Mask::of_main_thread().or_else(|_| Mask::of_this_thread()), Ok)
+    let outside = outside_scope(); // locked, so that no scope begins before the mask is read
+    let known = outside.as_deref().and_then(Option::clone);
+    known.map_or_else(|| Mask::of_main_thread().or_else(|_| Mask::of_this_thread()), Ok)
 }
 
 /// Keeps the calling thread on `cpu` until it ends or is moved again.
@@ -248,29 +254,42 @@ pub(crate) fn pin(cpu: usize) -> io::Result<()> {
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Mask,
-    /// Whether this has taken the main thread from the CPUs of the process.
-    is_of_main_thread: bool,
+    #[expect(dead_code, reason = "dropped")]
+    outermost: Option<Outermost>,
 }
 
 impl Pinned {
     pub(crate) fn to(cpu: usize) -> io::Result<Self> {
-        let (before, pinned) = (Mask::of_this_thread()?, Mask::of(&[cpu])?);
-        let mut told = before_scope().filter(|told| is_main_thread() && told.is_none());
-        pinned.apply()?;
-        let is_of_main_thread = told.as_mut().map(|told| told.replace(before.clone())).is_some();
-        Ok(Self { before, is_of_main_thread })
+        let (before, there) = (Mask::of_this_thread()?, Mask::of(&[cpu])?);
+        let outermost = Outermost::of_main_thread(&before);
+        there.apply()?;
+        Ok(Self { before, outermost })
     }
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        let mut told = before_scope().filter(|_| self.is_of_main_thread);
-        let applied = self.before.apply();
-        let _told = told.as_mut().and_then(|told| told.take());
-        drop(told);
-        if let Err(error) = applied {
+        if let Err(error) = self.before.apply() {
             log::warn!("the calling thread stays pinned: {error}");
         }
+    }
+}
+
+/// The outermost scope of the main thread, which is told of as long as this is there.
+#[derive(Debug)]
+struct Outermost;
+
+impl Outermost {
+    fn of_main_thread(outside: &Mask) -> Option<Self> {
+        let told = if is_main_thread() { outside_scope() } else { None };
+        let told = told.filter(|told| told.is_none());
+        told.map(|mut told| told.replace(outside.clone())).map(|_| Self)
+    }
+}
+
+impl Drop for Outermost {
+    fn drop(&mut self) {
+        let _told = outside_scope().and_then(|mut told| told.take());
     }
 }
 

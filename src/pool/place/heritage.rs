@@ -54,6 +54,8 @@ mod kernel {
         }
 
         fn of_thread(thread: libc::c_int) -> io::Result<Self> {
+            /// New threads inherit no privileged policy then, and no raised priority (sched(7)).
+            const RESET: libc::c_int = libc::SCHED_RESET_ON_FORK;
             // SAFETY: takes a number.
             let policy = answer(unsafe { libc::syscall(libc::SYS_sched_getscheduler, thread) })?;
             let mut real_time = 0;
@@ -63,7 +65,13 @@ mod kernel {
             })?;
             // SAFETY: takes two numbers.
             let turned = answer(unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, thread) })?;
-            Ok(Self { policy, real_time, nice: 20 - turned }) // getpriority(2): from 1 to 40
+            let nice = 20 - turned; // getpriority(2): from 1 to 40
+            if policy & RESET == 0 {
+                return Ok(Self { policy, real_time, nice });
+            }
+            let is_privileged = matches!(policy & !RESET, libc::SCHED_FIFO | libc::SCHED_RR);
+            let policy = if is_privileged { libc::SCHED_OTHER } else { policy & !RESET };
+            Ok(Self { policy, real_time: 0, nice: nice.max(0) })
         }
 
         /// Gives the calling thread this priority.
@@ -127,8 +135,9 @@ impl Heritage {
     /// What the system refused: a nice value is lowered by privileged processes alone
     /// (setpriority(2)).
     pub(crate) fn take_over(&self) -> io::Result<()> {
-        self.mask.as_ref().map_or(Ok(()), Mask::apply)?;
-        self.priority.map_or(Ok(()), kernel::Priority::apply)
+        let mask = self.mask.as_ref().map_or(Ok(()), Mask::apply);
+        let priority = self.priority.map_or(Ok(()), kernel::Priority::apply);
+        mask.and(priority)
     }
 }
 

@@ -182,6 +182,8 @@ pub(crate) struct SeatPlan {
     pub(crate) unpinned_because: Option<PinState>,
     /// What the system told that is not plausible, or refused to do.
     pub(crate) doubts: Vec<String>,
+    /// What else should be logged.
+    pub(crate) remarks: Vec<String>,
 }
 
 impl SeatPlan {
@@ -191,13 +193,13 @@ impl SeatPlan {
         if placement == Placement::Cpus(Vec::new()) {
             return Err(BuildError::NoCpus);
         }
-        let mut doubts = Vec::new();
+        let (mut doubts, mut remarks) = (Vec::new(), Vec::new());
         let mut unpinned_because = (pinning == Pinning::Off).then_some(PinState::Off);
         let allowed = system.allowed.or_else(|source| match (pinning, source.kind()) {
             (Pinning::Required, _) => Err(BuildError::Affinity { source }),
             (Pinning::Off, _) => Ok(Vec::new()),
             (Pinning::BestEffort, io::ErrorKind::Unsupported) => {
-                log::debug!("workers are not pinned: {source}"); // there is no such thing here
+                remarks.push(format!("workers are not pinned: {source}")); // there is no such thing here
                 unpinned_because = Some(PinState::Off);
                 Ok(Vec::new())
             }
@@ -211,7 +213,9 @@ impl SeatPlan {
         let whole = quota.map_or(usize::MAX, round_up);
         if whole < allowed.len() && pinning == Pinning::BestEffort {
             // Every container of a machine would pin its workers to the same CPUs.
-            log::debug!("workers are not pinned: the quota of {whole} CPUs says that others share them");
+            remarks.push(format!(
+                "workers are not pinned: the quota of {whole} CPUs says that others share them"
+            ));
             unpinned_because = Some(PinState::Quota);
         }
         if let Placement::Cpus(list) = &mut placement
@@ -256,11 +260,12 @@ impl SeatPlan {
             pinning,
             unpinned_because,
             doubts,
+            remarks,
         })
     }
 
     /// The plan for a pool that is its caller alone, wherever that is. The system is not asked.
-    pub(crate) fn alone() -> Self {
+    pub(crate) fn alone(doubts: Vec<String>) -> Self {
         Self {
             workers: 1,
             counted_by: CountSource::NumThreads,
@@ -270,7 +275,8 @@ impl SeatPlan {
             at_a_time: 1,
             pinning: Pinning::Off,
             unpinned_because: Some(PinState::Off),
-            doubts: Vec::new(),
+            doubts,
+            remarks: Vec::new(),
         }
     }
 

@@ -81,9 +81,6 @@ impl Fence {
         if answer == UNKNOWN {
             answer = if membarrier::register() { REGISTERED } else { REFUSED };
             ANSWER.store(answer, Ordering::Relaxed);
-            if answer == REFUSED {
-                log::debug!("no membarrier: claims pay for a full fence");
-            }
         }
         if answer == REGISTERED { Self::Asymmetric } else { Self::Symmetric }
     }

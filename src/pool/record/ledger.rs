@@ -1,8 +1,8 @@
 //! What all loops of a program did, line by line of its text: printed to standard error when the
 //! program exits, if `RANGESTEAL_REPORT` asks for it.
 //!
-//! Loops do not wait for the ledger for long: an allocator may run a loop while it is written, and
-//! a child may be forked then. An entry that finds it locked for a millisecond is counted, and
+//! Loops do not wait for the ledger for ever: an allocator may run a loop while it is written, and a
+//! child may be forked then. An entry that finds it locked for a tenth of a second is counted, and
 //! lost.
 
 #![allow(unsafe_code)] // atexit is not in std or nix
@@ -14,7 +14,7 @@ use std::{
     fmt::Write,
     panic::Location,
     sync::{
-        Mutex, MutexGuard,
+        Mutex, MutexGuard, TryLockError,
         atomic::{AtomicU8, AtomicU64, Ordering},
     },
     time::Duration,
@@ -94,15 +94,25 @@ impl Ledger {
     }
 
     fn lines(&self) -> Option<MutexGuard<'_, BTreeMap<Place, Line>>> {
-        let mut lines = None;
-        Patience::of(Duration::from_millis(1)).poll(|| {
-            lines = self.lines.try_lock().ok();
-            lines.is_some()
-        });
-        lines.or_else(|| self.lines.try_lock().ok())
+        /// Longer than a thread that is interrupted has it locked.
+        const LONG: Duration = Duration::from_millis(100);
+        let locked = || match self.lines.try_lock() {
+            Ok(lines) => Some(lines),
+            Err(TryLockError::Poisoned(lines)) => Some(lines.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        let mut lines = locked();
+        if lines.is_none() {
+            Patience::of(LONG).poll(|| {
+                lines = locked();
+                lines.is_some()
+            });
+        }
+        lines
     }
 
     /// The report: loops that took longest come first.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
     fn text(&self) -> String {
         let lines = self.lines().map(|lines| lines.clone()).unwrap_or_default();
         let mut all: Vec<(Place, Line)> = lines.into_iter().collect();
@@ -167,6 +177,7 @@ impl Line {
     }
 }
 
+#[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 fn ratio(time: Duration, of: Duration) -> String {
     if of.is_zero() { "-".into() } else { format!("{:.2}", time.as_secs_f64() / of.as_secs_f64()) }
 }

@@ -445,7 +445,7 @@ pub(super) mod tests {
     pub(in super::super) fn executor(threads: usize) -> Executor {
         let threads = if cfg!(miri) { 1 } else { threads };
         let builder = PoolBuilder::default().num_threads(threads);
-        builder.assemble(Role::Own).expect("a pool").0
+        builder.assemble(Role::Own).expect("a pool").executor
     }
 
     fn by_pieces(
