@@ -46,17 +46,17 @@ impl Pool {
     /// Its threads get the CPUs and the priority of the process (of its main thread, outside of a
     /// [`scope`](PoolBuilder::scope)), whichever thread comes first; an unprivileged process cannot
     /// raise a priority, and then a warning is logged. This never fails: if the pool cannot be
-    /// built, a warning is logged and it has one worker; [`placement`](Self::placement) says why. In
-    /// a child made by `fork`, it has one
-    /// worker if its parent has used it. Its threads are not joined at the end of the process.
+    /// built, a warning is logged and it has one worker; [`placement`](Self::placement) says why.
+    /// In a child made by `fork`, it has one worker if its parent has used it. Its threads are not
+    /// joined at the end of the process.
     ///
-    /// The thread that comes first builds it, which takes as long as
-    /// [`build`](PoolBuilder::build): it waits until the threads of the pool are there. Nobody else
-    /// waits: until then the pool has one worker. So the [number of threads](Self::num_threads)
-    /// changes once, and a [`PerWorker`](crate::PerWorker) that is made before has one state. A
-    /// logger may use the pool, as long as it does not log for ever since loops log at level debug;
-    /// so may an allocator, as long as it does not allocate for ever since loops allocate, and holds
-    /// no lock meanwhile that other threads need to allocate.
+    /// The thread that comes first builds it, which takes as long as [`build`](PoolBuilder::build):
+    /// it waits until the threads of the pool are there. Nobody else waits: until then the pool has
+    /// one worker. So the [number of threads](Self::num_threads) changes once, and a
+    /// [`PerWorker`](crate::PerWorker) that is made before has one state. A logger may use the
+    /// pool, as long as it does not log for ever since loops log at level debug; so may an
+    /// allocator, as long as it does not allocate for ever since loops allocate, and holds no lock
+    /// meanwhile that other threads need to allocate.
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -112,8 +112,8 @@ impl PoolBuilder {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError::GlobalExists`] if it was built or used before, or is being built. Any other error as in
-    /// [`build`](Self::build); then the pool can still be built.
+    /// [`BuildError::GlobalExists`] if it was built or used before, or is being built. Any other
+    /// error as in [`build`](Self::build); then the pool can still be built.
     pub fn build_global(self) -> Result<&'static Pool, BuildError> {
         /// Lets others build it, if this does not.
         struct Undo;

@@ -691,8 +691,8 @@ impl Pool {
     /// order or strictly descending, and O(*n* + *k* log *k* + *k* log *n*) if all but *k* items,
     /// are in order, and these are few: one in sixteen at most with two workers, less with more.
     /// Takes memory for as many items again. Short slices, zero-sized items, and what is not nearly
-    /// in order while the pool is busy are sorted by [`slice::sort`]. Items need not be `Sync`: only
-    /// one thread at a time looks at an item.
+    /// in order while the pool is busy are sorted by [`slice::sort`]. Items need not be `Sync`:
+    /// only one thread at a time looks at an item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -782,8 +782,8 @@ impl Pool {
     /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; fewer if it is nearly
     /// in order, as in [`sort`](Self::sort); for the few that are not, it takes memory. Otherwise
     /// pools of four workers or fewer sort in place, and others take memory for as many items
-    /// again. Short slices, zero-sized items, and what is not nearly in order while the pool is busy
-    /// are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
+    /// again. Short slices, zero-sized items, and what is not nearly in order while the pool is
+    /// busy are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -1,9 +1,9 @@
 //! What all loops of a program did, line by line of its text: printed to standard error when the
 //! program exits, if `RANGESTEAL_REPORT` asks for it.
 //!
-//! Loops do not wait for the ledger for ever: an allocator may run a loop while it is written, and a
-//! child may be forked then. An entry that finds it locked for a tenth of a second is counted, and
-//! lost.
+//! Loops do not wait for the ledger for ever: an allocator may run a loop while it is written, and
+//! a child may be forked then. An entry that finds it locked for a tenth of a second is counted,
+//! and lost.
 
 #![allow(unsafe_code)] // atexit is not in std or nix
 

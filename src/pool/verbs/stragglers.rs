@@ -22,8 +22,8 @@ const SAMPLE: usize = 512;
 /// There are few stragglers if they are at most one item in so many for each worker: one thread
 /// takes them out and puts them back, while all workers would sort.
 const ONE_IN_A_WORKER: usize = 8;
-/// In items: if so many neighbours are less than the last item that stays, perhaps that one does not
-/// belong there, and not they.
+/// In items: if so many neighbours are less than the last item that stays, perhaps that one does
+/// not belong there, and not they.
 const STREAK: usize = 8;
 /// The same for each part of the slice, in which a part of them may be together.
 const ONE_IN_A_PART: usize = 8;
@@ -63,8 +63,8 @@ pub(super) fn sort_stragglers<T: Send>(
 }
 
 /// Whether few of some neighbours are out of order: at most two thirds as many as `most` would
-/// make, so that this is hardly ever wrong where there are more. They are all over the slice, and at no regular
-/// distance, which a pattern may have, too.
+/// make, so that this is hardly ever wrong where there are more. They are all over the slice, and
+/// at no regular distance, which a pattern may have, too.
 fn seem_few<T>(items: &[T], most: usize, is_less: &impl Fn(&T, &T) -> bool) -> bool {
     let places = (0..SAMPLE as u64).map(|i| below(i.wrapping_mul(GOLDEN), items.len() - 1));
     let found = places.filter(|&place| is_less(&items[place + 1], &items[place])).count();
@@ -112,8 +112,8 @@ fn places<T: Send>(
 /// The same of a part, by one thread.
 ///
 /// What is less than the last item that stays is a straggler, or that item is, and some before it.
-/// This is told by what comes next: if all of the next 8 (16, 32, ...) are less, and so few of those
-/// that stay are greater than all of these, those few go, and the others are looked at again.
+/// This is told by what comes next: if all of the next 8 (16, 32, ...) are less, and so few of
+/// those that stay are greater than all of these, those few go, and the others are looked at again.
 fn places_in<T>(items: &[T], most: usize, is_less: &impl Fn(&T, &T) -> bool) -> Option<Vec<usize>> {
     let mut out: Vec<usize> = Vec::new();
     let mut last = None; // of those that stay
