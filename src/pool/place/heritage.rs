@@ -28,6 +28,7 @@ mod kernel {
         nice: libc::c_int,
     }
 
+    #[allow(clippy::useless_conversion, reason = "on some systems both are as long")]
     fn answer(answer: libc::c_long) -> io::Result<libc::c_int> {
         if answer < 0 { Err(io::Error::last_os_error()) } else { answer.try_into().map_err(io::Error::other) }
     }

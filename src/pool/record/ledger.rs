@@ -5,7 +5,7 @@
 //! a child may be forked then. An entry that finds it locked for a tenth of a second is counted,
 //! and lost.
 
-#![allow(unsafe_code)] // atexit is not in std or nix
+#![allow(unsafe_code)] // atexit is not in std
 
 use std::{
     cmp::Reverse,
@@ -192,6 +192,11 @@ mod exit {
         sync::atomic::{AtomicU32, Ordering},
     };
 
+    unsafe extern "C" {
+        /// C23, 7.24.4.2.
+        fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
+    }
+
     /// The process that prints at its exit; a child that it forks does not. 0: none. Relaxed: a
     /// number that stands for itself.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
@@ -201,9 +206,9 @@ mod exit {
         if PROCESS.swap(process::id(), Ordering::Relaxed) == process::id() {
             return true;
         }
-        // SAFETY: 1. it takes a function of this type; 2. which is never unloaded before the
+        // SAFETY: 1. the declaration is that of C; 2. the function is never unloaded before the
         // process (or its library) is; 3. and does not unwind, since a panic ends the process.
-        unsafe { nix::libc::atexit(print) == 0 }
+        unsafe { atexit(print) == 0 }
     }
 
     extern "C" fn print() {
