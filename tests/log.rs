@@ -61,7 +61,8 @@ fn one_line_a_loop() {
             });
             let lines = lines();
             assert_eq!(lines.len(), 1, "{len} items: {lines:?}");
-            assert!(lines[0].starts_with(&format!("{len} items in ")), "{lines:?}");
+            assert!(lines[0].starts_with("tests/log.rs:"), "where the loop stands: {lines:?}");
+            assert!(lines[0].contains(&format!(": {len} items in ")), "{lines:?}");
         }
     }
     pool.for_each(&[1, 2], |_| pool.for_each(&[1, 2, 3], |_| ()));
