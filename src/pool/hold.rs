@@ -11,22 +11,28 @@ use super::call::executor::Executor;
 
 /// The executor of a pool. That of the global pool is replaced once.
 #[derive(Debug)]
-pub(crate) struct Hold(AtomicPtr<Executor>);
+pub(crate) struct Hold {
+    executor: AtomicPtr<Executor>,
+    /// The one before, which loops may still use.
+    former: AtomicPtr<Executor>,
+}
 
 impl Hold {
     pub(crate) fn new(executor: Executor) -> Self {
-        Self(AtomicPtr::new(Box::into_raw(Box::new(executor))))
+        let executor = AtomicPtr::new(Box::into_raw(Box::new(executor)));
+        Self { executor, former: AtomicPtr::new(ptr::null_mut()) }
     }
 
     /// # Safety
     /// To be filled before anybody asks for the executor.
     pub(crate) const unsafe fn empty() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
+        let none = AtomicPtr::new(ptr::null_mut());
+        Self { executor: none, former: AtomicPtr::new(ptr::null_mut()) }
     }
 
     #[inline(always)]
     pub(crate) fn get(&self) -> &Executor {
-        let executor = self.0.load(Ordering::Acquire); // partner: fill, replace
+        let executor = self.executor.load(Ordering::Acquire); // partner: fill, replace
         // SAFETY: 1. it comes from a box, since an empty hold is filled before this (see `empty`);
         // 2. no box is freed before the hold is dropped, and this borrows the hold; 3. executors
         // are shared by threads.
@@ -37,17 +43,18 @@ impl Hold {
     pub(crate) fn fill(&self, executor: Executor) {
         let executor = Box::into_raw(Box::new(executor));
         // Release: partner `get`. Acquire of who comes too late: what it finds is used.
-        let filled = self.0.compare_exchange(ptr::null_mut(), executor, Ordering::AcqRel, Ordering::Acquire);
+        let filled =
+            self.executor.compare_exchange(ptr::null_mut(), executor, Ordering::AcqRel, Ordering::Acquire);
         if filled.is_err() {
             // SAFETY: it comes from a box above, and nobody else has seen it.
             drop(unsafe { Box::from_raw(executor) });
         }
     }
 
-    /// Keeps another executor from now on. Loops may still use the former one, so it stays for
-    /// ever.
+    /// Keeps another executor from now on, and this one as well: loops may still use it. Once.
     pub(crate) fn replace(&self, executor: Executor) {
-        self.0.store(Box::into_raw(Box::new(executor)), Ordering::Release); // partner: get
+        let former = self.executor.swap(Box::into_raw(Box::new(executor)), Ordering::AcqRel); // partner: get
+        self.former.store(former, Ordering::Relaxed); // for whoever drops this
     }
 }
 
@@ -56,10 +63,15 @@ impl Drop for Hold {
     /// drops the thread-local variables of its thread, and the pool is one of them. The workers go
     /// on until the process ends, so what they use has to stay.
     fn drop(&mut self) {
-        if !self.get().is_busy() {
-            // SAFETY: 1. it comes from a box, as in `get`; 2. this is the only hold that has it,
-            // and nobody borrows the hold.
-            drop(unsafe { Box::from_raw(*self.0.get_mut()) });
+        if self.get().is_busy() {
+            return;
+        }
+        for executor in [*self.executor.get_mut(), *self.former.get_mut()] {
+            if !executor.is_null() {
+                // SAFETY: 1. it comes from a box, as in `get`; 2. this is the only hold that has
+                // it, and nobody borrows the hold.
+                drop(unsafe { Box::from_raw(executor) });
+            }
         }
     }
 }
@@ -90,14 +102,12 @@ mod tests {
                 });
             }
         });
-        let former = hold.0.load(Ordering::Relaxed);
         thread::scope(|scope| {
             let user = scope.spawn(|| hold.get().workers());
+            let former = hold.get();
             hold.replace(Executor::of_one(Vec::new()));
-            assert_eq!(user.join().unwrap(), 1);
+            assert!(!ptr::eq(former, hold.get()));
+            assert_eq!([user.join().unwrap(), former.workers()], [1; 2], "it is still there");
         });
-        assert_ne!(former, hold.0.load(Ordering::Relaxed));
-        // SAFETY: it comes from the box of a hold that has another one now, and nobody uses it.
-        drop(unsafe { Box::from_raw(former) });
     }
 }

@@ -88,7 +88,7 @@ impl Executor {
     }
 
     /// Without helpers, because of these `doubts`, or for the global pool until it is built.
-    /// Nothing is logged, and the system is asked for nothing but memory.
+    /// Nothing is logged, and the system is asked for memory and one variable alone.
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
         let crew = Crew::new(0, Patience::default());
         let seats = Seats::new(SeatPlan::alone(doubts), Vec::new());
