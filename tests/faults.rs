@@ -4,6 +4,7 @@
 
 mod busy;
 mod child;
+mod forked;
 mod kinds;
 
 use std::{
@@ -11,7 +12,6 @@ use std::{
     fs,
     hint::black_box,
     os::unix::process::ExitStatusExt,
-    panic::{AssertUnwindSafe, catch_unwind},
     process::{self, Command},
     ptr,
     sync::{
@@ -24,10 +24,10 @@ use std::{
 
 use busy::work;
 use child::{is_child, passed, run};
+use forked::forked;
 use nix::{
     libc,
-    sys::wait::{WaitStatus, waitpid},
-    unistd::{ForkResult, fork, getpid, gettid},
+    unistd::{getpid, gettid},
 };
 use rangesteal::{CancelToken, Cancelled, Pool, Progress};
 
@@ -53,26 +53,6 @@ fn counts(pool: &Pool) {
             i
         };
         assert_eq!(pool.on(0..200).map_reduce(item, |a, b| a + b), Some(199 * 100));
-    }
-}
-
-/// Runs `work` in a forked child and checks that it ends well. A child that hangs is ended by
-/// SIGALRM.
-#[expect(unsafe_code, reason = "fork is what is tested")]
-fn forked(work: impl FnOnce()) {
-    // SAFETY: what the child does is what these tests are about: nothing of it may need another
-    // thread.
-    match unsafe { fork() }.unwrap() {
-        ForkResult::Child => {
-            // SAFETY: takes a number; the parent's alarm is not the child's.
-            unsafe { libc::alarm(60) };
-            let fine = catch_unwind(AssertUnwindSafe(work)).is_ok();
-            // SAFETY: ends the child without running what belongs to the parent.
-            unsafe { libc::_exit(i32::from(!fine)) }
-        }
-        ForkResult::Parent { child } => {
-            assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));
-        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod busy;
 mod child;
+mod forked;
 mod refuse;
 
 use std::{
@@ -23,11 +24,11 @@ use std::{
 
 use busy::work;
 use child::{is_child, passed, run};
+use forked::forked;
 use nix::{
     libc,
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
-    sys::wait::{WaitStatus, waitpid},
-    unistd::{ForkResult, Pid, fork, getpid, gettid},
+    unistd::{Pid, getpid, gettid},
 };
 use rangesteal::{Alone, BuildError, PinState, Pinning, Placement, Pool, RunReport};
 use refuse::refuse;
@@ -41,25 +42,6 @@ fn in_child(name: &str, variables: &[(&str, &str)], warnings: usize) -> bool {
         assert_eq!(stderr.matches("[WARN ").count(), warnings, "{stderr}");
     }
     is_child
-}
-
-/// Runs `work` in a forked child and checks that it ends well. A child that hangs is ended by
-/// SIGALRM.
-#[expect(unsafe_code, reason = "fork is what is tested")]
-fn forked(work: impl FnOnce()) {
-    // SAFETY: the child ends below, and needs no other thread of its parent.
-    match unsafe { fork() }.unwrap() {
-        ForkResult::Child => {
-            // SAFETY: takes a number; the parent's alarm is not the child's.
-            unsafe { libc::alarm(60) };
-            let fine = catch_unwind(AssertUnwindSafe(work)).is_ok();
-            // SAFETY: ends the child without running what belongs to the parent.
-            unsafe { libc::_exit(i32::from(!fine)) }
-        }
-        ForkResult::Parent { child } => {
-            assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));
-        }
-    }
 }
 
 fn mask() -> Vec<usize> {
