@@ -54,6 +54,27 @@ pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     guard.unwrap_or_else(|| lock(mutex))
 }
 
+/// Locks a `mutex` of a static, which others hold for a few microseconds, unless they are
+/// interrupted meanwhile. None if it is still locked after a tenth of a second: then it may be
+/// locked for ever, by this thread or, in a forked child, by one that does not exist there.
+#[allow(unused_qualifications, reason = "another one in models")]
+pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::sync::MutexGuard<'_, T>> {
+    const LONG: Patience = Patience::of(Duration::from_millis(100));
+    let try_lock = || match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    };
+    let mut guard = try_lock();
+    if guard.is_none() {
+        LONG.poll(|| {
+            guard = try_lock();
+            guard.is_some()
+        });
+    }
+    guard
+}
+
 /// How long a thread polls before it sleeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Patience(Duration);

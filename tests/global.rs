@@ -442,6 +442,7 @@ fn a_child_is_forked_while_it_is_built() {
     };
     Pool::builder().num_threads(3).thread_name(name).build_global().unwrap();
     counts(Pool::global());
+    forked(|| counts(Pool::global()));
 }
 
 /// How many threads have ended.

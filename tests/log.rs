@@ -67,6 +67,14 @@ fn one_line_a_loop() {
     }
     pool.for_each(&[1, 2], |_| pool.for_each(&[1, 2, 3], |_| ()));
     assert_eq!(lines().len(), 3, "two loops inside one");
+    for _ in 0..3 {
+        pool.for_each(&[(); 1000], |()| {
+            thread::sleep(Duration::from_micros(100));
+            pool.for_each(&[1, 2, 3], |_| ());
+        });
+    }
+    let busy = lines().iter().filter(|line| line.contains("another loop has the pool")).count();
+    assert_eq!(busy, 1, "one line a pool");
 
     *POOL.lock().unwrap() = Some(another);
     pool.for_each(&[1, 2], |_| ());

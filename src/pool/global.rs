@@ -47,8 +47,8 @@ impl Pool {
     /// [`scope`](PoolBuilder::scope)), whichever thread comes first; an unprivileged process cannot
     /// raise a priority, and then a warning is logged. This never fails: if the pool cannot be
     /// built, a warning is logged and it has one worker; [`placement`](Self::placement) says why.
-    /// In a child made by `fork`, it has one worker if its parent has used it. Its threads are not
-    /// joined at the end of the process.
+    /// In a child made by `fork` its loops run on the thread that calls them, if the parent has
+    /// used it before. Its threads are not joined at the end of the process.
     ///
     /// The thread that comes first builds it, which takes as long as [`build`](PoolBuilder::build):
     /// it waits until the threads of the pool are there. Nobody else waits: until then the pool has

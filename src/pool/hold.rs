@@ -24,7 +24,7 @@ impl Hold {
     }
 
     /// # Safety
-    /// To be filled before anybody asks for the executor.
+    /// To be filled before anybody asks for the executor or drops this.
     pub(crate) const unsafe fn empty() -> Self {
         let none = AtomicPtr::new(ptr::null_mut());
         Self { executor: none, former: AtomicPtr::new(ptr::null_mut()) }

@@ -3,13 +3,9 @@
 
 #![allow(unsafe_code)] // masks of any size are not in std or nix
 
-use std::{
-    io,
-    sync::{Mutex, MutexGuard},
-    time::Duration,
-};
+use std::{io, sync::Mutex};
 
-use crate::sync::Patience;
+use crate::sync::lock_unless_stuck;
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
@@ -225,22 +221,9 @@ pub(crate) use mask::{Mask, Thread, here, idle, is_main_thread, this_thread, tur
 /// child that was forked while a thread had it locked.
 static OUTSIDE_SCOPE: Mutex<Option<Mask>> = Mutex::new(None);
 
-fn outside_scope() -> Option<MutexGuard<'static, Option<Mask>>> {
-    /// Far longer than anybody has it locked, who is not stopped meanwhile.
-    const LONG: Duration = Duration::from_millis(100);
-    let mut outside = OUTSIDE_SCOPE.try_lock().ok();
-    if outside.is_none() {
-        Patience::of(LONG).poll(|| {
-            outside = OUTSIDE_SCOPE.try_lock().ok();
-            outside.is_some()
-        });
-    }
-    outside
-}
-
 /// The CPUs on which this process may run: those of its main thread, outside of a scope.
 pub(crate) fn of_process() -> io::Result<Mask> {
-    let outside = outside_scope(); // locked, so that no scope begins before the mask is read
+    let outside = lock_unless_stuck(&OUTSIDE_SCOPE); // locked, so that no scope begins before the mask is read
     let known = outside.as_deref().and_then(Option::clone);
     known.map_or_else(|| Mask::of_main_thread().or_else(|_| Mask::of_this_thread()), Ok)
 }
@@ -281,7 +264,7 @@ struct Outermost;
 
 impl Outermost {
     fn of_main_thread(outside: &Mask) -> Option<Self> {
-        let told = if is_main_thread() { outside_scope() } else { None };
+        let told = if is_main_thread() { lock_unless_stuck(&OUTSIDE_SCOPE) } else { None };
         let told = told.filter(|told| told.is_none());
         told.map(|mut told| told.replace(outside.clone())).map(|_| Self)
     }
@@ -289,7 +272,7 @@ impl Outermost {
 
 impl Drop for Outermost {
     fn drop(&mut self) {
-        let _told = outside_scope().and_then(|mut told| told.take());
+        let _told = lock_unless_stuck(&OUTSIDE_SCOPE).and_then(|mut told| told.take());
     }
 }
 

@@ -14,14 +14,14 @@ use std::{
     fmt::Write,
     panic::Location,
     sync::{
-        Mutex, MutexGuard, TryLockError,
+        Mutex,
         atomic::{AtomicU8, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use super::{alone::Alone, report::RunReport};
-use crate::sync::Patience;
+use crate::sync::lock_unless_stuck;
 
 /// The environment variable that asks for the report of a program: anything but nothing and `0`.
 const VARIABLE: &str = "RANGESTEAL_REPORT";
@@ -86,35 +86,17 @@ impl Ledger {
 
     /// Enters a call of the loop at `at`.
     pub(crate) fn enter(&self, at: &'static Location<'static>, report: &RunReport, help: Duration) {
-        let Some(mut lines) = self.lines() else {
+        let Some(mut lines) = lock_unless_stuck(&self.lines) else {
             self.lost.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
             return;
         };
         lines.entry((at.file(), at.line(), at.column())).or_default().add(report, help);
     }
 
-    fn lines(&self) -> Option<MutexGuard<'_, BTreeMap<Place, Line>>> {
-        /// Longer than a thread that is interrupted has it locked.
-        const LONG: Duration = Duration::from_millis(100);
-        let locked = || match self.lines.try_lock() {
-            Ok(lines) => Some(lines),
-            Err(TryLockError::Poisoned(lines)) => Some(lines.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        };
-        let mut lines = locked();
-        if lines.is_none() {
-            Patience::of(LONG).poll(|| {
-                lines = locked();
-                lines.is_some()
-            });
-        }
-        lines
-    }
-
     /// The report: loops that took longest come first.
     #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
     fn text(&self) -> String {
-        let lines = self.lines().map(|lines| lines.clone()).unwrap_or_default();
+        let lines = lock_unless_stuck(&self.lines).map(|lines| lines.clone()).unwrap_or_default();
         let mut all: Vec<(Place, Line)> = lines.into_iter().collect();
         all.sort_by_key(|(_, line)| Reverse(line.wall));
         let sum = |of: fn(&Line) -> Duration| all.iter().map(|(_, line)| of(line)).sum::<Duration>();

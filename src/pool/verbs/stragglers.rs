@@ -161,7 +161,8 @@ fn ascending<T>(items: &[T], is_less: &impl Fn(&T, &T) -> bool) -> usize {
 
 /// What would be the `last` item that stays, if those did not that are greater than all of the
 /// `next`; none if these are as many as the next, or far apart. What stays is what is not in `out`.
-/// The last one is known to be greater, and is not asked again, so that no order makes this endless.
+/// The last one is known to be greater, and is not asked again, so that no order makes this
+/// endless.
 #[expect(clippy::option_option, reason = "not many, and one is left")]
 fn without_few_greater<T>(
     items: &[T],
