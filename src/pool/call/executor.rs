@@ -254,7 +254,7 @@ impl Executor {
         let Finish { how, account } = self.carry_out(call, done, options, &mut own, others);
         let rest = own.into_rest();
         let outcome = made.outcome(how, rest, reduce);
-        if account.is_some() {
+        if let Some(account) = account {
             self.tell(call, options, account);
         }
         outcome
@@ -348,7 +348,7 @@ impl Executor {
     #[cold]
     #[inline(never)]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
-    fn tell(&self, call: &Call, options: &mut Options<'_>, account: Option<Account>) {
+    fn tell(&self, call: &Call, options: &mut Options<'_>, account: Account) {
         let help = Duration::from_nanos(self.prices.help(call.awake) as u64);
         options.tell(account, self.ledger, help);
     }

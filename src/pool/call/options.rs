@@ -123,8 +123,8 @@ impl<'a> Options<'a> {
     /// Logs `account` and writes it to the report, the trace and the ledger, at the end of the
     /// call. Help costs about `help`.
     #[cold]
-    pub(crate) fn tell(&mut self, account: Option<Account>, ledger: Option<&Ledger>, help: Duration) {
-        let Some(Account { begin, mut report, timeline }) = account else { return };
+    pub(crate) fn tell(&mut self, account: Account, ledger: Option<&Ledger>, help: Duration) {
+        let Account { begin, mut report, timeline } = account;
         report.end(begin.elapsed());
         report.log(self.wishes.at);
         if let Some(ledger) = ledger {

@@ -96,7 +96,7 @@ impl Machine {
             System {
                 allowed: Ok(self.allowed.clone()),
                 file: &file,
-                variable: variable.map(Into::into),
+                num_threads: variable.map(Into::into),
                 pinning: None,
             },
         )
@@ -411,7 +411,7 @@ fn the_mask_is_not_told() {
     let system = |kind: io::ErrorKind| System {
         allowed: Err(kind.into()),
         file: &|_| None,
-        variable: None,
+        num_threads: None,
         pinning: None,
     };
     let wish = |pinning| Wish { workers: Some(3), pinning: Some(pinning), ..Wish::default() };

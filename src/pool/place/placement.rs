@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io, thread,
 };
 
@@ -150,7 +150,7 @@ pub(crate) struct System<'a> {
     pub(crate) allowed: io::Result<Vec<usize>>,
     pub(crate) file: File<'a>,
     /// The values of the environment variables `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING`.
-    pub(crate) variable: Option<OsString>,
+    pub(crate) num_threads: Option<OsString>,
     pub(crate) pinning: Option<OsString>,
 }
 
@@ -160,7 +160,7 @@ impl System<'_> {
         Self {
             allowed: mask.map(|mask| mask.cpus()),
             file: &this_system,
-            variable: env::var_os(NUM_THREADS),
+            num_threads: env::var_os(NUM_THREADS),
             pinning: env::var_os(PINNING),
         }
     }
@@ -242,7 +242,7 @@ impl SeatPlan {
             _ if order.is_empty() => cpus,
             _ => order.len(),
         };
-        let (workers, counted_by) = count(asked, system.variable, quota, places)?;
+        let (workers, counted_by) = count(asked, system.num_threads, quota, places)?;
         let cpus = if unpinned_because.is_none() {
             order.iter().map(|cpu| cpu.number).collect::<BTreeSet<_>>().len()
         } else {
@@ -308,8 +308,12 @@ fn from_environment(value: Option<OsString>) -> Result<Pinning, BuildError> {
         Some("off") => Ok(Pinning::Off),
         Some("best-effort") => Ok(Pinning::BestEffort),
         Some("required") => Ok(Pinning::Required),
-        _ => Err(BuildError::Variable { name: PINNING, value: value.to_string_lossy().into_owned() }),
+        _ => Err(no_such_value(PINNING, &value)),
     }
+}
+
+fn no_such_value(name: &'static str, value: &OsStr) -> BuildError {
+    BuildError::Variable { name, value: value.to_string_lossy().into_owned() }
 }
 
 /// How many workers there are, and why: the table of `PoolBuilder::num_threads`.
@@ -322,12 +326,7 @@ fn count(
     let (workers, counted_by) = match (asked, variable, quota) {
         (Some(asked), ..) => (asked, CountSource::NumThreads),
         (None, Some(value), _) => match value.to_str().and_then(|value| value.trim().parse().ok()) {
-            None | Some(0) => {
-                return Err(BuildError::Variable {
-                    name: NUM_THREADS,
-                    value: value.to_string_lossy().into_owned(),
-                });
-            }
+            None | Some(0) => return Err(no_such_value(NUM_THREADS, &value)),
             Some(number) => (number, CountSource::Variable),
         },
         (None, None, Some(quota)) if round_up(quota) < places => (round_up(quota), CountSource::Quota(quota)),
