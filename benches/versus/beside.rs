@@ -2,10 +2,7 @@
 //! program, and beside another process that does the same.
 
 use std::{
-    env,
     hint::black_box,
-    io::{Read, stdin},
-    process::{self, Child, Command, Stdio},
     sync::{Arc, Barrier},
     thread,
     time::Instant,
@@ -18,6 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::{
     loops::Items,
     machine::{self, Freed},
+    other::{Other, end_with_stdin},
     plain::Plain,
     race::{Race, Turn},
     rival::{Loop, Rival},
@@ -45,10 +43,7 @@ fn items() -> Items {
 
 /// What another process does until its standard input ends.
 pub(crate) fn run(way: Way) {
-    thread::spawn(|| {
-        let _ = stdin().read_to_end(&mut Vec::new());
-        process::exit(0);
-    });
+    end_with_stdin();
     let items = items();
     loop {
         black_box(match way {
@@ -56,25 +51,6 @@ pub(crate) fn run(way: Way) {
             Way::Rangesteal => items.run(&mut Pool::global()),
             Way::Rayon => items.run(&mut GlobalRayon),
         });
-    }
-}
-
-/// Another process. It ends when its standard input does, thus with this process at the latest.
-struct Other(Child);
-
-impl Other {
-    fn start(way: Way) -> Self {
-        let mut command = Command::new(env::current_exe().expect("the name of this program"));
-        let way = way.to_possible_value().expect("a way");
-        command.args(["beside", way.get_name()]).stdin(Stdio::piped());
-        Self(command.spawn().expect("this program again"))
-    }
-}
-
-impl Drop for Other {
-    fn drop(&mut self) {
-        drop(self.0.stdin.take());
-        self.0.wait().expect("the end of a child");
     }
 }
 
@@ -194,7 +170,8 @@ pub(crate) fn rows(_: &Pool, runner: &mut Runner) -> Vec<Row> {
             Who::Rayon => Way::Rayon,
             _ => Way::Rangesteal,
         };
-        let _other = Other::start(way);
+        let way = way.to_possible_value().expect("a way");
+        let _other = Other::start(["beside", way.get_name()]);
         by(who, pace, &items)
     });
     rows.push(row(&beside, "j, 1 ms, beside another process that does the same", 1.0));

@@ -25,6 +25,7 @@ mod machine;
 mod mixed;
 mod naps;
 mod offsets;
+mod other;
 mod ours;
 mod partial;
 mod peers;

@@ -4,7 +4,7 @@
 use rangesteal::Pool;
 
 use crate::{
-    burner::Burner,
+    burner,
     loops::{AllBelow, Any, Ballot, ByKey, Count, First, Items, Results, Sorted, Sum},
     machine, offsets,
     race::Race,
@@ -183,7 +183,7 @@ impl Rows<'_> {
 
     pub(crate) fn taken_core(&mut self) {
         for (millis, pace) in [(5, Pace::ONCE), (200, Pace::LONG)] {
-            let burner = Burner::start(&self.runner.mask);
+            let burner = burner::start(&self.runner.mask);
             let items = Items::growing(1500, millis * MILLI);
             let race = self.race(&[Who::Rayon, Who::Rangesteal, Who::Unpinned], pace, &items);
             drop(burner);

@@ -5,7 +5,7 @@ use std::thread;
 use rangesteal::Pool;
 
 use crate::{
-    burner::Burner,
+    burner,
     loops::Items,
     machine::{self, Freed},
     plain::Plain,
@@ -19,7 +19,7 @@ use crate::{
 /// The helper has inherited a low priority from the thread that built the pool. It begins an item
 /// and does not get to its end.
 pub(crate) fn lowered(runner: &Runner) -> Vec<Row> {
-    let _burner = Burner::start(&runner.mask);
+    let _burner = burner::start(&runner.mask);
     let (items, calls) = (Items::even(1000, 11_000), runner.rounds.max(10));
     let lowerings: [(&str, fn()); 2] = [("nice 19", machine::be_nice), ("SCHED_IDLE", machine::be_idle)];
     let row = |(how, lower): (&str, fn())| {
@@ -63,7 +63,7 @@ fn pool_of_a_thread(runner: &Runner, lower: fn()) -> Pool {
 
 /// A pool that spins, whose helper had its CPU to itself when it was built.
 pub(crate) fn spinning(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
-    let _burner = Burner::start(&runner.mask);
+    let _burner = burner::start(&runner.mask);
     let row = |micros: u64| {
         let race = runner.race(
             pool,
