@@ -103,7 +103,7 @@ mod sync;
 struct Readme;
 
 pub use pool::{
-    Alone, BuildError, CancelToken, Cancelled, CountSource, Cpu, On, PerWorker, PinState, Pinning, Placement,
+    Alone, BuildError, CancelToken, Cancelled, CountSource, Cpu, Feed, Grow, On, PerWorker, PinState, Pinning, Placement,
     Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WorkerReport,
 };
 

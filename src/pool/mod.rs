@@ -31,6 +31,8 @@ pub use record::{
     },
 };
 pub use verbs::{
+    feed::Feed,
+    grow::Grow,
     into_source::{IntoSource, chunks, chunks_exact, zip},
     on::{Cancellable, Ending, On, Uncancellable},
     owned::{Drained, Holder, Owned, drain},
@@ -237,6 +239,13 @@ impl Pool {
     #[track_caller]
     pub fn on<S: IntoSource>(&self, source: S) -> On<'_, S::Source> {
         On::new(self.executor(), source.into_source())
+    }
+
+    /// A loop over a list that grows.
+    #[inline(always)]
+    #[track_caller]
+    pub fn grow<T: Send>(&self, seeds: impl IntoIterator<Item = T>) -> Grow<'_, T> {
+        Grow::new(self.on(seeds.into_iter().collect::<Vec<T>>()))
     }
 
     /// A state for each worker, made by `make(worker)` and kept from loop to loop: see

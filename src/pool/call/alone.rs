@@ -5,6 +5,7 @@ use std::{ops::Range, time::Duration};
 use super::{
     accumulator::{Accumulate, Halt},
     ending::How,
+    growing::Growing,
     handles::Watch,
     options::Options,
 };
@@ -31,6 +32,7 @@ pub(crate) struct Solo<'a> {
     /// How many indices have been looked at.
     looked: usize,
     closeup: Option<Closeup>,
+    list: Option<&'a dyn Growing>,
 }
 
 impl Drop for Solo<'_> {
@@ -45,12 +47,18 @@ impl<'a> Solo<'a> {
         let Options { watch, units, .. } = *options;
         let begin = Instant::now();
         let closeup = options.closeup(left.start, begin);
-        Self { begin, watch, units, done: left.start, len: left.end, looked: left.start, closeup }
+        let list = options.list;
+        Self { begin, watch, units, done: left.start, len: left.end, looked: left.start, closeup, list }
     }
 
-    /// Whether all indices have been begun.
+    /// Whether all indices have been begun, and nothing is left that they have made.
     pub(crate) fn is_through(&self) -> bool {
-        self.done == self.len
+        self.done == self.len && self.list.is_none_or(|list| list.is_dry(0))
+    }
+
+    /// Whether it runs over a list that grows.
+    pub(crate) fn is_growing(&self) -> bool {
+        self.list.is_some()
     }
 
     /// How many indices have been looked at, and for how long.
@@ -71,6 +79,9 @@ impl<'a> Solo<'a> {
     ) -> Option<How> {
         /// The most indices between two looks, unless more are expected: as many as a claim has.
         const CLAIM: usize = 64;
+        if let Some(list) = self.list {
+            return self.fold_list(list, acc, limit);
+        }
         let apart = if limit < Duration::MAX { expected.max(CLAIM) } else { usize::MAX };
         self.fold(acc, limit, expected, self.len, apart)
     }
@@ -85,6 +96,37 @@ impl<'a> Solo<'a> {
         expected: usize,
     ) -> Option<How> {
         self.fold(acc, limit, expected, end.min(self.len), usize::MAX)
+    }
+
+    /// The same for a list that grows. It looks at the clock itself.
+    fn fold_list(
+        &mut self,
+        list: &dyn Growing,
+        acc: &mut dyn Accumulate,
+        limit: Duration,
+    ) -> Option<How> {
+        /// The most seeds that are folded between two looks at the clock and at a token.
+        const SEEDS: usize = 64;
+        list.until(Some(limit).filter(|limit| *limit < Duration::MAX));
+        let mut seeds = 1;
+        while !self.is_through() {
+            if self.watch.is_cancelled() {
+                return Some(How::Cancelled);
+            }
+            let next = if list.is_dry(0) { seeds.min(self.len - self.done) } else { 0 };
+            let range = self.done..self.done + next;
+            self.done = range.end;
+            match acc.take(range) {
+                Ok(()) => self.looked = self.done,
+                Err(_) if self.watch.is_cancelled() => return Some(How::Cancelled),
+                Err(_) => return Some(How::Stopped),
+            }
+            if self.begin.elapsed() >= limit {
+                break;
+            }
+            seeds = (2 * seeds).min(SEEDS);
+        }
+        self.watch.is_cancelled().then_some(How::Cancelled)
     }
 
     fn fold(
@@ -150,6 +192,9 @@ impl<'a> Solo<'a> {
 
     /// Folds all indices that are left, without looking at the clock or a handle.
     pub(crate) fn fold_blindly(&mut self, acc: &mut dyn Accumulate) -> Option<How> {
+        if let Some(list) = self.list {
+            list.until(None);
+        }
         let left = self.done..self.len;
         self.done = self.len;
         acc.take(left).err().map(|_| How::Stopped)
@@ -163,7 +208,8 @@ impl<'a> Solo<'a> {
         if let Some(closeup) = &mut closeup {
             closeup.look_again(done, begin + took);
         }
-        Before { begin, indices: done, took, closeup }
+        let counted = self.list.map(|list| list.folded(0));
+        Before { begin, indices: done, counted, took, closeup }
     }
 
     /// Leaves the rest to a shared loop. Returns what has been done until now.

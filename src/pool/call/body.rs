@@ -6,6 +6,8 @@ use std::ops::Range;
 pub(crate) trait Body: Sync {
     /// Whether indices may be claimed in blocks, and not only one by one.
     const IN_BLOCKS: bool = true;
+    /// Whether items make others, in a list that grows.
+    const MAKES_ITEMS: bool = false;
 
     /// What a worker keeps during a loop. The worker makes it and drops it.
     type State<'s>

@@ -103,6 +103,14 @@ impl Executor {
         self.workers
     }
 
+    pub(crate) fn crew(&self) -> &Crew {
+        &self.crew
+    }
+
+    pub(crate) fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
     pub(crate) fn thefts(&self) -> u64 {
         self.ranges.thefts()
     }
@@ -142,14 +150,21 @@ impl Executor {
             return Outcome::Through(None);
         }
         let (mut state, mut acc, mut done) = (body.state(0), None, 0);
-        if slice.len >= CHECKED {
+        if L::MAKES_ITEMS || slice.len >= CHECKED {
             // What was short may be long this time.
             let begin = Moment::now();
-            done = CHECKED_AFTER;
+            done = if L::MAKES_ITEMS { slice.len } else { CHECKED_AFTER };
+            if L::MAKES_ITEMS && self.most(this, &options) == 0 {
+                options.list.inspect(|list| list.until(None));
+            }
+            let is_long = || match options.list {
+                Some(list) if L::MAKES_ITEMS => !list.is_dry(0),
+                _ => begin.is_microseconds_ago(),
+            };
             match fold_out_of_line(body, &mut state, None, 0..done) {
-                Ok(few) if begin.is_microseconds_ago() && self.most(this, &options) > 0 => {
-                    let call = self.weigh_again(this);
-                    return self.call_with_care(&call, &mut options, body, reduce, Some((state, few)));
+                Ok(few) if is_long() && self.most(this, &options) > 0 => {
+                    let (call, begun) = (self.weigh_again(this), Some((done, state, few)));
+                    return self.call_with_care(&call, &mut options, body, reduce, begun);
                 }
                 Ok(few) => acc = Some(few),
                 ended => {
@@ -158,7 +173,10 @@ impl Executor {
                 }
             }
         }
-        let ended = body.block(&mut state, acc, done..slice.len);
+        let ended = match acc {
+            Some(all) if L::MAKES_ITEMS => Ok(all),
+            acc => body.block(&mut state, acc, done..slice.len),
+        };
         // Before the result is on its way: if this panics, the result is dropped.
         drop(state);
         Outcome::of(ended.map(Some))
@@ -178,7 +196,7 @@ impl Executor {
             Glance::Unclear
         } else if self.most(this, options) == 0 {
             Glance::Plain
-        } else if options.kind.goes_through() {
+        } else if options.kind.goes_through() && options.list.is_none() {
             launch::glance(&self.memory, &self.prices, this, draw)
         } else {
             Glance::Unclear
@@ -219,14 +237,16 @@ impl Executor {
         Call { this, launch: launch::unexpected(&self.prices, awake), awake }
     }
 
-    /// How many helpers there can be, such that each has at least one index.
+    /// How many helpers there can be, such that each has at least one index, or may get some of a
+    /// list that grows.
     #[inline(always)]
     fn most(&self, this: Loop, options: &Options<'_>) -> usize {
-        self.workers.min(options.threads).min(this.slice.len).saturating_sub(1)
+        let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
+        self.workers.min(options.threads).min(len).saturating_sub(1)
     }
 
-    /// Carries out a call that is more than the plain loop. If it has `begun`, [`CHECKED_AFTER`]
-    /// items are done.
+    /// Carries out a call that is more than the plain loop. If it has `begun`, so many indices are
+    /// done.
     #[inline(never)]
     fn call_with_care<'b, L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
         &self,
@@ -234,11 +254,12 @@ impl Executor {
         options: &mut Options<'_>,
         body: &'b L,
         reduce: &R,
-        begun: Option<(L::State<'b>, L::Acc)>,
+        begun: Option<(usize, L::State<'b>, L::Acc)>,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let done =
-            if begun.is_some() { CHECKED_AFTER } else { call.launch.unlooked().min(call.this.slice.len) };
-        let (mut state, mut acc) = begun.unzip();
+        let (done, mut state, mut acc) = match begun {
+            Some((done, state, acc)) => (done, Some(state), Some(acc)),
+            None => (call.launch.unlooked().min(call.this.slice.len), None, None),
+        };
         if acc.is_none() && done > 0 {
             match fold_out_of_line(body, state.insert(body.state(0)), None, 0..done) {
                 Ok(folded) if done < call.this.slice.len => acc = Some(folded),
@@ -323,6 +344,9 @@ impl Executor {
         solo: &mut Solo<'_>,
         own: &mut dyn Accumulate,
     ) -> Option<How> {
+        if solo.is_growing() {
+            return solo.fold_until(own, belief::time_for(PARTS, shared), 1);
+        }
         let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
         let known = turn.and_then(|turn| turn.ends(call.this, call.awake, PARTS));
         // If nobody knows where the work lies, parts with equal numbers of items may be anything:
@@ -403,7 +427,7 @@ impl Executor {
         let most = self.most(this, options);
         let helpers = if let Launch::Shared { helpers } = call.launch { helpers } else { most };
         let helpers = if turn.is_cpu_bound(this.site) { helpers.min(self.placed) } else { helpers };
-        let workers = helpers.min(left.len() - 1) + 1;
+        let workers = if options.list.is_some() { helpers } else { helpers.min(left.len() - 1) } + 1;
         let mut times = turn.take_times(workers, self.workers > self.placed + 1);
         times.notes = options.notes(before.took);
         let shared = Shared { call, begin, left, workers, options };
@@ -473,7 +497,8 @@ impl Executor {
             heavy: &self.prices.heavy,
             seats: Some(&self.seats),
         };
-        let round = Round { ranges: &self.ranges, plan, course: Course::new(begin, times) };
+        let (course, list) = (Course::new(begin, times), options.list);
+        let round = Round { ranges: &self.ranges, plan, course, list };
         let dealt = (left.clone(), &*bounds);
         let (mut times, stop) = round.run(&self.crew, dealt, options.watch, own, others);
         let balanced = same && times.runs() == workers && times.are_balanced();
@@ -490,6 +515,9 @@ impl Executor {
         let (indices, took) = (before.indices + times.indices(), nanos(before.took));
         let (indices, work) = up_to(stop, indices, took + times.work());
         self.memory.learn(this, options.kind, indices, work);
+        if options.list.is_some() {
+            return; // a helper may have come in time and found nothing
+        }
         let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
         let (own, helpers) = times.tallies.split_at(1);
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))

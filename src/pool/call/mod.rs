@@ -23,6 +23,7 @@ pub(crate) mod course;
 pub(crate) mod ending;
 pub(crate) mod executor;
 pub(crate) mod given;
+pub(crate) mod growing;
 pub(crate) mod handles;
 pub(crate) mod options;
 pub(crate) mod plan;

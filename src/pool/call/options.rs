@@ -2,7 +2,7 @@
 
 use std::{mem, panic::Location, time::Duration};
 
-use super::handles::Watch;
+use super::{growing::Growing, handles::Watch};
 use crate::{
     clock::Instant,
     pool::{
@@ -23,7 +23,6 @@ use crate::{
 };
 
 /// How a loop is to be run.
-#[derive(Debug)]
 pub(crate) struct Options<'a> {
     /// The most workers that may run the loop, including the calling thread.
     pub(crate) threads: usize,
@@ -32,6 +31,8 @@ pub(crate) struct Options<'a> {
     pub(crate) kind: LoopKind,
     /// What its indices stand for: items, or blocks of items. Blocks are claimed one by one.
     pub(crate) units: Units,
+    /// What items make, if the loop runs over a list that grows.
+    pub(crate) list: Option<&'a dyn Growing>,
 }
 
 /// Where the loop stands in the program, and where to write what it did, if anybody asks for it.
@@ -62,13 +63,19 @@ pub(crate) struct Account {
 impl<'a> Options<'a> {
     #[inline(always)]
     pub(crate) fn new(threads: usize, watch: Watch<'a>, wishes: Wishes<'a>, kind: LoopKind) -> Self {
-        Self { threads, watch, wishes, kind, units: Units::Items }
+        Self { threads, watch, wishes, kind, units: Units::Items, list: None }
     }
 
     /// These options, for a loop whose indices stand for `blocks`.
     #[inline(always)]
     pub(crate) fn in_blocks(self, blocks: Blocks) -> Self {
         Self { units: Units::Blocks(blocks), ..self }
+    }
+
+    /// These options, for a loop over a `list` that grows.
+    #[inline(always)]
+    pub(crate) fn over(self, list: &'a dyn Growing) -> Self {
+        Self { list: Some(list), ..self }
     }
 
     /// Whether the loop has to look at the clock or at a handle.
@@ -114,7 +121,7 @@ impl<'a> Options<'a> {
             }
             Err(alone) => (Err(alone), Err(alone)),
         };
-        let items = units.items(0..before.indices).len();
+        let items = before.counted.unwrap_or_else(|| units.items(0..before.indices).len());
         let report = RunReport::new(begin.elapsed(), (items, before.took), times);
         let timeline = self.wishes.trace.is_some().then(|| Timeline::new(before, units, notes));
         Some(Account { begin, report, timeline })

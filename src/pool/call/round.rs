@@ -12,6 +12,7 @@ use super::{
     accumulator::{Accumulate, Halt, Lend},
     course::{Course, Visit},
     ending::{FirstStop, Panic, discard},
+    growing::{Forager, Growing},
     handles::Watch,
     plan::Plan,
     thief::Thief,
@@ -43,6 +44,8 @@ pub(crate) struct Round<'a> {
     pub(crate) ranges: &'a Arc<Ranges>,
     pub(crate) plan: Plan<'a>,
     pub(crate) course: Course,
+    /// What items make, if the loop runs over a list that grows.
+    pub(crate) list: Option<&'a dyn Growing>,
 }
 
 impl Round<'_> {
@@ -59,46 +62,65 @@ impl Round<'_> {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
         self.ranges.deal(range.clone(), bounds);
+        if let Some(list) = self.list {
+            list.share(bounds.len() + 1);
+        }
         watch.begin(self.ranges, self.plan.units, range);
         let entered = self.ranges.enter(0);
         let work = |me| {
             let mut entered = Some(self.ranges.enter(me));
             others(me, &mut |acc| {
                 if let Some(entered) = entered.take() {
-                    self.work(me, entered, acc);
+                    self.work(me, entered, acc, &|| false);
                 }
             });
         };
-        crew.share(bounds.len() + 1, &work, || self.work(0, entered, own));
+        crew.share(bounds.len() + 1, &work, || self.work(0, entered, own, &|| crew.rest()));
         watch.end(self.ranges);
         self.course.into_inner()
     }
 
     /// What worker `me` does from entering to leaving. Never unwinds: a panic ends the loop and is
     /// kept for the caller. Items before the panic are still to be folded, perhaps by no other
-    /// worker, so this worker goes on.
+    /// worker, so this worker goes on; but a list that grows has no order. `rest` is for the caller:
+    /// see [`Forager::graze`].
     pub(crate) fn work(
         &self,
         me: usize,
         (mut owner, mut first): (Owner<'_>, Option<usize>),
         acc: &mut dyn Accumulate,
+        rest: &dyn Fn() -> bool,
     ) {
         let mut visit = self.course.visit(me, self.plan.units);
         if self.plan.stealing == Stealing::Off {
             owner.rob_late_only();
         }
+        if let Some(list) = self.list {
+            list.come(me);
+            list.hunger().begin();
+        }
         loop {
             let drained = catch_unwind(AssertUnwindSafe(|| {
                 self.drain(me, &mut owner, first.take(), acc, &mut visit);
+                if let Some(list) = self.list {
+                    let forager = Forager::new(list, me, &self.plan, self.ranges);
+                    if forager.graze(acc, &mut visit, rest).is_err() {
+                        self.stop(0, None, &mut visit.stop);
+                    }
+                    acc.end(0);
+                }
                 acc.leave();
             }));
             let Err(panic) = drained else { break };
-            let goes_on = steps::goes_on_after(&panic);
+            let goes_on = steps::goes_on_after(&panic) && self.list.is_none();
             self.stop(owner.lose_count(), Some(panic), &mut visit.stop);
             acc.lose();
             if !goes_on {
                 break;
             }
+        }
+        if let Some(list) = self.list {
+            visit.journal.count(list.folded(me));
         }
         self.course.leave(visit, owner.failed());
     }
@@ -175,8 +197,13 @@ impl Round<'_> {
         Ok(first)
     }
 
-    /// Ends the loop at `place`: no item at or behind it is claimed any more.
-    fn stop(&self, place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
+    /// Ends the loop at `place`: no item at or behind it is claimed any more. A list that grows has
+    /// no order, so there it ends at once.
+    fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
+        if let Some(list) = self.list {
+            list.hunger().close();
+            place = 0;
+        }
         self.ranges.cut(place);
         discard(stop.note(place, panic));
     }
@@ -250,9 +277,9 @@ mod tests {
         };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
         let course = Course::new(Instant::now(), times);
-        let (round, made) = (Round { ranges: &ranges, plan, course }, Made::new());
+        let (round, made) = (Round { ranges: &ranges, plan, course, list: None }, Made::new());
         let enter = |me| (me, ranges.enter(me));
-        let work = |(me, entered)| round.work(me, entered, &mut Accumulator::new(&Count, me, &made));
+        let work = |(me, entered)| round.work(me, entered, &mut Accumulator::new(&Count, me, &made), &|| false);
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));

@@ -14,11 +14,11 @@ use crate::{
             Fence,
             barrier::{self, Barrier, State},
             cell::{self, Both, Cell},
-            front,
+            deque, front,
             range::Ranges,
         },
     },
-    sync::{AtomicUsize, MutexGuard, Ordering, lock},
+    sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock},
 };
 
 /// The mistakes that can be planted.
@@ -139,6 +139,28 @@ pub(crate) fn lower(cell: &Cell, at: usize) {
         return cell.end.store(at, Ordering::Relaxed);
     }
     cell::lower(cell, at);
+}
+
+pub(crate) const OF_TOP: Ordering = Ordering::Release;
+
+pub(crate) fn fence_of_claim() {
+    deque::fence_of_claim();
+}
+
+pub(crate) fn fence_of_theft() {
+    deque::fence_of_theft();
+}
+
+pub(crate) fn stands_at(middle: usize, top: usize) -> bool {
+    deque::stands_at(middle, top)
+}
+
+pub(crate) fn lock_own<M>(memory: &Mutex<M>) -> Option<MutexGuard<'_, M>> {
+    deque::lock_own(memory)
+}
+
+pub(crate) fn is_seen(shown: usize) -> bool {
+    deque::is_seen(shown)
 }
 
 pub(crate) fn advance(next: &AtomicUsize, behind: impl Fn(usize) -> Option<usize>) -> Option<usize> {

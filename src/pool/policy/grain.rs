@@ -41,13 +41,13 @@ const SOON: u32 = 1;
 const AGAIN: u32 = LARGE as u32;
 /// In nanoseconds per item: above this, items are claimed with full fences, which make thefts
 /// cheap.
-const DEAR_NS: f32 = 400.0;
+pub(crate) const DEAR_NS: f32 = 400.0;
 /// In items: this many at the end of a range are claimed one by one, so that they can be stolen one
 /// by one.
 const TAIL: usize = LARGE;
 /// The least time that a stretch should last. A stretch that takes less makes the next one longer;
 /// one that takes more than twice as long makes it shorter.
-const STRETCH: Duration = Duration::from_micros(10);
+pub(crate) const STRETCH: Duration = Duration::from_micros(10);
 /// How many claims the first stretch of a run has.
 const FIRST: usize = SMALL;
 

@@ -17,6 +17,7 @@
 pub(crate) mod belief;
 pub(crate) mod estimate;
 pub(crate) mod grain;
+pub(crate) mod hunger;
 pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod prices;

@@ -7,6 +7,8 @@
 
 #![allow(unused_qualifications)] // builds for tests have steps of their own
 
+use std::mem;
+
 use crossbeam_utils::CachePadded;
 
 #[cfg(any(test, planted))]
@@ -48,6 +50,8 @@ pub(crate) struct State<J> {
     pub(crate) job: Option<(J, usize)>,
     /// Whether the caller sleeps on `done`.
     pub(crate) caller_waits: bool,
+    /// Whether somebody has called the caller back.
+    caller_is_called: bool,
     pub(crate) stop: bool,
 }
 
@@ -61,6 +65,7 @@ impl<J: Copy> Barrier<J> {
                 epoch: 0,
                 job: None,
                 caller_waits: false,
+                caller_is_called: false,
                 stop: false,
             })),
             patience,
@@ -82,6 +87,7 @@ impl<J: Copy> Barrier<J> {
         let mut state = lock(&self.state);
         state.epoch += 1;
         state.job = Some((job, workers));
+        state.caller_is_called = false;
         let epoch = state.epoch;
         drop(state); // otherwise a worker that is woken waits for the lock
         self.published_epoch.store(epoch, Ordering::Relaxed);
@@ -120,6 +126,31 @@ impl<J: Copy> Barrier<J> {
                 return Some((job, Entered { barrier: self }));
             }
         }
+    }
+
+    /// Offers the job once more, for worker `me`, which has left it, or the caller (none), which
+    /// rests. It may be offered to nobody any more by the time this is called.
+    pub(crate) fn call_back(&self, me: Option<usize>) {
+        let mut state = lock(&self.state);
+        state.epoch += 1;
+        let epoch = state.epoch;
+        state.caller_is_called |= me.is_none();
+        drop(state);
+        self.published_epoch.store(epoch, Ordering::Relaxed);
+        me.map_or(&self.done, |me| &self.wake[me]).notify_one();
+    }
+
+    /// The caller rests while others work: until somebody calls it back (true), or nobody is inside
+    /// any more.
+    pub(crate) fn rest(&self) -> bool {
+        self.patience.poll(|| self.active.load(Ordering::Relaxed) == 0);
+        let mut state = lock(&self.state);
+        while !state.caller_is_called && self.active.load(Ordering::Relaxed) != 0 {
+            state.caller_waits = true;
+            state = wait(&self.done, state);
+        }
+        state.caller_waits = false;
+        mem::take(&mut state.caller_is_called)
     }
 
     /// Stops all workers.

@@ -51,6 +51,16 @@ impl Crew {
         job::share(&self.barrier, workers, work, own);
     }
 
+    /// Calls worker `me` back into the work that it has left; 0 is the caller, which rests.
+    pub(crate) fn call_back(&self, me: usize) {
+        self.barrier.call_back(me.checked_sub(1));
+    }
+
+    /// The caller rests while others work, until it is called back (true), or all have left.
+    pub(crate) fn rest(&self) -> bool {
+        self.barrier.rest()
+    }
+
     /// How many threads there are.
     pub(crate) fn size(&self) -> usize {
         self.threads.len()

@@ -5,7 +5,9 @@
 //!
 //! `cell` is one worker's range with the single steps of the protocol, `range` composes them:
 //! claim, settle, steal, cut. `fence` is the pair of barriers between a claim and a theft. `front`
-//! is the other way of sharing indices: all workers claim from one front. `barrier` lets workers
+//! is the other way of sharing indices: all workers claim from one front. `deque` holds what items
+//! have made in a loop over a list that grows, and `hunger` tells who looks for some of it, and who
+//! has gone. `barrier` lets workers
 //! into a call and the caller out of it, `job` lends them the caller's closure, and `crew` are the
 //! threads. `fork` tells whether the threads are in this process or in its parent.
 //!
@@ -18,9 +20,11 @@
 pub(crate) mod barrier;
 pub(crate) mod cell;
 pub(crate) mod crew;
+pub(crate) mod deque;
 pub(crate) mod fence;
 pub(crate) mod fork;
 pub(crate) mod front;
+pub(crate) mod hunger;
 pub(crate) mod job;
 pub(crate) mod range;
 

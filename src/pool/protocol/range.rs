@@ -54,6 +54,11 @@ impl Ranges {
         self.thefts.load(Ordering::Relaxed) // a count: orders nothing
     }
 
+    /// Counts a theft, from a range or from a list that grows.
+    pub(crate) fn count_theft(&self) {
+        self.thefts.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
+    }
+
     /// Deals `items` to the workers: one worker more than there are `bounds`. Only between rounds,
     /// when nobody else may touch the cells.
     ///
@@ -382,7 +387,7 @@ impl Owner<'_> {
                 (self.next, self.end) = (middle + 1, end);
                 self.fence = self.fence.full();
                 *both.own.fence = Some(self.fence);
-                ranges.thefts.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
+                ranges.count_theft();
                 return Attempt::Done(middle);
             }
             // Case 6. The victim has claimed `middle`, or that is not known. First give the victim

@@ -43,6 +43,22 @@ impl Default for Tally {
     }
 }
 
+impl Tally {
+    /// Adds what the worker has done when it came once more.
+    fn add(&mut self, more: &Self) {
+        let came = self.span.start.is_finite();
+        let end = if came && more.span.end.is_infinite() { self.span.end } else { more.span.end };
+        self.span = self.span.start.min(more.span.start)..end;
+        self.working += more.working;
+        self.indices += more.indices;
+        self.items += more.items;
+        self.runs += more.runs;
+        self.thefts += more.thefts;
+        self.failed += more.failed;
+        self.suffered += more.suffered;
+    }
+}
+
 /// The times of a round in nanoseconds: the sum of its workers' journals.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
@@ -89,8 +105,7 @@ impl Times {
     /// Adds what a worker has noted.
     pub(crate) fn add(&mut self, journal: Journal) {
         let Journal { worker, tally, victims, marks, notes, usage, .. } = journal;
-        let suffered = self.tallies[worker].suffered;
-        self.tallies[worker] = Tally { suffered, ..tally };
+        self.tallies[worker].add(&tally);
         for victim in victims {
             self.tallies[victim].suffered += 1;
         }
@@ -213,6 +228,21 @@ impl Journal {
         if let Some(notes) = &mut self.notes {
             notes.runs.push(run);
         }
+    }
+
+    /// The worker has gone on with what items have made, its own or what it has stolen from
+    /// `victim`.
+    pub(crate) fn grazed(&mut self, victim: Option<usize>, begin: Instant, end: Instant) {
+        self.ran(0, begin, end);
+        if let Some(victim) = victim {
+            self.tally.thefts += 1;
+            self.victims.push(victim);
+        }
+    }
+
+    /// The worker has folded so many items, counted one by one.
+    pub(crate) fn count(&mut self, items: usize) {
+        self.tally.items = items;
     }
 
     fn ran(&mut self, items: usize, begin: Instant, end: Instant) {

@@ -94,6 +94,8 @@ where
     A: Send,
     Z: Send,
 {
+    const MAKES_ITEMS: bool = M::MAKES_ITEMS;
+
     type State<'s>
         = (M::Held<'a>, S::Ledger<'s>)
     where

@@ -17,7 +17,9 @@
 pub(crate) mod bodies;
 pub(crate) mod collect;
 pub(crate) mod emit;
+pub(crate) mod feed;
 pub(crate) mod gather;
+pub(crate) mod grow;
 pub(crate) mod into_source;
 pub(crate) mod loops;
 pub(crate) mod merge;

@@ -4,6 +4,7 @@ use std::{marker::PhantomData, ops::Range, panic::Location};
 
 use super::{
     bodies::{Claim, InBlocks, InTree, Verb},
+    feed::List,
     into_source::IntoSource,
     reproducible::{self, Tree},
     source::{Chunks, Copied, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
@@ -14,6 +15,7 @@ use crate::pool::{
         body::Stop,
         ending::Outcome,
         executor::Executor,
+        growing::Growing,
         handles::{CancelToken, Cancelled, Progress, Watch},
         options::{Options, Wishes},
     },
@@ -527,7 +529,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     }
 
     #[inline(always)]
-    fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
+    pub(super) fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
         let Self { executor, source, threads, grain, reproducible, watch, wishes, ending, .. } = self;
         On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }
     }
@@ -585,6 +587,29 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let join = |left: Tree<A>, right| left.join(right, &reduce);
         let tree = executor.call(in_blocks(slice, blocks), options.in_blocks(blocks), &body, &join);
         tree.map(|tree| tree.and_then(|tree| tree.into_result(&reduce)))
+    }
+
+    /// Folds the items and all that they make, which is in `list`, in no defined order.
+    #[inline(always)]
+    pub(super) fn fold_list<A: Send, Z: Send>(
+        self,
+        list: &dyn Growing,
+        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A,
+    ) -> Outcome<Option<A>, Z> {
+        let Self { executor, source, ref state, .. } = self;
+        let (slice, verb) = (slice(&source), Verb::new(source, state, block));
+        let threads = self.threads.min(state.most());
+        let options = Options::new(threads, self.watch, self.wishes, LoopKind::Through);
+        executor.call(slice, options.over(list), &verb, &reduce)
+    }
+
+    /// An empty list for what the items make, and where the states of the workers come from.
+    pub(super) fn with_list<T>(self) -> (On<'p, S, E>, List<'p, T>, M) {
+        let Self { executor, source, state, threads, grain, reproducible, watch, wishes, ending } = self;
+        let list = List::new(executor, watch);
+        let state_less = Stateless;
+        (On { executor, source, state: state_less, threads, grain, reproducible, watch, wishes, ending }, list, state)
     }
 
     /// Searches the items. If `kind` asks for the first match, all workers go from the front

@@ -9,6 +9,10 @@ use crate::sync::{Mutex, MutexGuard, lock};
 
 /// Where the states of the workers of a loop come from. Sealed.
 pub trait State: sealed::Sealed + Sync {
+    /// Whether items make others, by way of this state.
+    #[doc(hidden)]
+    const MAKES_ITEMS: bool = false;
+
     /// The state that the closures of a loop are given, exclusively.
     type Worker;
     /// How a worker holds its state.
@@ -172,7 +176,7 @@ impl<W: Send> State for Kept<'_, W> {
     }
 }
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Stateless {}
     impl<F> Sealed for super::Fresh<F> {}

@@ -96,7 +96,7 @@ impl Team {
         };
         let times = Times { tallies: vec![Tally::default(); self.crew.size() + 1], ..Times::default() };
         let course = Course::new(Instant::now(), times);
-        let (round, made) = (Round { ranges: &self.ranges, plan, course }, Made::new());
+        let (round, made) = (Round { ranges: &self.ranges, plan, course, list: None }, Made::new());
         let mut own = Accumulator::new(&body, 0, &made);
         let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(&body, me, &made));
         let (_, stop) = round.run(&self.crew, (0..items, bounds), watch, &mut own, others);

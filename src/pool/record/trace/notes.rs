@@ -59,6 +59,8 @@ impl Timeline {
 pub(crate) struct Before {
     pub(crate) begin: Instant,
     pub(crate) indices: usize,
+    /// How many items these were, if they were counted one by one.
+    pub(crate) counted: Option<usize>,
     pub(crate) took: Duration,
     pub(crate) closeup: Option<Closeup>,
 }
@@ -235,7 +237,7 @@ mod tests {
         let mut closeup = Closeup::new(0, begin);
         closeup.look(4, begin + early);
         closeup.look_again(4, begin + late); // which is seen already
-        let mut before = Before { begin, indices: 10, took: late, closeup: Some(closeup) };
+        let mut before = Before { begin, indices: 10, counted: None, took: late, closeup: Some(closeup) };
         let slow = Slow { worker: 3, items: 10..11, took: 2 * late };
         let round = Notes {
             begin: late,

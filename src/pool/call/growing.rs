@@ -1,0 +1,167 @@
+//! A worker of a round over a list that grows, when no seeds are left to claim: it goes on with
+//! what items have made, its own and that of others, until nobody has anything.
+//!
+//! A worker that finds nothing polls for some microseconds and then leaves the round. It is called
+//! back when there is something, so it may come and leave several times. The caller cannot leave:
+//! it rests, until all others have left.
+
+use std::time::Duration;
+
+use super::{
+    accumulator::{Accumulate, Halt},
+    course::Visit,
+    plan::Plan,
+};
+use crate::{
+    clock::Instant,
+    pool::{
+        place::home::Distance,
+        policy::{
+            hunger::Finds,
+            victim::{Asks, Stealing},
+        },
+        protocol::{hunger::Hunger, range::Ranges},
+    },
+    sync::Patience,
+};
+
+/// A list that grows, whatever its items are. To fold no items of the round is to go on with what
+/// the worker has of the list.
+pub(crate) trait Growing: Sync {
+    fn hunger(&self) -> &Hunger;
+
+    /// There are so many workers from now on.
+    fn share(&self, workers: usize);
+
+    /// The calling thread, alone, goes on until its first look at the clock so long after it has
+    /// begun; `None`: until it has nothing left.
+    fn until(&self, limit: Option<Duration>);
+
+    /// Whether worker `me` has nothing.
+    fn is_dry(&self, me: usize) -> bool;
+
+    /// How many items thieves can take from a worker, at a glance.
+    fn shown(&self, worker: usize) -> usize;
+
+    /// Worker `me`, which has nothing, steals from `victim`; how many items.
+    fn rob(&self, me: usize, victim: usize) -> usize;
+
+    /// Worker `me` is there, for the first time or again.
+    fn come(&self, me: usize);
+
+    /// Worker `me`, which has worked for so long, is about to go. False: there is something.
+    fn go(&self, me: usize, worked: Duration) -> bool;
+
+    /// How many items worker `me` has folded since it was asked last.
+    fn folded(&self, me: usize) -> usize;
+}
+
+/// A worker that has found no seeds.
+pub(crate) struct Forager<'a> {
+    list: &'a dyn Growing,
+    me: usize,
+    plan: &'a Plan<'a>,
+    /// Where thefts are counted.
+    ranges: &'a Ranges,
+    finds: Finds,
+    /// How often it has asked for a victim.
+    asked: u64,
+}
+
+impl<'a> Forager<'a> {
+    pub(crate) fn new(list: &'a dyn Growing, me: usize, plan: &'a Plan<'a>, ranges: &'a Ranges) -> Self {
+        Self { list, me, plan, ranges, finds: Finds::default(), asked: 0 }
+    }
+
+    /// Goes on with what items have made, until nothing is to be found. `rest` lets the caller rest
+    /// until it is called back (true), or all others have left.
+    pub(crate) fn graze(
+        mut self,
+        acc: &mut dyn Accumulate,
+        visit: &mut Visit,
+        rest: &dyn Fn() -> bool,
+    ) -> Result<(), Halt> {
+        let Self { list, me, .. } = self;
+        let mut victim = None; // at first, it goes on with its own
+        loop {
+            let (begin, has_some) = (Instant::now(), !list.is_dry(me));
+            while !list.is_dry(me) && !list.hunger().is_closed() {
+                acc.take(0..0)?;
+            }
+            if has_some {
+                let end = Instant::now();
+                self.finds.see(end - begin);
+                visit.journal.grazed(victim, begin, end);
+            }
+            list.hunger().end();
+            victim = self.find(rest);
+            if victim.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Steals something; returns from whom. None: the worker leaves. If something was stolen, the
+    /// worker counts as busy.
+    fn find(&mut self, rest: &dyn Fn() -> bool) -> Option<usize> {
+        let Self { list, me, plan, .. } = *self;
+        while plan.stealing != Stealing::Off && !list.hunger().is_closed() {
+            let pause = Patience::of(self.finds.pause());
+            let is_soon = pause <= Patience::BRIEF;
+            if is_soon {
+                pause.poll(|| list.hunger().is_over());
+                let found = self.look();
+                if found.is_some() {
+                    return found;
+                }
+            }
+            // Its pause may be so long that it goes although there is something.
+            if !list.go(me, self.finds.worked()) && is_soon {
+                list.come(me);
+            } else if me > 0 {
+                return None;
+            } else {
+                let called = rest();
+                list.come(0);
+                if !called {
+                    return None;
+                }
+                self.finds = Finds::default();
+            }
+        }
+        None
+    }
+
+    /// Looks for something for a moment; all others show what they have meanwhile.
+    fn look(&mut self) -> Option<usize> {
+        let hunger = self.list.hunger();
+        hunger.look();
+        let mut found = self.steal();
+        if found.is_none() {
+            Patience::BRIEF.poll(|| {
+                found = self.steal();
+                found.is_some() || hunger.is_over()
+            });
+        }
+        hunger.look_away();
+        found
+    }
+
+    /// One attempt at a theft.
+    fn steal(&mut self) -> Option<usize> {
+        let Self { list, me, plan, .. } = *self;
+        self.asked += 1;
+        let others = (me + 1..plan.workers).chain(0..me).map(|worker| (worker, list.shown(worker)));
+        let distance = |worker| plan.seats.map_or(Distance::Beyond, |seats| seats.distance(me, worker));
+        let asks = Asks { workers: plan.workers, thief: me, nth: self.asked };
+        let victim =
+            plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
+        list.hunger().begin();
+        if list.rob(me, victim) > 0 {
+            self.ranges.count_theft();
+            return Some(victim);
+        }
+        list.hunger().end();
+        None
+    }
+}

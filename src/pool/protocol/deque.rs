@@ -1,0 +1,472 @@
+//! A list that grows: each worker pushes and pops at the top of a deque of its own, and a thief
+//! takes the older half of another's. `src/pool/README.md` proves that every item is taken exactly
+//! once; the comments here refer to its claims 7 to 10.
+//!
+//! The deque is the range cell upside down: its owner alone writes `top`, and `bottom` is written
+//! under the lock. Two things differ. Items lie in the memory of the deque, so a thief copies them
+//! out, and what it copies must have been written before: `top` is stored with Release and loaded
+//! with Acquire. And the owner keeps its newest items above `top`, where nobody sees them: to push
+//! and to pop there costs what it costs in a `Vec`. So there are few claims, and both sides of a
+//! claim and a theft use the full fence.
+
+#![allow(unsafe_code)] // moves items in and out of memory that two threads know
+#![allow(unused_qualifications)] // builds for tests have steps of their own
+
+use std::{
+    cell::Cell,
+    mem::MaybeUninit,
+    ptr::{self, NonNull},
+    sync::OnceLock,
+};
+
+use crossbeam_utils::CachePadded;
+
+use super::hunger::{Gone, Hunger};
+#[cfg(any(test, planted))]
+use crate::pool::check::planted as steps;
+#[cfg(not(any(test, planted)))]
+use crate::pool::protocol::deque as steps;
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon};
+
+/// Memory for items. Its length is 0: whoever holds the lock of the deque knows where items are.
+type Memory<T> = Vec<MaybeUninit<T>>;
+
+/// The items that one worker has made, and that nobody has taken yet, at the places
+/// `bottom..next`. Whoever drops it takes them first ([`left`](Self::left)), or they are lost.
+pub(crate) struct Deque<T> {
+    ends: CachePadded<Ends<T>>,
+    own: CachePadded<Owners<T>>,
+}
+
+/// What thieves see.
+struct Ends<T> {
+    /// The place of the oldest item. Written under the lock.
+    bottom: AtomicUsize,
+    /// Items below this place can be stolen. Written by the owner alone.
+    top: AtomicUsize,
+    /// Held to write `bottom`, to copy items out, and to change the memory.
+    memory: Mutex<Memory<T>>,
+    gone: Gone,
+}
+
+/// What the owner alone uses.
+struct Owners<T> {
+    /// The owner's end, while the owner does not have it in hand.
+    hand: Hand<T>,
+    /// For how many items there is memory.
+    room: Cell<usize>,
+    /// How many of its newest items the owner keeps to itself; up to twice as many before it shows
+    /// some.
+    keeps: Cell<usize>,
+    /// How many items it has folded, as it says itself.
+    folded: Cell<usize>,
+}
+
+/// The owner's end of a deque. The owner has it in hand while it folds: as a local variable whose
+/// parts the compiler can keep in registers. For that, whatever is not inlined is given a copy and
+/// returns another. (In memory that others may know it was loaded and stored with every item, which
+/// took as long as all the rest of `push` and `take`.)
+pub(crate) struct Hand<T> {
+    /// Where the memory lies.
+    items: Cell<NonNull<MaybeUninit<T>>>,
+    /// The place behind the newest item.
+    next: Cell<usize>,
+    /// The owner's copy of `top`. The two differ while a claim is in flight.
+    floor: Cell<usize>,
+    /// From this place on, a push does more than to write the item.
+    limit: Cell<usize>,
+}
+
+// SAFETY: 1. threads other than the owner touch `ends` alone, which is atomic or locked;
+// `Deques::of` says who the owner is; 2. items go from thread to thread, hence `Send`.
+unsafe impl<T: Send> Sync for Deque<T> {}
+
+// SAFETY: the memory belongs to the deque, and its items may go to any thread.
+unsafe impl<T: Send> Send for Deque<T> {}
+
+impl<T> Hand<T> {
+    #[inline(always)]
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            items: self.items.clone(),
+            next: self.next.clone(),
+            floor: self.floor.clone(),
+            limit: self.limit.clone(),
+        }
+    }
+
+    /// Becomes what the other is.
+    #[inline(always)]
+    pub(crate) fn set(&self, other: &Self) {
+        self.items.set(other.items.get());
+        self.next.set(other.next.get());
+        self.floor.set(other.floor.get());
+        self.limit.set(other.limit.get());
+    }
+
+    /// Adds an item at the top, if that takes no more than to write it; `slowly` does it otherwise:
+    /// see [`Deque::push_and_show`].
+    #[inline(always)]
+    pub(crate) fn push(&self, item: T, slowly: impl FnOnce(Self, T) -> Self) {
+        let next = self.next.get();
+        if next < self.limit.get() {
+            // SAFETY: there is room up to the limit.
+            unsafe { self.write(next, item) };
+        } else {
+            self.set(&slowly(self.copy(), item));
+        }
+    }
+
+    /// # Safety
+    /// The memory has room for more than `next` items.
+    #[inline(always)]
+    unsafe fn write(&self, next: usize, item: T) {
+        // SAFETY: 1. there is room; 2. nobody else comes near: thieves copy what lies below `top`.
+        unsafe { self.items.get().add(next).write(MaybeUninit::new(item)) };
+        self.next.set(next + 1);
+    }
+
+    /// Whether the owner has an item to take, as it then does.
+    #[inline(always)]
+    pub(crate) fn has_item(&self, deque: &Deque<T>) -> bool {
+        if self.next.get() <= self.floor.get() {
+            if self.floor.get() == 0 {
+                return false;
+            }
+            self.set(&deque.claim(self.copy()));
+        }
+        self.next.get() > self.floor.get()
+    }
+
+    /// Takes the newest item. No item goes through an `Option`: LLVM then moves it in other pieces
+    /// than it was just written in, with a stall.
+    ///
+    /// # Safety
+    /// [`has_item`](Self::has_item) was true, and nothing has been taken since.
+    #[inline(always)]
+    pub(crate) unsafe fn take(&self) -> T {
+        let next = self.next.get() - 1;
+        self.next.set(next);
+        // SAFETY: 1. it was written by `write` or copied by `rob`; 2. it lies at `floor` or above,
+        // so no thief takes it, and it is not there any more.
+        unsafe { self.items.get().add(next).read().assume_init() }
+    }
+}
+
+/// For the owner alone.
+impl<T> Deque<T> {
+    /// Without items. As long as it is not shared, its owner keeps all to itself.
+    pub(crate) fn new() -> Self {
+        let (bottom, top) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let ends = Ends { bottom, top, memory: Mutex::new(Memory::new()), gone: Gone::new() };
+        let room = Memory::<T>::new().capacity(); // without bound, if items take no memory
+        let hand = Hand {
+            items: Cell::new(NonNull::dangling()),
+            next: Cell::new(0),
+            floor: Cell::new(0),
+            limit: Cell::new(room),
+        };
+        let own = Owners { hand, room: Cell::new(room), keeps: Cell::new(usize::MAX), folded: Cell::new(0) };
+        Self { ends: CachePadded::new(ends), own: CachePadded::new(own) }
+    }
+
+    /// The owner takes its end in hand.
+    #[inline(always)]
+    pub(crate) fn take_up(&self) -> Hand<T> {
+        self.own.hand.copy()
+    }
+
+    /// The owner puts its end down.
+    #[inline(always)]
+    pub(crate) fn put_down(&self, hand: &Hand<T>) {
+        self.own.hand.set(hand);
+    }
+
+    /// Whether the owner, who has put its end down, has no items, not even where thieves see them.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.own.hand.next.get() == 0
+    }
+
+    /// The owner has folded so many `more` items.
+    pub(crate) fn count(&self, more: usize) {
+        self.own.folded.set(self.own.folded.get() + more);
+    }
+
+    /// How many items the owner has folded since the last such question.
+    pub(crate) fn take_count(&self) -> usize {
+        self.own.folded.take()
+    }
+
+    /// Whether thieves can see items of this deque.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.own.keeps.get() != usize::MAX
+    }
+
+    /// Adds an item at the top, makes room for it, and shows thieves what the owner does not keep.
+    pub(crate) fn push_and_show(&self, hand: Hand<T>, item: T) -> Hand<T> {
+        if hand.next.get() == self.own.room.get() {
+            self.make_room(&hand, 1);
+        }
+        // SAFETY: there is room for one more.
+        unsafe { hand.write(hand.next.get(), item) };
+        self.show(&hand);
+        hand
+    }
+
+    /// From now on the owner keeps its `newest` items to itself, and shows all others.
+    pub(crate) fn keep(&self, hand: Hand<T>, newest: usize) -> Hand<T> {
+        if self.own.keeps.replace(newest) != newest {
+            self.show(&hand);
+        }
+        hand
+    }
+
+    /// Shows thieves all items but those that the owner keeps.
+    fn show(&self, hand: &Hand<T>) {
+        let floor = hand.next.get().saturating_sub(self.own.keeps.get()).max(hand.floor.get());
+        if floor > hand.floor.get() {
+            self.ends.top.store(floor, steps::OF_TOP); // claim 9; partner: the Acquire loads in `rob`
+        }
+        self.owns_from(hand, floor);
+    }
+
+    /// From `floor` on, all items are the owner's alone.
+    fn owns_from(&self, hand: &Hand<T>, floor: usize) {
+        hand.floor.set(floor);
+        let keeps = self.own.keeps.get();
+        let most = if keeps == 0 { 0 } else { floor.saturating_add(keeps.saturating_mul(2)) };
+        hand.limit.set(most.min(self.own.room.get()));
+    }
+
+    /// Claims some of the items that thieves can see, when the owner has no others.
+    #[inline(never)]
+    fn claim(&self, hand: Hand<T>) -> Hand<T> {
+        let ends = &*self.ends;
+        let lower = hand.floor.get().saturating_sub(self.own.keeps.get().max(1));
+        ends.top.store(lower, Ordering::Release); // partner: the Acquire loads in `rob`
+        steps::fence_of_claim(); // claim 7; partner: the fence in `rob`
+        if ends.bottom.load(Ordering::Relaxed) > lower {
+            self.settle(&hand, lower);
+        } else {
+            self.owns_from(&hand, lower);
+        }
+        hand
+    }
+
+    /// A thief has been here: claims under its lock what it has left, or begins again with an empty
+    /// deque.
+    #[cold]
+    fn settle(&self, hand: &Hand<T>, lower: usize) {
+        let ends = &*self.ends;
+        let _memory = steps::lock_own(&ends.memory); // claim 8
+        let bottom = ends.bottom.load(Ordering::Relaxed);
+        let mut floor = lower.max(bottom);
+        if bottom >= hand.floor.get() {
+            ends.bottom.store(0, Ordering::Relaxed);
+            hand.next.set(0);
+            floor = 0;
+        }
+        ends.top.store(floor, Ordering::Release);
+        self.owns_from(hand, floor);
+    }
+
+    /// Makes room for at least so many `more` items: moves all to the front of the memory if half
+    /// of it is free there, or to a larger memory.
+    #[cold]
+    fn make_room(&self, hand: &Hand<T>, more: usize) {
+        const FEWEST: usize = 8;
+        let ends = &*self.ends;
+        let mut memory = lock(&ends.memory); // claim 8: no thief copies
+        let bottom = ends.bottom.load(Ordering::Relaxed);
+        let (len, room) = (hand.next.get() - bottom, self.own.room.get());
+        // SAFETY: the items lie in the memory from `bottom` on.
+        let from = unsafe { hand.items.get().add(bottom) };
+        if bottom >= len.max(more).max(1) && room - len >= more {
+            // SAFETY: they do not overlap, since as many places are free before them.
+            unsafe { ptr::copy_nonoverlapping(from.as_ptr(), hand.items.get().as_ptr(), len) };
+        } else {
+            let mut larger = Memory::with_capacity((2 * len).max(len + more).max(FEWEST));
+            // SAFETY: there is room, and it is another memory.
+            unsafe { ptr::copy_nonoverlapping(from.as_ptr(), larger.as_mut_ptr(), len) };
+            self.own.room.set(larger.capacity());
+            hand.items.set(NonNull::new(larger.as_mut_ptr()).expect("memory lies somewhere"));
+            *memory = larger; // of the former memory, whose length is 0, no item is dropped
+        }
+        let floor = hand.floor.get() - bottom;
+        ends.bottom.store(0, Ordering::Relaxed);
+        ends.top.store(floor, Ordering::Release);
+        hand.next.set(len);
+        self.owns_from(hand, floor);
+    }
+}
+
+/// For everybody.
+impl<T> Deque<T> {
+    /// How many items a thief could take, as far as a glance can tell.
+    pub(crate) fn shown(&self) -> usize {
+        let top = self.ends.top.load(Ordering::Relaxed);
+        top.saturating_sub(self.ends.bottom.load(Ordering::Relaxed))
+    }
+
+    /// Steals the older half of what `victim` shows; how many items that is. The thief's own deque
+    /// is empty, and it has put its end down.
+    pub(crate) fn rob(&self, victim: &Self) -> usize {
+        let Owners { hand, room, .. } = &*self.own;
+        debug_assert!(self.is_empty(), "who has items does not steal");
+        let most = victim.shown().div_ceil(2);
+        if most == 0 {
+            return 0;
+        }
+        if room.get() < most {
+            self.make_room(hand, most); // before the victim's lock is taken: nobody holds two
+        }
+        // Claim 8: one thief at a time, and nothing is moved meanwhile.
+        let memory = lock_soon(&victim.ends.memory);
+        let bottom = victim.ends.bottom.load(Ordering::Relaxed);
+        let mut top = victim.ends.top.load(Ordering::Acquire); // partner: `show`
+        let mut taken = 0;
+        while bottom < top && taken == 0 {
+            let middle = bottom + (top - bottom).div_ceil(2).min(most);
+            victim.ends.bottom.store(middle, Ordering::Relaxed);
+            steps::fence_of_theft(); // claim 7; partner: the fence in `claim`
+            top = victim.ends.top.load(Ordering::Acquire); // partner: `show`, `claim`
+            if steps::stands_at(middle, top) {
+                taken = middle - bottom;
+                // SAFETY: the place lies in the victim's memory.
+                let from = unsafe { memory.as_ptr().add(bottom) };
+                // SAFETY: 1. the items were written before `top` was stored (claim 9), and the
+                // victim claims none of them (claim 7); 2. there is room for them, and nobody else
+                // sees them yet; 3. the two deques have different memories.
+                unsafe { ptr::copy_nonoverlapping(from, hand.items.get().as_ptr(), taken) };
+            } else {
+                victim.ends.bottom.store(bottom, Ordering::Relaxed);
+            }
+        }
+        drop(memory);
+        hand.next.set(taken);
+        self.show(hand);
+        taken
+    }
+
+    /// Takes all items that are left, when nobody else sees them.
+    pub(crate) fn left(&mut self) -> impl Iterator<Item = T> {
+        let bottom = self.ends.bottom.load(Ordering::Relaxed);
+        let hand = &self.own.hand;
+        let next = hand.next.replace(0);
+        hand.floor.set(0);
+        self.ends.bottom.store(0, Ordering::Relaxed);
+        self.ends.top.store(0, Ordering::Relaxed);
+        let items = hand.items.get();
+        // SAFETY: 1. the places `bottom..next` hold items; 2. each is taken once, since the deque
+        // is empty from now on.
+        (bottom..next).map(move |place| unsafe { items.add(place).read().assume_init() })
+    }
+}
+
+/// The deques of all workers of a loop. That of the calling thread is there from the beginning; the
+/// others come when the loop is shared.
+pub(crate) struct Deques<T> {
+    first: Deque<T>,
+    others: OnceLock<Box<[Deque<T>]>>,
+    hunger: CachePadded<Hunger>,
+}
+
+impl<T> Deques<T> {
+    pub(crate) fn new() -> Self {
+        Self { first: Deque::new(), others: OnceLock::new(), hunger: CachePadded::new(Hunger::new()) }
+    }
+
+    pub(crate) fn hunger(&self) -> &Hunger {
+        &self.hunger
+    }
+
+    /// The deque of worker `me`. Only that worker takes up its end, or steals with it.
+    ///
+    /// # Panics
+    /// If there is no such worker.
+    pub(crate) fn of(&self, me: usize) -> &Deque<T> {
+        match me.checked_sub(1) {
+            None => &self.first,
+            Some(other) => &self.others.get().expect("the list is shared")[other],
+        }
+    }
+
+    /// All deques, in worker order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Deque<T>> {
+        std::iter::once(&self.first).chain(self.others.get().into_iter().flatten())
+    }
+
+    /// There are `workers` workers from now on, each of which keeps its `newest` items to itself.
+    /// For the calling thread, which is the first of them.
+    pub(crate) fn share(&self, workers: usize, newest: usize) {
+        self.others.get_or_init(|| (1..workers).map(|_| Deque::new()).collect());
+        for deque in self.all() {
+            deque.put_down(&deque.keep(deque.take_up(), newest));
+        }
+    }
+
+    /// Worker `me` is about to go, since it has found nothing. False: there is something after all.
+    pub(crate) fn go(&self, me: usize) -> bool {
+        self.hunger.go(&self.of(me).ends.gone);
+        fence(Ordering::SeqCst); // claim 10; partner: the fence in `is_missed`
+        !self.all().any(|deque| steps::is_seen(deque.shown()))
+    }
+
+    /// Worker `me` is there, again or for the first time.
+    pub(crate) fn come(&self, me: usize) {
+        self.hunger.come(&self.of(me).ends.gone);
+    }
+
+    /// Whether a worker has gone that would find something now. To be called after the owner has
+    /// shown more.
+    pub(crate) fn is_missed(&self) -> bool {
+        fence(Ordering::SeqCst); // claim 10; partner: the fence in `go`
+        self.hunger.has_gone()
+    }
+
+    /// A worker that has gone, and that nobody else has called back since: the caller of this wakes
+    /// it.
+    pub(crate) fn call_back(&self) -> Option<usize> {
+        self.all().position(|deque| self.hunger.come(&deque.ends.gone))
+    }
+
+    /// Takes all items that are left, when the loop is over.
+    pub(crate) fn left(&mut self) -> impl Iterator<Item = T> {
+        let others = self.others.get_mut().into_iter().flatten();
+        std::iter::once(&mut self.first).chain(others).flat_map(Deque::left)
+    }
+}
+
+/// How `top` is stored when items are shown.
+pub(crate) const OF_TOP: Ordering = Ordering::Release;
+
+/// Between the store of `top` and the load of `bottom` in a claim.
+#[inline(always)]
+pub(crate) fn fence_of_claim() {
+    fence(Ordering::SeqCst);
+}
+
+/// Between the store of `bottom` and the load of `top` in a theft.
+#[inline(always)]
+pub(crate) fn fence_of_theft() {
+    fence(Ordering::SeqCst);
+}
+
+/// Whether a theft of what lies below `middle` stands, given the victim's `top` as seen after the
+/// fence.
+#[inline(always)]
+pub(crate) fn stands_at(middle: usize, top: usize) -> bool {
+    middle <= top
+}
+
+/// Locks a deque, for its owner.
+#[inline(always)]
+pub(crate) fn lock_own<M>(memory: &Mutex<M>) -> Option<MutexGuard<'_, M>> {
+    Some(lock(memory))
+}
+
+/// Whether a worker that is about to go sees something, of so many items that are shown.
+#[inline(always)]
+pub(crate) fn is_seen(shown: usize) -> bool {
+    shown > 0
+}
