@@ -103,8 +103,8 @@ mod sync;
 struct Readme;
 
 pub use pool::{
-    Alone, BuildError, CancelToken, Cancelled, CountSource, Cpu, Feed, Grow, On, PerWorker, PinState, Pinning, Placement,
-    Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WorkerReport,
+    Alone, BuildError, CancelToken, Cancelled, CountSource, Cpu, Feed, Grow, On, PerWorker, PinState,
+    Pinning, Placement, Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WorkerReport,
 };
 
 /// What loops run over.

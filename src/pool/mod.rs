@@ -241,7 +241,26 @@ impl Pool {
         On::new(self.executor(), source.into_source())
     }
 
-    /// A loop over a list that grows.
+    /// A loop over a list that grows while it runs: closures are given items by value, and add
+    /// others. For searches in trees and graphs, branch and bound, divide and conquer, farms with
+    /// feedback. See [`Grow`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// // The nodes of a binary tree of depth 10.
+    /// let nodes = pool.grow([10_u32]).fold_unordered(
+    ///     || 0,
+    ///     |nodes, depth, feed| {
+    ///         if depth > 0 {
+    ///             feed.extend([depth - 1, depth - 1]);
+    ///         }
+    ///         nodes + 1
+    ///     },
+    ///     |a, b| a + b, // commutative: there is no order
+    /// );
+    /// assert_eq!(nodes, 2047);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     #[inline(always)]
     #[track_caller]
     pub fn grow<T: Send>(&self, seeds: impl IntoIterator<Item = T>) -> Grow<'_, T> {

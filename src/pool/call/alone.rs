@@ -99,12 +99,7 @@ impl<'a> Solo<'a> {
     }
 
     /// The same for a list that grows. It looks at the clock itself.
-    fn fold_list(
-        &mut self,
-        list: &dyn Growing,
-        acc: &mut dyn Accumulate,
-        limit: Duration,
-    ) -> Option<How> {
+    fn fold_list(&mut self, list: &dyn Growing, acc: &mut dyn Accumulate, limit: Duration) -> Option<How> {
         /// The most seeds that are folded between two looks at the clock and at a token.
         const SEEDS: usize = 64;
         list.until(Some(limit).filter(|limit| *limit < Duration::MAX));

@@ -154,8 +154,7 @@ impl<'a> Forager<'a> {
         let others = (me + 1..plan.workers).chain(0..me).map(|worker| (worker, list.shown(worker)));
         let distance = |worker| plan.seats.map_or(Distance::Beyond, |seats| seats.distance(me, worker));
         let asks = Asks { workers: plan.workers, thief: me, nth: self.asked };
-        let victim =
-            plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
+        let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
         list.hunger().begin();
         if list.rob(me, victim) > 0 {
             self.ranges.count_theft();

@@ -279,7 +279,8 @@ mod tests {
         let course = Course::new(Instant::now(), times);
         let (round, made) = (Round { ranges: &ranges, plan, course, list: None }, Made::new());
         let enter = |me| (me, ranges.enter(me));
-        let work = |(me, entered)| round.work(me, entered, &mut Accumulator::new(&Count, me, &made), &|| false);
+        let work =
+            |(me, entered)| round.work(me, entered, &mut Accumulator::new(&Count, me, &made), &|| false);
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));

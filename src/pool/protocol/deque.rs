@@ -129,13 +129,14 @@ impl<T> Hand<T> {
     /// Whether the owner has an item to take, as it then does.
     #[inline(always)]
     pub(crate) fn has_item(&self, deque: &Deque<T>) -> bool {
-        if self.next.get() <= self.floor.get() {
-            if self.floor.get() == 0 {
-                return false;
-            }
-            self.set(&deque.claim(self.copy()));
+        if self.next.get() > self.floor.get() {
+            return true;
         }
-        self.next.get() > self.floor.get()
+        if self.floor.get() == 0 {
+            return false;
+        }
+        self.set(&deque.claim(self.copy()));
+        self.next.get() > 0 // otherwise all were stolen
     }
 
     /// Takes the newest item. No item goes through an `Option`: LLVM then moves it in other pieces

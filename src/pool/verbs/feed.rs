@@ -258,7 +258,7 @@ impl<'a, T> Feeder<'a, T> {
         }
         let feed = Feed { list, deque, hand: deque.take_up(), here: PhantomData };
         loop {
-            let before = self.left;
+            let mut left = self.left; // in a register
             let is_dry = loop {
                 if !feed.hand.has_item(deque) {
                     let Some(seed) = seeds.next() else { break true };
@@ -267,12 +267,13 @@ impl<'a, T> Feeder<'a, T> {
                 }
                 // SAFETY: there is an item.
                 acc = fold(acc, unsafe { feed.hand.take() }, &feed)?;
-                self.left -= 1;
-                if self.left == 0 || !hunger.is_quiet() {
+                left -= 1;
+                if left == 0 || !hunger.is_quiet() {
                     break false;
                 }
             };
-            deque.count(before - self.left);
+            deque.count(self.left - left);
+            self.left = left;
             if is_dry {
                 return Ok(acc);
             }

@@ -14,8 +14,58 @@ use crate::pool::{
     record::report::RunReport,
 };
 
-/// A list that grows, and the options of a loop over it. Made by
-/// [`Pool::grow`](crate::Pool::grow).
+/// A list that grows while a loop runs over it, and the options of that loop. The last method call
+/// is the loop itself. Made by [`Pool::grow`](crate::Pool::grow).
+///
+/// The items with which the list begins are its *seeds*. A closure is given an item by value, and a
+/// [`Feed`], by which it adds others. The loop ends when nothing is left.
+///
+/// ```
+/// use rangesteal::Pool;
+///
+/// /// Places a queen in the next row of a board, wherever no other attacks it.
+/// fn solutions(pool: &Pool, rows: u32) -> u64 {
+///     let all = (1_u32 << rows) - 1;
+///     pool.grow([(0, 0, 0)]).fold_unordered(
+///         || 0,
+///         |found, (columns, left, right), feed| {
+///             let mut free = all & !(columns | left | right);
+///             while free != 0 {
+///                 let queen = free & free.wrapping_neg();
+///                 free ^= queen;
+///                 feed.push((columns | queen, (left | queen) << 1, (right | queen) >> 1));
+///             }
+///             found + u64::from(columns == all)
+///         },
+///         |a, b| a + b,
+///     )
+/// }
+///
+/// assert_eq!(solutions(&Pool::new()?, 8), 92);
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+///
+/// # Order
+/// There is none: every item is folded exactly once, by any worker. So `reduce` must be associative
+/// *and commutative*, other than in the loops of [`On`], and a result that depends on the order is
+/// another one each time. On one worker, seeds come first in, first out, and what they make last
+/// in, first out: so the list takes as much memory as a recursive program takes stack, about one
+/// item for each that has been begun and its brothers.
+///
+/// # Who does what
+/// A worker goes on with what it has made itself, the newest first. One that has nothing takes the
+/// older half of what another has; in a tree these stand for the larger parts. A short loop ends on
+/// the calling thread, without waking anybody. So does a loop in a loop, or one that finds the pool
+/// busy. A worker that finds nothing for some microseconds sleeps until there is something.
+///
+/// Of cheap items each worker keeps its newest 16 to itself as long as nobody lacks work. So if an
+/// item takes much longer than those before it, up to 16 others wait until it is done.
+///
+/// # Panics
+/// A panic in a closure ends the loop and comes out of the call, with its original payload; if
+/// several panic, any of these. What has not been folded is dropped, each item once. (A panic of
+/// such a drop is lost.) The same holds for errors of [`try_for_each`](Self::try_for_each), and for
+/// a loop that is cancelled.
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
 pub struct Grow<'p, T: Send, E = Uncancellable, M = Stateless>(On<'p, Owned<Vec<T>>, E, M>);
@@ -29,27 +79,91 @@ impl<'p, T: Send> Grow<'p, T> {
 /// Options.
 impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     /// Gives each worker a state of its own, made by `make(worker)` before its first item. The
-    /// closures of the loop take it as `&mut`, first of all.
+    /// closures of the loop take it as `&mut`, first of all. It stays on its thread, so it need not
+    /// be `Send`.
+    ///
+    /// A worker that has found nothing for a while drops its state, and makes another if there is
+    /// something later. If that is expensive, keep the states: [`with_kept`](Self::with_kept).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let letters = pool.grow(["ab-cd-e"]).with(|_worker| String::new()).fold_unordered(
+    ///     || 0,
+    ///     |scratch, letters, text, feed| {
+    ///         let Some((first, rest)) = text.split_once('-') else { return letters + text.len() };
+    ///         feed.push(rest);
+    ///         scratch.clear();
+    ///         scratch.push_str(first);
+    ///         letters + scratch.len()
+    ///     },
+    ///     |a, b| a + b,
+    /// );
+    /// assert_eq!(letters, 5);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn with<W, F: Fn(usize) -> W + Sync>(self, make: F) -> Grow<'p, T, E, Fresh<F>> {
         Grow(self.0.with(make))
     }
 
-    /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`].
+    /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`]. The loop has at
+    /// most as many workers as there are states.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut folded = pool.per_worker(|_worker| 0);
+    /// pool.grow(0..10).with_kept(&mut folded).for_each(|folded, _item, _feed| *folded += 1);
+    /// assert_eq!(folded.into_vec().iter().sum::<u32>(), 10);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn with_kept<W: Send>(self, states: &'p mut PerWorker<W>) -> Grow<'p, T, E, Kept<'p, W>> {
         Grow(self.0.with_kept(states))
     }
 
-    /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`.
+    /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`: see
+    /// [`CancelToken`]. Workers look at the token every ten microseconds, and between items that
+    /// take longer.
+    ///
+    /// ```
+    /// use rangesteal::{CancelToken, Cancelled, Pool};
+    ///
+    /// let (pool, token) = (Pool::new()?, CancelToken::new());
+    /// let ended = pool.grow([0_u64]).cancel(&token).for_each(|n, feed| {
+    ///     if n == 1_000_000 {
+    ///         token.cancel();
+    ///     }
+    ///     feed.push(n + 1); // without end
+    /// });
+    /// assert_eq!(ended, Err(Cancelled));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn cancel(self, token: &'p CancelToken) -> Grow<'p, T, Cancellable, M> {
         Grow(self.0.cancel(token))
     }
 
-    /// Writes what the loop did into `report`.
+    /// Writes what the loop did into `report`: see [`RunReport`]. It is not written if the loop
+    /// panics. Items are counted whether they were seeds or not; a run is what a worker does
+    /// between two thefts.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut report = rangesteal::RunReport::default();
+    /// pool.grow([9_u32]).report(&mut report).for_each(|n, feed| feed.extend(n.checked_sub(1)));
+    /// assert_eq!(report.items(), 10);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     pub fn report(self, report: &'p mut RunReport) -> Self {
         Self(self.0.report(report))
     }
 
     /// Uses at most `workers` workers, including the calling thread.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let caller = std::thread::current().id();
+    /// let all = pool.grow(0..1000).threads(1);
+    /// all.for_each(|_item, _feed| assert_eq!(std::thread::current().id(), caller));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
     ///
     /// # Panics
     /// If `workers` is 0.
@@ -74,57 +188,214 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
             let folded = feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed));
             folded.map_err(|found| Stop { at, place: 0, found })
         };
-        let folded = seeds.state(Hands { list: &list, states: &states }).fold_list(&list, block, &reduce);
+        let hands = Hands { list: &list, states: &states };
+        let folded = seeds.state(hands).fold_list(&list, block, &reduce);
         folded.map(|folded| folded.unwrap_or_else(&init)).ended()
     }
 }
 
 /// Loops.
 impl<T: Send, E: Ending> Grow<'_, T, E> {
-    /// Folds every item.
+    /// Folds every item into an accumulator, in no defined order, and reduces the accumulators.
+    ///
+    /// `init` is called at least once, and not much more often than there are thefts, so its value
+    /// must be neutral: `reduce(init(), a)` is `a`. `reduce` must be associative and commutative,
+    /// and it must make no difference into which of two accumulators an item is folded before they
+    /// are reduced. Costs about two nanoseconds an item more than a plain loop over a `Vec` that is
+    /// used as a stack.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// // How many ways are there to climb n steps, one or two at a time?
+    /// let ways = pool.grow([20_u32]).fold_unordered(
+    ///     || 0,
+    ///     |ways, steps, feed| {
+    ///         if steps < 2 {
+    ///             return ways + 1;
+    ///         }
+    ///         feed.extend([steps - 1, steps - 2]);
+    ///         ways
+    ///     },
+    ///     |a, b| a + b,
+    /// );
+    /// assert_eq!(ways, 10_946);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `init`, `fold` or `reduce` does.
     pub fn fold_unordered<A: Send>(
         self,
         init: impl Fn() -> A + Sync,
         fold: impl Fn(A, T, &Feed<'_, T>) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        let fold = |_: &mut (), acc, item, feed: &Feed<'_, T>| Ok::<_, Infallible>(fold(acc, item, feed));
-        E::end(self.folded(init, fold, reduce).map(|Ok(folded)| folded))
+        E::end(self.folded(init, |_, acc, item, feed| never_fails(fold(acc, item, feed)), reduce).map(unwrap))
     }
 
-    /// Calls `f` with every item.
+    /// The same for a `fold` that can fail: an error ends the loop. Of several errors any comes out.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let sum = |seeds: Vec<u32>| {
+    ///     let seeds = pool.grow(seeds);
+    ///     seeds.try_fold_unordered(|| 0, |sum, n, _| n.checked_add(sum).ok_or(n), |a, b| a + b)
+    /// };
+    /// assert_eq!(sum(vec![1, 2, 3]), Ok(6));
+    /// assert_eq!(sum(vec![u32::MAX, u32::MAX]), Err(u32::MAX));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `init`, `fold` or `reduce` does.
+    pub fn try_fold_unordered<A: Send, Z: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        fold: impl Fn(A, T, &Feed<'_, T>) -> Result<A, Z> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> E::Of<Result<A, Z>> {
+        E::end(self.folded(init, |_, acc, item, feed| fold(acc, item, feed), reduce))
+    }
+
+    /// Calls `f` with every item, in no defined order.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+    ///
+    /// # let pool = rangesteal::Pool::new()?;
+    /// // Which nodes of a graph can be reached from node 0?
+    /// let edges = [vec![1, 2], vec![3], vec![0, 3], vec![], vec![1]];
+    /// let seen: Vec<_> = edges.iter().map(|_| AtomicBool::new(false)).collect();
+    /// pool.grow([0]).for_each(|node: usize, feed| {
+    ///     if !seen[node].swap(true, Relaxed) {
+    ///         feed.extend(edges[node].iter().copied());
+    ///     }
+    /// });
+    /// let seen: Vec<_> = seen.into_iter().map(AtomicBool::into_inner).collect();
+    /// assert_eq!(seen, [true, true, true, true, false]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` does.
     pub fn for_each(self, f: impl Fn(T, &Feed<'_, T>) + Sync) -> E::Of<()> {
         self.fold_unordered(|| (), |(), item, feed| f(item, feed), |(), ()| ())
     }
+
+    /// The same for an `f` that can fail: an error ends the loop. So a search returns what it has
+    /// found as an error.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// // Three numbers below 50 whose squares add up to 2026.
+    /// let found = pool.grow([vec![]]).try_for_each(|numbers: Vec<u32>, feed| {
+    ///     let sum: u32 = numbers.iter().map(|n| n * n).sum();
+    ///     match numbers.len() {
+    ///         3 if sum == 2026 => return Err(numbers),
+    ///         3 => {}
+    ///         _ => feed.extend((0..50).map(|n| [&numbers[..], &[n]].concat())),
+    ///     }
+    ///     Ok(())
+    /// });
+    /// assert_eq!(found.unwrap_err().iter().map(|n| n * n).sum::<u32>(), 2026);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` does.
+    pub fn try_for_each<Z: Send>(
+        self,
+        f: impl Fn(T, &Feed<'_, T>) -> Result<(), Z> + Sync,
+    ) -> E::Of<Result<(), Z>> {
+        self.try_fold_unordered(|| (), |(), item, feed| f(item, feed), |(), ()| ())
+    }
 }
 
-/// The same loops with a state that each worker keeps, which the closures take first.
+/// The same loops with a state, which the closures take first.
 impl<T: Send, E: Ending, M: Stateful> Grow<'_, T, E, M> {
-    /// Folds every item.
+    /// Folds every item into an accumulator, in no defined order, and reduces the accumulators.
+    /// [`Grow::with`] has an example; the laws are those of the loop without a state.
+    ///
+    /// # Panics
+    /// If `init`, `fold` or `reduce` does.
     pub fn fold_unordered<A: Send>(
         self,
         init: impl Fn() -> A + Sync,
         fold: impl Fn(&mut M::Worker, A, T, &Feed<'_, T>) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        let fold = |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| Ok::<_, Infallible>(fold(state, acc, item, feed));
-        E::end(self.folded(init, fold, reduce).map(|Ok(folded)| folded))
+        let folded =
+            |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| never_fails(fold(state, acc, item, feed));
+        E::end(self.folded(init, folded, reduce).map(unwrap))
     }
 
-    /// Calls `f` with every item.
+    /// The same for a `fold` that can fail: an error ends the loop. Of several errors any comes out.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let grow = pool.grow([1, 2]).with(|_| 0);
+    /// let ended = grow.try_fold_unordered(|| (), |_, (), item, _| Err::<(), _>(item), |(), ()| ());
+    /// assert!(ended == Err(1) || ended == Err(2));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `init`, `fold` or `reduce` does.
+    pub fn try_fold_unordered<A: Send, Z: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        fold: impl Fn(&mut M::Worker, A, T, &Feed<'_, T>) -> Result<A, Z> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> E::Of<Result<A, Z>> {
+        E::end(self.folded(init, fold, reduce))
+    }
+
+    /// Calls `f` with every item, in no defined order. [`Grow::with_kept`] has an example.
+    ///
+    /// # Panics
+    /// If `f` does.
     pub fn for_each(self, f: impl Fn(&mut M::Worker, T, &Feed<'_, T>) + Sync) -> E::Of<()> {
         self.fold_unordered(|| (), |state, (), item, feed| f(state, item, feed), |(), ()| ())
     }
+
+    /// The same for an `f` that can fail: an error ends the loop.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let ended = pool.grow([1]).with(|_| 0).try_for_each(|_, item, _| Err::<(), _>(item));
+    /// assert_eq!(ended, Err(1));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` does.
+    pub fn try_for_each<Z: Send>(
+        self,
+        f: impl Fn(&mut M::Worker, T, &Feed<'_, T>) -> Result<(), Z> + Sync,
+    ) -> E::Of<Result<(), Z>> {
+        self.try_fold_unordered(|| (), |state, (), item, feed| f(state, item, feed), |(), ()| ())
+    }
 }
 
-/// What a worker has in hand.
-struct Hand<'f, T, M: State + 'f> {
+#[inline(always)]
+#[expect(clippy::unnecessary_wraps, reason = "as loops that can fail")]
+fn never_fails<A>(folded: A) -> Result<A, Infallible> {
+    Ok(folded)
+}
+
+fn unwrap<A>(folded: Result<A, Infallible>) -> A {
+    let Ok(folded) = folded;
+    folded
+}
+
+/// What a worker has in hand: its way through the list, and its state.
+pub(super) struct Hand<'f, T, M: State + 'f> {
     feeder: Feeder<'f, T>,
     held: M::Held<'f>,
 }
 
-/// Gives each worker its hand.
-struct Hands<'f, T, M> {
+/// Gives each worker what it has in hand.
+pub(super) struct Hands<'f, T, M> {
     list: &'f List<'f, T>,
     states: &'f M,
 }

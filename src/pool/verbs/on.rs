@@ -607,9 +607,9 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// An empty list for what the items make, and where the states of the workers come from.
     pub(super) fn with_list<T>(self) -> (On<'p, S, E>, List<'p, T>, M) {
         let Self { executor, source, state, threads, grain, reproducible, watch, wishes, ending } = self;
-        let list = List::new(executor, watch);
-        let state_less = Stateless;
-        (On { executor, source, state: state_less, threads, grain, reproducible, watch, wishes, ending }, list, state)
+        let (list, states) = (List::new(executor, watch), state);
+        let state = Stateless;
+        (On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }, list, states)
     }
 
     /// Searches the items. If `kind` asks for the first match, all workers go from the front
