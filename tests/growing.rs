@@ -1,19 +1,24 @@
 //! Loops over a list that grows: every item once, whatever happens.
 
 use std::{
-    collections::HashSet,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, panic_any},
     sync::{
         Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
+    thread,
     time::{Duration, Instant},
 };
 
-use rangesteal::{CancelToken, Cancelled, Pool, RunReport};
+use rangesteal::{Alone, CancelToken, Cancelled, Pool, RunReport, Stealing};
 
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().unwrap()
+}
+
+/// A smaller number of items under Miri.
+fn many(items: u64) -> u64 {
+    if cfg!(miri) { items.min(200) } else { items }
 }
 
 /// The children of a node of an irregular tree: numbers below `end`.
@@ -32,12 +37,23 @@ fn nodes(end: u64) -> Vec<u64> {
     nodes
 }
 
+fn append(mut a: Vec<u64>, mut b: Vec<u64>) -> Vec<u64> {
+    a.append(&mut b);
+    a
+}
+
+fn spin(time: Duration) {
+    let begin = Instant::now();
+    while begin.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
 #[test]
 fn every_item_is_folded_once() {
-    let most = if cfg!(miri) { 300 } else { 3_000_000 };
     for threads in [1, 2, 3, 7] {
         let pool = pool(threads);
-        for end in [1, 2, 5, 100, most / 100, most / 10, most] {
+        for end in [1, 2, 5, 100, 10_000, 300_000, 3_000_000].map(many) {
             let mut report = RunReport::default();
             let mut seen = pool.grow([0]).report(&mut report).fold_unordered(
                 Vec::new,
@@ -46,14 +62,319 @@ fn every_item_is_folded_once() {
                     feed.extend(children(node, end));
                     seen
                 },
-                |mut a, mut b| {
-                    a.append(&mut b);
-                    a
-                },
+                append,
             );
             seen.sort_unstable();
             assert!(seen == nodes(end), "{threads} threads, {end}");
             assert_eq!(report.items(), seen.len());
         }
+    }
+}
+
+#[test]
+fn every_seed_is_folded_once_with_all_that_it_makes() {
+    let pool = pool(3);
+    for seeds in [0, 1, 2, 63, 64, 65, 1000, 100_000].map(many) {
+        let mut seen = pool.grow((0..seeds).map(|seed| (seed, true))).fold_unordered(
+            Vec::new,
+            |mut seen, (item, is_seed), feed| {
+                seen.push(item);
+                if is_seed && item % 7 == 0 {
+                    feed.push((item + seeds, false));
+                }
+                seen
+            },
+            append,
+        );
+        seen.sort_unstable();
+        let made = (0..seeds).filter(|seed| seed % 7 == 0).map(|seed| seed + seeds);
+        assert_eq!(seen, (0..seeds).chain(made).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn one_worker_takes_seeds_in_order_and_the_newest_of_what_they_make_first() {
+    for pool in [pool(1), pool(2)] {
+        let order = Mutex::new(Vec::new());
+        pool.grow([10, 20, 30]).threads(1).for_each(|item, feed| {
+            order.lock().unwrap().push(item);
+            if item % 10 == 0 {
+                feed.extend([item + 1, item + 2]);
+            }
+        });
+        assert_eq!(order.into_inner().unwrap(), [10, 12, 11, 20, 22, 21, 30, 32, 31]);
+    }
+}
+
+/// An item that counts how many of its kind there are.
+struct Counted<'a>(&'a AtomicUsize, u64);
+
+impl<'a> Counted<'a> {
+    fn new(alive: &'a AtomicUsize, number: u64) -> Self {
+        alive.fetch_add(1, Relaxed);
+        Self(alive, number)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+        if self.1 == u64::MAX {
+            panic_any(()); // no message
+        }
+    }
+}
+
+#[test]
+fn whatever_stops_the_loop_each_item_is_dropped_once() {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Stop {
+        Panic,
+        Error,
+        Cancel,
+        PanicAndDrop,
+    }
+    let end = many(50_000);
+    for threads in [1, 2, 4] {
+        let pool = pool(threads);
+        for stop in [Stop::Panic, Stop::Error, Stop::Cancel, Stop::PanicAndDrop] {
+            for at in [0, 1, 40, end / 2] {
+                let (alive, token) = (AtomicUsize::new(0), CancelToken::new());
+                let seeds = (0..20).map(|_| Counted::new(&alive, 0));
+                let folded = catch_unwind(AssertUnwindSafe(|| {
+                    pool.grow(seeds).cancel(&token).try_for_each(|item, feed| {
+                        feed.extend(children(item.1, end).map(|child| Counted::new(&alive, child)));
+                        if item.1 < at {
+                            return Ok(());
+                        }
+                        match stop {
+                            Stop::Panic => panic_any(at),
+                            Stop::Error => return Err(at),
+                            Stop::Cancel => token.cancel(),
+                            Stop::PanicAndDrop => {
+                                feed.push(Counted::new(&alive, u64::MAX)); // its drop panics as well
+                                panic_any(at);
+                            }
+                        }
+                        Ok(())
+                    })
+                }));
+                assert_eq!(alive.load(Relaxed), 0, "{threads} threads, {stop:?} at {at}");
+                match (stop, folded) {
+                    (Stop::Panic | Stop::PanicAndDrop, Err(payload)) => {
+                        assert_eq!(payload.downcast_ref(), Some(&at));
+                    }
+                    (Stop::Error, Ok(ended)) => assert_eq!(ended, Ok(Err(at))),
+                    (Stop::Cancel, Ok(ended)) => assert_eq!(ended, Err(Cancelled)),
+                    (_, folded) => panic!("{stop:?}: {}", folded.is_ok()),
+                }
+            }
+        }
+        let sum = pool.grow(0..100).fold_unordered(|| 0, |sum, item, _| sum + item, |a, b| a + b);
+        assert_eq!(sum, 4950, "as usable as before");
+    }
+}
+
+#[test]
+fn a_loop_that_is_cancelled_before_folds_nothing() {
+    let (pool, token) = (pool(2), CancelToken::new());
+    token.cancel();
+    let ended = pool.grow(0..100).cancel(&token).for_each(|_, _| panic!("nothing is folded"));
+    assert_eq!(ended, Err(Cancelled));
+}
+
+#[test]
+fn a_loop_in_a_loop_and_one_beside_another_run_on_their_own_threads() {
+    let pool = pool(2);
+    let count = |depth: u32| {
+        let tree = pool.grow([depth]);
+        tree.fold_unordered(
+            || 0_u64,
+            |nodes, depth, feed| {
+                feed.extend([depth.checked_sub(1), depth.checked_sub(1)].into_iter().flatten());
+                nodes + 1
+            },
+            |a, b| a + b,
+        )
+    };
+    let depth = if cfg!(miri) { 4 } else { 12 };
+    let nodes = (2 << depth) - 1;
+    let nested = pool.grow(0..20).fold_unordered(|| 0, |sum, _, _| sum + count(depth), |a, b| a + b);
+    assert_eq!(nested, 20 * nodes);
+    let in_on = pool.on(0..20).map_reduce(|_| count(depth), |a, b| a + b);
+    assert_eq!(in_on, Some(20 * nodes));
+    thread::scope(|scope| {
+        let both = [(); 2].map(|()| scope.spawn(|| (0..20).map(|_| count(depth)).sum::<u64>()));
+        assert!(both.into_iter().all(|sum| sum.join().unwrap() == 20 * nodes));
+    });
+}
+
+#[test]
+fn items_without_size_and_large_ones() {
+    let pool = pool(3);
+    let left = AtomicUsize::new(if cfg!(miri) { 100 } else { 100_000 });
+    let all = 2 * left.load(Relaxed) + 1;
+    let none = pool.grow([()]).fold_unordered(
+        || 0,
+        |items, (), feed| {
+            if left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok() {
+                feed.extend([(), ()]);
+            }
+            items + 1
+        },
+        |a, b| a + b,
+    );
+    assert_eq!(none, all);
+    let large = pool.grow([[7_u64; 100]]).fold_unordered(
+        || 0,
+        |items, item, feed| {
+            assert!(item.iter().all(|x| *x == item[0]));
+            if item[0] > 0 {
+                feed.extend([[item[0] - 1; 100]; 3]);
+            }
+            items + 1
+        },
+        |a, b| a + b,
+    );
+    assert_eq!(large, (3_usize.pow(8) - 1) / 2);
+}
+
+/// While the calling thread folds a long item, others fold what it has made before.
+#[test]
+#[cfg_attr(miri, ignore = "needs time")]
+fn nothing_waits_behind_a_long_item() {
+    let pool = pool(2);
+    let caller = thread::current().id();
+    for _round in 0..10 {
+        let elsewhere = AtomicUsize::new(0);
+        pool.grow([0]).for_each(|item, feed| match item {
+            0 => {
+                spin(Duration::from_millis(1)); // it is shared from here on
+                feed.push(1);
+            }
+            1 => {
+                feed.extend(2..10);
+                spin(Duration::from_millis(40));
+            }
+            _ => {
+                spin(Duration::from_millis(2));
+                elsewhere.fetch_add(usize::from(thread::current().id() != caller), Relaxed);
+            }
+        });
+        if elsewhere.load(Relaxed) >= 4 {
+            return; // of eight
+        }
+    }
+    panic!("items have waited for a long one, ten times");
+}
+
+/// A worker that has nothing to do for long sleeps, and takes no CPU time.
+#[test]
+#[cfg(target_os = "linux")]
+#[cfg_attr(miri, ignore = "needs time")]
+fn who_has_nothing_to_do_sleeps() {
+    fn cpu() -> Duration {
+        let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap();
+        time.into()
+    }
+    let mut best = Duration::MAX;
+    for _round in 0..5 {
+        let pool = pool(2); // which knows nothing of this loop
+        let before = cpu();
+        let mut report = RunReport::default();
+        // A chain, of which only one item is there at a time; most of it sleeps.
+        pool.grow([300_u32]).report(&mut report).for_each(|item, feed| {
+            thread::sleep(Duration::from_micros(300));
+            feed.extend(item.checked_sub(1));
+        });
+        assert_eq!(report.alone, None, "it was shared");
+        best = best.min(cpu().saturating_sub(before) / 300);
+    }
+    assert!(best < Duration::from_micros(60), "{best:?} of CPU time an item that sleeps");
+}
+
+#[test]
+fn a_short_loop_wakes_nobody() {
+    let pool = pool(2);
+    let mut report = RunReport::default();
+    let mut is_alone = || {
+        let chain = pool.grow([2_u32]).report(&mut report);
+        chain.for_each(|item, feed| feed.extend(item.checked_sub(1)));
+        assert_eq!(report.items(), 3);
+        report.alone == Some(Alone::Short)
+    };
+    let alone = (0..100).filter(|_| is_alone()).count();
+    assert!(alone > 60, "{alone} of 100"); // now and then the thread is interrupted
+}
+
+#[test]
+fn without_stealing_all_is_folded_as_well() {
+    let pool = Pool::builder().num_threads(3).stealing(Stealing::Off).build().unwrap();
+    let end = many(1_000_000);
+    let count = pool.grow([0]).fold_unordered(
+        || 0,
+        |count, node, feed| {
+            feed.extend(children(node, end));
+            count + 1
+        },
+        |a, b| a + b,
+    );
+    assert_eq!(count, nodes(end).len());
+}
+
+/// A state that stays on its thread.
+struct State<'a>(&'a AtomicUsize, thread::ThreadId);
+
+impl Drop for State<'_> {
+    fn drop(&mut self) {
+        assert_eq!(self.1, thread::current().id());
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn states_are_made_and_dropped_by_their_workers() {
+    let (pool, end) = (pool(3), many(1_000_000));
+    let (made, dropped) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let make = |_| {
+        made.fetch_add(1, Relaxed);
+        State(&dropped, thread::current().id())
+    };
+    pool.grow([0]).with(make).for_each(|state, node, feed| {
+        assert_eq!(state.1, thread::current().id());
+        feed.extend(children(node, end));
+    });
+    assert!(made.load(Relaxed) > 0 && made.load(Relaxed) == dropped.load(Relaxed));
+    let mut kept = pool.per_worker(|_| 0);
+    pool.grow([0]).with_kept(&mut kept).for_each(|folded, node, feed| {
+        *folded += 1;
+        feed.extend(children(node, end));
+    });
+    assert_eq!(kept.into_vec().iter().sum::<usize>(), nodes(end).len());
+}
+
+/// Loops that starve their workers again and again, of items that take a moment or none: long
+/// enough for a worker to leave and to be called back, many times.
+#[test]
+fn workers_that_leave_and_come_back() {
+    let pool = pool(4);
+    for round in 0..many(60) {
+        let folded = AtomicUsize::new(0);
+        let is_late = AtomicBool::new(false);
+        let depth = if cfg!(miri) { 20 } else { 400 };
+        pool.grow([(depth, 0)]).for_each(|(left, width): (u64, u64), feed| {
+            folded.fetch_add(1, Relaxed);
+            if (left + round) % 5 == 0 && !cfg!(miri) {
+                spin(Duration::from_micros(10));
+            }
+            is_late.store(true, Relaxed);
+            if width > 0 {
+                return;
+            }
+            feed.extend((1..(left * 7 + round) % 9).map(|width| (0, width)));
+            feed.extend(left.checked_sub(1).map(|left| (left, 0)));
+        });
+        let leaves: u64 = (0..=depth).map(|left| ((left * 7 + round) % 9).saturating_sub(1)).sum();
+        assert_eq!(folded.into_inner() as u64, leaves + depth + 1);
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! `executor` is the table of contents; read it first. `alone` is the loop on the calling thread,
 //! `round` the loop of a worker that claims from ranges and steals (`thief`), and `search` the loop
-//! of a worker that goes through the slice from the front. When a worker leaves a shared loop, it
+//! of a worker that goes through the slice from the front, and `growing` what a worker of a round
+//! does with what items have made. When a worker leaves a shared loop, it
 //! hands over its partial results (`accumulator`) and its notes (`course`). `ending` says which of
 //! several stops counts, and what the call returns.
 //!

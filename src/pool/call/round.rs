@@ -82,8 +82,8 @@ impl Round<'_> {
 
     /// What worker `me` does from entering to leaving. Never unwinds: a panic ends the loop and is
     /// kept for the caller. Items before the panic are still to be folded, perhaps by no other
-    /// worker, so this worker goes on; but a list that grows has no order. `rest` is for the caller:
-    /// see [`Forager::graze`].
+    /// worker, so this worker goes on; but a list that grows has no order. `rest` is for the
+    /// caller: see [`Forager::graze`].
     pub(crate) fn work(
         &self,
         me: usize,

@@ -53,6 +53,24 @@ pub(crate) enum Bug {
     StaysWithToken,
     /// A block of a search is claimed by a load and a store.
     ClaimsInTwoSteps,
+    /// A thief of a list that grows takes what its victim has just claimed.
+    TakesWhatIsClaimed,
+    /// The owner's claim in a list that grows has no fence between its store and its load.
+    ClaimsUnfenced,
+    /// A theft from a list that grows has none.
+    TakesUnfenced,
+    /// The items of a list are shown before they are written.
+    ShowsUnwritten,
+    /// An owner that has been robbed looks at what is left without the lock.
+    SettlesUnlocked,
+    /// The owner of a list lets go of the lock before it moves the items.
+    MovesUnlocked,
+    /// A worker goes without a last look.
+    GoesWithoutLooking,
+    /// The caller rests without a look whether it was called.
+    RestsUncalled,
+    /// A worker that is called back finds the job that it has left.
+    OffersNothingNew,
     /// The end of a call does not retract the job.
     RetractsNothing,
     /// The end of a call does not wait for the workers inside.
@@ -141,26 +159,48 @@ pub(crate) fn lower(cell: &Cell, at: usize) {
     cell::lower(cell, at);
 }
 
-pub(crate) const OF_TOP: Ordering = Ordering::Release;
+pub(crate) fn order_of_top() -> Ordering {
+    if is_planted(Bug::ShowsUnwritten) { Ordering::Relaxed } else { deque::order_of_top() }
+}
 
 pub(crate) fn fence_of_claim() {
-    deque::fence_of_claim();
+    if !is_planted(Bug::ClaimsUnfenced) {
+        deque::fence_of_claim();
+    }
 }
 
 pub(crate) fn fence_of_theft() {
-    deque::fence_of_theft();
+    if !is_planted(Bug::TakesUnfenced) {
+        deque::fence_of_theft();
+    }
 }
 
 pub(crate) fn stands_at(middle: usize, top: usize) -> bool {
-    deque::stands_at(middle, top)
+    deque::stands_at(middle, top) || is_planted(Bug::TakesWhatIsClaimed)
 }
 
 pub(crate) fn lock_own<M>(memory: &Mutex<M>) -> Option<MutexGuard<'_, M>> {
-    deque::lock_own(memory)
+    if is_planted(Bug::SettlesUnlocked) { None } else { deque::lock_own(memory) }
+}
+
+pub(crate) fn hold_on<'a, M>(guard: MutexGuard<'a, M>, memory: &'a Mutex<M>) -> MutexGuard<'a, M> {
+    if is_planted(Bug::MovesUnlocked) {
+        drop(guard);
+        return lock(memory);
+    }
+    deque::hold_on(guard, memory)
 }
 
 pub(crate) fn is_seen(shown: usize) -> bool {
-    deque::is_seen(shown)
+    deque::is_seen(shown) && !is_planted(Bug::GoesWithoutLooking)
+}
+
+pub(crate) fn offer_again<J>(state: &mut State<J>) -> u64 {
+    if is_planted(Bug::OffersNothingNew) { 0 } else { barrier::offer_again(state) }
+}
+
+pub(crate) fn takes_the_call<J>(state: &mut State<J>) -> bool {
+    !is_planted(Bug::RestsUncalled) && barrier::takes_the_call(state)
 }
 
 pub(crate) fn advance(next: &AtomicUsize, behind: impl Fn(usize) -> Option<usize>) -> Option<usize> {

@@ -51,7 +51,7 @@ pub(crate) struct State<J> {
     /// Whether the caller sleeps on `done`.
     pub(crate) caller_waits: bool,
     /// Whether somebody has called the caller back.
-    caller_is_called: bool,
+    pub(crate) caller_is_called: bool,
     pub(crate) stop: bool,
 }
 
@@ -128,16 +128,20 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Offers the job once more, for worker `me`, which has left it, or the caller (none), which
-    /// rests. It may be offered to nobody any more by the time this is called.
-    pub(crate) fn call_back(&self, me: Option<usize>) {
+    /// Offers the job once more, for worker `me`, which has left it. By now it may be offered to
+    /// nobody.
+    pub(crate) fn call_back(&self, me: usize) {
         let mut state = lock(&self.state);
-        state.epoch += 1;
-        let epoch = state.epoch;
-        state.caller_is_called |= me.is_none();
+        let epoch = steps::offer_again(&mut state);
         drop(state);
         self.published_epoch.store(epoch, Ordering::Relaxed);
-        me.map_or(&self.done, |me| &self.wake[me]).notify_one();
+        self.wake[me].notify_one();
+    }
+
+    /// Calls the caller back, which rests.
+    pub(crate) fn call_caller(&self) {
+        lock(&self.state).caller_is_called = true;
+        self.done.notify_one();
     }
 
     /// The caller rests while others work: until somebody calls it back (true), or nobody is inside
@@ -145,12 +149,17 @@ impl<J: Copy> Barrier<J> {
     pub(crate) fn rest(&self) -> bool {
         self.patience.poll(|| self.active.load(Ordering::Relaxed) == 0);
         let mut state = lock(&self.state);
-        while !state.caller_is_called && self.active.load(Ordering::Relaxed) != 0 {
+        loop {
+            if steps::takes_the_call(&mut state) {
+                return true;
+            }
+            if steps::is_empty(self) {
+                return false;
+            }
             state.caller_waits = true;
             state = wait(&self.done, state);
+            state.caller_waits = false;
         }
-        state.caller_waits = false;
-        mem::take(&mut state.caller_is_called)
     }
 
     /// Stops all workers.
@@ -204,6 +213,19 @@ impl<J: Copy> Drop for Entered<'_, J> {
 #[inline(always)]
 pub(crate) fn retract<J>(state: &mut State<J>) {
     state.job = None;
+}
+
+/// Makes a job new for those who have seen it. Returns its epoch.
+#[inline(always)]
+pub(crate) fn offer_again<J>(state: &mut State<J>) -> u64 {
+    state.epoch += 1;
+    state.epoch
+}
+
+/// Whether somebody has called the caller back since it was asked last.
+#[inline(always)]
+pub(crate) fn takes_the_call<J>(state: &mut State<J>) -> bool {
+    mem::take(&mut state.caller_is_called)
 }
 
 /// Whether no worker is inside the round. The lock is held.

@@ -53,7 +53,10 @@ impl Crew {
 
     /// Calls worker `me` back into the work that it has left; 0 is the caller, which rests.
     pub(crate) fn call_back(&self, me: usize) {
-        self.barrier.call_back(me.checked_sub(1));
+        match me.checked_sub(1) {
+            None => self.barrier.call_caller(),
+            Some(helper) => self.barrier.call_back(helper),
+        }
     }
 
     /// The caller rests while others work, until it is called back (true), or all have left.

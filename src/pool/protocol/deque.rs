@@ -1,6 +1,6 @@
 //! A list that grows: each worker pushes and pops at the top of a deque of its own, and a thief
 //! takes the older half of another's. `src/pool/README.md` proves that every item is taken exactly
-//! once; the comments here refer to its claims 7 to 10.
+//! once; the comments here refer to its cases 7 to 10.
 //!
 //! The deque is the range cell upside down: its owner alone writes `top`, and `bottom` is written
 //! under the lock. Two things differ. Items lie in the memory of the deque, so a thief copies them
@@ -68,7 +68,7 @@ struct Owners<T> {
 /// took as long as all the rest of `push` and `take`.)
 pub(crate) struct Hand<T> {
     /// Where the memory lies.
-    items: Cell<NonNull<MaybeUninit<T>>>,
+    items: Cell<NonNull<T>>,
     /// The place behind the newest item.
     next: Cell<usize>,
     /// The owner's copy of `top`. The two differ while a claim is in flight.
@@ -121,8 +121,10 @@ impl<T> Hand<T> {
     /// The memory has room for more than `next` items.
     #[inline(always)]
     unsafe fn write(&self, next: usize, item: T) {
-        // SAFETY: 1. there is room; 2. nobody else comes near: thieves copy what lies below `top`.
-        unsafe { self.items.get().add(next).write(MaybeUninit::new(item)) };
+        // SAFETY: there is room.
+        let place = unsafe { self.items.get().add(next) };
+        // SAFETY: nobody else comes near: thieves copy what lies below `top`.
+        unsafe { place.write(item) };
         self.next.set(next + 1);
     }
 
@@ -148,9 +150,17 @@ impl<T> Hand<T> {
     pub(crate) unsafe fn take(&self) -> T {
         let next = self.next.get() - 1;
         self.next.set(next);
+        // SAFETY: it lies within the memory.
+        let place = unsafe { self.items.get().add(next) };
         // SAFETY: 1. it was written by `write` or copied by `rob`; 2. it lies at `floor` or above,
         // so no thief takes it, and it is not there any more.
-        unsafe { self.items.get().add(next).read().assume_init() }
+        unsafe { place.read() }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn pop(&self, deque: &Deque<T>) -> Option<T> {
+        // SAFETY: there is one.
+        self.has_item(deque).then(|| unsafe { self.take() })
     }
 }
 
@@ -203,14 +213,18 @@ impl<T> Deque<T> {
         self.own.keeps.get() != usize::MAX
     }
 
-    /// Adds an item at the top, makes room for it, and shows thieves what the owner does not keep.
+    /// Adds an item at the top; before that makes room for it, or after that shows thieves what the
+    /// owner does not keep.
     pub(crate) fn push_and_show(&self, hand: Hand<T>, item: T) -> Hand<T> {
         if hand.next.get() == self.own.room.get() {
             self.make_room(&hand, 1);
         }
+        let shows = hand.next.get() >= hand.limit.get();
         // SAFETY: there is room for one more.
         unsafe { hand.write(hand.next.get(), item) };
-        self.show(&hand);
+        if shows {
+            self.show(&hand);
+        }
         hand
     }
 
@@ -226,7 +240,7 @@ impl<T> Deque<T> {
     fn show(&self, hand: &Hand<T>) {
         let floor = hand.next.get().saturating_sub(self.own.keeps.get()).max(hand.floor.get());
         if floor > hand.floor.get() {
-            self.ends.top.store(floor, steps::OF_TOP); // claim 9; partner: the Acquire loads in `rob`
+            self.ends.top.store(floor, steps::order_of_top()); // case 9; partner: the Acquire loads in `rob`
         }
         self.owns_from(hand, floor);
     }
@@ -245,7 +259,7 @@ impl<T> Deque<T> {
         let ends = &*self.ends;
         let lower = hand.floor.get().saturating_sub(self.own.keeps.get().max(1));
         ends.top.store(lower, Ordering::Release); // partner: the Acquire loads in `rob`
-        steps::fence_of_claim(); // claim 7; partner: the fence in `rob`
+        steps::fence_of_claim(); // case 7; partner: the fence in `rob`
         if ends.bottom.load(Ordering::Relaxed) > lower {
             self.settle(&hand, lower);
         } else {
@@ -259,7 +273,7 @@ impl<T> Deque<T> {
     #[cold]
     fn settle(&self, hand: &Hand<T>, lower: usize) {
         let ends = &*self.ends;
-        let _memory = steps::lock_own(&ends.memory); // claim 8
+        let _memory = steps::lock_own(&ends.memory); // case 8
         let bottom = ends.bottom.load(Ordering::Relaxed);
         let mut floor = lower.max(bottom);
         if bottom >= hand.floor.get() {
@@ -275,10 +289,11 @@ impl<T> Deque<T> {
     /// of it is free there, or to a larger memory.
     #[cold]
     fn make_room(&self, hand: &Hand<T>, more: usize) {
-        const FEWEST: usize = 8;
+        const FEWEST: usize = if cfg!(loom) { 2 } else { 8 };
         let ends = &*self.ends;
-        let mut memory = lock(&ends.memory); // claim 8: no thief copies
+        let memory = lock(&ends.memory); // case 8: no thief copies
         let bottom = ends.bottom.load(Ordering::Relaxed);
+        let mut memory = steps::hold_on(memory, &ends.memory);
         let (len, room) = (hand.next.get() - bottom, self.own.room.get());
         // SAFETY: the items lie in the memory from `bottom` on.
         let from = unsafe { hand.items.get().add(bottom) };
@@ -287,10 +302,11 @@ impl<T> Deque<T> {
             unsafe { ptr::copy_nonoverlapping(from.as_ptr(), hand.items.get().as_ptr(), len) };
         } else {
             let mut larger = Memory::with_capacity((2 * len).max(len + more).max(FEWEST));
+            let items = NonNull::new(larger.as_mut_ptr().cast()).expect("memory lies somewhere");
             // SAFETY: there is room, and it is another memory.
-            unsafe { ptr::copy_nonoverlapping(from.as_ptr(), larger.as_mut_ptr(), len) };
+            unsafe { ptr::copy_nonoverlapping(from.as_ptr(), items.as_ptr(), len) };
             self.own.room.set(larger.capacity());
-            hand.items.set(NonNull::new(larger.as_mut_ptr()).expect("memory lies somewhere"));
+            hand.items.set(items);
             *memory = larger; // of the former memory, whose length is 0, no item is dropped
         }
         let floor = hand.floor.get() - bottom;
@@ -321,7 +337,7 @@ impl<T> Deque<T> {
         if room.get() < most {
             self.make_room(hand, most); // before the victim's lock is taken: nobody holds two
         }
-        // Claim 8: one thief at a time, and nothing is moved meanwhile.
+        // Case 8: one thief at a time, and nothing is moved meanwhile.
         let memory = lock_soon(&victim.ends.memory);
         let bottom = victim.ends.bottom.load(Ordering::Relaxed);
         let mut top = victim.ends.top.load(Ordering::Acquire); // partner: `show`
@@ -329,14 +345,14 @@ impl<T> Deque<T> {
         while bottom < top && taken == 0 {
             let middle = bottom + (top - bottom).div_ceil(2).min(most);
             victim.ends.bottom.store(middle, Ordering::Relaxed);
-            steps::fence_of_theft(); // claim 7; partner: the fence in `claim`
+            steps::fence_of_theft(); // case 7; partner: the fence in `claim`
             top = victim.ends.top.load(Ordering::Acquire); // partner: `show`, `claim`
             if steps::stands_at(middle, top) {
                 taken = middle - bottom;
                 // SAFETY: the place lies in the victim's memory.
-                let from = unsafe { memory.as_ptr().add(bottom) };
-                // SAFETY: 1. the items were written before `top` was stored (claim 9), and the
-                // victim claims none of them (claim 7); 2. there is room for them, and nobody else
+                let from = unsafe { memory.as_ptr().cast::<T>().add(bottom) };
+                // SAFETY: 1. the items were written before `top` was stored (case 9), and the
+                // victim claims none of them (case 7); 2. there is room for them, and nobody else
                 // sees them yet; 3. the two deques have different memories.
                 unsafe { ptr::copy_nonoverlapping(from, hand.items.get().as_ptr(), taken) };
             } else {
@@ -358,9 +374,13 @@ impl<T> Deque<T> {
         self.ends.bottom.store(0, Ordering::Relaxed);
         self.ends.top.store(0, Ordering::Relaxed);
         let items = hand.items.get();
-        // SAFETY: 1. the places `bottom..next` hold items; 2. each is taken once, since the deque
-        // is empty from now on.
-        (bottom..next).map(move |place| unsafe { items.add(place).read().assume_init() })
+        (bottom..next).map(move |place| {
+            // SAFETY: it lies within the memory.
+            let place = unsafe { items.add(place) };
+            // SAFETY: the places `bottom..next` hold items; each is taken once, since the deque is
+            // empty from now on.
+            unsafe { place.read() }
+        })
     }
 }
 
@@ -409,7 +429,7 @@ impl<T> Deques<T> {
     /// Worker `me` is about to go, since it has found nothing. False: there is something after all.
     pub(crate) fn go(&self, me: usize) -> bool {
         self.hunger.go(&self.of(me).ends.gone);
-        fence(Ordering::SeqCst); // claim 10; partner: the fence in `is_missed`
+        fence(Ordering::SeqCst); // case 10; partner: the fence in `is_missed`
         !self.all().any(|deque| steps::is_seen(deque.shown()))
     }
 
@@ -421,7 +441,7 @@ impl<T> Deques<T> {
     /// Whether a worker has gone that would find something now. To be called after the owner has
     /// shown more.
     pub(crate) fn is_missed(&self) -> bool {
-        fence(Ordering::SeqCst); // claim 10; partner: the fence in `go`
+        fence(Ordering::SeqCst); // case 10; partner: the fence in `go`
         self.hunger.has_gone()
     }
 
@@ -439,7 +459,10 @@ impl<T> Deques<T> {
 }
 
 /// How `top` is stored when items are shown.
-pub(crate) const OF_TOP: Ordering = Ordering::Release;
+#[inline(always)]
+pub(crate) fn order_of_top() -> Ordering {
+    Ordering::Release
+}
 
 /// Between the store of `top` and the load of `bottom` in a claim.
 #[inline(always)]
@@ -460,14 +483,120 @@ pub(crate) fn stands_at(middle: usize, top: usize) -> bool {
     middle <= top
 }
 
-/// Locks a deque, for its owner.
+/// Locks a deque, for its owner that has found it shorter than it was.
 #[inline(always)]
+#[allow(clippy::unnecessary_wraps, reason = "as the step with the mistake")]
 pub(crate) fn lock_own<M>(memory: &Mutex<M>) -> Option<MutexGuard<'_, M>> {
-    Some(lock(memory))
+    Some(lock_soon(memory))
+}
+
+/// Holds the lock of a deque whose items are about to be moved.
+#[inline(always)]
+pub(crate) fn hold_on<'a, M>(guard: MutexGuard<'a, M>, _memory: &'a Mutex<M>) -> MutexGuard<'a, M> {
+    guard
 }
 
 /// Whether a worker that is about to go sees something, of so many items that are shown.
 #[inline(always)]
 pub(crate) fn is_seen(shown: usize) -> bool {
     shown > 0
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Two workers that keep so many items; the first makes these.
+    fn two(keeps: usize, items: std::ops::Range<u32>) -> Deques<u32> {
+        let deques = Deques::new();
+        deques.share(2, keeps);
+        push(&deques, 0, items);
+        deques
+    }
+
+    fn push(deques: &Deques<u32>, me: usize, items: std::ops::Range<u32>) {
+        let deque = deques.of(me);
+        let hand = deque.take_up();
+        for item in items {
+            hand.push(item, |hand, item| deque.push_and_show(hand, item));
+        }
+        deque.put_down(&hand);
+    }
+
+    fn take(deques: &Deques<u32>, me: usize, most: usize) -> Vec<u32> {
+        let deque = deques.of(me);
+        let hand = deque.take_up();
+        let taken = std::iter::from_fn(|| hand.pop(deque)).take(most).collect();
+        deque.put_down(&hand);
+        taken
+    }
+
+    fn rob(deques: &Deques<u32>, me: usize, victim: usize) -> usize {
+        deques.of(me).rob(deques.of(victim))
+    }
+
+    #[test]
+    fn the_newest_is_taken_first_and_the_older_half_is_stolen() {
+        let deques = two(0, 0..7);
+        assert_eq!((deques.of(0).shown(), rob(&deques, 1, 0)), (7, 4));
+        assert_eq!((deques.of(0).shown(), deques.of(1).shown()), (3, 4));
+        assert_eq!(take(&deques, 1, 9), [3, 2, 1, 0]);
+        assert_eq!(take(&deques, 0, 9), [6, 5, 4]);
+        assert!(deques.all().all(Deque::is_empty));
+        assert_eq!(rob(&deques, 1, 0), 0);
+    }
+
+    #[test]
+    fn what_the_owner_keeps_is_not_shown() {
+        for keeps in 1..10 {
+            let deques = two(keeps, 0..2 * u32::try_from(keeps).unwrap());
+            assert_eq!(deques.of(0).shown(), 0);
+            push(&deques, 0, 100..101);
+            assert_eq!(deques.of(0).shown(), keeps + 1);
+            assert_eq!(take(&deques, 0, keeps + 1).len(), keeps + 1);
+            let shown = deques.of(0).shown();
+            assert_eq!(shown, 1, "as many are claimed as it keeps");
+        }
+        let deques = Deques::new();
+        push(&deques, 0, 0..1000);
+        assert_eq!((deques.of(0).shown(), deques.of(0).is_shared()), (0, false), "alone it keeps all");
+        deques.share(3, 0);
+        assert_eq!((deques.of(0).shown(), deques.of(2).shown()), (1000, 0));
+        assert_eq!(take(&deques, 0, 2000).len(), 1000);
+    }
+
+    #[test]
+    fn the_front_of_the_memory_is_used_again_when_half_of_it_is_free() {
+        let deques = two(0, 0..8);
+        let room = || deques.of(0).own.room.get();
+        assert_eq!((room(), rob(&deques, 1, 0)), (8, 4));
+        push(&deques, 0, 8..12);
+        assert_eq!(room(), 8, "moved to the front");
+        push(&deques, 0, 12..13);
+        assert_eq!(room(), 16, "moved to a larger memory");
+        assert_eq!(take(&deques, 0, 99), (4..13).rev().collect::<Vec<_>>());
+        assert_eq!(take(&deques, 1, 99), [3, 2, 1, 0]);
+    }
+
+    #[test]
+    fn what_is_left_is_there_once() {
+        let mut deques = two(3, 0..20);
+        assert_eq!(rob(&deques, 1, 0), 8);
+        let mut left: Vec<u32> = deques.left().collect();
+        left.sort_unstable();
+        assert_eq!(left, (0..20).collect::<Vec<_>>());
+        assert_eq!(deques.left().count(), 0);
+    }
+
+    #[test]
+    fn who_has_gone_is_called_once() {
+        let deques = two(0, 0..0);
+        assert!(!deques.is_missed() && deques.call_back().is_none());
+        assert!(deques.go(1) && deques.is_missed());
+        assert_eq!((deques.call_back(), deques.call_back()), (Some(1), None));
+        push(&deques, 0, 0..1);
+        assert!(!deques.go(1), "there is something");
+        deques.come(1);
+        assert!(!deques.is_missed());
+    }
 }

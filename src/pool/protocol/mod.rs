@@ -12,7 +12,7 @@
 //! threads. `fork` tells whether the threads are in this process or in its parent.
 //!
 //! The proof is in `src/pool/README.md`; the comments in the code refer to its cases as `case 1` to
-//! `case 6`. Builds for tests take [`Fence`] and the steps from `check`, where one of them can be
+//! `case 10`. Builds for tests take [`Fence`] and the steps from `check`, where one of them can be
 //! made wrong.
 //!
 //! Must not know: any other room.

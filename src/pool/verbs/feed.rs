@@ -12,6 +12,7 @@ use crate::{
         policy::{
             grain::{DEAR_NS, SMALL, STRETCH},
             hunger,
+            launch::CHECKED_AFTER,
             prices::TOO_SHORT_TO_TIME_NS,
         },
         protocol::{
@@ -19,7 +20,7 @@ use crate::{
             hunger::Hunger,
         },
     },
-    sync::{AtomicU64, Mutex, Ordering, lock},
+    sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock},
 };
 
 /// The items that a loop has made, and that are not folded yet.
@@ -27,8 +28,11 @@ pub(crate) struct List<'e, T> {
     deques: Deques<T>,
     executor: &'e Executor,
     watch: Watch<'e>,
-    /// In nanoseconds: how long the calling thread is to go on alone. Relaxed: it writes that itself.
+    /// In nanoseconds: how long the calling thread is to go on alone. Relaxed: it writes that
+    /// itself.
     limit: AtomicU64,
+    /// How many items a worker folds before its first look at the clock. Relaxed: it is a hint.
+    first: AtomicUsize,
     /// When workers that have gone are called back.
     calls: Mutex<Calls>,
 }
@@ -52,6 +56,7 @@ impl<'e, T> List<'e, T> {
             executor,
             watch,
             limit: AtomicU64::new(limit),
+            first: AtomicUsize::new(CHECKED_AFTER),
             calls: Mutex::new(Calls::default()),
         }
     }
@@ -96,12 +101,13 @@ impl<T: Send> Growing for List<'_, T> {
 
     fn share(&self, workers: usize) {
         self.until(None);
-        self.deques.share(workers, SMALL);
+        self.deques.share(workers, 0); // until items are known to be cheap
     }
 
     fn until(&self, limit: Option<Duration>) {
         let limit = limit.and_then(|limit| u64::try_from(limit.as_nanos()).ok());
         self.limit.store(limit.unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.first.store(1, Ordering::Relaxed);
     }
 
     fn is_dry(&self, me: usize) -> bool {
@@ -229,12 +235,9 @@ pub(crate) struct Feeder<'a, T> {
 }
 
 impl<'a, T> Feeder<'a, T> {
-    /// How many items there are before the first look at the clock.
-    const FIRST: usize = SMALL;
-
     /// For worker `me`, on its thread.
     pub(crate) fn new(list: &'a List<'_, T>, me: usize) -> Self {
-        let (now, first) = (Instant::now(), Self::FIRST);
+        let (now, first) = (Instant::now(), list.first.load(Ordering::Relaxed));
         Self { list, me, begun: now, clock: now, stretch: first, left: first }
     }
 

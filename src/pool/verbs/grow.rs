@@ -230,10 +230,13 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
         fold: impl Fn(A, T, &Feed<'_, T>) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        E::end(self.folded(init, |_, acc, item, feed| never_fails(fold(acc, item, feed)), reduce).map(unwrap))
+        E::end(
+            self.folded(init, |(), acc, item, feed| never_fails(fold(acc, item, feed)), reduce).map(unwrap),
+        )
     }
 
-    /// The same for a `fold` that can fail: an error ends the loop. Of several errors any comes out.
+    /// The same for a `fold` that can fail: an error ends the loop. Of several errors any comes
+    /// out.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -254,7 +257,7 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
         fold: impl Fn(A, T, &Feed<'_, T>) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Result<A, Z>> {
-        E::end(self.folded(init, |_, acc, item, feed| fold(acc, item, feed), reduce))
+        E::end(self.folded(init, |(), acc, item, feed| fold(acc, item, feed), reduce))
     }
 
     /// Calls `f` with every item, in no defined order.
@@ -329,13 +332,13 @@ impl<T: Send, E: Ending, M: Stateful> Grow<'_, T, E, M> {
         E::end(self.folded(init, folded, reduce).map(unwrap))
     }
 
-    /// The same for a `fold` that can fail: an error ends the loop. Of several errors any comes out.
+    /// The same for a `fold` that can fail: an error ends the loop. Of several errors any comes
+    /// out.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let grow = pool.grow([1, 2]).with(|_| 0);
-    /// let ended = grow.try_fold_unordered(|| (), |_, (), item, _| Err::<(), _>(item), |(), ()| ());
-    /// assert!(ended == Err(1) || ended == Err(2));
+    /// let grow = pool.grow([1, 2]).with(|_| 0); let ended = grow.try_fold_unordered(|| (), |_, (),
+    /// item, _| Err::<(), _>(item), |(), ()| ()); assert!(ended == Err(1) || ended == Err(2));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///

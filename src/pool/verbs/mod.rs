@@ -10,7 +10,8 @@
 //! items once: so the loops are safe code, and `bodies` alone relies on the executor. `collect`
 //! writes results to their final places, `gather` makes one `Vec` of what runs have emitted,
 //! `reproducible` reduces results in a fixed order, and `sort` is built on these loops (`merge`;
-//! `stragglers` for what is nearly in order).
+//! `stragglers` for what is nearly in order). `grow` has the loops over a list that grows, and
+//! `feed` the hand by which their closures feed it, with the hot loop of these.
 //!
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop is given the executor.
 

@@ -1,9 +1,15 @@
 //! Publish, enter, retract, leave and stop, with workers that come late or not at all.
 
+use std::mem::ManuallyDrop;
+
 use super::{
     frame::{Frame, enter_and_leave, leave_too_early, rounds},
     small::*,
     *,
+};
+use crate::{
+    pool::protocol::barrier::Barrier,
+    sync::{Ordering, Patience},
 };
 
 fn one_worker(bug: Option<Bug>, work: fn(&Frame, usize)) {
@@ -70,4 +76,97 @@ fn two_workers_leave_too_early() {
 #[should_panic(expected = "Causality violation")]
 fn two_workers_may_come_too_late() {
     two_workers(Some(Bug::RetractsNothing), enter_and_leave);
+}
+
+/// What one thread says and another waits for.
+#[derive(Default)]
+struct Word(loom::sync::Mutex<bool>, loom::sync::Condvar);
+
+impl Word {
+    fn say(&self) {
+        *self.0.lock().unwrap() = true;
+        self.1.notify_one();
+    }
+
+    fn hear(&self) {
+        let mut said = self.0.lock().unwrap();
+        while !*said {
+            said = self.1.wait(said).unwrap();
+        }
+    }
+}
+
+/// A job for one worker, which does `work` whenever it comes; the caller does `own` meanwhile.
+fn shared(bug: Option<Bug>, work: fn(&Barrier<()>, &Word, usize), own: fn(&Barrier<()>, &Word)) {
+    explore_all(bug, move || {
+        let shared = Arc::new((Barrier::new(1, Patience::default()), Word::default()));
+        let worker = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let (barrier, word) = &*shared;
+                let (mut seen, mut visits) = (0, 0);
+                while let Some(((), entered)) = barrier.enter(0, &mut seen) {
+                    visits += 1;
+                    work(barrier, word, visits);
+                    drop(entered);
+                }
+            })
+        };
+        let (barrier, word) = &*shared;
+        // Not dropped if loom stops the model: it has no execution any more.
+        let published = ManuallyDrop::new(barrier.publish((), 1));
+        own(barrier, word);
+        drop(ManuallyDrop::into_inner(published));
+        barrier.stop();
+        worker.join().unwrap();
+    });
+}
+
+/// The worker calls the caller, and goes on when that has come.
+fn rests(bug: Option<Bug>) {
+    let work = |barrier: &Barrier<()>, word: &Word, _| {
+        barrier.call_caller();
+        word.hear();
+    };
+    shared(bug, work, |barrier, word| {
+        barrier.rest();
+        word.say(); // it was called, or is done
+    });
+}
+
+#[test]
+fn a_caller_that_rests_is_called_back() {
+    rests(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_caller_that_rests_and_does_not_listen() {
+    rests(Some(Bug::RestsUncalled));
+}
+
+/// The caller calls the worker once more, and waits for its second visit.
+fn returns(bug: Option<Bug>) {
+    let work = |_: &Barrier<()>, word: &Word, visits| {
+        if visits == 2 {
+            word.say();
+        }
+    };
+    shared(bug, work, |barrier, word| {
+        if barrier.active.load(Ordering::Relaxed) > 0 {
+            barrier.call_back(0);
+            word.hear();
+        }
+    });
+}
+
+#[test]
+fn a_worker_that_has_gone_is_called_back() {
+    returns(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_that_is_called_and_offered_nothing_new() {
+    returns(Some(Bug::OffersNothingNew));
 }

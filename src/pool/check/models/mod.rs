@@ -17,6 +17,8 @@ mod claims;
 #[cfg(loom)]
 mod cuts;
 mod frame;
+#[cfg(loom)]
+mod lists;
 mod local;
 #[cfg(shuttle)]
 mod schedules;

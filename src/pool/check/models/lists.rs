@@ -1,0 +1,241 @@
+//! Lists that grow: an owner that pushes and pops, and thieves that take the older half.
+
+use super::{local::Local, small::*, *};
+use crate::pool::protocol::deque::{Deque, Deques};
+
+/// An item: its number, written by who has made it. loom reports a read that may come before.
+struct Item(Local);
+
+/// The deques of a loop, whose owners keep nothing to themselves, or as many items as the model
+/// says.
+struct List {
+    deques: Deques<Item>,
+    claims: Claims,
+}
+
+impl List {
+    fn new(workers: usize, keeps: usize, items: usize) -> Arc<Self> {
+        let list = Self { deques: Deques::new(), claims: Claims::new(items) };
+        list.deques.share(workers, keeps);
+        Arc::new(list)
+    }
+
+    /// Worker `me` pushes items of these numbers.
+    fn push(&self, me: usize, numbers: Range<usize>) {
+        let deque = self.deques.of(me);
+        let hand = deque.take_up();
+        for number in numbers {
+            hand.push(Item(Local::new(number)), |hand, item| deque.push_and_show(hand, item));
+        }
+        deque.put_down(&hand);
+    }
+
+    /// Worker `me` takes so many items, if there are as many.
+    fn take(&self, me: usize, most: usize) {
+        let deque = self.deques.of(me);
+        let hand = deque.take_up();
+        let items = std::iter::from_fn(|| hand.pop(deque)).take(most);
+        items.for_each(|item| self.claim(&item));
+        deque.put_down(&hand);
+    }
+
+    fn rob(&self, me: usize, victim: usize) {
+        self.deques.of(me).rob(self.deques.of(victim));
+    }
+
+    fn claim(&self, item: &Item) {
+        let number = item.0.read();
+        self.claims.claim(number..number + 1);
+    }
+
+    /// Whatever is left is there once.
+    fn assert_all_claimed(&self, workers: usize) {
+        (0..workers).for_each(|me| self.take(me, usize::MAX));
+        assert!(self.deques.all().all(Deque::is_empty));
+        self.claims.assert_all_before(self.claims.0.len());
+    }
+}
+
+/// Runs `owner` as worker 0, and each of the `thieves` on a thread of its own: worker, victim.
+fn robbed(list: &Arc<List>, thieves: &[(usize, usize)], owner: impl Fn(&List)) {
+    let threads = thieves.iter().map(|&(me, victim)| {
+        let list = Arc::clone(list);
+        thread::spawn(move || {
+            list.rob(me, victim);
+            list.take(me, 1);
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    owner(list);
+    for thief in threads {
+        thief.join().unwrap();
+    }
+    list.assert_all_claimed(1 + thieves.len());
+}
+
+/// The owner takes what it has made, and makes another item meanwhile.
+fn takes_and_makes(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let list = List::new(2, 0, 4);
+        list.push(0, 0..3);
+        robbed(&list, &[(1, 0)], |list| {
+            list.take(0, 2);
+            list.push(0, 3..4);
+            list.take(0, 1);
+        });
+    });
+}
+
+#[test]
+fn takes_against_a_thief() {
+    takes_and_makes(None);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn takes_against_a_thief_that_takes_what_is_claimed() {
+    takes_and_makes(Some(Bug::TakesWhatIsClaimed));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn takes_against_a_thief_without_a_fence() {
+    takes_and_makes(Some(Bug::TakesUnfenced));
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn takes_without_a_fence_against_a_thief() {
+    takes_and_makes(Some(Bug::ClaimsUnfenced));
+}
+
+/// What is shown while a thief looks has been written.
+fn makes(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let list = List::new(2, 0, 2);
+        list.push(0, 0..1);
+        robbed(&list, &[(1, 0)], |list| {
+            list.take(0, 1);
+            list.push(0, 1..2);
+        });
+    });
+}
+
+#[test]
+fn makes_against_a_thief() {
+    makes(None);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn shows_what_is_not_written() {
+    makes(Some(Bug::ShowsUnwritten));
+}
+
+/// The owner has been robbed of all that it knows.
+fn settles(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let list = List::new(2, 0, 2);
+        list.push(0, 0..1);
+        robbed(&list, &[(1, 0)], |list| {
+            list.take(0, 1);
+            list.push(0, 1..2);
+            list.take(0, 1);
+        });
+    });
+}
+
+#[test]
+fn settles_against_a_thief() {
+    settles(None);
+}
+
+#[test]
+#[should_panic]
+fn settles_without_the_lock() {
+    settles(Some(Bug::SettlesUnlocked));
+}
+
+/// The memory has room for two items; the third needs more, or that which was stolen.
+fn moves(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let list = List::new(2, 0, 4);
+        list.push(0, 0..2);
+        robbed(&list, &[(1, 0)], |list| list.push(0, 2..4));
+    });
+}
+
+#[test]
+fn moves_against_a_thief() {
+    moves(None);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn moves_without_the_lock() {
+    moves(Some(Bug::MovesUnlocked));
+}
+
+#[test]
+fn two_thieves_of_one_owner() {
+    explore(None, || {
+        let list = List::new(3, 0, 3);
+        list.push(0, 0..3);
+        robbed(&list, &[(1, 0), (2, 0)], |list| list.take(0, 1));
+    });
+}
+
+#[test]
+fn a_thief_of_a_thief() {
+    explore(None, || {
+        let list = List::new(3, 0, 4);
+        list.push(0, 0..4);
+        robbed(&list, &[(1, 0), (2, 1)], |list| list.take(0, 2));
+    });
+}
+
+/// An owner that keeps one or two items, of which no thief ever sees any.
+#[test]
+fn an_owner_that_keeps_some() {
+    explore_all(None, || {
+        let list = List::new(2, 1, 5);
+        list.push(0, 0..4);
+        robbed(&list, &[(1, 0)], |list| {
+            list.take(0, 3);
+            list.push(0, 4..5);
+        });
+    });
+}
+
+/// A worker goes, while another shows something: it sees that, or is called back.
+fn goes(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let list = List::new(2, 0, 1);
+        let other = {
+            let list = Arc::clone(&list);
+            thread::spawn(move || {
+                let goes = list.deques.go(1);
+                if !goes {
+                    list.deques.come(1);
+                }
+                goes
+            })
+        };
+        list.push(0, 0..1);
+        let called = list.deques.is_missed().then(|| list.deques.call_back());
+        let has_gone = other.join().unwrap();
+        assert!(!has_gone || called == Some(Some(1)), "it is missed for ever");
+        list.assert_all_claimed(2);
+    });
+}
+
+#[test]
+fn who_goes_is_called_back() {
+    goes(None);
+}
+
+#[test]
+#[should_panic(expected = "missed for ever")]
+fn who_goes_without_looking_is_missed() {
+    goes(Some(Bug::GoesWithoutLooking));
+}
