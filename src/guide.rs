@@ -25,6 +25,7 @@
 //! | a matching item, or its index | [`find_first`], [`position_first`]; [`find_any`] if any match will do |
 //! | to stop at the first error | [`try_map_reduce`], [`try_for_each`] |
 //! | to put the items in order | [`sort`](crate::Pool::sort), [`sort_by`](crate::Pool::sort_by), [`sort_by_key`](crate::Pool::sort_by_key); [`sort_unstable`](crate::Pool::sort_unstable) and so on if equal items may change places; [`sort_by_cached_key`](crate::Pool::sort_by_cached_key) if the key takes long |
+//! | to go through a tree or a graph, or through work that makes work | [`grow`](crate::Pool::grow): see [below](#my-items-make-items) |
 //! | something with a lock or an atomic inside | think of [`fold_reduce`] again, then [`for_each`] |
 //!
 //! These take a slice. [`pool.on(..)`](crate::Pool::on) has all of them except `for_each_mut` and
@@ -66,6 +67,55 @@
 //! assert_eq!(matrix, [0, 1, 2, 10, 11, 12]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
+//!
+//! # My items make items
+//! The nodes of a search are found on the way, and so are the parts of what is divided, and the
+//! next step of something that goes round. A loop over them cannot know its items beforehand:
+//! [`grow`](crate::Pool::grow) begins with some *seeds*, and its closure is given a
+//! [`feed`](crate::Feed) to which it pushes what it finds.
+//!
+//! | I have | an item is | its closure |
+//! |---|---|---|
+//! | a tree: files, states of a game | a node | pushes the children, and folds the node itself |
+//! | a graph | a node | marks it in an atomic flag; if that was not marked, pushes its neighbours |
+//! | branch and bound | a partial solution | returns if it cannot beat the best so far (an atomic number); otherwise pushes its extensions, the best one last |
+//! | any solution of a puzzle | a position | [`try_for_each`](crate::Grow::try_for_each): `Err(solution)` ends the loop |
+//! | divide and conquer | a part | pushes its parts, or folds it if it is small |
+//! | jobs in several steps, some of which go back | a job and its step | does the step, and pushes the job with the next one |
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+//!
+//! use rangesteal::Pool;
+//!
+//! // What is the most valuable load of 12 kg? By branch and bound.
+//! let goods = [(7, 13), (6, 11), (3, 5), (4, 6), (2, 3)]; // kg and value, the most a kg first
+//! let best = AtomicU64::new(0);
+//! Pool::new()?.grow([(0, 12, 0)]).for_each(|(next, room, value): (usize, u64, u64), feed| {
+//!     best.fetch_max(value, Relaxed);
+//!     let Some((weight, gain)) = goods.get(next) else { return };
+//!     if value * weight + room * gain <= best.load(Relaxed) * weight {
+//!         return; // not even if the rest were as good as the next one
+//!     }
+//!     feed.push((next + 1, room, value)); // without it
+//!     if *weight <= room {
+//!         feed.push((next + 1, room - weight, value + gain)); // with it: looked at first
+//!     }
+//! });
+//! assert_eq!(best.into_inner(), 21);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! Four things to know. *There is no order*, so `reduce` must be commutative: of two workers it is
+//! chance who folds what. *The newest item comes first*, as in a recursive function, so the list
+//! stays about as short as its stack would be deep; push last what is to be looked at first.
+//! *Nothing waits for its children*: what is to be done when all parts are done has no place in
+//! such a loop. Do it behind the loop, or let the last part do it (a counter). *An item should be
+//! worth some nanoseconds*: one that takes 100 ns loses nothing, and where it takes one, as in a
+//! naive Fibonacci function, the plain function below a certain size is faster.
+//!
+//! For breadth first, where the order matters, go level by level: one loop over the frontier, which
+//! makes the next one by [`flat_map_collect`](crate::Pool::flat_map_collect).
 //!
 //! # What makes a loop slow
 //! * **Large accumulators by value.** `fold` is given the accumulator and returns it, for every

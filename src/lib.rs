@@ -20,10 +20,10 @@
 //! it and a hundredth more with two threads, wherever its heavy items lie; and one that is slower
 //! shared is found out in two calls. For that the crate gives up what such a loop does not need:
 //!
-//! * Only slices and index ranges, and one loop at a time on a pool. No `join`, no trees of tasks,
-//!   no iterator adaptors. A loop called inside another loop runs as a plain loop. If your work is
-//!   recursive, or your program is a mix of many kinds of parallelism, use
-//!   [rayon](https://docs.rs/rayon).
+//! * Only slices, index ranges and lists that grow, and one loop at a time on a pool. No `join`, no
+//!   iterator adaptors. A loop called inside another loop runs as a plain loop. If your work is
+//!   recursive and goes on with the results of its parts, or your program is a mix of many kinds of
+//!   parallelism, use [rayon](https://docs.rs/rayon).
 //! * A pool of its own threads. A program with one pool per library would have too many; make one
 //!   and pass it along, or use [`Pool::global`].
 //! * Threads are pinned to CPUs where the system allows it ([`Pinning`], [`Placement`]).
@@ -38,6 +38,11 @@
 //! to be faster still. The price is that up to 63 items can be trapped behind an unexpectedly heavy
 //! one in the same claim: at most 7 if the items before it, or the average item of the last round,
 //! took 2 ns or more; none if they took 128 ns or more.
+//!
+//! In a loop over a list that grows ([`Pool::grow`]) what items make goes to a deque of the worker
+//! that makes it: the owner takes the newest item, a thief the older half of all. Of cheap items
+//! the owner keeps the newest 16 to itself, as long as nobody lacks work, and claims nothing for
+//! them.
 //!
 //! The thread that calls a loop is worker 0 and begins at once. The others sleep on condition
 //! variables. The pool decides whether to wake them, and how many, by what the loop cost last time
@@ -75,6 +80,7 @@
 //! | `items.iter_mut().for_each(f)` | [`pool.for_each_mut(&mut items, f)`](Pool::for_each_mut) |
 //! | `items.iter().position(test)` | [`pool.position_first(&items, test)`](Pool::position_first) |
 //! | `a.iter_mut().zip(&b).for_each(f)` | [`pool.on(&mut a).zip(&b).for_each(f)`](Pool::on) |
+//! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` | [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
 //! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort_unstable`](Pool::sort_unstable) and so on |
 //!
 //! The [`guide`] lists the other loops, and the counterparts of what you know from rayon or

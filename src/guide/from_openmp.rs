@@ -63,7 +63,7 @@
 //! | `for simd`, `parallel for simd`, `taskloop simd`, `declare simd` | as `simd`: the loop of all threads, and the compiler vectorises its closure |
 //! | `distribute`, `distribute parallel for`, `dist_schedule` | none: a pool has one level of threads, and a loop runs on all of them |
 //! | `taskloop`, `grainsize`, `num_tasks` | a loop; `grain(n)` where blocks must be of a certain size |
-//! | `task`, `in_reduction`, `reduction(task,)`, `untied`, `mergeable`, `final`, `priority`, `depend`, `taskgroup`, `taskwait`, `taskyield` | none: there are no tasks. Work that divides itself is for rayon |
+//! | `task`, `in_reduction`, `reduction(task,)`, `untied`, `mergeable`, `final`, `priority`, `depend`, `taskgroup`, `taskwait`, `taskyield` | [`pool.grow(seeds)`](crate::Pool::grow): an item is a task, and adds others. No task waits for others, or comes after certain ones |
 //! | `nogroup`, `nowait` | none: a loop is over when its call returns. Put what need not wait into one loop, as with `zip` |
 //! | `sections` | a vector of closures: `pool.on(jobs).for_each(\|job\| job())`, [with an example](super::from_rayon#some-recipes) |
 //! | `scope` | none: no code is run by every thread; what each one needs is made by `with` or `pool.per_worker(..)` |

@@ -137,7 +137,8 @@
 //!   them.
 //!
 //! # When to stay with rayon
-//! When work is recursive (`join`); when it comes from an iterator, a map or a channel; when
+//! When recursive work goes on with the results of its parts (`join`; a search, or a count, is a
+//! [list that grows](crate::Pool::grow)); when it comes from an iterator, a map or a channel; when
 //! several loops should share the threads at the same time, or loops are nested and the inner ones
 //! are the long ones; when a library should not bring threads of its own. Both can be used in one
 //! program, as long as their loops run one after another: neither pool's threads spin for long when
@@ -168,7 +169,7 @@
 //! | `iter::empty`, `iter::once` | `pool.on([])`, `pool.on([x])` |
 //! | `iter::repeat`, `iter::repeat_n`, `iter::repeatn`, `Repeat::take`, `Repeat::zip` | `pool.on(0..n)`, or the other source alone; the closure borrows what is repeated |
 //! | `iter::split` | none: work is divided between items. Make the pieces first, and run over them |
-//! | `iter::walk_tree`, `iter::walk_tree_prefix`, `iter::walk_tree_postfix` | none: a tree is no slice. Collect its nodes first, or go [level by level](#some-recipes) |
+//! | `iter::walk_tree`, `iter::walk_tree_prefix`, `iter::walk_tree_postfix` | [`pool.grow([root])`](crate::Pool::grow), whose closure feeds the children; in no order, so `reduce` must be commutative. For one collect the nodes first |
 //! | `Either` | none: call the loop in both branches of an `if` |
 //!
 //! What a loop does before its end. `f` and `p` stand for all that a chain does with an item:
@@ -274,8 +275,8 @@
 //! | `ThreadPool::current_thread_index`, `rayon::current_thread_index` | the argument of the closure of `with` |
 //! | `rayon::max_num_threads` | none: the most is 65,536, and one more is `BuildError::TooManyThreads` |
 //! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast`, `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: no item belongs to a certain worker, and not every worker comes to every loop |
-//! | `ThreadPool::join`, `rayon::join`, `rayon::join_context`, `FnContext`, `FnContext::migrated` | none: for work that divides itself stay with rayon; a known number of jobs is [a loop](#some-recipes) |
-//! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | none: put the jobs into a vector, and [run over it](#some-recipes); a job must not wait for another one, and cannot add any |
+//! | `ThreadPool::join`, `rayon::join`, `rayon::join_context`, `FnContext`, `FnContext::migrated` | for work that divides itself [`pool.grow([all])`](crate::Pool::grow): the parts are fed instead of joined, and what they make is reduced in no order; what goes on *after* both parts are done has no place there. A known number of jobs is [a loop](#some-recipes) |
+//! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | jobs that add others: [`pool.grow(jobs)`](crate::Pool::grow), where a job is an item; otherwise put them into a vector, and [run over it](#some-recipes). A job must not wait for another one |
 //! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop is over when its call returns. `std::thread::spawn`, and a loop in there |
 //! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks to run in between |
 //! | `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS` | `RANGESTEAL_NUM_THREADS` |
