@@ -108,10 +108,11 @@ enum Verb {
     FindFirst,
     FindAny,
     Cancel,
+    Grow,
 }
 
 impl Verb {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::MapReduce,
         Self::FoldReduce,
         Self::Reproducible,
@@ -124,6 +125,7 @@ impl Verb {
         Self::FindFirst,
         Self::FindAny,
         Self::Cancel,
+        Self::Grow,
     ];
 }
 
@@ -242,6 +244,24 @@ impl Plan {
                 let ended = on.fold_reduce(|| Affine::NEUTRAL, cancels, Affine::then);
                 ended.map_or_else(|Cancelled| End::Cancelled, End::With)
             }
+            Verb::Grow => {
+                // The indices as a tree, each node of which makes up to three others.
+                let roots = pool.grow(indices.take(1));
+                let folded = roots.try_fold_unordered(
+                    Vec::new,
+                    |mut seen, i, feed| {
+                        feed.extend((3 * i + 1..3 * i + 4).filter(|child| *child < self.len));
+                        seen.push((i, self.try_visit(pool, i)?));
+                        Ok(seen)
+                    },
+                    |a, b| [a, b].concat(),
+                );
+                folded.map_or_else(End::Stopped, |mut seen| {
+                    seen.sort_unstable();
+                    assert!(seen.iter().map(|(i, _)| *i).eq(0..self.len), "an item is lost, or there twice");
+                    End::With(Affine::of_all(seen.into_iter().map(|(_, value)| value)))
+                })
+            }
             Verb::Sort => {
                 let mut items: Vec<(u64, usize)> = indices.map(|i| (self.value(i) % 16, i)).collect();
                 let sorted = catch_unwind(AssertUnwindSafe(|| {
@@ -279,12 +299,12 @@ impl Plan {
                 let sorted = End::With(Affine::of_all(items.into_iter().map(|(_, i)| i as u64)));
                 return end == panics.filter(|_| self.len > 1).map_or(sorted, End::Panicked);
             }
-            Verb::FindAny if panics.is_some() && stops.is_some() => {
+            Verb::FindAny | Verb::Grow if panics.is_some() && stops.is_some() => {
                 return [panicked, stopped].iter().flatten().any(|(_, possible)| *possible == end);
             }
             Verb::Cancel if end == End::Cancelled => return stops.is_some(),
             Verb::Cancel if panics.is_none() && stops.is_some() => return false,
-            Verb::TryMapReduce | Verb::FindFirst | Verb::FindAny => [panicked, stopped],
+            Verb::TryMapReduce | Verb::FindFirst | Verb::FindAny | Verb::Grow => [panicked, stopped],
             _ => [panicked, None],
         };
         // Of both at one item, the panic comes first.
