@@ -59,7 +59,7 @@ pub(crate) fn run(pool: &Pool, runner: Runner, names: &[String]) -> Table {
     let mut foreign = vec![("rangesteal", env!("CARGO_PKG_VERSION").to_owned())];
     foreign.extend(runner.openmp.as_ref().map(|peer| ("OpenMP", peer.version.clone())));
     foreign.extend(runner.tbb.as_ref().map(|peer| ("oneTBB", peer.version.clone())));
-    let host = Host::new(machine::cpus(&runner.mask).len(), runner.threads, runner.rounds);
+    let host = Host::new("versus", machine::cpus(&runner.mask).len(), runner.threads, runner.rounds);
     let others = Results::of_other_hosts(&host);
     let table = Table { columns: runner.columns(), host, others, foreign, rows: Vec::new() };
     table.print_head();

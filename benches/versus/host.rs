@@ -3,6 +3,8 @@
 use std::{fs, process::Command};
 
 pub(crate) struct Host {
+    /// What has measured: the first word of its files.
+    bench: &'static str,
     model: String,
     pub(crate) cpus: usize,
     pub(crate) threads: usize,
@@ -13,9 +15,10 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(cpus: usize, threads: usize, rounds: usize) -> Self {
+    pub(crate) fn new(bench: &'static str, cpus: usize, threads: usize, rounds: usize) -> Self {
         let here = ["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty", "--abbrev=10"];
         Self {
+            bench,
             model: cpu_model(),
             cpus,
             threads,
@@ -28,8 +31,13 @@ impl Host {
 
     /// In one line.
     pub(crate) fn said(&self) -> String {
-        let Self { model, cpus, threads, rounds, commit, rustc, date } = self;
+        let Self { model, cpus, threads, rounds, commit, rustc, date, .. } = self;
         format!("{model}, {cpus} CPUs, {threads} threads; {rounds} rounds; commit {commit}; {rustc}; {date}")
+    }
+
+    /// How the names of all files with figures of this bench begin.
+    pub(crate) fn files(&self) -> String {
+        format!("{}-", self.bench)
     }
 
     /// The name of a file for its figures, without an ending.
@@ -37,7 +45,7 @@ impl Host {
         let simple = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let slug: String = self.model.chars().map(simple).collect();
         let words: Vec<&str> = slug.split('-').filter(|word| !word.is_empty()).collect();
-        format!("versus-{}-{}", words.join("-"), self.threads)
+        format!("{}{}-{}", self.files(), words.join("-"), self.threads)
     }
 }
 

@@ -151,5 +151,5 @@ fn versions(table: &Table) -> Vec<String> {
         let version = known(name).map(|(_, version)| version.clone()).or_else(|| version(name));
         format!("{name} {}", version.unwrap_or_default())
     };
-    table.columns.iter().filter(|who| **who != Who::Control).map(one).collect()
+    table.columns.iter().filter(|who| !matches!(who, Who::Control | Who::On)).map(one).collect()
 }

@@ -45,8 +45,10 @@ impl Results {
     pub(crate) fn of_other_hosts(host: &Host) -> Self {
         let (own, files) = (format!("{}.tsv", host.file()), fs::read_dir(folder()));
         let paths = files.into_iter().flatten().flatten().map(|file| file.path());
-        let is_other =
-            |path: &PathBuf| path.extension().is_some_and(|ending| ending == "tsv") && !path.ends_with(&own);
+        let is_other = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(&host.files()) && name.ends_with(".tsv") && name != own
+        };
         Self(
             paths
                 .filter(is_other)

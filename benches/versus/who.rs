@@ -30,6 +30,9 @@ pub(crate) enum Who {
     Reporting,
     /// rangesteal that records a timeline.
     Tracing,
+    /// rangesteal's loop over a list that does not grow; only in `growing`.
+    #[allow(dead_code, reason = "not in versus")]
+    On,
     /// rangesteal without pinning.
     Unpinned,
     /// rangesteal with [`MANY`] workers.
@@ -61,6 +64,7 @@ impl Who {
             Self::Tbb => "oneTBB",
             Self::Rangesteal => "rangesteal",
             Self::Control => "rangesteal again",
+            Self::On => "rangesteal, on",
             _ => "plain",
         }
     }

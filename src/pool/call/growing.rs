@@ -85,14 +85,16 @@ impl<'a> Forager<'a> {
         let mut victim = None; // at first, it goes on with its own
         loop {
             let (begin, has_some) = (Instant::now(), !list.is_dry(me));
-            while !list.is_dry(me) && !list.hunger().is_closed() {
-                acc.take(0..0)?;
+            let mut taken = Ok(());
+            while taken.is_ok() && !list.is_dry(me) && !list.hunger().is_closed() {
+                taken = acc.take(0..0);
             }
             if has_some {
                 let end = Instant::now();
                 self.finds.see(end - begin);
                 visit.journal.grazed(victim, begin, end);
             }
+            taken?;
             list.hunger().end();
             victim = self.find(rest);
             if victim.is_none() {

@@ -269,7 +269,13 @@ impl<'a, T> Feeder<'a, T> {
                     continue; // a thief may be faster
                 }
                 // SAFETY: there is an item.
-                acc = fold(acc, unsafe { feed.hand.take() }, &feed)?;
+                match fold(acc, unsafe { feed.hand.take() }, &feed) {
+                    Ok(folded) => acc = folded,
+                    Err(found) => {
+                        deque.count(self.left - left + 1);
+                        return Err(found);
+                    }
+                }
                 left -= 1;
                 if left == 0 || !hunger.is_quiet() {
                     break false;

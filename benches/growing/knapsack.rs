@@ -1,0 +1,142 @@
+//! Branch and bound: the best value that fits into a knapsack. How much is searched depends on how
+//! soon somebody finds something good.
+
+use std::{
+    hint::black_box,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use crossbeam_utils::CachePadded;
+use rangesteal::Pool;
+
+use crate::{
+    entrants::Entrants,
+    random::Random,
+    row::{Row, Unit},
+    task::Task,
+};
+
+struct Thing {
+    weight: u64,
+    value: u64,
+}
+
+struct Knapsack {
+    /// What is worth most for its weight comes first.
+    things: Vec<Thing>,
+    room: u64,
+}
+
+/// A choice of the first `decided` things.
+#[derive(Clone, Copy)]
+struct Choice {
+    decided: u32,
+    /// What is left.
+    room: u64,
+    value: u64,
+}
+
+impl Knapsack {
+    const THINGS: usize = 40;
+
+    /// Things whose value is nearly their weight, so that no choice is much better than others: 5.4
+    /// million choices are looked at.
+    fn random() -> Self {
+        let mut random = Random::default();
+        let thing = |_| {
+            let weight = 1_000_000 + u64::from(random.draw() % 1_000_000);
+            Thing { weight, value: weight + u64::from(random.draw() % 33) }
+        };
+        let mut things: Vec<Thing> = (0..Self::THINGS).map(thing).collect();
+        let room = things.iter().map(|thing| thing.weight).sum::<u64>() / 2;
+        things.sort_by(|a, b| (b.value * a.weight).cmp(&(a.value * b.weight)));
+        Self { things, room }
+    }
+
+    fn start(&self) -> Choice {
+        Choice { decided: 0, room: self.room, value: 0 }
+    }
+
+    /// No choice that begins like this one has a larger value: a part of a thing may be taken.
+    #[inline(never)] // so that it is the same code for everybody
+    fn bound(&self, choice: Choice) -> u64 {
+        let Choice { decided, mut room, mut value } = choice;
+        for thing in &self.things[decided as usize..] {
+            if thing.weight > room {
+                return value + thing.value * room / thing.weight;
+            }
+            room -= thing.weight;
+            value += thing.value;
+        }
+        value
+    }
+
+    /// Without the next thing, and with it if there is room; none, if neither leads to something
+    /// better than `best`.
+    #[inline]
+    fn next(&self, choice: Choice, best: u64) -> Option<(Choice, Option<Choice>)> {
+        let thing = self.things.get(choice.decided as usize)?;
+        if self.bound(choice) <= best {
+            return None;
+        }
+        let without = Choice { decided: choice.decided + 1, ..choice };
+        let room = choice.room.checked_sub(thing.weight);
+        Some((without, room.map(|room| Choice { room, value: choice.value + thing.value, ..without })))
+    }
+
+    fn plain(&self, choice: Choice, best: &mut u64) {
+        *best = choice.value.max(*best);
+        let Some((without, with)) = self.next(choice, *best) else { return };
+        if let Some(with) = with {
+            self.plain(with, best);
+        }
+        self.plain(without, best);
+    }
+
+    /// As `next`, with a best value that others raise, too.
+    #[inline]
+    fn next_of_all(&self, choice: Choice, best: &AtomicU64) -> Option<(Choice, Option<Choice>)> {
+        let mut found = best.load(Relaxed);
+        if choice.value > found {
+            found = best.fetch_max(choice.value, Relaxed).max(choice.value);
+        }
+        self.next(choice, found)
+    }
+
+    fn grow(&self, pool: &Pool) -> u64 {
+        let best = CachePadded::new(AtomicU64::new(0));
+        pool.grow([self.start()]).for_each(|choice, feed| {
+            if let Some((without, with)) = self.next_of_all(choice, &best) {
+                feed.push(without);
+                feed.extend(with); // goes first
+            }
+        });
+        best.into_inner().into_inner()
+    }
+
+    fn rayon(&self) -> u64 {
+        let best = CachePadded::new(AtomicU64::new(0));
+        rayon::scope(|scope| self.spawned(scope, self.start(), &best));
+        best.into_inner().into_inner()
+    }
+
+    fn spawned<'s>(&'s self, scope: &rayon::Scope<'s>, choice: Choice, best: &'s AtomicU64) {
+        let Some((without, with)) = self.next_of_all(choice, best) else { return };
+        scope.spawn(move |scope| self.spawned(scope, without, best));
+        if let Some(with) = with {
+            scope.spawn(move |scope| self.spawned(scope, with, best));
+        }
+    }
+}
+
+pub(crate) fn rows(entrants: &Entrants<'_>) -> Vec<Row> {
+    let knapsack = black_box(Knapsack::random());
+    let task = Task::plain(|| {
+        let mut best = 0;
+        knapsack.plain(knapsack.start(), &mut best);
+        best
+    })
+    .grow(|pool| knapsack.grow(pool))
+    .rayon(|| knapsack.rayon());
+    vec![Row::of(&task.race(entrants), "40 things, branch and bound", Unit::Ratio, None)]
+}

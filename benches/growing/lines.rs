@@ -1,0 +1,70 @@
+//! Lists in which hardly anything can be done at the same time: all that is asked for is to be no
+//! slower.
+
+use std::hint::black_box;
+
+use rangesteal::Pool;
+
+use crate::{
+    entrants::Entrants,
+    row::{Row, Unit},
+    task::Task,
+    work::{links, work},
+};
+
+/// Gives `each` the node behind this one. In a comb there is a leaf as well, a 0, which is folded
+/// first.
+#[inline]
+fn next<const COMB: bool>(node: u64, mut each: impl FnMut(u64)) {
+    if node > 0 {
+        each(node - 1);
+        if COMB {
+            each(0);
+        }
+    }
+}
+
+fn plain<const COMB: bool>(nodes: u64, cost: impl Fn(u64) -> u64) -> u64 {
+    let (mut stack, mut sum) = (vec![nodes], 0_u64);
+    while let Some(node) = stack.pop() {
+        next::<COMB>(node, |next| stack.push(next));
+        black_box(stack.as_ptr()); // or nodes would stay in registers
+        sum = sum.wrapping_add(cost(node));
+    }
+    sum
+}
+
+fn grow<const COMB: bool>(pool: &Pool, nodes: u64, cost: impl Fn(u64) -> u64 + Sync) -> u64 {
+    pool.grow([nodes]).fold_unordered(
+        || 0,
+        |sum: u64, node, feed| {
+            next::<COMB>(node, |next| feed.push(next));
+            sum.wrapping_add(cost(node))
+        },
+        u64::wrapping_add,
+    )
+}
+
+/// A row whose nodes each do `cost`.
+fn row<const COMB: bool>(
+    entrants: &Entrants<'_>,
+    name: &str,
+    nodes: u64,
+    cost: impl Fn(u64) -> u64 + Copy + Sync,
+) -> Row {
+    let task =
+        Task::plain(|| plain::<COMB>(nodes, cost)).grow(|pool| grow::<COMB>(pool, nodes, cost)).calls(10);
+    Row::of(&task.race(entrants), name, Unit::Ratio, Some(1.05))
+}
+
+pub(crate) fn rows(entrants: &Entrants<'_>) -> Vec<Row> {
+    let links = black_box(links(100));
+    let nothing = |node| black_box(node) ^ 5;
+    let some = |node| work(links) ^ node;
+    vec![
+        row::<true>(entrants, "comb: 1M nodes, each makes a leaf and the next", 1_000_000, nothing),
+        row::<false>(entrants, "chain: 1M nodes, each makes the next", 1_000_000, nothing),
+        row::<true>(entrants, "comb of 100k nodes, 100 ns each, with their leaves", 100_000, some),
+        row::<false>(entrants, "chain of 100k nodes, 100 ns each", 100_000, some),
+    ]
+}

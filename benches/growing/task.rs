@@ -1,0 +1,111 @@
+//! What is to be done in a row, and all ways to do it.
+
+use std::{hint::black_box, time::Instant};
+
+use chili::Scope;
+use rangesteal::Pool;
+
+use crate::{
+    entrants::Entrants,
+    machine,
+    race::{Race, Turn},
+    who::Who,
+};
+
+/// Does it, and returns what all must agree on.
+type Way<'a> = Box<dyn Fn(&Entrants<'_>) -> u64 + 'a>;
+
+pub(crate) struct Task<'a> {
+    ways: Vec<(Who, Way<'a>)>,
+    /// Comes before each call, and is not measured.
+    prepare: Box<dyn Fn() + 'a>,
+    /// What comes of it, if that is known.
+    result: Option<u64>,
+    /// Calls a turn.
+    calls: u32,
+    /// Figures are for so many parts of a call each.
+    parts: f64,
+}
+
+impl<'a> Task<'a> {
+    /// The plain loop or recursion is the reference.
+    pub(crate) fn plain(run: impl Fn() -> u64 + 'a) -> Self {
+        let task = Self { ways: Vec::new(), prepare: Box::new(|| {}), result: None, calls: 1, parts: 1.0 };
+        task.way(Who::Plain, move |_| run())
+    }
+
+    fn way(mut self, who: Who, run: impl Fn(&Entrants<'_>) -> u64 + 'a) -> Self {
+        self.ways.push((who, Box::new(run)));
+        self
+    }
+
+    /// By a list that grows: twice, by the pool and by another like it.
+    pub(crate) fn grow(self, run: impl Fn(&Pool) -> u64 + Copy + 'a) -> Self {
+        self.way(Who::Rangesteal, move |entrants| run(entrants.pool(Who::Rangesteal)))
+            .way(Who::Control, move |entrants| run(entrants.pool(Who::Control)))
+    }
+
+    /// By a list that does not grow.
+    pub(crate) fn on(self, run: impl Fn(&Pool) -> u64 + 'a) -> Self {
+        self.way(Who::On, move |entrants| run(entrants.pool(Who::On)))
+    }
+
+    /// On a thread of rayon's.
+    pub(crate) fn rayon(self, run: impl Fn() -> u64 + Sync + 'a) -> Self {
+        self.way(Who::Rayon, move |entrants| entrants.rayon().install(&run))
+    }
+
+    pub(crate) fn chili(self, run: impl Fn(&mut Scope<'_>) -> u64 + 'a) -> Self {
+        self.way(Who::Chili, move |entrants| run(&mut entrants.chili().scope()))
+    }
+
+    pub(crate) fn prepared(self, prepare: impl Fn() + 'a) -> Self {
+        Self { prepare: Box::new(prepare), ..self }
+    }
+
+    pub(crate) fn gives(self, result: u64) -> Self {
+        Self { result: Some(result), ..self }
+    }
+
+    /// Calls a turn; one is enough if it takes long.
+    pub(crate) fn calls(self, calls: u32) -> Self {
+        Self { calls, ..self }
+    }
+
+    /// What one of so many parts takes, instead of the whole call.
+    pub(crate) fn per_part(self, parts: usize) -> Self {
+        Self { parts: parts as f64, ..self }
+    }
+
+    /// Everybody's turn in each round, after a round that does not count.
+    pub(crate) fn race(&self, entrants: &Entrants<'_>) -> Race {
+        let who: Vec<Who> = self.ways.iter().map(|(who, _)| *who).collect();
+        let mut agreed = self.result;
+        Race::interleaved(&who, 1 + entrants.rounds, |round, who| {
+            let (result, turn) = self.turn(entrants, who);
+            let agreed = *agreed.get_or_insert(result);
+            assert_eq!(result, agreed, "{who:?} disagrees");
+            (round > 0).then_some(turn)
+        })
+    }
+
+    fn turn(&self, entrants: &Entrants<'_>, who: Who) -> (u64, Turn) {
+        let (_, run) = self.ways.iter().find(|(way, _)| *way == who).expect("a way");
+        let _freed = entrants.freed_for(who);
+        let (mut result, mut turn) = (0, Turn { nanos: 0.0, cpu: 0.0, switches: 0.0 });
+        for _ in 0..self.calls {
+            (self.prepare)();
+            let (switches, elsewhere) = (machine::switches(), machine::cpu_nanos_elsewhere());
+            let (here, begin) = (machine::thread_cpu_nanos(), Instant::now());
+            result = black_box(run(entrants));
+            turn.nanos += begin.elapsed().as_secs_f64() * 1e9;
+            turn.cpu += machine::thread_cpu_nanos() - here;
+            turn.cpu += machine::cpu_nanos_elsewhere() - elsewhere;
+            turn.switches += (machine::switches() - switches) as f64;
+        }
+        machine::settle(); // so that nobody disturbs the next
+        let parts = f64::from(self.calls) * self.parts;
+        let Turn { nanos, cpu, switches } = turn;
+        (result, Turn { nanos: nanos / parts, cpu: cpu / parts, switches: switches / parts })
+    }
+}

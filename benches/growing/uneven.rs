@@ -1,0 +1,42 @@
+//! Lists that never grow, of items that take long.
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use crate::{
+    entrants::Entrants,
+    row::{Row, Unit},
+    task::Task,
+    work::{links, work},
+};
+
+const MICRO: u64 = 1000;
+
+/// By all who have such a loop; `items` are links.
+fn row(entrants: &Entrants<'_>, name: String, bar: f64, items: &[u64]) -> Row {
+    let task = Task::plain(|| items.iter().map(|links| work(*links)).fold(0, u64::wrapping_add))
+        .grow(|pool| {
+            let grow = pool.grow(items);
+            grow.fold_unordered(|| 0, |sum: u64, links, _| sum.wrapping_add(work(*links)), u64::wrapping_add)
+        })
+        .rayon(|| items.par_iter().map(|links| work(*links)).reduce(|| 0, u64::wrapping_add))
+        .on(|pool| pool.on(items).map_reduce(|links| work(*links), u64::wrapping_add).unwrap_or(0));
+    Row::of(&task.race(entrants), name, Unit::Ratio, Some(bar))
+}
+
+/// One that takes as long as all others together.
+pub(crate) fn heavy(entrants: &Entrants<'_>) -> Vec<Row> {
+    let (light, heavy) = (links(20 * MICRO), links(20_000 * MICRO));
+    let row = |at| {
+        let mut items = vec![light; 1000];
+        items[at] = heavy;
+        row(entrants, format!("1000 items of 20 µs, number {at} of 20 ms"), 0.53, &items)
+    };
+    [0, 500, 999].map(row).into()
+}
+
+pub(crate) fn farm(entrants: &Entrants<'_>) -> Vec<Row> {
+    vec![
+        row(entrants, "50k items of 5 µs".to_owned(), 0.51, &vec![links(5 * MICRO); 50_000]),
+        row(entrants, "64 items of 5 ms".to_owned(), 0.51, &[links(5000 * MICRO); 64]),
+    ]
+}
