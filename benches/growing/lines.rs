@@ -8,8 +8,8 @@ use rangesteal::Pool;
 use crate::{
     entrants::Entrants,
     row::{Row, Unit},
-    task::Task,
-    work::{links, work},
+    task::{Task, busy},
+    work::links,
 };
 
 /// Gives `each` the node behind this one. In a comb there is a leaf as well, a 0, which is folded
@@ -45,26 +45,34 @@ fn grow<const COMB: bool>(pool: &Pool, nodes: u64, cost: impl Fn(u64) -> u64 + S
     )
 }
 
-/// A row whose nodes each do `cost`.
+/// A row whose nodes each do `cost`; a call has so many `parts`.
 fn row<const COMB: bool>(
     entrants: &Entrants<'_>,
     name: &str,
     nodes: u64,
     cost: impl Fn(u64) -> u64 + Copy + Sync,
+    (unit, bar, parts): (Unit, f64, usize),
 ) -> Row {
-    let task =
-        Task::plain(|| plain::<COMB>(nodes, cost)).grow(|pool| grow::<COMB>(pool, nodes, cost)).calls(10);
-    Row::of(&task.race(entrants), name, Unit::Ratio, Some(1.05))
+    let task = Task::plain(|| plain::<COMB>(nodes, cost)).grow(|pool| grow::<COMB>(pool, nodes, cost));
+    Row::of(&task.per_part(parts).calls(10).race(entrants), name, unit, Some(bar))
 }
 
 pub(crate) fn rows(entrants: &Entrants<'_>) -> Vec<Row> {
     let links = black_box(links(100));
     let nothing = |node| black_box(node) ^ 5;
-    let some = |node| work(links) ^ node;
+    let some = |node| busy(links) ^ node;
+    let items = |items| (Unit::Nanos, 3.0, items);
+    let ratio = (Unit::Ratio, 1.05, 1);
     vec![
-        row::<true>(entrants, "comb: 1M nodes, each makes a leaf and the next", 1_000_000, nothing),
-        row::<false>(entrants, "chain: 1M nodes, each makes the next", 1_000_000, nothing),
-        row::<true>(entrants, "comb of 100k nodes, 100 ns each, with their leaves", 100_000, some),
-        row::<false>(entrants, "chain of 100k nodes, 100 ns each", 100_000, some),
+        row::<true>(
+            entrants,
+            "comb: each makes a leaf and the next, an item",
+            1_000_000,
+            nothing,
+            items(2_000_000),
+        ),
+        row::<false>(entrants, "chain: each makes the next, an item", 1_000_000, nothing, items(1_000_000)),
+        row::<true>(entrants, "comb of 100k nodes, 100 ns each, with their leaves", 100_000, some, ratio),
+        row::<false>(entrants, "chain of 100k nodes, 100 ns each", 100_000, some, ratio),
     ]
 }

@@ -11,9 +11,9 @@ use rangesteal::Pool;
 use crate::{
     entrants::Entrants,
     row::{Row, Unit},
-    task::Task,
+    task::{Task, busy},
     who::Who,
-    work::{links, work},
+    work::links,
 };
 
 /// Requests that go through stages, one after the other. Each that is done lets in another, so that
@@ -42,14 +42,14 @@ impl Feedback {
     fn plain(self) -> u64 {
         let requests = 0..self.requests;
         let stages = requests.flat_map(|_| 0..self.stages);
-        stages.fold(0, |sum, _| sum.wrapping_add(work(black_box(self.links))))
+        stages.fold(0, |sum, _| sum.wrapping_add(busy(black_box(self.links))))
     }
 
     fn grow(self, pool: &Pool) -> u64 {
         pool.grow((0..Self::ON_THE_WAY).map(|request| (0, request))).fold_unordered(
             || 0,
             |sum: u64, (stage, request), feed| {
-                let done = work(black_box(self.links));
+                let done = busy(black_box(self.links));
                 feed.extend(self.next(stage, request));
                 sum.wrapping_add(done)
             },
@@ -77,7 +77,7 @@ impl Feedback {
         before: u64,
         sum: &'s AtomicU64,
     ) {
-        let done = before.wrapping_add(work(black_box(self.links)));
+        let done = before.wrapping_add(busy(black_box(self.links)));
         match self.next(stage, request) {
             Some((stage, request)) => {
                 scope.spawn(move |scope| self.spawned(scope, stage, request, done, sum));

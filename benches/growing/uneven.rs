@@ -5,21 +5,21 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use crate::{
     entrants::Entrants,
     row::{Row, Unit},
-    task::Task,
-    work::{links, work},
+    task::{Task, busy},
+    work::links,
 };
 
 const MICRO: u64 = 1000;
 
 /// By all who have such a loop; `items` are links.
 fn row(entrants: &Entrants<'_>, name: String, bar: f64, items: &[u64]) -> Row {
-    let task = Task::plain(|| items.iter().map(|links| work(*links)).fold(0, u64::wrapping_add))
+    let task = Task::plain(|| items.iter().map(|links| busy(*links)).fold(0, u64::wrapping_add))
         .grow(|pool| {
             let grow = pool.grow(items);
-            grow.fold_unordered(|| 0, |sum: u64, links, _| sum.wrapping_add(work(*links)), u64::wrapping_add)
+            grow.fold_unordered(|| 0, |sum: u64, links, _| sum.wrapping_add(busy(*links)), u64::wrapping_add)
         })
-        .rayon(|| items.par_iter().map(|links| work(*links)).reduce(|| 0, u64::wrapping_add))
-        .on(|pool| pool.on(items).map_reduce(|links| work(*links), u64::wrapping_add).unwrap_or(0));
+        .rayon(|| items.par_iter().map(|links| busy(*links)).reduce(|| 0, u64::wrapping_add))
+        .on(|pool| pool.on(items).map_reduce(|links| busy(*links), u64::wrapping_add).unwrap_or(0));
     Row::of(&task.race(entrants), name, Unit::Ratio, Some(bar))
 }
 

@@ -17,7 +17,7 @@ use crate::{
     pool::{
         place::home::Distance,
         policy::{
-            hunger::Finds,
+            hunger::{self, Finds},
             victim::{Asks, Stealing},
         },
         protocol::{hunger::Hunger, range::Ranges},
@@ -157,6 +157,15 @@ impl<'a> Forager<'a> {
         let distance = |worker| plan.seats.map_or(Distance::Beyond, |seats| seats.distance(me, worker));
         let asks = Asks { workers: plan.workers, thief: me, nth: self.asked };
         let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
+        // What the victim takes itself in a moment would only move from worker to worker.
+        let mut is_there = true;
+        Patience::of(hunger::MOMENT).poll(|| {
+            is_there = list.shown(victim) > 0;
+            !is_there
+        });
+        if !is_there {
+            return None;
+        }
         list.hunger().begin();
         if list.rob(me, victim) > 0 {
             self.ranges.count_theft();

@@ -3,7 +3,8 @@
 //! An item of such a list may stand for a whole tree, or for nothing more than itself, and nobody
 //! can tell. So a worker learns it from what it has found: if that was done sooner than a theft
 //! takes, it waits before it looks again, twice as long each time. A loop whose items make one
-//! other each, or one and a trifle, is then left alone, and takes as long as the plain loop.
+//! other each, or one and a trifle, is then left alone, and takes as long as the plain loop. For the
+//! same reason it watches a victim for a moment, and leaves it what it takes itself meanwhile.
 
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -12,6 +13,9 @@ use std::time::Duration;
 use super::prices::AWAKE_NS;
 use crate::clock::nanos;
 
+/// How long a thief watches a victim before it steals from it, and what a find must be worth: about
+/// what a theft costs.
+pub(crate) const MOMENT: Duration = Duration::from_nanos(AWAKE_NS as u64);
 /// As a factor of the cost of help: the longest pause before a worker is called back. So calls in
 /// vain take one per cent of the caller's time, at most.
 const LONGEST: f32 = 100.0;
@@ -29,8 +33,7 @@ impl Finds {
     /// What was found was done after a `stint` of work.
     pub(crate) fn see(&mut self, stint: Duration) {
         self.worked += stint;
-        let theft = Duration::from_nanos(AWAKE_NS as u64);
-        self.pause = if stint < theft { theft.max(2 * self.pause) } else { Duration::ZERO };
+        self.pause = if stint < MOMENT { MOMENT.max(2 * self.pause) } else { Duration::ZERO };
     }
 
     pub(crate) fn pause(&self) -> Duration {

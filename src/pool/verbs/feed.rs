@@ -302,16 +302,18 @@ impl<'a, T> Feeder<'a, T> {
     #[inline(never)]
     fn look(&mut self, deque: &Deque<T>, hand: Hand<T>) -> (Hand<T>, bool) {
         let Self { list, me, stretch, left, .. } = *self;
-        let (now, hunger) = (Instant::now(), list.deques.hunger());
+        let hunger = list.deques.hunger();
+        if left > 0 && !hunger.is_closed() {
+            return (deque.keep(hand, 0), false); // somebody lacks work: no more than that
+        }
+        let now = Instant::now();
         let took = now - self.clock;
         let is_dear = nanos(took) > DEAR_NS * (stretch - left) as f32;
-        if left == 0 {
-            if took < STRETCH {
-                self.stretch = stretch.saturating_mul(2);
-            } else if took > 2 * STRETCH {
-                let shorter = stretch as f32 * (nanos(STRETCH) / nanos(took));
-                self.stretch = (shorter as usize).max(1);
-            }
+        if took < STRETCH {
+            self.stretch = stretch.saturating_mul(2);
+        } else if took > 2 * STRETCH {
+            let shorter = stretch as f32 * (nanos(STRETCH) / nanos(took));
+            self.stretch = (shorter as usize).max(1);
         }
         (self.clock, self.left) = (now, self.stretch);
         if list.watch.is_cancelled() {
