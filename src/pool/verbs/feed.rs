@@ -226,10 +226,12 @@ impl<T> Drop for Feed<'_, T> {
 pub(crate) struct Feeder<'a, T> {
     list: &'a List<'a, T>,
     me: usize,
-    /// When it began, and looked at the clock last; how many items there are between two looks, and
-    /// how many are left until the next.
+    /// When it began, and looked at the clock last.
     begun: Instant,
     clock: Instant,
+    /// How many items there should be between two looks; how many there are between the last one and
+    /// the next, and how many of these are left.
+    suited: usize,
     stretch: usize,
     left: usize,
 }
@@ -238,7 +240,7 @@ impl<'a, T> Feeder<'a, T> {
     /// For worker `me`, on its thread.
     pub(crate) fn new(list: &'a List<'_, T>, me: usize) -> Self {
         let (now, first) = (Instant::now(), list.first.load(Ordering::Relaxed));
-        Self { list, me, begun: now, clock: now, stretch: first, left: first }
+        Self { list, me, begun: now, clock: now, suited: first, stretch: first, left: first }
     }
 
     /// Folds what the worker has of the list, and the `seeds`, each with all that it makes, as far
@@ -257,7 +259,8 @@ impl<'a, T> Feeder<'a, T> {
         let list = self.list;
         let (deque, hunger) = (list.deques.of(self.me), list.deques.hunger());
         if seeds.len() == 0 {
-            (self.clock, self.left) = (Instant::now(), self.stretch); // it goes on after a while
+            self.clock = Instant::now(); // it goes on after a while
+            (self.stretch, self.left) = (self.suited, self.suited);
         }
         let feed = Feed { list, deque, hand: deque.take_up(), here: PhantomData };
         loop {
@@ -301,21 +304,28 @@ impl<'a, T> Feeder<'a, T> {
     /// stop, and leave what is left in the list.
     #[inline(never)]
     fn look(&mut self, deque: &Deque<T>, hand: Hand<T>) -> (Hand<T>, bool) {
-        let Self { list, me, stretch, left, .. } = *self;
+        /// How many items there are between two looks at most, while somebody lacks work.
+        const FEW: usize = 2 * SMALL;
+        let Self { list, me, suited, stretch, left, .. } = *self;
         let hunger = list.deques.hunger();
         if left > 0 && !hunger.is_closed() {
-            return (deque.keep(hand, 0), false); // somebody lacks work: no more than that
+            self.left = left.min(FEW);
+            self.stretch -= left - self.left;
+            return (deque.keep(hand, 0), false);
         }
         let now = Instant::now();
         let took = now - self.clock;
         let is_dear = nanos(took) > DEAR_NS * (stretch - left) as f32;
-        if took < STRETCH {
-            self.stretch = stretch.saturating_mul(2);
-        } else if took > 2 * STRETCH {
-            let shorter = stretch as f32 * (nanos(STRETCH) / nanos(took));
-            self.stretch = (shorter as usize).max(1);
+        if stretch == suited {
+            if took < STRETCH {
+                self.suited = suited.saturating_mul(2);
+            } else if took > 2 * STRETCH {
+                let shorter = suited as f32 * (nanos(STRETCH) / nanos(took));
+                self.suited = (shorter as usize).max(1);
+            }
         }
-        (self.clock, self.left) = (now, self.stretch);
+        self.clock = now;
+        (self.stretch, self.left) = (self.suited, self.suited);
         if list.watch.is_cancelled() {
             hunger.close();
         }
