@@ -1,10 +1,10 @@
 //! Which loop to use, how to read a report, and the counterparts of other libraries. Text only.
 //!
 //! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own,
-//! with a row for each of rayon's names and for each clause of an `OpenMP` loop. Five short
-//! programs in `examples/` put the plain loop, rayon and this crate side by side: `kmeans`,
-//! `pagerank`, `em`, `stencil`, and `records`, which reads a CSV file and filters, moves and sorts
-//! what it finds there.
+//! with a row for each of rayon's names and for each clause of an `OpenMP` loop. Six short programs
+//! in `examples/` put the plain loop, rayon and this crate side by side: `kmeans`, `pagerank`, `em`,
+//! `stencil`, `queens`, a search in a tree, and `records`, which reads a CSV file and filters, moves
+//! and sorts what it finds there.
 //!
 //! # Which loop do I need?
 //! Take the first line that fits.

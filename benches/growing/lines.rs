@@ -58,9 +58,10 @@ fn row<const COMB: bool>(
 }
 
 pub(crate) fn rows(entrants: &Entrants<'_>) -> Vec<Row> {
-    let links = black_box(links(100));
+    let (links, many) = black_box((links(100), links(1000)));
     let nothing = |node| black_box(node) ^ 5;
     let some = |node| busy(links) ^ node;
+    let more = |node| busy(many) ^ node;
     let items = |items| (Unit::Nanos, 3.0, items);
     let ratio = (Unit::Ratio, 1.05, 1);
     vec![
@@ -74,5 +75,6 @@ pub(crate) fn rows(entrants: &Entrants<'_>) -> Vec<Row> {
         row::<false>(entrants, "chain: each makes the next, an item", 1_000_000, nothing, items(1_000_000)),
         row::<true>(entrants, "comb of 100k nodes, 100 ns each, with their leaves", 100_000, some, ratio),
         row::<false>(entrants, "chain of 100k nodes, 100 ns each", 100_000, some, ratio),
+        row::<false>(entrants, "chain of 10k nodes, 1 µs each", 10_000, more, ratio),
     ]
 }

@@ -9,7 +9,7 @@ use crate::users::built;
 const BAR: usize = 6_000;
 
 /// What else a user may call. `ODD` and `TURN` are other numbers at each site.
-const OTHERS: [(&str, &str); 8] = [
+const OTHERS: [(&str, &str); 9] = [
     ("sum_of", "pool.on(items).sum_of(|x| x.wrapping_mul(ODD).rotate_left(TURN))"),
     ("map_collect", "pool.map_collect(items, |x| x.wrapping_mul(ODD) >> TURN).len() as u64"),
     (
@@ -20,6 +20,10 @@ const OTHERS: [(&str, &str); 8] = [
     ("flat_map_collect", "pool.flat_map_collect(items, |x| *x..x + x % TURN).len() as u64 + ODD"),
     ("partition", "pool.on(items).copied().partition(|x| x.wrapping_mul(ODD) % 64 < TURN).0.len() as u64"),
     ("find_first", "pool.find_first(items, |x| x.wrapping_mul(ODD) % 64 < TURN).map_or(0, |x| *x)"),
+    (
+        "grow",
+        "{ let all = pool.grow(items.to_vec()); all.fold_unordered(|| 0, |a, x, feed| { if x > TURN { feed.push(x / 2) } a ^ x.wrapping_mul(ODD) }, |a, b| a ^ b) }",
+    ),
     (
         "sort_by_key",
         "{ let mut v = items.to_vec(); pool.sort_by_key(&mut v, |x| x.wrapping_mul(ODD) >> TURN); v[0] }",
