@@ -157,7 +157,7 @@ impl<T> Hand<T> {
         unsafe { place.read() }
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(shuttle)))]
     pub(crate) fn pop(&self, deque: &Deque<T>) -> Option<T> {
         // SAFETY: there is one.
         self.has_item(deque).then(|| unsafe { self.take() })

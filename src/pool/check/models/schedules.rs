@@ -205,3 +205,42 @@ fn a_caller_that_is_not_woken() {
 fn a_crew_that_sleeps_for_ever() {
     find(Bug::WakesBeforeItStops, || drop(Team::new(WORKERS)));
 }
+
+/// Loops over lists that grow, on a whole pool: trees of some ten items or none, one after the
+/// other, whose workers leave and are called back.
+fn lists() {
+    const TREES: [usize; 6] = [200, 1, 30, 0, 3, 100];
+    let pool = crate::Pool::builder().num_threads(4).build().unwrap();
+    for end in TREES {
+        let claims = Claims::new(end);
+        let folded = pool.grow((0..end).take(2)).fold_unordered(
+            || 0,
+            |folded, item, feed| {
+                claims.claim(item..item + 1);
+                thread::yield_now();
+                feed.extend([2 * item + 2, 2 * item + 3].into_iter().filter(|child| *child < end));
+                folded + 1
+            },
+            |a, b| a + b,
+        );
+        claims.assert_all_before(end);
+        assert_eq!(folded, end, "a result is lost");
+    }
+}
+
+#[test]
+fn lists_that_grow() {
+    fuzz(8000, lists);
+}
+
+#[test]
+#[should_panic(expected = "claimed twice")]
+fn lists_whose_thieves_take_what_is_claimed() {
+    find(Bug::TakesWhatIsClaimed, lists);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn lists_whose_caller_is_not_woken() {
+    find(Bug::LooksBeforeItLeaves, lists);
+}
