@@ -268,6 +268,50 @@ fn nothing_waits_behind_a_long_item() {
     panic!("items have waited for a long one, ten times");
 }
 
+/// A chain of cheap items, in which others find nothing and go; then some that take long.
+fn after_a_chain(pool: &Pool, long: u32, f: impl Fn(u32) + Sync) {
+    const CHEAP: u32 = 1_000_000;
+    pool.grow([0]).for_each(|item, feed| match item {
+        CHEAP => feed.extend(CHEAP + 1..=CHEAP + long),
+        0..CHEAP => feed.push(item + 1),
+        _ => f(item - CHEAP),
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "needs time")]
+fn long_items_behind_cheap_ones_are_shared() {
+    let caller = thread::current().id();
+    let shared = || {
+        let (pool, elsewhere) = (pool(2), AtomicUsize::new(0));
+        after_a_chain(&pool, 40, |_| {
+            thread::sleep(Duration::from_millis(2));
+            elsewhere.fetch_add(usize::from(thread::current().id() != caller), Relaxed);
+        });
+        elsewhere.into_inner()
+    };
+    assert!((0..10).any(|_| (12..40).contains(&shared())), "one worker has folded nearly all of 40");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "needs time")]
+fn long_items_behind_cheap_ones_are_cancelled() {
+    const CHEAP: u32 = 1_000_000;
+    for threads in [1, 2] {
+        let (pool, token, long) = (pool(threads), CancelToken::new(), AtomicUsize::new(0));
+        let ended = pool.grow([0]).cancel(&token).for_each(|item, feed| {
+            feed.push(item + 1);
+            if item >= CHEAP {
+                long.fetch_add(1, Relaxed);
+                token.cancel();
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        assert_eq!(ended, Err(Cancelled));
+        assert_eq!(long.into_inner(), 1, "nothing is begun after that");
+    }
+}
+
 /// A worker that has nothing to do for long sleeps, and takes no CPU time.
 #[test]
 #[cfg(target_os = "linux")]

@@ -11,13 +11,15 @@ use std::{
     },
 };
 
+use crossbeam_utils::CachePadded;
+
 #[cfg(not(any(test, planted)))]
 use crate::pool::call::handles as steps;
 #[cfg(any(test, planted))]
 use crate::pool::check::planted as steps;
 use crate::{
     pool::{
-        protocol::{fork::Process, range::Ranges},
+        protocol::{fork::Process, hunger::Hunger, range::Ranges},
         record::units::Units,
     },
     sync::{Mutex, lock},
@@ -64,6 +66,8 @@ pub(crate) struct Cancel {
     cancelled: AtomicBool,
     /// The ranges of the rounds under way.
     pub(crate) rounds: Mutex<Vec<Arc<Ranges>>>,
+    /// What closes the lists that grow, of the loops under way.
+    lists: Mutex<Vec<Arc<CachePadded<Hunger>>>>,
 }
 
 impl Cancel {
@@ -115,6 +119,8 @@ impl CancelToken {
         let rounds = lock(&self.0.rounds);
         raise();
         rounds.iter().for_each(|ranges| ranges.cut(0));
+        drop(rounds);
+        lock(&self.0.lists).iter().for_each(|list| list.close());
     }
 
     /// Whether this token has been cancelled.
@@ -252,6 +258,22 @@ impl Watch<'_> {
 
     pub(crate) fn is_cancelled(self) -> bool {
         self.cancel.is_some_and(CancelToken::is_cancelled)
+    }
+
+    /// A loop over a list that grows begins. Whoever cancels it closes the list.
+    pub(crate) fn begin_list(self, list: &Arc<CachePadded<Hunger>>) {
+        let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
+        let mut lists = lock(&token.lists);
+        if token.is_cancelled() {
+            list.close();
+        }
+        lists.push(Arc::clone(list));
+    }
+
+    /// It has ended.
+    pub(crate) fn end_list(self, list: &Arc<CachePadded<Hunger>>) {
+        let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
+        lock(&token.lists).retain(|other| !Arc::ptr_eq(other, list));
     }
 
     /// The calling thread, alone, has done `items` items.

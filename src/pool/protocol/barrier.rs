@@ -27,6 +27,8 @@ pub(crate) struct Barrier<J> {
     /// The epoch of the last job, or `STOP`. Workers with patience poll it. It is a hint, and
     /// Relaxed: the job that it announces is then looked up under the lock.
     published_epoch: CachePadded<AtomicU64>,
+    /// How often the caller was called back. It polls this while it rests: a hint, and Relaxed.
+    calls: AtomicU64,
     /// One per worker, so that a round for three workers wakes three.
     wake: Box<[Condvar]>,
     /// Where the caller waits for the last worker to leave.
@@ -70,6 +72,7 @@ impl<J: Copy> Barrier<J> {
             })),
             patience,
             published_epoch: CachePadded::new(AtomicU64::new(0)),
+            calls: AtomicU64::new(0),
             wake: (0..workers).map(|_| Condvar::new()).collect(),
             done: Condvar::new(),
             active: CachePadded::new(AtomicUsize::new(0)),
@@ -141,13 +144,16 @@ impl<J: Copy> Barrier<J> {
     /// Calls the caller back, which rests.
     pub(crate) fn call_caller(&self) {
         lock(&self.state).caller_is_called = true;
+        self.calls.fetch_add(1, Ordering::Relaxed);
         self.done.notify_one();
     }
 
     /// The caller rests while others work: until somebody calls it back (true), or nobody is inside
     /// any more.
     pub(crate) fn rest(&self) -> bool {
-        self.patience.poll(|| self.active.load(Ordering::Relaxed) == 0);
+        let calls = self.calls.load(Ordering::Relaxed);
+        self.patience
+            .poll(|| self.active.load(Ordering::Relaxed) == 0 || self.calls.load(Ordering::Relaxed) != calls);
         let mut state = lock(&self.state);
         loop {
             if steps::takes_the_call(&mut state) {

@@ -16,7 +16,7 @@ use std::{
     cell::Cell,
     mem::MaybeUninit,
     ptr::{self, NonNull},
-    sync::OnceLock,
+    sync::{Arc, OnceLock},
 };
 
 use crossbeam_utils::CachePadded;
@@ -128,16 +128,16 @@ impl<T> Hand<T> {
         self.next.set(next + 1);
     }
 
-    /// Whether the owner has an item to take, as it then does.
+    /// Whether the owner has an item to take, as it then does; `claim` is [`Deque::claim`].
     #[inline(always)]
-    pub(crate) fn has_item(&self, deque: &Deque<T>) -> bool {
+    pub(crate) fn has_item(&self, claim: impl FnOnce(Self) -> Self) -> bool {
         if self.next.get() > self.floor.get() {
             return true;
         }
         if self.floor.get() == 0 {
             return false;
         }
-        self.set(&deque.claim(self.copy()));
+        self.set(&claim(self.copy()));
         self.next.get() > 0 // otherwise all were stolen
     }
 
@@ -160,7 +160,7 @@ impl<T> Hand<T> {
     #[cfg(all(test, not(shuttle)))]
     pub(crate) fn pop(&self, deque: &Deque<T>) -> Option<T> {
         // SAFETY: there is one.
-        self.has_item(deque).then(|| unsafe { self.take() })
+        self.has_item(|hand| deque.claim(hand)).then(|| unsafe { self.take() })
     }
 }
 
@@ -254,8 +254,7 @@ impl<T> Deque<T> {
     }
 
     /// Claims some of the items that thieves can see, when the owner has no others.
-    #[inline(never)]
-    fn claim(&self, hand: Hand<T>) -> Hand<T> {
+    pub(crate) fn claim(&self, hand: Hand<T>) -> Hand<T> {
         let ends = &*self.ends;
         let lower = hand.floor.get().saturating_sub(self.own.keeps.get().max(1));
         ends.top.store(lower, Ordering::Release); // partner: the Acquire loads in `rob`
@@ -389,15 +388,20 @@ impl<T> Deque<T> {
 pub(crate) struct Deques<T> {
     first: Deque<T>,
     others: OnceLock<Box<[Deque<T>]>>,
-    hunger: CachePadded<Hunger>,
+    /// A token may know it, too.
+    hunger: Arc<CachePadded<Hunger>>,
 }
 
 impl<T> Deques<T> {
     pub(crate) fn new() -> Self {
-        Self { first: Deque::new(), others: OnceLock::new(), hunger: CachePadded::new(Hunger::new()) }
+        Self {
+            first: Deque::new(),
+            others: OnceLock::new(),
+            hunger: Arc::new(CachePadded::new(Hunger::new())),
+        }
     }
 
-    pub(crate) fn hunger(&self) -> &Hunger {
+    pub(crate) fn hunger(&self) -> &Arc<CachePadded<Hunger>> {
         &self.hunger
     }
 

@@ -6,11 +6,11 @@
 use std::{fmt, marker::PhantomData, time::Duration};
 
 use crate::{
-    clock::{Instant, nanos},
+    clock::{Instant, Moment, nanos},
     pool::{
         call::{ending::discard, executor::Executor, growing::Growing, handles::Watch},
         policy::{
-            grain::{DEAR_NS, SMALL, STRETCH},
+            grain::{DEAR_NS, LARGE, SMALL, STRETCH},
             hunger,
             launch::CHECKED_AFTER,
             prices::TOO_SHORT_TO_TIME_NS,
@@ -37,6 +37,13 @@ pub(crate) struct List<'e, T> {
     calls: Mutex<Calls>,
 }
 
+/// In items: how many each worker keeps to itself at most; how many there are at most between two
+/// looks while somebody lacks work; and how many a chain of items never shows.
+const FEW: usize = 2 * SMALL;
+/// In items: how many there are from one look to the next at most. Any may take longer than all
+/// before it.
+const MANY: usize = FEW * LARGE;
+
 /// When workers that have gone are called back.
 #[derive(Debug, Default)]
 struct Calls {
@@ -51,8 +58,10 @@ impl<'e, T> List<'e, T> {
     /// said before it begins.
     pub(crate) fn new(executor: &'e Executor, watch: Watch<'e>) -> Self {
         let limit = if executor.workers() > 1 { TOO_SHORT_TO_TIME_NS as u64 } else { u64::MAX };
+        let deques = Deques::new();
+        watch.begin_list(deques.hunger());
         Self {
-            deques: Deques::new(),
+            deques,
             executor,
             watch,
             limit: AtomicU64::new(limit),
@@ -61,22 +70,40 @@ impl<'e, T> List<'e, T> {
         }
     }
 
+    fn hunger(&self) -> &Hunger {
+        self.deques.hunger()
+    }
+
     #[cold]
     #[inline(never)]
     fn push_and_show(&self, deque: &Deque<T>, hand: Hand<T>, item: T) -> Hand<T> {
         let hand = deque.push_and_show(hand, item);
-        if deque.is_shared() && self.deques.is_missed() {
-            self.call_back();
-        }
+        self.call_back_for(deque);
         hand
     }
 
-    /// Calls back a worker that has gone, if the last call is long enough ago.
+    #[inline(never)]
+    fn claim(&self, deque: &Deque<T>, hand: Hand<T>) -> Hand<T> {
+        let hand = deque.claim(hand);
+        self.call_back_for(deque);
+        hand
+    }
+
+    /// Calls back a worker that has gone, if there is something for it.
+    fn call_back_for(&self, deque: &Deque<T>) {
+        if self.deques.is_missed() && deque.shown() > 0 {
+            self.call_back(deque.shown());
+        }
+    }
+
+    /// Calls back a worker that has gone, if the last call is long enough ago, or many items are
+    /// shown: chains of items never show many.
     #[cold]
-    fn call_back(&self) {
+    #[inline(never)]
+    fn call_back(&self, shown: usize) {
         let now = Instant::now();
         let mut calls = lock(&self.calls);
-        if calls.last.is_some_and(|last| nanos(now - last) < calls.pause) {
+        if shown < FEW && calls.last.is_some_and(|last| nanos(now - last) < calls.pause) {
             return;
         }
         calls.last = Some(now);
@@ -90,13 +117,14 @@ impl<'e, T> List<'e, T> {
 impl<T> Drop for List<'_, T> {
     /// What nobody has folded, since the loop was stopped, is dropped.
     fn drop(&mut self) {
+        self.watch.end_list(self.deques.hunger());
         self.deques.left().for_each(discard);
     }
 }
 
 impl<T: Send> Growing for List<'_, T> {
     fn hunger(&self) -> &Hunger {
-        self.deques.hunger()
+        self.hunger()
     }
 
     fn share(&self, workers: usize) {
@@ -119,7 +147,10 @@ impl<T: Send> Growing for List<'_, T> {
     }
 
     fn rob(&self, me: usize, victim: usize) -> usize {
-        self.deques.of(me).rob(self.deques.of(victim))
+        let own = self.deques.of(me);
+        let stolen = own.rob(self.deques.of(victim));
+        self.call_back_for(own); // there may be enough for one more
+        stolen
     }
 
     fn come(&self, me: usize) {
@@ -229,9 +260,10 @@ pub(crate) struct Feeder<'a, T> {
     /// When it began, and looked at the clock last.
     begun: Instant,
     clock: Instant,
-    /// How many items there should be between two looks; how many there are between the last one and
-    /// the next, and how many of these are left.
-    suited: usize,
+    moment: Moment,
+    /// How many items there are from one look to the next, how many from the last one at the clock
+    /// to the next, and how many of these are left.
+    chunk: usize,
     stretch: usize,
     left: usize,
 }
@@ -240,7 +272,8 @@ impl<'a, T> Feeder<'a, T> {
     /// For worker `me`, on its thread.
     pub(crate) fn new(list: &'a List<'_, T>, me: usize) -> Self {
         let (now, first) = (Instant::now(), list.first.load(Ordering::Relaxed));
-        Self { list, me, begun: now, clock: now, suited: first, stretch: first, left: first }
+        let (chunk, stretch, left) = (first, first, first);
+        Self { list, me, begun: now, clock: now, moment: Moment::now(), chunk, stretch, left }
     }
 
     /// Folds what the worker has of the list, and the `seeds`, each with all that it makes, as far
@@ -259,14 +292,13 @@ impl<'a, T> Feeder<'a, T> {
         let list = self.list;
         let (deque, hunger) = (list.deques.of(self.me), list.deques.hunger());
         if seeds.len() == 0 {
-            self.clock = Instant::now(); // it goes on after a while
-            (self.stretch, self.left) = (self.suited, self.suited);
+            self.begin(Instant::now()); // it goes on after a while
         }
         let feed = Feed { list, deque, hand: deque.take_up(), here: PhantomData };
         loop {
             let mut left = self.left; // in a register
             let is_dry = loop {
-                if !feed.hand.has_item(deque) {
+                if !feed.hand.has_item(|hand| list.claim(deque, hand)) {
                     let Some(seed) = seeds.next() else { break true };
                     feed.push(seed);
                     continue; // a thief may be faster
@@ -300,32 +332,33 @@ impl<'a, T> Feeder<'a, T> {
         }
     }
 
+    /// A stretch begins.
+    fn begin(&mut self, now: Instant) {
+        (self.clock, self.moment) = (now, Moment::now());
+        (self.stretch, self.left) = (self.chunk, self.chunk);
+    }
+
     /// Looks at the clock, at whoever may want something, and at whatever may end the loop. True:
     /// stop, and leave what is left in the list.
     #[inline(never)]
     fn look(&mut self, deque: &Deque<T>, hand: Hand<T>) -> (Hand<T>, bool) {
-        /// How many items there are between two looks at most, while somebody lacks work.
-        const FEW: usize = 2 * SMALL;
-        let Self { list, me, suited, stretch, left, .. } = *self;
-        let hunger = list.deques.hunger();
-        if left > 0 && !hunger.is_closed() {
-            self.left = left.min(FEW);
-            self.stretch -= left - self.left;
-            return (deque.keep(hand, 0), false);
-        }
-        let now = Instant::now();
-        let took = now - self.clock;
-        let is_dear = nanos(took) > DEAR_NS * (stretch - left) as f32;
-        if stretch == suited {
-            if took < STRETCH {
-                self.suited = suited.saturating_mul(2);
-            } else if took > 2 * STRETCH {
-                let shorter = suited as f32 * (nanos(STRETCH) / nanos(took));
-                self.suited = (shorter as usize).max(1);
+        let Self { list, me, chunk, stretch, left, .. } = *self;
+        let hunger = list.hunger();
+        if !hunger.is_closed() {
+            if left > 0 {
+                self.left = left.min(FEW); // somebody lacks work
+                self.stretch -= left - self.left;
+                return (deque.keep(hand, 0), false);
+            }
+            if chunk == MANY && hunger.is_quiet() && !self.moment.is_microseconds_ago() {
+                (self.stretch, self.left) = (stretch + chunk, chunk);
+                return (hand, false);
             }
         }
-        self.clock = now;
-        (self.stretch, self.left) = (self.suited, self.suited);
+        let now = Instant::now();
+        let each = nanos(now - self.clock) / (stretch - left) as f32;
+        self.chunk = ((nanos(STRETCH) / each) as usize).clamp(1, MANY);
+        self.begin(now);
         if list.watch.is_cancelled() {
             hunger.close();
         }
@@ -335,10 +368,13 @@ impl<'a, T> Feeder<'a, T> {
             return (hand, stops);
         }
         list.executor.seats().look(me, now);
-        let hand = deque.keep(hand, if is_dear || !hunger.is_quiet() { 0 } else { SMALL });
-        if deque.shown() > 0 && list.deques.is_missed() {
-            list.call_back();
-        }
+        let keeps = match each {
+            _ if each > DEAR_NS || !hunger.is_quiet() => 0,
+            _ if hunger.has_gone() => 1,
+            _ => SMALL,
+        };
+        let hand = deque.keep(hand, keeps);
+        list.call_back_for(deque);
         (hand, stops)
     }
 }
