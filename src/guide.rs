@@ -2,15 +2,16 @@
 //!
 //! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own,
 //! with a row for each of rayon's names and for each clause of an `OpenMP` loop. Six short programs
-//! in `examples/` put the plain loop, rayon and this crate side by side: `kmeans`, `pagerank`, `em`,
-//! `stencil`, `queens`, a search in a tree, and `records`, which reads a CSV file and filters, moves
-//! and sorts what it finds there.
+//! in `examples/` put the plain loop, rayon and this crate side by side: `kmeans`, `pagerank`,
+//! `em`, `stencil`, `queens`, a search in a tree, and `records`, which reads a CSV file and
+//! filters, moves and sorts what it finds there.
 //!
 //! # Which loop do I need?
 //! Take the first line that fits.
 //!
 //! | I want | loop |
 //! |---|---|
+//! | to go through what I do not know at the start: a tree, a graph, jobs that make jobs | [`grow`](crate::Pool::grow): see [below](#my-items-make-items) |
 //! | one value from all items: a product, a joined string | [`map_reduce`] |
 //! | a sum, a count | [`on(..).sum_of`](crate::On::sum_of), [`on(..).count_if`](crate::On::count_if) |
 //! | the smallest or largest item | [`on(..).min_by_key`](crate::On::min_by_key), [`max_by`](crate::On::max_by) and so on |
@@ -25,12 +26,11 @@
 //! | a matching item, or its index | [`find_first`], [`position_first`]; [`find_any`] if any match will do |
 //! | to stop at the first error | [`try_map_reduce`], [`try_for_each`] |
 //! | to put the items in order | [`sort`](crate::Pool::sort), [`sort_by`](crate::Pool::sort_by), [`sort_by_key`](crate::Pool::sort_by_key); [`sort_unstable`](crate::Pool::sort_unstable) and so on if equal items may change places; [`sort_by_cached_key`](crate::Pool::sort_by_cached_key) if the key takes long |
-//! | to go through a tree or a graph, or through work that makes work | [`grow`](crate::Pool::grow): see [below](#my-items-make-items) |
 //! | something with a lock or an atomic inside | think of [`fold_reduce`] again, then [`for_each`] |
 //!
-//! These take a slice. [`pool.on(..)`](crate::Pool::on) has all of them except `for_each_mut` and
-//! the sorts. It runs over other [sources](crate::source::Source) too, and takes options in
-//! between:
+//! All but `grow` take a slice. [`pool.on(..)`](crate::Pool::on) has all of them except `grow`,
+//! `for_each_mut` and the sorts. It runs over other [sources](crate::source::Source) too, and takes
+//! options in between:
 //!
 //! | I have, or want | write |
 //! |---|---|
@@ -77,7 +77,8 @@
 //! | I have | an item is | its closure |
 //! |---|---|---|
 //! | a tree: files, states of a game | a node | pushes the children, and folds the node itself |
-//! | a graph | a node | marks it in an atomic flag; if that was not marked, pushes its neighbours |
+//! | a graph | a node | marks its neighbours (atomic flags), and pushes those that were not marked |
+//! | a graph, for its connected components | a node, all of them seeds | lowers its neighbours' labels (`fetch_min`) to its own, and pushes those whose label was higher |
 //! | branch and bound | a partial solution | returns if it cannot beat the best so far (an atomic number); otherwise pushes its extensions, the best one last |
 //! | any solution of a puzzle | a position | [`try_for_each`](crate::Grow::try_for_each): `Err(solution)` ends the loop |
 //! | divide and conquer | a part | pushes its parts, or folds it if it is small |
@@ -108,11 +109,11 @@
 //!
 //! Four things to know. *There is no order*, so `reduce` must be commutative: of two workers it is
 //! chance who folds what. *The newest item comes first*, as in a recursive function, so the list
-//! stays about as short as its stack would be deep; push last what is to be looked at first.
-//! *Nothing waits for its children*: what is to be done when all parts are done has no place in
-//! such a loop. Do it behind the loop, or let the last part do it (a counter). *An item should be
-//! worth some nanoseconds*: one that takes 100 ns loses nothing, and where it takes one, as in a
-//! naive Fibonacci function, the plain function below a certain size is faster.
+//! stays about as short as its stack would be deep; push last what is to be looked at first. (Of
+//! the seeds the first one comes first.) *Nothing waits for its children*: do what comes after all
+//! parts behind the loop, or in the part that brings a counter to zero. *An item should be worth
+//! some nanoseconds*: items of 100 ns lose nothing; where an item takes 1 ns, as in a naive
+//! Fibonacci function, call the plain function below a certain size.
 //!
 //! For breadth first, where the order matters, go level by level: one loop over the frontier, which
 //! makes the next one by [`flat_map_collect`](crate::Pool::flat_map_collect).

@@ -111,6 +111,10 @@
 //! ```
 //!
 //! # What differs
+//! All of this is said of loops over slices. A loop over a list that grows
+//! ([`grow`](crate::Pool::grow)) has no order: any error, any panic, and the reduction must be
+//! commutative.
+//!
 //! * **No identity in `map_reduce`.** It returns an `Option`, as `reduce_with` does. `fold_reduce`
 //!   has `init`, whose value must be neutral: it is called once per run of neighbouring items, and
 //!   at least once.
@@ -276,7 +280,7 @@
 //! | `rayon::max_num_threads` | none: the most is 65,536, and one more is `BuildError::TooManyThreads` |
 //! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast`, `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: no item belongs to a certain worker, and not every worker comes to every loop |
 //! | `ThreadPool::join`, `rayon::join`, `rayon::join_context`, `FnContext`, `FnContext::migrated` | for work that divides itself [`pool.grow([all])`](crate::Pool::grow): the parts are fed instead of joined, and what they make is reduced in no order; what goes on *after* both parts are done has no place there. A known number of jobs is [a loop](#some-recipes) |
-//! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | jobs that add others: [`pool.grow(jobs)`](crate::Pool::grow), where a job is an item; otherwise put them into a vector, and [run over it](#some-recipes). A job must not wait for another one |
+//! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | jobs that add others: [`pool.grow(jobs)`](crate::Pool::grow), where a job is an item; otherwise put them into a vector, and [run over it](#some-recipes). A job must not wait for another one; and after a panic those that have not begun are dropped, while rayon runs them |
 //! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop is over when its call returns. `std::thread::spawn`, and a loop in there |
 //! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks to run in between |
 //! | `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS` | `RANGESTEAL_NUM_THREADS` |
@@ -337,6 +341,13 @@
 //! let (mut a, mut b) = (0, String::new());
 //! let jobs: Vec<Box<dyn FnOnce() + Send>> = vec![Box::new(|| a = 1), Box::new(|| b.push('b'))];
 //! pool.on(jobs).for_each(|job| job());
+//!
+//! // Jobs that make others, as in a scope. (An `enum` is better if their kinds are known.)
+//! use rangesteal::Feed;
+//!
+//! struct Job<'a>(Box<dyn FnOnce(&Feed<'_, Job<'a>>) + Send + 'a>);
+//! let first = Job(Box::new(|feed| feed.push(Job(Box::new(|_| println!("the second job"))))));
+//! pool.grow([first]).for_each(|Job(job), feed| job(feed));
 //! assert_eq!((a, &b[..]), (1, "b"));
 //!
 //! struct Node {

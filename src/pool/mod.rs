@@ -243,7 +243,7 @@ impl Pool {
 
     /// A loop over a list that grows while it runs: closures are given items by value, and add
     /// others. For searches in trees and graphs, branch and bound, divide and conquer, farms with
-    /// feedback. See [`Grow`].
+    /// feedback. The seeds are collected first. See [`Grow`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

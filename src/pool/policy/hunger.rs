@@ -3,8 +3,8 @@
 //! An item of such a list may stand for a whole tree, or for nothing more than itself, and nobody
 //! can tell. So a worker learns it from what it has found: if that was done sooner than a theft
 //! takes, it waits before it looks again, twice as long each time. A loop whose items make one
-//! other each, or one and a trifle, is then left alone, and takes as long as the plain loop. For the
-//! same reason it watches a victim for a moment, and leaves it what it takes itself meanwhile.
+//! other each, or one and a trifle, is then left alone, and takes as long as the plain loop. For
+//! the same reason it watches a victim for a moment, and leaves it what it takes itself meanwhile.
 
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 

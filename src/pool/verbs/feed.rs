@@ -175,12 +175,16 @@ impl<T: Send> Growing for List<'_, T> {
 /// [`Pool::grow`](crate::Pool::grow).
 ///
 /// It cannot be sent to another thread, nor shared with one. Items that are pushed are folded by
-/// the same worker, the last one first, unless another worker steals them.
+/// the same worker, the last one first, unless another worker steals them. Whoever folds an item
+/// sees all that was done before it was pushed.
+///
+/// A function that feeds a list is `fn visit(node: Node, feed: &Feed<'_, Node>)`; in a closure that
+/// has a name, the type must be written: `|node: Node, feed: &Feed<'_, Node>| ..`.
 ///
 /// ```compile_fail,E0277
 /// # let pool = rangesteal::Pool::new()?;
 /// pool.grow([3]).for_each(|item, feed| {
-///     std::thread::scope(|scope| { scope.spawn(|| feed.push(item)); }); // nor a loop in the loop
+///     std::thread::scope(|scope| { scope.spawn(|| feed.push(item)); }); // nor in a loop in here
 /// });
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
@@ -198,7 +202,9 @@ impl<T> fmt::Debug for Feed<'_, T> {
 }
 
 impl<T> Feed<'_, T> {
-    /// Adds an item to the list. Takes about as long as [`Vec::push`].
+    /// Adds an item to the list. Takes about as long as [`Vec::push`]. Others may take the item at
+    /// once, while the closure goes on (but not in the first item of a loop: see
+    /// [`Grow`](crate::Grow)).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

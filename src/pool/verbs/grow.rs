@@ -45,27 +45,33 @@ use crate::pool::{
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 ///
+/// Of the options of [`On`] there are `with`, `with_kept`, `cancel`, `report` and `threads`.
+///
 /// # Order
 /// There is none: every item is folded exactly once, by any worker. So `reduce` must be associative
 /// *and commutative*, other than in the loops of [`On`], and a result that depends on the order is
 /// another one each time. On one worker, seeds come first in, first out, and what they make last
-/// in, first out: so the list takes as much memory as a recursive program takes stack, about one
-/// item for each that has been begun and its brothers.
+/// in, first out: so the seed that is to be looked at first stands first, and of pushed items it is
+/// pushed last.
+///
+/// In a tree the list has at most about depth times children items, as a recursive program has on
+/// its stack. Nothing limits it: a loop whose items always make two others takes all memory.
 ///
 /// # Who does what
 /// A worker goes on with what it has made itself, the newest first. One that has nothing takes the
-/// older half of what another has; in a tree these stand for the larger parts. A short loop ends on
-/// the calling thread, without waking anybody. So does a loop in a loop, or one that finds the pool
-/// busy. A worker that finds nothing for some microseconds sleeps until there is something.
+/// older half of what another has; in a tree the older items are the larger subtrees. A short loop
+/// ends on the calling thread, without waking anybody. So does one that finds the pool busy, as in
+/// another loop. A worker that finds nothing for some microseconds sleeps until it is called.
 ///
 /// Of cheap items each worker keeps its newest 16 to itself as long as nobody lacks work. So if an
-/// item takes much longer than those before it, up to 16 others wait until it is done.
+/// item takes much longer than those before it, up to 16 others wait until it is done. Nobody is
+/// called for a few items within two milliseconds after calls in vain, such as in a chain; and
+/// nobody helps before the first item is done.
 ///
 /// # Panics
 /// A panic in a closure ends the loop and comes out of the call, with its original payload; if
-/// several panic, any of these. What has not been folded is dropped, each item once. (A panic of
-/// such a drop is lost.) The same holds for errors of [`try_for_each`](Self::try_for_each), and for
-/// a loop that is cancelled.
+/// several panic, any of these. What has not been folded is dropped, each item once, as it is after
+/// an error and if the loop is cancelled. (A panic of such a drop is lost.)
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
 pub struct Grow<'p, T: Send, E = Uncancellable, M = Stateless>(On<'p, Owned<Vec<T>>, E, M>);
@@ -120,8 +126,8 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     }
 
     /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`: see
-    /// [`CancelToken`]. Workers look at the token every ten microseconds, and between items that
-    /// take longer.
+    /// [`CancelToken`]. Each worker ends the item that it is in, and begins no other. A loop that
+    /// can fail returns `Result<Result<_, Z>, Cancelled>`.
     ///
     /// ```
     /// use rangesteal::{CancelToken, Cancelled, Pool};
@@ -142,7 +148,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
 
     /// Writes what the loop did into `report`: see [`RunReport`]. It is not written if the loop
     /// panics. Items are counted whether they were seeds or not; a run is what a worker does
-    /// between two thefts.
+    /// between two thefts. If the loop has stopped, it tells of the items until then.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -198,11 +204,14 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
 impl<T: Send, E: Ending> Grow<'_, T, E> {
     /// Folds every item into an accumulator, in no defined order, and reduces the accumulators.
     ///
-    /// `init` is called at least once, and not much more often than there are thefts, so its value
-    /// must be neutral: `reduce(init(), a)` is `a`. `reduce` must be associative and commutative,
-    /// and it must make no difference into which of two accumulators an item is folded before they
-    /// are reduced. Costs about two nanoseconds an item more than a plain loop over a `Vec` that is
-    /// used as a stack.
+    /// `init` is called at least once, and again for each worker that comes, or comes back, or
+    /// steals seeds; so its value must be neutral: `reduce(init(), a)` is `a`. `reduce` must be
+    /// associative and commutative, and to fold an item into `a`, and then to reduce that with `b`,
+    /// must be the same as to fold it into `b`. An item costs one or two nanoseconds more than in a
+    /// plain loop over a `Vec` that is used as a stack.
+    ///
+    /// To collect results, fold them into a `Vec`, and append one to the other; they are in no
+    /// order. An error that is not to end the loop belongs into the accumulator, too.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -268,11 +277,10 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     /// # let pool = rangesteal::Pool::new()?;
     /// // Which nodes of a graph can be reached from node 0?
     /// let edges = [vec![1, 2], vec![3], vec![0, 3], vec![], vec![1]];
-    /// let seen: Vec<_> = edges.iter().map(|_| AtomicBool::new(false)).collect();
+    /// let seen: Vec<_> = (0..5).map(|node| AtomicBool::new(node == 0)).collect();
     /// pool.grow([0]).for_each(|node: usize, feed| {
-    ///     if !seen[node].swap(true, Relaxed) {
-    ///         feed.extend(edges[node].iter().copied());
-    ///     }
+    ///     let is_new = |other: &usize| !seen[*other].swap(true, Relaxed);
+    ///     feed.extend(edges[node].iter().copied().filter(is_new));
     /// });
     /// let seen: Vec<_> = seen.into_iter().map(AtomicBool::into_inner).collect();
     /// assert_eq!(seen, [true, true, true, true, false]);
@@ -286,7 +294,8 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     }
 
     /// The same for an `f` that can fail: an error ends the loop. So a search returns what it has
-    /// found as an error.
+    /// found as an error. Of several solutions it is chance which one comes out; for the best, go
+    /// on, and keep it in an atomic number or under a lock.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -300,7 +309,8 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     ///     }
     ///     Ok(())
     /// });
-    /// assert_eq!(found.unwrap_err().iter().map(|n| n * n).sum::<u32>(), 2026);
+    /// let found: Option<Vec<u32>> = found.err();
+    /// assert_eq!(found.map(|numbers| numbers.iter().map(|n| n * n).sum()), Some(2026));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
@@ -337,8 +347,9 @@ impl<T: Send, E: Ending, M: Stateful> Grow<'_, T, E, M> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let grow = pool.grow([1, 2]).with(|_| 0); let ended = grow.try_fold_unordered(|| (), |_, (),
-    /// item, _| Err::<(), _>(item), |(), ()| ()); assert!(ended == Err(1) || ended == Err(2));
+    /// let grow = pool.grow([5]).with(|_worker| 0);
+    /// let ended = grow.try_fold_unordered(|| (), |_, (), item, _| Err(item), |(), ()| ());
+    /// assert_eq!(ended, Err(5));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
