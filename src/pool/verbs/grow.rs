@@ -249,12 +249,12 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let sum = |seeds: Vec<u32>| {
-    ///     let seeds = pool.grow(seeds);
-    ///     seeds.try_fold_unordered(|| 0, |sum, n, _| n.checked_add(sum).ok_or(n), |a, b| a + b)
+    /// let sum = |texts: [&'static str; 3]| {
+    ///     let add = |sum: u32, text: &str| text.parse().map(|n: u32| sum + n);
+    ///     pool.grow(texts).try_fold_unordered(|| 0, |sum, text, _| add(sum, text), |a, b| a + b)
     /// };
-    /// assert_eq!(sum(vec![1, 2, 3]), Ok(6));
-    /// assert_eq!(sum(vec![u32::MAX, u32::MAX]), Err(u32::MAX));
+    /// assert_eq!(sum(["1", "2", "3"]), Ok(6));
+    /// assert!(sum(["1", "two", "3"]).is_err());
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
