@@ -296,7 +296,7 @@ impl<'a, T> Feeder<'a, T> {
         mut fold: impl FnMut(A, T, &Feed<'_, T>) -> Result<A, Z>,
     ) -> Result<A, Z> {
         let list = self.list;
-        let (deque, hunger): (_, &Hunger) = (list.deques.of(self.me), list.hunger());
+        let (deque, hunger) = (list.deques.of(self.me), list.deques.hunger());
         if seeds.len() == 0 {
             self.begin(Instant::now()); // it goes on after a while
         }
