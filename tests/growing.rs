@@ -293,6 +293,31 @@ fn long_items_behind_cheap_ones_are_shared() {
     assert!((0..10).any(|_| (12..40).contains(&shared())), "one worker has folded nearly all of 40");
 }
 
+/// The same behind a chain that takes so long that the other worker has come and gone: without a
+/// call it would never come again.
+#[test]
+#[cfg_attr(miri, ignore = "needs time")]
+fn who_has_gone_is_called_back() {
+    const CHAIN: u32 = 200;
+    let caller = thread::current().id();
+    let shared = || {
+        let (pool, elsewhere) = (pool(2), AtomicUsize::new(0));
+        pool.grow([0]).for_each(|item, feed| match item {
+            CHAIN => feed.extend(CHAIN + 1..=CHAIN + 40),
+            0..CHAIN => {
+                thread::sleep(Duration::from_micros(200));
+                feed.push(item + 1);
+            }
+            _ => {
+                thread::sleep(Duration::from_millis(2));
+                elsewhere.fetch_add(usize::from(thread::current().id() != caller), Relaxed);
+            }
+        });
+        elsewhere.into_inner()
+    };
+    assert!((0..5).any(|_| shared() >= 12), "one worker has folded nearly all of 40");
+}
+
 #[test]
 #[cfg_attr(miri, ignore = "needs time")]
 fn long_items_behind_cheap_ones_are_cancelled() {
