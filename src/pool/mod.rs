@@ -29,6 +29,7 @@ pub use record::{
         Trace,
         timeline::{Run, Slow, Theft, Timeline},
     },
+    waits::WaitReport,
 };
 pub use verbs::{
     feed::Feed,
@@ -38,6 +39,7 @@ pub use verbs::{
     owned::{Drained, Holder, Owned, drain},
     source::{Chunks, Copied, Exclusive, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateful, Stateless},
+    waiting::Waiting,
 };
 
 use std::{cmp::Ordering, fmt};

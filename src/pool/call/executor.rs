@@ -13,6 +13,7 @@ use super::{
     plan::Plan,
     round::Round,
     search::Search,
+    waiting::{Attend, LendAttend, Waiting},
 };
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -27,7 +28,7 @@ use crate::{
             split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::{Fence, crew::Crew, range::Ranges},
+        protocol::{Fence, crew::Crew, early::Early, hub::Hub, range::Ranges},
         record::{
             alone::Alone,
             journal::{Tally, Times},
@@ -506,6 +507,97 @@ impl Executor {
             splits.learn(this, awake, &mut times);
         }
         (times, stop)
+    }
+
+    /// Attends the items of `this` loop, which may wait, in the slots of `hub`: alone, until there
+    /// is so much to compute that help pays, and then with helpers.
+    pub(crate) fn wait(
+        &self,
+        this: Loop,
+        options: &mut Options<'_>,
+        hub: &Arc<Hub>,
+        own: &mut dyn Attend,
+        others: LendAttend<'_>,
+    ) -> How {
+        let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
+        let most = self.most(this, options).min(self.placed);
+        let mut turn = self.take_turn(options);
+        let (ranges, seats, early) = match &turn {
+            Some(turn) => (Arc::clone(&self.ranges), Some(&self.seats), turn.waited(this).to_vec()),
+            None => (Arc::new(Ranges::new(1, Fence::Symmetric)), None, Vec::new()),
+        };
+        if most > 0 && turn.is_none() {
+            self.tell_of_busy(options.wishes.at);
+        }
+        let most = if turn.is_some() { most } else { 0 };
+        let times = Times { tallies: vec![Tally::default(); most + 1], ..Times::default() };
+        let awake = self.crew.is_first_awake();
+        let waiting = Waiting {
+            hub,
+            ranges: &ranges,
+            plan: Plan {
+                workers: most + 1,
+                units: options.units,
+                pace: self.memory.recall(this),
+                profile: None,
+                stealing: self.stealing,
+                is_growing: false,
+                heavy: &self.prices.heavy,
+                seats,
+            },
+            early: Early::new(early),
+            course: Course::new(begin, times),
+            help: self.prices.help(awake),
+            told: Mutex::default(),
+        };
+        seats.inspect(|seats| seats.make_room());
+        ranges.deal(0..len, &[]); // to the caller
+        watch.begin_waiting(&ranges, hub, len);
+        let mut caller = waiting.worker(0, ranges.enter(0), own);
+        let is_through = caller.work_until(|caller| most > 0 && caller.wants_help());
+        let (items, worked) = (caller.items(), caller.work_time());
+        if is_through {
+            caller.leave();
+        } else {
+            let helpers = self.prices.most_helpers(caller.work_left()) as usize;
+            let work = |me| {
+                let mut entered = Some(ranges.enter(me));
+                others(me, &mut |attend| {
+                    if let Some(entered) = entered.take() {
+                        waiting.worker(me, entered, attend).work();
+                    }
+                });
+            };
+            self.crew.share(helpers.clamp(1, most) + 1, &work, || caller.work());
+        }
+        watch.end_waiting(&ranges, hub, len);
+        let (mut times, stop, told) = waiting.into_inner();
+        let is_cancelled = watch.is_cancelled();
+        if stop.is_none() && !is_cancelled {
+            self.memory.learn(this, options.kind, times.indices(), times.work());
+            if let Some(turn) = &mut turn {
+                turn.learn_waited(this, told.waited);
+            }
+        }
+        drop(turn);
+        let mut before = Before { begin, indices: 0, counted: None, took: Duration::ZERO, closeup: None };
+        let round = if is_through {
+            before = Before { indices: items, counted: Some(items), took: worked, ..before };
+            Err(match most {
+                _ if is_cancelled && items == 0 => Alone::Cancelled,
+                0 if seats.is_none() => Alone::Busy,
+                0 => Alone::OneWorker,
+                _ if told.report.waited > 0 => Alone::Waited,
+                _ => Alone::Short,
+            })
+        } else {
+            Ok(&mut times)
+        };
+        if let Some(account) = options.account(&mut before, round, self.ledger.is_some()) {
+            let help = Duration::from_nanos(self.prices.help(awake) as u64);
+            options.tell(account.with(told.report), self.ledger, help);
+        }
+        stop.how(is_cancelled)
     }
 
     /// Learns what items cost and what help costs.

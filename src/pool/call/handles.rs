@@ -4,7 +4,7 @@
 #![allow(unused_qualifications)] // builds for tests have steps of their own
 
 use std::{
-    fmt, mem,
+    fmt, mem, ptr,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -19,7 +19,7 @@ use crate::pool::call::handles as steps;
 use crate::pool::check::planted as steps;
 use crate::{
     pool::{
-        protocol::{fork::Process, hunger::Hunger, range::Ranges},
+        protocol::{fork::Process, hub::Hub, hunger::Hunger, range::Ranges},
         record::units::Units,
     },
     sync::{Mutex, lock},
@@ -66,8 +66,28 @@ pub(crate) struct Cancel {
     cancelled: AtomicBool,
     /// The ranges of the rounds under way.
     pub(crate) rounds: Mutex<Vec<Arc<Ranges>>>,
-    /// What closes the lists that grow, of the loops under way.
-    lists: Mutex<Vec<Arc<CachePadded<Hunger>>>>,
+    /// What else ends the loops under way.
+    ends: Mutex<Vec<Arc<dyn End>>>,
+}
+
+/// What ends a loop that does not end with its ranges.
+pub(crate) trait End: fmt::Debug + Send + Sync {
+    /// Nothing more is to be done.
+    fn end(&self);
+}
+
+/// Of a list that grows.
+impl End for CachePadded<Hunger> {
+    fn end(&self) {
+        self.close();
+    }
+}
+
+/// Of items that wait.
+impl End for Hub {
+    fn end(&self) {
+        self.stop_at(0);
+    }
 }
 
 impl Cancel {
@@ -120,7 +140,7 @@ impl CancelToken {
         raise();
         rounds.iter().for_each(|ranges| ranges.cut(0));
         drop(rounds);
-        lock(&self.0.lists).iter().for_each(|list| list.close());
+        lock(&self.0.ends).iter().for_each(|end| end.end());
     }
 
     /// Whether this token has been cancelled.
@@ -197,13 +217,16 @@ struct Done {
 #[derive(Debug)]
 struct Underway {
     ranges: Arc<Ranges>,
+    /// Items that have been begun may wait there.
+    hub: Option<Arc<Hub>>,
     units: usize,
     items: usize,
 }
 
 impl Underway {
     fn done(&self) -> usize {
-        let done = self.units.saturating_sub(self.ranges.left());
+        let wait = self.hub.as_ref().map_or(0, |hub| hub.under_way().0);
+        let done = self.units.saturating_sub(self.ranges.left()).saturating_sub(wait);
         let items = self.items as u128 * done as u128 / (self.units.max(1)) as u128;
         usize::try_from(items).unwrap_or(self.items)
     }
@@ -260,20 +283,20 @@ impl Watch<'_> {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
-    /// A loop over a list that grows begins. Whoever cancels it closes the list.
-    pub(crate) fn begin_list(self, list: &Arc<CachePadded<Hunger>>) {
+    /// A loop begins that does not end with its ranges. Whoever cancels it ends it so.
+    pub(crate) fn begin_with(self, end: Arc<dyn End>) {
         let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
-        let mut lists = lock(&token.lists);
+        let mut ends = lock(&token.ends);
         if token.is_cancelled() {
-            list.close();
+            end.end();
         }
-        lists.push(Arc::clone(list));
+        ends.push(end);
     }
 
     /// It has ended.
-    pub(crate) fn end_list(self, list: &Arc<CachePadded<Hunger>>) {
+    pub(crate) fn end_with(self, end: &Arc<impl End>) {
         let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
-        lock(&token.lists).retain(|other| !Arc::ptr_eq(other, list));
+        lock(&token.ends).retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(end)));
     }
 
     /// The calling thread, alone, has done `items` items.
@@ -285,10 +308,39 @@ impl Watch<'_> {
 
     /// A round over `ranges` begins; it is dealt but not yet published.
     pub(crate) fn begin(self, ranges: &Arc<Ranges>, units: Units, round: std::ops::Range<usize>) {
+        self.begin_round(ranges, None, units, round);
+    }
+
+    /// The same if its items may wait there.
+    pub(crate) fn begin_waiting(self, ranges: &Arc<Ranges>, hub: &Arc<Hub>, len: usize) {
+        if !self.is_current() {
+            return;
+        }
+        let hub = Arc::clone(hub);
+        self.begin_round(ranges, Some(Arc::clone(&hub)), Units::Items, 0..len);
+        self.begin_with(hub);
+    }
+
+    /// The loop over `ranges` has ended; it had `len` items.
+    pub(crate) fn end_waiting(self, ranges: &Arc<Ranges>, hub: &Arc<Hub>, len: usize) {
+        if !self.is_current() {
+            return self.done(len);
+        }
+        self.end_with(hub);
+        self.end(ranges);
+    }
+
+    fn begin_round(
+        self,
+        ranges: &Arc<Ranges>,
+        hub: Option<Arc<Hub>>,
+        units: Units,
+        round: std::ops::Range<usize>,
+    ) {
         if let Some(progress) = self.progress {
             let ranges = Arc::clone(ranges);
             let (units, items) = (round.len(), units.items(round).len());
-            lock(&progress.0.rounds).push(Underway { ranges, units, items });
+            lock(&progress.0.rounds).push(Underway { ranges, hub, units, items });
         }
         if let Some(token) = self.cancel {
             token.begin(ranges);

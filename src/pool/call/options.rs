@@ -18,6 +18,7 @@ use crate::{
                 timeline::Timeline,
             },
             units::{Blocks, Units},
+            waits::WaitReport,
         },
     },
 };
@@ -58,6 +59,14 @@ pub(crate) struct Account {
     begin: Instant,
     report: RunReport,
     timeline: Option<Timeline>,
+}
+
+impl Account {
+    /// Of a loop whose items wait.
+    pub(crate) fn with(mut self, waits: WaitReport) -> Self {
+        self.report.waits = Some(waits);
+        self
+    }
 }
 
 impl<'a> Options<'a> {

@@ -210,7 +210,7 @@ impl Round<'_> {
 }
 
 /// Claims the next item, if there is one left.
-fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
+pub(super) fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
     if owner.left() == 0 {
         return None;
     }

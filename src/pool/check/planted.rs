@@ -15,6 +15,7 @@ use crate::{
             barrier::{self, Barrier, State},
             cell::{self, Both, Cell},
             deque, front,
+            hub::{self, Desk, Hub, Slot},
             range::Ranges,
         },
     },
@@ -65,6 +66,28 @@ pub(crate) enum Bug {
     SettlesUnlocked,
     /// The owner of a list lets go of the lock before it moves the items.
     MovesUnlocked,
+    /// A waker writes nothing if the item has been woken before.
+    WakesOnce,
+    /// A poll begins with a plain store: what another waker has done since is not seen.
+    PollsByStore,
+    /// A poll does not see what was done before its item was woken.
+    PollsUnseeing,
+    /// A worker lets go of an item by a plain store.
+    LetsGoByStore,
+    /// A worker that drops an item which is not needed does not take it.
+    DropsUntaken,
+    /// A worker sleeps without a look at those that were woken meanwhile.
+    SleepsUnwatched,
+    /// Nobody watches the list of the woken after it was taken to the desk.
+    WatchesOnce,
+    /// Who rings does not take the lock.
+    RingsUnlocked,
+    /// A slot is given to a worker that does not want one.
+    FeedsAnybody,
+    /// The limit is off by one.
+    BeginsOneTooMany,
+    /// Who finds that nothing is left tells nobody.
+    LeavesAlone,
     /// A worker goes without a last look.
     GoesWithoutLooking,
     /// The caller rests without a look whether it was called.
@@ -201,6 +224,71 @@ pub(crate) fn offer_again<J>(state: &mut State<J>) -> u64 {
 
 pub(crate) fn takes_the_call<J>(state: &mut State<J>) -> bool {
     !is_planted(Bug::RestsUncalled) && barrier::takes_the_call(state)
+}
+
+pub(crate) fn wakes(state: &AtomicUsize) -> bool {
+    if is_planted(Bug::WakesOnce) && state.load(Ordering::Relaxed) & hub::WOKEN != 0 {
+        return false;
+    }
+    hub::wakes(state)
+}
+
+pub(crate) fn poll_again(state: &AtomicUsize) {
+    if is_planted(Bug::PollsUnseeing) {
+        state.swap(hub::TAKEN, Ordering::Relaxed);
+    } else if is_planted(Bug::PollsByStore) {
+        state.load(Ordering::Acquire);
+        state.store(hub::TAKEN, Ordering::Relaxed);
+    } else {
+        hub::poll_again(state);
+    }
+}
+
+pub(crate) fn lets_go(state: &AtomicUsize) -> bool {
+    if !is_planted(Bug::LetsGoByStore) {
+        return hub::lets_go(state);
+    }
+    let was_woken = state.load(Ordering::Relaxed) & hub::WOKEN != 0;
+    if !was_woken {
+        state.store(0, Ordering::Release);
+    }
+    !was_woken
+}
+
+pub(crate) fn takes(state: &AtomicUsize) -> bool {
+    if is_planted(Bug::DropsUntaken) { state.load(Ordering::Acquire) == 0 } else { hub::takes(state) }
+}
+
+pub(crate) fn watches(woken: &AtomicUsize) -> bool {
+    hub::watches(woken) || is_planted(Bug::SleepsUnwatched)
+}
+
+pub(crate) fn emptied(is_watched: bool) -> usize {
+    hub::emptied(is_watched && !is_planted(Bug::WatchesOnce))
+}
+
+pub(crate) fn lock_to_ring(hub: &Hub) -> MutexGuard<'_, Desk> {
+    if is_planted(Bug::RingsUnlocked) {
+        hub.notify_all();
+        let mut desk = hub::lock_to_ring(hub);
+        desk.rouse_all(); // so nobody is rung now
+        return desk;
+    }
+    hub::lock_to_ring(hub)
+}
+
+pub(crate) fn free_slot(desk: &mut Desk, limit: usize) -> Option<Slot> {
+    hub::free_slot(desk, limit + usize::from(is_planted(Bug::BeginsOneTooMany)))
+}
+
+pub(crate) fn who_is_fed(desk: &mut Desk, limit: usize) -> Option<usize> {
+    if is_planted(Bug::FeedsAnybody) { desk.rouse(|_| true) } else { hub::who_is_fed(desk, limit) }
+}
+
+pub(crate) fn let_all_go(hub: &Hub, desk: MutexGuard<'_, Desk>) {
+    if !is_planted(Bug::LeavesAlone) {
+        hub::let_all_go(hub, desk);
+    }
 }
 
 pub(crate) fn advance(next: &AtomicUsize, behind: impl Fn(usize) -> Option<usize>) -> Option<usize> {

@@ -130,6 +130,11 @@ impl Grain {
         Stretch { size, claims, full_fences: self.dear }
     }
 
+    /// The next stretch begins `now`: something else has been done since the last one.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        self.clock = now;
+    }
+
     /// Learns from a stretch that ended `now` and has left `left` items.
     pub(crate) fn look(&mut self, left: usize, now: Instant) {
         let took = now - self.clock;

@@ -14,6 +14,7 @@ use super::{
     estimate::Estimate,
     prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, THEFT_NS},
     site::{Loop, Site},
+    waits,
 };
 use crate::{
     clock::nanos,
@@ -37,6 +38,8 @@ pub(crate) struct Splits {
     /// Loops whose items keep a CPU busy, which do not profit from more workers than CPUs.
     /// Direct-mapped.
     cpu_bound: Box<[Option<Site>]>,
+    /// Which items of a loop waited last time; direct-mapped, and empty as long as none did.
+    waited: Vec<Option<(Loop, Vec<usize>)>>,
     /// Memory for the times of the next round.
     times: Times,
 }
@@ -62,8 +65,33 @@ impl Splits {
                     .collect()
             }),
             cpu_bound: (0..Self::SLOTS).map(|_| None).collect(),
+            waited: Vec::new(),
             times: Times::default(),
         }
+    }
+
+    /// The items of a loop that waited the last time, in ascending order.
+    pub(crate) fn waited(&self, of: Loop) -> &[usize] {
+        match self.waited.get(of.number() as usize % Self::SLOTS) {
+            Some(Some((known, waited))) if *known == of => waited,
+            _ => &[],
+        }
+    }
+
+    /// Remembers which items of a loop have `waited` this time, in any order. If all did, or so
+    /// many that the list would be long, nothing is remembered: then their order does not matter
+    /// much.
+    pub(crate) fn learn_waited(&mut self, of: Loop, mut waited: Vec<usize>) {
+        let is_of_use = !waited.is_empty() && waited.len() < waits::MOST.min(of.slice.len);
+        if self.waited.is_empty() {
+            if !is_of_use {
+                return;
+            }
+            self.waited.resize(Self::SLOTS, None);
+        }
+        waited.sort_unstable();
+        let known = &mut self.waited[of.number() as usize % Self::SLOTS];
+        *known = is_of_use.then_some((of, waited));
     }
 
     /// The place of a loop in the table. A loop has two: one for rounds with sleeping helpers, one

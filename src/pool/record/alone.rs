@@ -6,6 +6,9 @@
 pub enum Alone {
     /// The loop was over, or expected to be over, before help would have paid.
     Short,
+    /// Its items waited, and there was never so much to compute at a time that help would have
+    /// paid.
+    Waited,
     /// The loop has been found to be faster that way, or this call was to find out: perhaps its
     /// items wait for each other, or another program has the CPU of a helper. Such a loop is shared
     /// again after a pause, and after a longer one each time it is still slower.

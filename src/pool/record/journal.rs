@@ -240,6 +240,20 @@ impl Journal {
         }
     }
 
+    /// The worker, which leaves, has begun so many `items` that may wait, has stolen from `victims`,
+    /// and was asleep for so long.
+    pub(crate) fn attended(&mut self, items: usize, victims: Vec<usize>, asleep: Duration) {
+        if items > 0 || !asleep.is_zero() {
+            self.ran(items, self.begun, Instant::now());
+        }
+        let tally = &mut self.tally;
+        tally.working -= nanos(asleep);
+        tally.indices += items;
+        tally.runs += victims.len();
+        tally.thefts += victims.len();
+        self.victims = victims;
+    }
+
     /// The worker has folded so many items, counted one by one.
     pub(crate) fn count(&mut self, items: usize) {
         self.tally.items = items;

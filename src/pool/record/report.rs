@@ -5,6 +5,7 @@ use std::{fmt, panic::Location, time::Duration};
 use super::{
     alone::Alone,
     journal::{Tally, Times},
+    waits::WaitReport,
 };
 
 /// What a loop did, worker by worker. Filled in by [`On::report`](crate::On::report).
@@ -34,6 +35,8 @@ pub struct RunReport {
     /// The workers that the loop was meant for. The first is always the calling thread; it is the
     /// only one if the loop ran on it alone.
     pub workers: Vec<WorkerReport>,
+    /// What a loop did whose items wait; `None` for all others.
+    pub waits: Option<WaitReport>,
 }
 
 /// What one worker did in a loop.
@@ -84,7 +87,7 @@ impl RunReport {
             caller.working += before;
             caller.waiting_to_start = Duration::ZERO;
         }
-        Self { wall, alone: round.err(), workers }
+        Self { wall, alone: round.err(), workers, waits: None }
     }
 
     /// The call is over, after `wall`.
@@ -175,6 +178,7 @@ impl fmt::Display for RunReport {
             match self.alone {
                 None => "",
                 Some(Alone::Short) => "; on the calling thread alone: short",
+                Some(Alone::Waited) => "; on the calling thread alone: its items waited",
                 Some(Alone::Faster) => "; on the calling thread alone: faster",
                 Some(Alone::Busy) => "; on the calling thread alone: the pool was busy",
                 Some(Alone::OneWorker) => "; on the calling thread alone: one worker",

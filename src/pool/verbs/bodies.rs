@@ -63,6 +63,46 @@ impl<'s, S: Source> Claim<'s, S> {
     }
 }
 
+/// The right to the place of one item's result, once.
+#[derive(Debug)]
+pub(crate) struct Index(usize);
+
+impl Index {
+    /// The index. The right to it is used up.
+    #[inline(always)]
+    pub(crate) fn spend(self) -> usize {
+        self.0
+    }
+}
+
+impl<S: Source> Claim<'_, S> {
+    /// The only item, and the right to its result.
+    ///
+    /// # Panics
+    /// If it is not the only one.
+    #[inline(always)]
+    pub(crate) fn into_item(self) -> (S::Item, Index) {
+        assert!(self.len() == 1);
+        let index = Index(self.range.start);
+        let Some(item) = self.items().next() else { unreachable!("there is one") };
+        (item, index)
+    }
+}
+
+/// The claim of one index, which the executor gives out to be begun.
+#[inline(always)]
+pub(crate) fn claim_one<'s, S: Source>(
+    source: &'s S,
+    ledger: &mut S::Ledger<'s>,
+    index: usize,
+) -> Claim<'s, S> {
+    source.note(ledger, index..index + 1);
+    // SAFETY: 1. the executor gives out indices of the source, and this one has just been noted; 2.
+    // it claims every index once, in a range or among those that are begun first, and begins what
+    // it claims once (case 15).
+    unsafe { Claim::new(source, index..index + 1) }
+}
+
 impl<S: Source> Drop for Claim<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {

@@ -11,7 +11,10 @@ use std::{
     ptr::{self, NonNull},
 };
 
-use super::{bodies::Claim, source::Source};
+use super::{
+    bodies::{Claim, Index},
+    source::Source,
+};
 use crate::pool::call::body::Stop;
 
 /// A `Vec` of `len` results, which `fold` writes at their final places; or why it has not.
@@ -144,6 +147,15 @@ impl<'a, R> Written<'a, R> {
             self.range.end += 1;
         });
         self
+    }
+
+    /// Writes one result, behind those written before, if any.
+    #[inline(always)]
+    pub(crate) fn put(self, index: Index, result: R) -> Self {
+        let at = index.spend();
+        // SAFETY: 1. who has the `Index` has the only right to this place; 2. and 3. one result for
+        // one index.
+        unsafe { self.write(at..at + 1, iter::once(result)) }
     }
 
     /// Joins two neighbours.

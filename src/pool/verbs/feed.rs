@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // takes an item from a deque that has one
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{fmt, marker::PhantomData, time::Duration};
+use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -59,7 +59,7 @@ impl<'e, T> List<'e, T> {
     pub(crate) fn new(executor: &'e Executor, watch: Watch<'e>) -> Self {
         let limit = if executor.workers() > 1 { TOO_SHORT_TO_TIME_NS as u64 } else { u64::MAX };
         let deques = Deques::new();
-        watch.begin_list(deques.hunger());
+        watch.begin_with(Arc::clone(deques.hunger()) as _);
         Self {
             deques,
             executor,
@@ -117,7 +117,7 @@ impl<'e, T> List<'e, T> {
 impl<T> Drop for List<'_, T> {
     /// What nobody has folded, since the loop was stopped, is dropped.
     fn drop(&mut self) {
-        self.watch.end_list(self.deques.hunger());
+        self.watch.end_with(self.deques.hunger());
         self.deques.left().for_each(discard);
     }
 }

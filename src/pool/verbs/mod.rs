@@ -11,10 +11,12 @@
 //! writes results to their final places, `gather` makes one `Vec` of what runs have emitted,
 //! `reproducible` reduces results in a fixed order, and `sort` is built on these loops (`merge`;
 //! `stragglers` for what is nearly in order). `grow` has the loops over a list that grows, and
-//! `feed` the hand by which their closures feed it, with the hot loop of these.
+//! `feed` the hand by which their closures feed it, with the hot loop of these. `waiting` has the
+//! loops whose items wait, `attendant` polls them, and `runs` keeps what they have made.
 //!
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop is given the executor.
 
+pub(crate) mod attendant;
 pub(crate) mod bodies;
 pub(crate) mod collect;
 pub(crate) mod emit;
@@ -27,8 +29,10 @@ pub(crate) mod merge;
 pub(crate) mod on;
 pub(crate) mod owned;
 pub(crate) mod reproducible;
+pub(crate) mod runs;
 pub(crate) mod sort;
 pub(crate) mod source;
 pub(crate) mod state;
 pub(crate) mod stragglers;
 pub(crate) mod sums;
+pub(crate) mod waiting;

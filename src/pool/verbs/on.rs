@@ -3,12 +3,14 @@
 use std::{marker::PhantomData, ops::Range, panic::Location};
 
 use super::{
-    bodies::{Claim, InBlocks, InTree, Verb},
+    attendant::{Errand, attend},
+    bodies::{Claim, InBlocks, InTree, Index, Verb},
     feed::List,
     into_source::IntoSource,
     reproducible::{self, Tree},
     source::{Chunks, Copied, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateless},
+    waiting::Waiting,
 };
 use crate::pool::{
     call::{
@@ -528,6 +530,33 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self
     }
 
+    /// Lets items wait: the closures of the loop return futures, and at most `limit` items are
+    /// begun and not done at any time. See [`Waiting`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (urls, client) = (["a", "b"], Client);
+    /// let pages = pool.on(&urls).waiting(100).map_collect(async |url| client.get(url).await);
+    /// assert_eq!(pages, ["page a", "page b"]);
+    /// # struct Client;
+    /// # impl Client {
+    /// #     async fn get(&self, url: &str) -> String {
+    /// #         format!("page {url}")
+    /// #     }
+    /// # }
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `limit` is 0, or if the loop was to be [`reproducible`](Self::reproducible): items that
+    /// wait are done in another order each time.
+    #[inline(always)]
+    pub fn waiting(self, limit: usize) -> Waiting<'p, S, E, M> {
+        assert!(limit > 0, "waiting: with a limit of 0 items under way, none would ever begin");
+        assert!(!self.reproducible, "waiting: no loop whose items wait is reproducible; collect, and reduce then");
+        Waiting::new(self, limit)
+    }
+
     #[inline(always)]
     pub(super) fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
         let Self { executor, source, threads, grain, reproducible, watch, wishes, ending, .. } = self;
@@ -610,6 +639,22 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let (list, states) = (List::new(executor, watch), state);
         let state = Stateless;
         (On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }, list, states)
+    }
+
+    /// Attends the items, of which at most `limit` may be under way at a time. None if there are no
+    /// items.
+    #[inline(always)]
+    pub(super) fn attend<F: Future + Send, A: Send, Z: Send>(
+        self,
+        limit: usize,
+        make: impl Fn(&mut Option<A>, S::Item) -> F + Sync,
+        done: impl Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Option<A>, Z> {
+        let Self { executor, source, ref state, .. } = self;
+        let threads = self.threads.min(state.most());
+        let options = Options::new(threads, self.watch, self.wishes, LoopKind::Through);
+        attend(Errand { executor, options, source, state, limit }, make, done, reduce)
     }
 
     /// Searches the items. If `kind` asks for the first match, all workers go from the front

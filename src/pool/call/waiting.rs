@@ -1,0 +1,455 @@
+//! A worker of a loop whose items wait. It begins items, each in a slot, and goes on with those
+//! that have been woken; if there are none, it sleeps. It leaves when no item is left.
+//!
+//! A finished item is followed by a new one, so that as many are under way as may be; otherwise,
+//! those that have been woken come first.
+
+use std::{
+    mem,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::PoisonError,
+    time::Duration,
+};
+
+use super::{
+    accumulator::Halt,
+    course::{Course, Visit},
+    ending::{FirstStop, Panic, discard},
+    plan::Plan,
+    round::claim_one,
+    thief::Thief,
+};
+use crate::{
+    clock::Instant,
+    pool::{
+        policy::{
+            grain::{Grain, Stretch},
+            victim::Stealing,
+            waits::{MOST, Polls},
+        },
+        protocol::{
+            early::Early,
+            hub::{Hub, Next, Slot},
+            range::{Loot, Owner, Ranges},
+        },
+        record::{journal::Times, waits::WaitReport},
+    },
+    sync::{Mutex, lock},
+};
+
+/// A worker's part of a loop whose items wait, whatever it makes of them.
+pub(crate) trait Attend {
+    /// Claims the next items of `owner`, up to `claims`, one by one, and begins each in `slot`,
+    /// until one waits.
+    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Halt>;
+
+    /// Begins an item that is claimed.
+    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Halt>;
+
+    /// Polls the item `index`, which waited in `slot`. True: it is done, and the slot is free.
+    fn resume(&mut self, index: usize, slot: &mut Slot) -> Result<bool, Halt>;
+
+    /// Drops what lies at `slot`, if anything does. Does not panic.
+    fn clear(&mut self, slot: &mut Slot);
+
+    /// Nothing is left to do: hands over what was made, and drops the state.
+    fn leave(&mut self);
+
+    /// After a panic: drops what was made, and tells the item in which it happened.
+    fn lose(&mut self) -> usize;
+}
+
+/// How an attempt to begin items has ended.
+pub(crate) enum Began {
+    /// All that were begun are done.
+    Done,
+    /// The same, but the last claim is contested, and [`Owner::settle`] tells whether it stands.
+    Contested,
+    /// This item waits.
+    Waits(usize),
+}
+
+/// Lends a closure what a worker attends items with, made on its thread.
+pub(crate) type LendAttend<'a> = &'a (dyn Fn(usize, &mut dyn FnMut(&mut dyn Attend)) + Sync);
+
+/// A loop whose items wait.
+pub(crate) struct Waiting<'a> {
+    pub(crate) hub: &'a Hub,
+    pub(crate) ranges: &'a Ranges,
+    pub(crate) plan: Plan<'a>,
+    /// What is begun first.
+    pub(crate) early: Early,
+    pub(crate) course: Course,
+    /// What help costs, in nanoseconds.
+    pub(crate) help: f32,
+    pub(crate) told: Mutex<Told>,
+}
+
+/// What workers tell when they leave.
+#[derive(Default)]
+pub(crate) struct Told {
+    pub(crate) report: WaitReport,
+    /// The items that waited: some of them, if there are very many.
+    pub(crate) waited: Vec<usize>,
+}
+
+impl<'a> Waiting<'a> {
+    /// Worker `me`, which has entered, and attends items by `attend`.
+    pub(crate) fn worker<'w>(
+        &'w self,
+        me: usize,
+        (owner, first): (Owner<'w>, Option<usize>),
+        attend: &'w mut dyn Attend,
+    ) -> Worker<'w> {
+        let Self { plan, .. } = self;
+        let visit = self.course.visit(me, plan.units);
+        let begun = Instant::now();
+        let mut worker = Worker {
+            of: self,
+            me,
+            owner,
+            claimed: first,
+            thief: Thief::new(me, plan),
+            victims: Vec::new(),
+            grain: Grain::new(begun, plan.pace, true),
+            hand: Vec::new(),
+            held: None,
+            is_folding: false,
+            attend,
+            begins: true,
+            refills: true,
+            seen: usize::MAX,
+            begun,
+            now: begun,
+            polls: Polls::new(plan.pace),
+            items: 0,
+            tells: Told::default(),
+            visit,
+        };
+        if plan.stealing == Stealing::Off {
+            worker.owner.rob_late_only();
+        }
+        worker
+    }
+
+    /// What all workers have told. To be called after all of them have left.
+    pub(crate) fn into_inner(self) -> (Times, FirstStop, Told) {
+        let (times, stop) = self.course.into_inner();
+        let mut told = self.told.into_inner().unwrap_or_else(PoisonError::into_inner);
+        told.report.most_in_flight = self.hub.under_way().1;
+        (times, stop, told)
+    }
+}
+
+/// A worker of such a loop.
+pub(crate) struct Worker<'w> {
+    of: &'w Waiting<'w>,
+    me: usize,
+    owner: Owner<'w>,
+    /// An item that is claimed and not begun.
+    claimed: Option<usize>,
+    thief: Thief<'w>,
+    victims: Vec<usize>,
+    grain: Grain,
+    /// Its slots, all free.
+    hand: Vec<Slot>,
+    /// The slot of the item that it attends.
+    held: Option<Slot>,
+    /// Whether it claims and begins items in one go.
+    is_folding: bool,
+    attend: &'w mut dyn Attend,
+    /// Whether there may be items that nobody has begun.
+    begins: bool,
+    /// Whether an item has just been done, so that a new one follows.
+    refills: bool,
+    /// Where the loop stops, as far as it knows.
+    seen: usize,
+    begun: Instant,
+    /// When it last looked at the clock.
+    now: Instant,
+    polls: Polls,
+    /// How many items it has begun.
+    items: usize,
+    tells: Told,
+    visit: Visit,
+}
+
+/// How a worker's step has ended.
+enum Step {
+    GoOn,
+    Leave,
+}
+
+impl Worker<'_> {
+    /// Works until no item is left, and leaves. Never unwinds: a panic ends the loop and is kept
+    /// for the caller; items before it are still attended.
+    pub(crate) fn work(mut self) {
+        self.work_until(|_| false);
+        self.leave();
+    }
+
+    /// Works until no item is left (true), or `gives_up`.
+    pub(crate) fn work_until(&mut self, gives_up: impl Fn(&Self) -> bool) -> bool {
+        loop {
+            let gone = catch_unwind(AssertUnwindSafe(|| {
+                while !gives_up(self) {
+                    if let Step::Leave = self.step() {
+                        return true;
+                    }
+                }
+                false
+            }));
+            match gone {
+                Ok(is_through) => return is_through,
+                Err(panic) => self.lose(panic),
+            }
+        }
+    }
+
+    /// Whether there is so much to compute that help would pay.
+    pub(crate) fn wants_help(&self) -> bool {
+        self.polls.are_worth_sharing(self.left(), self.work_time(), self.of.help)
+    }
+
+    /// For how long it has worked.
+    pub(crate) fn work_time(&self) -> Duration {
+        (self.now - self.begun).saturating_sub(self.tells.report.asleep)
+    }
+
+    /// About how much work is left, in nanoseconds.
+    pub(crate) fn work_left(&self) -> f32 {
+        self.polls.cost(self.left(), self.work_time())
+    }
+
+    /// About how many polls are left that could be done at once.
+    fn left(&self) -> usize {
+        let Self { of: Waiting { hub, .. }, owner, begins, .. } = self;
+        let fresh = if *begins { owner.left().min(hub.limit()) } else { 0 };
+        hub.queued() + fresh
+    }
+
+    /// How many items it has begun.
+    pub(crate) fn items(&self) -> usize {
+        self.items
+    }
+
+    /// Hands over what was made, and what was noted. Does not unwind.
+    pub(crate) fn leave(mut self) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.attend.leave())) {
+            self.stop(0, Some(panic));
+        }
+        let Self { of, owner, items, victims, mut tells, mut visit, polls, .. } = self;
+        tells.report.polls = polls.count;
+        visit.journal.attended(items, victims, tells.report.asleep);
+        let mut told = lock(&of.told);
+        told.report.add(tells.report);
+        told.waited.append(&mut tells.waited);
+        drop(told);
+        of.course.leave(visit, owner.failed());
+    }
+
+    fn step(&mut self) -> Step {
+        let hub = self.of.hub;
+        if hub.stop() != self.seen {
+            self.clear_behind();
+        }
+        if self.begins && !self.hand.is_empty() && (self.refills || hub.queued() == 0) {
+            self.refills = false;
+            self.begin();
+            return Step::GoOn;
+        }
+        let (next, slept) = hub.next(self.me, &mut self.hand, self.begins, self.seen);
+        if slept {
+            self.wake_up();
+        }
+        match next {
+            Next::Resume(slot) => self.resume(slot),
+            Next::Begin(slot) => {
+                self.hand.push(slot);
+                self.refills = true;
+            }
+            Next::Look => {}
+            Next::Leave => return Step::Leave,
+        }
+        Step::GoOn
+    }
+
+    /// Begins items in one of its slots, until one waits, or for some microseconds.
+    fn begin(&mut self) {
+        let Some(claim) = self.claim() else { return };
+        let Self { attend, owner, grain, hand, held, .. } = self;
+        *held = hand.pop();
+        let Some(slot) = held else { return };
+        let first = owner.next();
+        let began = match claim {
+            Claim::One(index) => {
+                self.items += 1;
+                self.polls.count += 1;
+                attend.begin_one(index, slot)
+            }
+            Claim::Next(left) => {
+                grain.restart(self.now);
+                let Stretch { claims, full_fences, .. } = grain.stretch(left);
+                owner.use_full_fences(full_fences);
+                self.is_folding = true;
+                let began = attend.begin(owner, slot, claims);
+                self.is_folding = false;
+                let begun = owner.next() - first;
+                self.items += begun;
+                self.polls.count += begun;
+                began
+            }
+        };
+        self.now = Instant::now();
+        if let Claim::Next(left) = claim {
+            self.grain.look((left + first).saturating_sub(self.owner.next()), self.now);
+        }
+        match began {
+            Ok(Began::Done) => self.is_free(),
+            Ok(Began::Contested) => {
+                self.claimed = self.owner.settle(1).next();
+                self.is_free();
+            }
+            Ok(Began::Waits(index)) => {
+                self.tells.report.waited += 1;
+                if self.tells.waited.len() < MOST {
+                    self.tells.waited.push(index);
+                }
+                self.suspend(index);
+            }
+            Err(halt) => self.halt(halt),
+        }
+        self.tell_worth();
+    }
+
+    /// Goes on with the item in `slot`.
+    fn resume(&mut self, slot: Slot) {
+        let (index, elsewhere) = self.of.hub.resume(&slot, self.me);
+        let slot = self.held.insert(slot);
+        if index >= self.seen {
+            self.attend.clear(slot);
+            self.is_free();
+            return;
+        }
+        self.tells.report.resumed_elsewhere += usize::from(elsewhere);
+        self.polls.count += 1;
+        let resumed = self.attend.resume(index, slot);
+        self.now = Instant::now();
+        match resumed {
+            Ok(true) => {
+                self.is_free();
+                self.refills = true;
+            }
+            Ok(false) => self.suspend(index),
+            Err(halt) => self.halt(halt),
+        }
+        self.tell_worth();
+    }
+
+    /// What it may begin: if nothing is left, it asks no more.
+    fn claim(&mut self) -> Option<Claim> {
+        let Self { of: Waiting { early, .. }, owner, seen, .. } = self;
+        loop {
+            while let Some(index) = early.claim() {
+                if index < *seen {
+                    return Some(Claim::One(index));
+                }
+            }
+            if let Some(index) = self.claimed.take() {
+                if index < *seen && early.distance(index) > 0 {
+                    return Some(Claim::One(index));
+                }
+            } else if owner.left() == 0 {
+                let Some(Loot { item, victim }) = self.thief.steal(owner) else {
+                    self.begins = false;
+                    return None;
+                };
+                self.victims.push(victim);
+                self.claimed = Some(item);
+            } else {
+                let distance = early.distance(owner.next());
+                if distance > 0 {
+                    return Some(Claim::Next(owner.left().min(distance)));
+                }
+                self.claimed = claim_one(owner); // to pass it by
+            }
+        }
+    }
+
+    /// The slot that it holds is free again.
+    fn is_free(&mut self) {
+        self.hand.extend(self.held.take());
+    }
+
+    /// The item `index` waits in the slot that it holds.
+    fn suspend(&mut self, index: usize) {
+        if let Some(slot) = self.held.take() {
+            self.of.hub.suspend(slot, self.me, index);
+        }
+    }
+
+    fn halt(&mut self, halt: Halt) {
+        self.is_free();
+        self.stop(halt.place, None);
+    }
+
+    /// Ends the loop at `place`: no item at or behind it is begun any more, and those that wait are
+    /// dropped.
+    fn stop(&mut self, place: usize, panic: Option<Panic>) {
+        self.of.ranges.cut(place);
+        discard(self.visit.stop.note(place, panic));
+        self.of.hub.stop_at(place);
+    }
+
+    /// User code has panicked.
+    fn lose(&mut self, panic: Panic) {
+        let mut place = self.attend.lose();
+        if mem::take(&mut self.is_folding) {
+            place = self.owner.lose_count();
+        }
+        if let Some(slot) = &mut self.held {
+            self.attend.clear(slot);
+        }
+        self.is_free();
+        self.stop(place, Some(panic));
+    }
+
+    /// The loop stops elsewhere: drops the items that are not needed, of those that wait.
+    #[cold]
+    fn clear_behind(&mut self) {
+        self.seen = self.of.hub.stop();
+        let mut from = 0;
+        while let Some(mut slot) = self.of.hub.take_behind(self.seen, &mut from) {
+            self.attend.clear(&mut slot);
+            self.hand.push(slot);
+        }
+    }
+
+    /// It has slept. The caller may have woken up on the CPU of a helper.
+    fn wake_up(&mut self) {
+        let now = Instant::now();
+        self.tells.report.asleep += now - self.now;
+        self.now = now;
+        if let Some(seats) = self.of.plan.seats {
+            seats.look(self.me, now);
+        }
+    }
+
+    /// Tells, now and then, how many items are worth another worker.
+    fn tell_worth(&self) {
+        const OFTEN: usize = 16;
+        if self.polls.count % OFTEN == 1 || self.polls.count < OFTEN {
+            let Self { of: Waiting { hub, help, .. }, polls, .. } = self;
+            hub.set_worth(polls.worth_sharing(self.work_time(), *help));
+        }
+    }
+}
+
+/// What a worker may begin.
+#[derive(Clone, Copy)]
+enum Claim {
+    /// This item, which is claimed.
+    One(usize),
+    /// So many items, the next of its range, which are not claimed yet.
+    Next(usize),
+}

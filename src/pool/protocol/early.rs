@@ -1,0 +1,59 @@
+//! Items that are begun before all others: those that waited the last time.
+
+use crossbeam_utils::CachePadded;
+
+use super::front::advance;
+use crate::sync::AtomicUsize;
+
+/// Some indices of a round, which all workers claim first, one by one. Who comes to one of them in
+/// a range afterwards passes it by: so it is claimed here or there, and never twice (case 15).
+#[derive(Debug)]
+pub(crate) struct Early {
+    /// In ascending order.
+    indices: Vec<usize>,
+    /// How many have been claimed. Relaxed: its order of changes alone counts.
+    next: CachePadded<AtomicUsize>,
+}
+
+impl Early {
+    /// These, in ascending order.
+    pub(crate) fn new(indices: Vec<usize>) -> Self {
+        debug_assert!(indices.is_sorted());
+        Self { indices, next: CachePadded::new(AtomicUsize::new(0)) }
+    }
+
+    /// Claims the next one, if one is left.
+    #[inline(always)]
+    pub(crate) fn claim(&self) -> Option<usize> {
+        if self.indices.is_empty() {
+            return None;
+        }
+        let len = self.indices.len();
+        let at = advance(&self.next, |next| (next < len).then_some(next + 1))?;
+        Some(self.indices[at])
+    }
+
+    /// How many indices from `index` on are not among these, up to the next that is.
+    #[inline(always)]
+    pub(crate) fn distance(&self, index: usize) -> usize {
+        if self.indices.is_empty() {
+            return usize::MAX;
+        }
+        let next = self.indices.partition_point(|&early| early < index);
+        self.indices.get(next).map_or(usize::MAX, |early| early - index)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_claimed_once_and_seen_from_before() {
+        let early = Early::new(vec![2, 3, 7]);
+        assert_eq!([0, 2, 3, 4, 7, 8].map(|index| early.distance(index)), [2, 0, 0, 3, 0, usize::MAX]);
+        assert_eq!([(); 5].map(|()| early.claim()), [Some(2), Some(3), Some(7), None, None]);
+        let none = Early::new(Vec::new());
+        assert_eq!((none.distance(0), none.claim()), (usize::MAX, None));
+    }
+}

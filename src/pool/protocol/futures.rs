@@ -1,0 +1,67 @@
+//! The futures of a loop whose items wait, each at the place of its slot.
+
+#![allow(unsafe_code)] // futures are polled where they lie, by the worker that has the slot
+
+use std::{
+    cell::UnsafeCell,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    task::Waker,
+};
+
+use crossbeam_utils::CachePadded;
+
+use super::{
+    hub::{Hub, Slot},
+    slab::Slab,
+};
+
+/// The futures of one loop, which lie where they were made until they are dropped; and a note `N`
+/// beside each.
+#[derive(Debug)]
+pub(crate) struct Futures<F, N> {
+    hub: Arc<Hub>,
+    places: Slab<CachePadded<Place<F, N>>>,
+}
+
+#[derive(Debug)]
+struct Place<F, N> {
+    waker: OnceLock<Waker>,
+    item: UnsafeCell<(Option<F>, Option<N>)>,
+}
+
+// SAFETY: 1. a shared `Futures` gives what lies at a place only to who has the slot (`at`), one
+// thread at a time; 2. that thread may be any, hence `Send`.
+unsafe impl<F: Send, N: Send> Sync for Futures<F, N> {}
+
+/// What lies at the place of a slot.
+pub(crate) struct At<'a, F, N> {
+    pub(crate) future: Pin<&'a mut Option<F>>,
+    pub(crate) note: &'a mut Option<N>,
+    /// Wakes the item.
+    pub(crate) waker: &'a Waker,
+}
+
+impl<F, N> Futures<F, N> {
+    /// For the slots of `hub`, and of no other.
+    pub(crate) fn new(hub: Arc<Hub>) -> Self {
+        Self { hub, places: Slab::new() }
+    }
+
+    /// What lies at the place of `slot`.
+    #[inline(always)]
+    pub(crate) fn at<'a>(&'a self, slot: &'a mut Slot) -> At<'a, F, N> {
+        let place = self.places.get(slot.number(), || {
+            CachePadded::new(Place { waker: OnceLock::new(), item: UnsafeCell::new((None, None)) })
+        });
+        let waker = place.waker.get_or_init(|| self.hub.waker(slot));
+        // SAFETY: 1. `slot` is borrowed exclusively, and there is no other of this number: the hub
+        // gives each out once, and takes it back before it gives it out again (case 11); 2. what
+        // the last thread that had it has written is seen by way of the hub.
+        let (future, note) = unsafe { &mut *place.item.get() };
+        // SAFETY: places never move (`Slab`), and this is the only way to a future, so it is
+        // dropped where it lies.
+        let future = unsafe { Pin::new_unchecked(future) };
+        At { future, note, waker }
+    }
+}

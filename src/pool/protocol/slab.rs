@@ -1,0 +1,62 @@
+//! A table that grows, and whose places never move.
+
+use std::sync::OnceLock;
+
+/// How many places the first block has.
+const FIRST: usize = 16;
+const BLOCKS: usize = (usize::BITS - FIRST.ilog2()) as usize;
+
+/// A table of `T`, made as it is needed: each block has twice as many places as the one before.
+#[derive(Debug)]
+pub(crate) struct Slab<T> {
+    blocks: [OnceLock<Box<[T]>>; BLOCKS],
+}
+
+impl<T> Slab<T> {
+    pub(crate) fn new() -> Self {
+        Self { blocks: [const { OnceLock::new() }; BLOCKS] }
+    }
+
+    /// The place `number`. If it is the first of its block, the block is made, by `make`.
+    #[inline(always)]
+    pub(crate) fn get(&self, number: usize, make: impl Fn() -> T) -> &T {
+        // Block k begins with place FIRST * (2^k - 1).
+        let shifted = number + FIRST;
+        let block = (shifted.ilog2() - FIRST.ilog2()) as usize;
+        let size = FIRST << block;
+        let places = match self.blocks[block].get() {
+            Some(places) => places,
+            None => self.make(block, size, make),
+        };
+        &places[shifted - size]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make(&self, block: usize, size: usize, make: impl Fn() -> T) -> &[T] {
+        self.blocks[block].get_or_init(|| (0..size).map(|_| make()).collect())
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::{
+        ptr,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+
+    #[test]
+    fn places_are_made_by_blocks_and_stay_where_they_are() {
+        let made = AtomicUsize::new(0);
+        let make = || made.fetch_add(1, Ordering::Relaxed);
+        let slab = Slab::new();
+        let places: Vec<_> = (0..1000).map(|number| ptr::from_ref(slab.get(number, make))).collect();
+        assert_eq!(made.into_inner(), 16 * (1 + 2 + 4 + 8 + 16 + 32), "as many blocks as are needed");
+        for (number, place) in places.into_iter().enumerate() {
+            assert!(ptr::eq(place, slab.get(number, || unreachable!("it is there"))));
+            assert_eq!(*slab.get(number, || 0), number);
+        }
+    }
+}

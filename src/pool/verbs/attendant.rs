@@ -1,0 +1,300 @@
+//! What a worker attends items with that may wait: makes their futures, polls them, and folds what
+//! they return.
+
+use std::{
+    mem,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{Arc, PoisonError},
+    task::{Context, Poll},
+};
+
+use super::{
+    bodies::{Index, claim_one},
+    runs::{Run, Runs},
+    source::Source,
+    state::State,
+};
+use crate::{
+    pool::{
+        call::{
+            accumulator::Halt,
+            ending::{Earliest, How, Outcome, discard},
+            executor::Executor,
+            options::Options,
+            waiting::{Attend, Began, LendAttend},
+        },
+        policy::site::{Loop, Site, Slice},
+        protocol::{
+            futures::{At, Futures},
+            hub::{Hub, Slot},
+            range::Owner,
+        },
+    },
+    sync::{Mutex, lock},
+};
+
+/// How a loop is carried out: by whom, over what, and how many items may be under way.
+pub(super) struct Errand<'p, 'o, S, M> {
+    pub(super) executor: &'p Executor,
+    pub(super) options: Options<'o>,
+    pub(super) source: S,
+    pub(super) state: &'p M,
+    pub(super) limit: usize,
+}
+
+/// Attends all items of a loop. `make` makes the future of an item, and may take the partial result
+/// of the items before it into it; `done` folds what the future returns.
+pub(super) fn attend<S, M, B, D, R, F, A, Z>(
+    errand: Errand<'_, '_, S, M>,
+    make: B,
+    done: D,
+    reduce: R,
+) -> Outcome<Option<A>, Z>
+where
+    S: Source,
+    M: State,
+    B: Fn(&mut Option<A>, S::Item) -> F + Sync,
+    D: Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
+    R: Fn(A, A) -> A + Sync,
+    F: Future + Send,
+    A: Send,
+    Z: Send,
+{
+    let Errand { executor, mut options, source, state, limit } = errand;
+    let slice = Slice { address: source.address(), len: source.count() };
+    let site = Site::new(attend::<S, M, B, D, R, F, A, Z> as *const ());
+    if slice.len == 0 {
+        return Outcome::Through(None);
+    }
+    let hub = Hub::new(executor.workers(), limit.min(slice.len));
+    let vigil = Vigil {
+        source,
+        state,
+        make,
+        done,
+        runs: Runs::new(reduce),
+        futures: Futures::new(Arc::clone(&hub)),
+        found: Mutex::new(Earliest::NONE),
+    };
+    let mut own = Attendant::new(&vigil, 0);
+    let others: LendAttend<'_> = &|me, work| work(&mut Attendant::new(&vigil, me));
+    let how = executor.wait(Loop { site, slice }, &mut options, &hub, &mut own, others);
+    drop(own);
+    vigil.outcome(how, slice.len)
+}
+
+/// A loop whose items may wait.
+struct Vigil<'a, S, M, B, D, R, F, A, Z> {
+    source: S,
+    state: &'a M,
+    make: B,
+    done: D,
+    runs: Runs<A, R>,
+    futures: Futures<F, Note>,
+    found: Mutex<Earliest<Z>>,
+}
+
+/// What is noted of an item that waits: where the run begins that ends with it, and the right to
+/// its result.
+struct Note {
+    first: usize,
+    index: Index,
+}
+
+impl<'a, S, M, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<'a, S, M, B, D, R, F, A, Z> {
+    /// The outcome of the loop, which had `len` items.
+    fn outcome(self, how: How, len: usize) -> Outcome<Option<A>, Z> {
+        let Self { runs, found, .. } = self;
+        if let How::Through = how {
+            return Outcome::Through(runs.into_result(len));
+        }
+        runs.into_accs().for_each(discard);
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner).into_noted();
+        match (how, found) {
+            (How::Stopped, Some(found)) => Outcome::Stopped(found),
+            (How::Stopped, None) => unreachable!("it has stopped where something was found"),
+            (How::Panic(panic), found) => {
+                discard(found);
+                resume_unwind(panic)
+            }
+            (_, found) => {
+                discard(found);
+                Outcome::Cancelled
+            }
+        }
+    }
+}
+
+/// A worker of such a loop.
+struct Attendant<'v, 'a, S: Source, M: State, B, D, R, F, A, Z> {
+    of: &'v Vigil<'a, S, M, B, D, R, F, A, Z>,
+    me: usize,
+    state: Option<(M::Held<'a>, S::Ledger<'v>)>,
+    /// What it has done last, in the order of the slice.
+    run: Option<Run<A>>,
+    /// The item that it attends.
+    at: usize,
+}
+
+/// Why no further item is begun.
+enum Ends<A, Z> {
+    /// An item waits. This is the partial result of those before it, unless the item has it.
+    Waits(Option<A>),
+    /// The loop stops.
+    Found(Z),
+}
+
+impl<'v, 'a, S, M, B, D, R, F, A, Z> Attendant<'v, 'a, S, M, B, D, R, F, A, Z>
+where
+    S: Source,
+    M: State,
+    B: Fn(&mut Option<A>, S::Item) -> F + Sync,
+    D: Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
+    R: Fn(A, A) -> A + Sync,
+    F: Future + Send,
+{
+    /// For worker `me`.
+    fn new(of: &'v Vigil<'a, S, M, B, D, R, F, A, Z>, me: usize) -> Self {
+        Self { of, me, state: None, run: None, at: 0 }
+    }
+
+    /// Polls the item `index` for the first time. `acc` is the partial result of the items before
+    /// it, from `first` on.
+    #[inline(always)]
+    fn begin_item(
+        of: &'v Vigil<'a, S, M, B, D, R, F, A, Z>,
+        ledger: &mut S::Ledger<'v>,
+        place: &mut At<'_, F, Note>,
+        context: &mut Context<'_>,
+        (first, mut acc): (usize, Option<A>),
+        index: usize,
+    ) -> Result<Option<A>, Ends<A, Z>>
+    {
+        let (item, token) = claim_one(&of.source, ledger, index).into_item();
+        let had = acc.is_some();
+        let future = (of.make)(&mut acc, item);
+        place.future.set(Some(future));
+        let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it is there") };
+        match future.poll(context) {
+            Poll::Ready(output) => {
+                place.future.set(None);
+                (of.done)(acc, token, output).map(Some).map_err(Ends::Found)
+            }
+            Poll::Pending => {
+                let first = if had && acc.is_none() { first } else { index };
+                *place.note = Some(Note { first, index: token });
+                Err(Ends::Waits(acc))
+            }
+        }
+    }
+
+    /// Takes the last run if it goes on with item `next`: where it begins, and its result. If not,
+    /// it is handed over.
+    fn go_on(&mut self, next: usize) -> (usize, Option<A>) {
+        match self.run.take() {
+            Some(run) if run.end == next => (run.first, Some(run.acc)),
+            Some(run) => {
+                self.of.runs.add(run);
+                (next, None)
+            }
+            None => (next, None),
+        }
+    }
+
+    /// Keeps what was folded from `first` on, and tells how that has ended. The last item is the one
+    /// that is attended; `is_contested`, if none waits.
+    fn keep(
+        &mut self,
+        first: usize,
+        end: usize,
+        folded: Result<(Option<A>, bool), Ends<A, Z>>,
+    ) -> Result<Began, Halt> {
+        let (acc, end, began) = match folded {
+            Ok((acc, is_contested)) => (acc, end, if is_contested { Began::Contested } else { Began::Done }),
+            Err(Ends::Waits(acc)) => (acc, self.at, Began::Waits(self.at)),
+            Err(Ends::Found(found)) => return Err(self.halt(found)),
+        };
+        self.run = acc.map(|acc| Run { first, end, acc });
+        Ok(began)
+    }
+
+    /// Stores what was found.
+    #[cold]
+    fn halt(&mut self, found: Z) -> Halt {
+        let surplus = lock(&self.of.found).note(self.at, found);
+        discard(surplus);
+        Halt { at: self.at, place: self.at }
+    }
+}
+
+impl<'v, 'a, S, M, B, D, R, F, A, Z> Attend for Attendant<'v, 'a, S, M, B, D, R, F, A, Z>
+where
+    S: Source,
+    M: State,
+    B: Fn(&mut Option<A>, S::Item) -> F + Sync,
+    D: Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
+    R: Fn(A, A) -> A + Sync,
+    F: Future + Send,
+{
+    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Halt> {
+        let (first, acc) = self.go_on(owner.next());
+        let Self { of, me, state, at, .. } = self;
+        let (_, ledger) = state.get_or_insert_with(|| (of.state.hold(*me), of.source.ledger()));
+        let mut place = of.futures.at(slot);
+        let mut context = Context::from_waker(place.waker);
+        let folded = owner.fold::<1, _, _>(claims, acc, |acc, claimed| {
+            *at = claimed.start;
+            Self::begin_item(of, ledger, &mut place, &mut context, (first, acc), claimed.start)
+        });
+        self.keep(first, owner.next(), folded)
+    }
+
+    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Halt> {
+        let (first, acc) = self.go_on(index);
+        self.at = index;
+        let Self { of, me, state, .. } = self;
+        let (_, ledger) = state.get_or_insert_with(|| (of.state.hold(*me), of.source.ledger()));
+        let mut place = of.futures.at(slot);
+        let mut context = Context::from_waker(place.waker);
+        let begun = Self::begin_item(of, ledger, &mut place, &mut context, (first, acc), index);
+        self.keep(first, index + 1, begun.map(|acc| (acc, false)))
+    }
+
+    fn resume(&mut self, index: usize, slot: &mut Slot) -> Result<bool, Halt> {
+        self.at = index;
+        let Self { of, me, state, .. } = self;
+        state.get_or_insert_with(|| (of.state.hold(*me), of.source.ledger()));
+        let mut place = of.futures.at(slot);
+        let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it waits there") };
+        let Poll::Ready(output) = future.poll(&mut Context::from_waker(place.waker)) else {
+            return Ok(false);
+        };
+        place.future.set(None);
+        let Some(Note { first, index: token }) = place.note.take() else { unreachable!("it has waited") };
+        let acc = (of.done)(None, token, output).map_err(|found| self.halt(found))?;
+        self.of.runs.add(Run { first, end: index + 1, acc });
+        Ok(true)
+    }
+
+    fn clear(&mut self, slot: &mut Slot) {
+        let mut place = self.of.futures.at(slot);
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| place.future.set(None))) {
+            mem::forget(payload); // its own drop may panic as well
+        }
+        *place.note = None;
+    }
+
+    fn leave(&mut self) {
+        if let Some(run) = self.run.take() {
+            self.at = run.end - 1;
+            self.of.runs.add(run);
+        }
+        self.state = None;
+    }
+
+    fn lose(&mut self) -> usize {
+        discard(self.run.take());
+        discard(self.state.take());
+        self.at
+    }
+}

@@ -1,0 +1,91 @@
+//! The partial results of a loop whose items are done in any order, reduced in the order of the
+//! slice.
+
+use std::{collections::BTreeMap, sync::PoisonError};
+
+use crate::sync::{Mutex, lock};
+
+/// Neighbouring items that are done: all from `first` to before `end`.
+pub(super) struct Run<A> {
+    pub(super) first: usize,
+    pub(super) end: usize,
+    pub(super) acc: A,
+}
+
+/// Runs of items that are done, each with its partial result. Two neighbours are one run, so there
+/// are no more runs than there are items under way, and workers, and one.
+pub(super) struct Runs<A, R> {
+    /// By their first items.
+    runs: Mutex<BTreeMap<usize, (usize, A)>>,
+    reduce: R,
+}
+
+impl<A, R: Fn(A, A) -> A> Runs<A, R> {
+    pub(super) fn new(reduce: R) -> Self {
+        Self { runs: Mutex::new(BTreeMap::new()), reduce }
+    }
+
+    /// Adds a run. No user code is called under the lock: who finds neighbours takes them out,
+    /// reduces them, and looks again.
+    pub(super) fn add(&self, mut run: Run<A>) {
+        loop {
+            let mut runs = lock(&self.runs);
+            let behind = runs.remove(&run.end);
+            let before = match runs.range(..run.first).next_back() {
+                Some((&first, &(end, _))) if end == run.first => runs.remove_entry(&first),
+                _ => None,
+            };
+            if before.is_none() && behind.is_none() {
+                runs.insert(run.first, (run.end, run.acc));
+                return;
+            }
+            drop(runs);
+            if let Some((first, (_, acc))) = before {
+                run = Run { first, acc: (self.reduce)(acc, run.acc), ..run };
+            }
+            if let Some((end, acc)) = behind {
+                run = Run { end, acc: (self.reduce)(run.acc, acc), ..run };
+            }
+        }
+    }
+
+    /// The result of all items; none if there are none.
+    ///
+    /// # Panics
+    /// If not all items up to `len` are done.
+    pub(super) fn into_result(self, len: usize) -> Option<A> {
+        let mut runs = self.into_runs();
+        assert!(runs.len() == usize::from(len > 0), "a loop has left out an item");
+        let (first, (end, acc)) = runs.pop_first()?;
+        assert!(first == 0 && end == len, "a loop has left out an item");
+        Some(acc)
+    }
+
+    /// The partial results, when nobody needs them.
+    pub(super) fn into_accs(self) -> impl Iterator<Item = A> {
+        self.into_runs().into_values().map(|(_, acc)| acc)
+    }
+
+    fn into_runs(self) -> BTreeMap<usize, (usize, A)> {
+        self.runs.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_meet_in_order_whatever_the_order_in_which_they_are_done() {
+        for step in [1, 3, 7, 37, 99] {
+            let runs = Runs::new(|a: String, b: String| a + &b);
+            for i in 0..100 {
+                let first = i * step % 100;
+                runs.add(Run { first, end: first + 1, acc: format!("{first} ") });
+                assert!(lock(&runs.runs).len() <= 50);
+            }
+            let expected: String = (0..100).map(|i| format!("{i} ")).collect();
+            assert_eq!(runs.into_result(100), Some(expected));
+        }
+    }
+}
