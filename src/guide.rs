@@ -12,6 +12,7 @@
 //! | I want | loop |
 //! |---|---|
 //! | to go through what I do not know at the start: a tree, a graph, jobs that make jobs | [`grow`](crate::Pool::grow): see [below](#my-items-make-items) |
+//! | any of these with items that wait: requests, files, timers | [`on(..).waiting(limit)`](crate::On::waiting) and then the loop: see [below](#my-items-wait) |
 //! | one value from all items: a product, a joined string | [`map_reduce`] |
 //! | a sum, a count | [`on(..).sum_of`](crate::On::sum_of), [`on(..).count_if`](crate::On::count_if) |
 //! | the smallest or largest item | [`on(..).min_by_key`](crate::On::min_by_key), [`max_by`](crate::On::max_by) and so on |
@@ -117,6 +118,114 @@
 //!
 //! For breadth first, where the order matters, go level by level: one loop over the frontier, which
 //! makes the next one by [`flat_map_collect`](crate::Pool::flat_map_collect).
+//!
+//! # My items wait
+//! Pages are fetched, files are read, a service is asked, and then there is something to compute.
+//! A loop whose items block a thread while they wait has as many of them under way as it has
+//! threads: two, on two CPUs. With [`waiting`](crate::On::waiting) the closures return futures, and
+//! a worker whose item waits goes on with another.
+//!
+//! Somebody has to wake the items. That is not this crate: it is whatever the futures were made by.
+//!
+//! **tokio.** Its timers and sockets need a runtime that turns, on threads of its own, and that the
+//! polling thread has entered. So the runtime is made beside the pool, and each worker enters it:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! let pool = rangesteal::Pool::new()?;
+//! let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+//! let handle = runtime.handle();
+//! let doubled = pool.on(&[1, 2, 3]).with(|_worker| handle.enter()).waiting(100).map_collect(async |x| {
+//!     tokio::time::sleep(Duration::from_millis(1)).await; // or a request
+//!     2 * x
+//! });
+//! assert_eq!(doubled, [2, 4, 6]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **smol.** `async-io` has a thread of its own; nothing is to be entered:
+//!
+//! ```
+//! # use std::time::Duration;
+//! # let pool = rangesteal::Pool::new()?;
+//! let doubled = pool.on(&[1, 2, 3]).waiting(100).map_collect(async |x| {
+//!     async_io::Timer::after(Duration::from_millis(1)).await;
+//!     2 * x
+//! });
+//! assert_eq!(doubled, [2, 4, 6]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! **A thread of your own**: a timer, a device, a queue of another library. A future gives it a
+//! waker, and it wakes that when there is something. This one wakes all that it is sent, one
+//! millisecond later:
+//!
+//! ```
+//! use std::{future::poll_fn, sync::mpsc, task::{Poll, Waker}, thread, time::Duration};
+//!
+//! let (send, asked) = mpsc::channel::<Waker>();
+//! thread::spawn(move || {
+//!     while let Ok(first) = asked.recv() {
+//!         thread::sleep(Duration::from_millis(1));
+//!         std::iter::once(first).chain(asked.try_iter()).for_each(Waker::wake);
+//!     }
+//! });
+//! let nap = || {
+//!     let (mut has_slept, send) = (false, &send);
+//!     poll_fn(move |context| {
+//!         if std::mem::replace(&mut has_slept, true) {
+//!             return Poll::Ready(()); // perhaps too soon: a poll may come for nothing
+//!         }
+//!         send.send(context.waker().clone()).expect("the thread runs");
+//!         Poll::Pending
+//!     })
+//! };
+//! # let pool = rangesteal::Pool::new()?;
+//! let doubled = pool.on(&[1, 2, 3]).waiting(100).map_collect(async |x| {
+//!     nap().await;
+//!     2 * x
+//! });
+//! assert_eq!(doubled, [2, 4, 6]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! **Blocking calls**, such as reading files: give them to threads that may block, and wait for
+//! these. `tokio::task::spawn_blocking(..).await` does so, and `blocking::unblock(..).await` of
+//! smol. The closures that they run cannot borrow; what they return comes back to a worker, which
+//! computes with it.
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! # let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+//! # let handle = runtime.handle();
+//! let files = ["Cargo.toml", "README.md"];
+//! let lines = pool.on(&files).with(|_worker| handle.enter()).waiting(16).try_map_reduce(
+//!     async |&file| {
+//!         let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(file));
+//!         let text = read.await.expect("it does not panic")?;
+//!         Ok::<_, std::io::Error>(text.lines().count())
+//!     },
+//!     |a, b| a + b,
+//! )?;
+//! assert!(lines > Some(10));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **How it can hang.** If nobody wakes an item, the loop waits for ever: all workers are asleep,
+//! and the program uses no CPU. So the thread that calls the loop must not be the one that turns
+//! the reactor: not the thread of a `current_thread` runtime, nor inside `block_on` of one. Call the
+//! loop in `spawn_blocking`, or on a thread that is no runtime's. An item must not wait for another
+//! one of the same loop, either: with a limit, that one may never begin. And a poll must not block,
+//! or its worker does.
+//!
+//! **What the report says.** `most_in_flight` near the limit and a long time `asleep`: raise the
+//! limit, if the service can bear it. Less in flight, and `asleep`: the service is slow, or there
+//! are too few items. Not asleep at all: there is so much to compute that nothing is waited for.
+//!
+//! **When not to use it.** A server, which has no last item, needs a runtime. Items that never wait
+//! need nothing of this. And where all threads of a program compute anyway, a thread that blocks
+//! costs little.
 //!
 //! # What makes a loop slow
 //! * **Large accumulators by value.** `fold` is given the accumulator and returns it, for every

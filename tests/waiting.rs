@@ -104,3 +104,320 @@ fn results_are_in_order_and_the_limit_is_kept() {
         }
     }
 }
+
+#[test]
+fn items_may_be_anything_that_loops_run_over() {
+    let (service, pool) = (&Service::new(), &pool(2));
+    let words = vec![String::from("a"), String::from("bc"), String::new()];
+    let separator = String::from("-");
+    let ended = pool.on(&words).waiting(2).map_collect(async |word| {
+        service.call().await;
+        format!("{word}{separator}")
+    });
+    assert_eq!(ended, ["a-", "bc-", "-"]);
+    let longest: Option<&str> = pool
+        .on(&words)
+        .waiting(2)
+        .map_reduce(async |word| word.as_str(), |a, b| if b.len() > a.len() { b } else { a });
+    assert_eq!(longest, Some("bc"));
+    let mut numbers: Vec<usize> = (0..100).collect();
+    pool.on(&mut numbers).zip(0..100).enumerate().waiting(7).for_each(async |(index, (number, other))| {
+        service.call().await;
+        *number += index + other;
+    });
+    assert!(numbers.iter().enumerate().all(|(index, number)| *number == 3 * index));
+    let sums = pool.on(&numbers).chunks(30).rev().waiting(3).map_collect(async |chunk| {
+        service.call().await;
+        chunk.len()
+    });
+    assert_eq!(sums, [10, 30, 30, 30]);
+    let moved = pool.on(words).waiting(2).map_collect(async |word| {
+        service.call().await;
+        word
+    });
+    assert_eq!(moved, ["a", "bc", ""]);
+}
+
+/// Counts how often it is dropped.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// Where user code panics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    Map,
+    FirstPoll,
+    LaterPoll,
+    Drop,
+    Reduce,
+}
+
+fn payload(run: impl FnOnce()) -> usize {
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    *panicked.expect_err("it panics").downcast().expect("our own")
+}
+
+struct PanicsInDrop(Option<usize>);
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        if let Some(item) = self.0 {
+            std::panic::panic_any(item);
+        }
+    }
+}
+
+#[test]
+fn the_first_panic_comes_out_and_everything_is_dropped() {
+    const FIRST: usize = 30;
+    let service = &Service::new();
+    for threads in [1, 2, 3] {
+        let pool = pool(threads);
+        for at in [At::Map, At::FirstPoll, At::LaterPoll, At::Drop] {
+            for limit in [1, 64, 500] {
+                let (made, gone) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+                let panics = |item: usize, now| {
+                    if item >= FIRST && item % 10 == 0 && now == at {
+                        std::panic::panic_any(item);
+                    }
+                };
+                let payload = payload(|| {
+                    pool.on(0..200).waiting(limit).for_each(|item| {
+                        panics(item, At::Map);
+                        made.fetch_add(1, SeqCst);
+                        let counted = Counted(gone);
+                        async move {
+                            let _counted = counted;
+                            let _panics =
+                                PanicsInDrop((at == At::Drop && item >= FIRST && item % 10 == 0).then_some(item));
+                            panics(item, At::FirstPoll);
+                            if item > 60 && item % 2 == 0 {
+                                Never.await; // nobody waits for it
+                            }
+                            service.call().await;
+                            panics(item, At::LaterPoll);
+                        }
+                    });
+                });
+                assert_eq!(payload, FIRST, "{at:?}, {threads} threads, limit {limit}");
+                assert_eq!(made.load(SeqCst), gone.load(SeqCst), "{at:?}");
+            }
+        }
+        let panics = payload(|| {
+            pool.on(0..200).waiting(10).map_reduce(
+                async |item| {
+                    service.call().await;
+                    item
+                },
+                |_, _| std::panic::panic_any(5_usize),
+            );
+        });
+        assert_eq!((panics, At::Reduce), (5, At::Reduce));
+        assert_eq!(pool.on(0..10).waiting(3).map_reduce(async |i| i, |a, b| a + b), Some(45), "usable");
+    }
+}
+
+#[test]
+fn the_first_error_comes_out_and_what_is_behind_it_is_dropped_at_once() {
+    let service = &Service::new();
+    for threads in [1, 2, 3] {
+        let pool = pool(threads);
+        for limit in [1, 64, 500] {
+            let gone = &AtomicUsize::new(0);
+            let made = &AtomicUsize::new(0);
+            let run = |item: usize| {
+                made.fetch_add(1, SeqCst);
+                let counted = Counted(gone);
+                async move {
+                    let _counted = counted;
+                    if item > 40 {
+                        Never.await;
+                    }
+                    for _ in 0..item % 3 {
+                        service.call().await;
+                    }
+                    if item >= 30 { Err(item) } else { Ok(item) }
+                }
+            };
+            let on = || pool.on(0..200).waiting(limit);
+            assert_eq!(on().try_map_collect(run), Err(30));
+            assert_eq!(on().try_map_reduce(run, |a, b| a + b), Err(30));
+            assert_eq!(on().try_for_each(async |item| run(item).await.map(drop)), Err(30));
+            assert_eq!(made.load(SeqCst), gone.load(SeqCst));
+            let part = || pool.on(0..30).waiting(limit);
+            assert_eq!(part().try_map_collect(run), Ok((0..30).collect()));
+            assert_eq!(part().try_map_reduce(run, |a, b| a + b), Ok(Some(435)));
+            assert_eq!(part().try_for_each(async |item| run(item).await.map(drop)), Ok(()));
+        }
+    }
+}
+
+#[test]
+fn items_that_wait_for_ever_are_cancelled_at_once() {
+    for threads in [1, 2] {
+        let (pool, gone) = (pool(threads), &AtomicUsize::new(0));
+        let soon = (0..10).any(|_| {
+            gone.store(0, SeqCst);
+            let token = CancelToken::new();
+            let canceller = thread::spawn({
+                let token = token.clone();
+                move || {
+                    thread::sleep(Duration::from_millis(10));
+                    let begin = Instant::now();
+                    token.cancel();
+                    begin
+                }
+            });
+            let ended = pool.on(0..100).cancel(&token).waiting(50).for_each(|_| {
+                let counted = Counted(gone);
+                async move {
+                    let _counted = counted;
+                    Never.await;
+                }
+            });
+            let took = canceller.join().expect("it cancels").elapsed();
+            assert_eq!((ended, gone.load(SeqCst)), (Err(Cancelled), 50));
+            assert_eq!(
+                pool.on(0..1).cancel(&token).waiting(1).for_each(async |_| ()),
+                Err(Cancelled),
+                "before it begins"
+            );
+            took < Duration::from_millis(1)
+        });
+        assert!(soon, "it takes longer than a millisecond");
+    }
+}
+
+/// Wakes itself, and keeps its wakers.
+struct WakesItself<'a>(&'a Mutex<Vec<Waker>>, u32);
+
+impl Future for WakesItself<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.0.lock().unwrap().push(context.waker().clone());
+        context.waker().wake_by_ref();
+        context.waker().wake_by_ref();
+        self.1 += 1;
+        if self.1 > 3 { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+#[test]
+fn wakers_may_outlive_the_loop_and_wake_for_nothing() {
+    let (pool, kept) = (pool(2), Arc::new(Mutex::new(Vec::new())));
+    let (stop, stopped) = mpsc::channel::<()>();
+    let waking = thread::spawn({
+        let kept = Arc::clone(&kept);
+        move || {
+            while matches!(stopped.try_recv(), Err(mpsc::TryRecvError::Empty)) {
+                let mut wakers: Vec<Waker> = kept.lock().unwrap().clone();
+                wakers.iter().for_each(Waker::wake_by_ref);
+                wakers.truncate(100);
+                kept.lock().unwrap().truncate(100);
+            }
+        }
+    });
+    for round in 0..200 {
+        let kept = &*kept;
+        let count = pool.on(0..100).waiting(1 + round % 20).map_reduce(
+            async |_| {
+                WakesItself(kept, 0).await;
+                1
+            },
+            |a, b| a + b,
+        );
+        assert_eq!(count, Some(100));
+    }
+    drop(stop);
+    waking.join().expect("it wakes");
+    drop(pool);
+    kept.lock().unwrap().drain(..).for_each(Waker::wake);
+}
+
+#[test]
+fn loops_may_be_nested() {
+    let (pool, service) = (&pool(2), &Service::new());
+    let sum = pool.on(0..20).waiting(20).map_reduce(
+        async |i| {
+            service.call().await;
+            let inner = pool.on(0..10).waiting(5).map_reduce(
+                async |j| {
+                    service.call().await;
+                    i * j
+                },
+                |a, b| a + b,
+            );
+            inner.unwrap_or(0) + pool.on(0..3).map_reduce(|j| j, |a, b| a + b).unwrap_or(0)
+        },
+        |a, b| a + b,
+    );
+    assert_eq!(sum, Some(190 * 45 + 60));
+}
+
+#[test]
+fn states_are_made_and_dropped_on_their_workers() {
+    struct Entered(thread::ThreadId);
+    impl Drop for Entered {
+        fn drop(&mut self) {
+            assert_eq!(self.0, thread::current().id());
+            INSIDE.set(false);
+        }
+    }
+    thread_local!(static INSIDE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
+    let (pool, service) = (pool(2), &Service::new());
+    for _ in 0..20 {
+        let on = pool.on(0..50).with(|_| {
+            assert!(!INSIDE.replace(true), "once a worker");
+            Entered(thread::current().id())
+        });
+        on.waiting(10).for_each(async |_| {
+            assert!(INSIDE.get());
+            service.call().await;
+            assert!(INSIDE.get());
+        });
+        assert!(!INSIDE.get());
+    }
+    let mut visits = pool.per_worker(|_| 0);
+    pool.on(0..50).with_kept(&mut visits).waiting(10).for_each(async |_| service.call().await);
+}
+
+#[test]
+fn it_is_told_what_waited() {
+    let (pool, service) = (pool(2), &Service::new());
+    let (mut report, progress) = (RunReport::default(), rangesteal::Progress::new());
+    let on = pool.on(0..90).report(&mut report).progress(&progress);
+    on.waiting(10).for_each(async |item| {
+        assert!(progress.done() <= 89);
+        if item % 3 == 0 {
+            service.call().await;
+            service.call().await;
+        }
+        assert!(progress.done() <= 89);
+    });
+    assert_eq!((progress.done(), report.items()), (90, 90));
+    let waits = report.waits.expect("a loop whose items wait");
+    assert_eq!(waits.waited, 30);
+    assert!(waits.polls >= 90 + 60 && waits.polls <= 90 + 4 * 30, "{waits:?}");
+    assert!((1..=10).contains(&waits.most_in_flight), "{waits:?}");
+    assert!(report.to_string().contains("30 items waited"), "{report}");
+    pool.on(0..9).report(&mut report).for_each(drop);
+    assert_eq!(report.waits, None);
+}
+
+#[test]
+#[should_panic(expected = "waiting: with a limit of 0")]
+fn a_limit_of_none_is_refused() {
+    let _never = pool(1).on(0..3).waiting(0);
+}
+
+#[test]
+#[should_panic(expected = "no loop whose items wait is reproducible")]
+fn nothing_that_waits_is_reproducible() {
+    let _never = pool(1).on(0..3).reproducible().waiting(1);
+}

@@ -204,6 +204,9 @@ impl fmt::Display for RunReport {
                 time(worker.waiting_at_end),
             )?;
         }
+        if let Some(waits) = &self.waits {
+            writeln!(f, "{waits}")?;
+        }
         Ok(())
     }
 }

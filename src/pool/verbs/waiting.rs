@@ -9,7 +9,94 @@ use super::{
     state::{State, Stateless},
 };
 
-/// A loop whose items wait, now and then, for something that is not a CPU.
+/// A loop whose items sometimes wait: for a network, a disk, a timer, another program. Made by
+/// [`On::waiting`]; the loops are its methods.
+///
+/// The closures return futures, and an `async` closure will do. A worker whose item waits goes on
+/// with another one, so a loop over 500 pages that wait 50 ms each takes about 50 ms, and what
+/// there is to compute is computed on all cores. No thread is started for an item, and no memory
+/// allocated once as many slots are there as items are under way.
+///
+/// ```
+/// # use std::{sync::mpsc, task::{Poll, Waker}, thread};
+/// use rangesteal::Pool;
+///
+/// # struct Client(mpsc::Sender<Waker>);
+/// # impl Client {
+/// #     fn new() -> Self {
+/// #         let (send, asked) = mpsc::channel::<Waker>();
+/// #         thread::spawn(move || asked.iter().for_each(Waker::wake));
+/// #         Self(send)
+/// #     }
+/// #     async fn get(&self, url: &str) -> String {
+/// #         let mut asked = false;
+/// #         std::future::poll_fn(|context| {
+/// #             if asked {
+/// #                 return Poll::Ready(());
+/// #             }
+/// #             asked = true;
+/// #             self.0.send(context.waker().clone()).unwrap();
+/// #             Poll::Pending
+/// #         })
+/// #         .await;
+/// #         format!("the page {url}")
+/// #     }
+/// # }
+/// let (pool, client) = (Pool::new()?, Client::new());
+/// let urls = ["a", "b", "c"];
+/// let lengths = pool.on(&urls).waiting(100).map_collect(async |url| {
+///     let page = client.get(url).await; // the worker goes on with another item
+///     page.len()
+/// });
+/// assert_eq!(lengths, [10, 10, 10]);
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+///
+/// # What wakes the items
+/// Whatever calls the waker, from any thread: a timer thread, a channel, the reactor of a runtime.
+/// There is no runtime here. One that wants to be known to the thread, such as tokio, is entered by
+/// each worker, with [`On::with`]: the state is made before a worker polls anything, dropped when it
+/// leaves, and not given to the closures. The [guide](crate::guide#my-items-wait) shows tokio,
+/// smol, a timer and blocking calls.
+///
+/// Since the call blocks until all futures are done or dropped, they may borrow: the items, and
+/// whatever the closures capture by reference. They must be `Send`: who goes on with an item is any
+/// worker that is free. (`async move` closures that own what they capture lend it to their futures,
+/// which the bound `Fn(Item) -> F` cannot express; capture references.)
+///
+/// # The limit
+/// At most `limit` items are begun and not done at any time, over all workers, those that are
+/// being polled included. It is there for the service and for memory, not for the CPUs. Each takes
+/// the size of its future, and 0.4 KiB at most.
+///
+/// # Who works
+/// The calling thread, alone, as long as it is not in arrears: items that only wait need no second
+/// one. If more is to be computed at a time than help costs, others help until the loop is over.
+/// Who finds nothing to poll sleeps, until a waker rings; no thread looks for anything meanwhile.
+/// The pool is busy with this loop for as long as it takes, so other loops of the pool run on their
+/// own threads alone: for loops that wait for long, beside others, make a pool of their own.
+///
+/// If the same loop runs over the same slice again, the items that waited last time are begun
+/// first, unless all did, or some thousands: so the longest waits end while the others compute.
+///
+/// # Order, errors, panics
+/// Results are reduced and collected in the order of the slice, whatever the order in which items
+/// are done. `reduce` may be called on any worker, and its result is not reproducible if it is not
+/// associative. An error or a panic of an item ends the loop: no item behind it is begun, those
+/// behind it that wait are dropped at once, and those before it are still attended. So what comes
+/// out is the first error, or panic, of the plain loop. [`On::cancel`] drops all that wait, at
+/// once; only a poll under way is finished.
+///
+/// # When not to use it
+/// If the loop has no end, such as in a server, use a runtime. If nothing waits, the loops of
+/// [`On`] are faster by some nanoseconds an item. In an `async` function this blocks the thread,
+/// as every loop does: hand the call to a thread of its own (`spawn_blocking`). If that thread
+/// were the only one that turns the reactor which the items wait for, they would wait for ever.
+///
+/// # Options
+/// They come before `waiting`. [`On::grain`] has no meaning here, since items are claimed one by
+/// one; a [`Trace`](crate::Trace) shows when workers came and went; the numbers of
+/// [`RunReport::waits`](crate::RunReport::waits) tell the rest.
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
 pub struct Waiting<'p, S, E = Uncancellable, M = Stateless> {
@@ -25,14 +112,50 @@ impl<'p, S: Source, E: Ending, M: State> Waiting<'p, S, E, M> {
 
 /// Loops.
 impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
-    /// Calls `f` with every item.
+    /// Calls `f` with every item, and waits for what it returns.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut pages = vec![String::new(); 3];
+    /// pool.on(&mut pages).enumerate().waiting(2).for_each(async |(number, page)| {
+    ///     *page = read(number).await;
+    /// });
+    /// assert_eq!(pages, ["page 0", "page 1", "page 2"]);
+    /// # async fn read(number: usize) -> String {
+    /// #     format!("page {number}")
+    /// # }
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` or one of its futures does.
     pub fn for_each<F: Future<Output = ()> + Send>(self, f: impl Fn(S::Item) -> F + Sync) -> E::Of<()> {
         let Self { on, limit } = self;
         let folded = on.attend(limit, |_, item| f(item), |_, _, ()| Ok::<_, Infallible>(()), |(), ()| ());
         E::end(folded.map(drop).through())
     }
 
-    /// Maps every item, and reduces the results in the order of the slice.
+    /// Maps every item, and reduces the results in the order of the slice; none if there are no
+    /// items. `reduce` must be associative.
+    ///
+    /// As soon as two neighbours are done they are reduced, so there are never more partial results
+    /// than items under way, and a few. An item that has waited costs some 100 ns for that.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = pool.on(0..100).waiting(10).map_reduce(
+    ///     async |number| read(number).await.split(' ').count(),
+    ///     |a, b| a + b,
+    /// );
+    /// assert_eq!(words, Some(200));
+    /// # async fn read(number: usize) -> String {
+    /// #     format!("page {number}")
+    /// # }
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map`, one of its futures, or `reduce` does.
     pub fn map_reduce<R: Send, F: Future<Output = R> + Send>(
         self,
         map: impl Fn(S::Item) -> F + Sync,
@@ -48,7 +171,29 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
         E::end(on.attend(limit, |_, item| map(item), done, &reduce).through())
     }
 
-    /// Folds.
+    /// Folds the items into accumulators, and reduces these in the order of the slice.
+    ///
+    /// An item is given the accumulator of the items before it, if they are done when it begins and
+    /// no other has it; otherwise it is given a new one, made by `init`. It keeps the accumulator
+    /// while it waits. So `init` must be neutral: `reduce(init(), a)` is `a`; and if all items
+    /// wait, it is called for each of them.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let text = pool.on(0..3).waiting(10).fold_reduce(
+    ///     String::new,
+    ///     async |text, number| text + &read(number).await + ". ",
+    ///     |text, behind| text + &behind,
+    /// );
+    /// assert_eq!(text, "page 0. page 1. page 2. ");
+    /// # async fn read(number: usize) -> String {
+    /// #     format!("page {number}")
+    /// # }
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `init`, `fold`, one of its futures, or `reduce` does.
     pub fn fold_reduce<A: Send, F: Future<Output = A> + Send>(
         self,
         init: impl Fn() -> A + Sync,
@@ -62,6 +207,19 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
     }
 
     /// Maps every item into a `Vec`, in the order of the slice.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let pages = pool.on(0..3).waiting(10).map_collect(read);
+    /// assert_eq!(pages, ["page 0", "page 1", "page 2"]);
+    /// # async fn read(number: usize) -> String {
+    /// #     format!("page {number}")
+    /// # }
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` or one of its futures does.
     pub fn map_collect<R: Send, F: Future<Output = R> + Send>(
         self,
         map: impl Fn(S::Item) -> F + Sync,
@@ -82,7 +240,20 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
         E::end(collected.ok())
     }
 
-    /// The same with errors.
+    /// [`for_each`](Self::for_each) for futures that can fail: returns the error of the first item
+    /// that does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let sent = pool.on(&["a", "b", "c"]).waiting(10).try_for_each(async |name| {
+    ///     if *name == "a" { Ok(()) } else { Err(format!("{name} is refused")) }
+    /// });
+    /// assert_eq!(sent, Err("b is refused".to_owned()));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` or one of its futures does.
     pub fn try_for_each<Z: Send, F: Future<Output = Result<(), Z>> + Send>(
         self,
         f: impl Fn(S::Item) -> F + Sync,
@@ -92,7 +263,22 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
         E::end(folded.map(drop).ended())
     }
 
-    /// The same with errors.
+    /// [`map_reduce`](Self::map_reduce) for futures that can fail: returns the error of the first
+    /// item that does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let sum = |texts: &[&str]| {
+    ///     let sum = pool.on(texts).waiting(10);
+    ///     sum.try_map_reduce(async |text| text.parse::<u32>(), |a, b| a + b)
+    /// };
+    /// assert_eq!(sum(&["1", "20"]), Ok(Some(21)));
+    /// assert!(sum(&["1", "twenty"]).is_err());
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map`, one of its futures, or `reduce` does.
     pub fn try_map_reduce<R: Send, Z: Send, F: Future<Output = Result<R, Z>> + Send>(
         self,
         map: impl Fn(S::Item) -> F + Sync,
@@ -108,7 +294,21 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
         E::end(on.attend(limit, |_, item| map(item), done, &reduce).ended())
     }
 
-    /// The same with errors.
+    /// [`map_collect`](Self::map_collect) for futures that can fail: returns the error of the first
+    /// item that does.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let numbers = |texts: &[&str]| {
+    ///     pool.on(texts).waiting(10).try_map_collect(async |text| text.parse::<u32>())
+    /// };
+    /// assert_eq!(numbers(&["1", "20"]), Ok(vec![1, 20]));
+    /// assert!(numbers(&["1", "twenty"]).is_err());
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `map` or one of its futures does.
     pub fn try_map_collect<R: Send, Z: Send, F: Future<Output = Result<R, Z>> + Send>(
         self,
         map: impl Fn(S::Item) -> F + Sync,

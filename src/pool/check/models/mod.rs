@@ -29,6 +29,8 @@ mod small;
 mod team;
 #[cfg(loom)]
 mod thefts;
+#[cfg(loom)]
+mod waits;
 
 use std::{
     ops::Range,

@@ -1,0 +1,404 @@
+//! Items that wait: workers that poll them and sleep, and threads that wake them.
+
+use std::task::Waker;
+
+use loom::sync::Notify;
+
+use super::{local::Local, small::*, *};
+use crate::{
+    pool::protocol::hub::{Hub, Next, Slot},
+    sync::{AtomicUsize as Word, Ordering},
+};
+
+/// An item: what it waits for, and what its future holds, which polls read and write.
+struct Item {
+    /// How many events have happened, each of which wakes it. Relaxed: that the last poll sees all
+    /// of them is up to the hub.
+    events: [Word; 2],
+    needs: usize,
+    future: Local,
+    is_gone: std::sync::atomic::AtomicBool,
+}
+
+/// A loop of so many items.
+struct Loop {
+    hub: Arc<Hub>,
+    items: Vec<Item>,
+    /// How many have been begun. std's: loom need not interleave the claiming.
+    begun: AtomicUsize,
+    /// How many are begun and not done.
+    under_way: Word,
+    limit: usize,
+    done: Claims,
+    /// What the last item does when it is done: it wakes the first, or lets its poll go on.
+    last: Last,
+}
+
+enum Last {
+    Nothing,
+    Wakes(std::sync::Mutex<Option<Waker>>),
+    LetsGoOn(Notify),
+}
+
+impl Loop {
+    fn new(workers: usize, limit: usize, needs: &[usize], last: Last) -> Arc<Self> {
+        let item = |&needs: &usize| Item {
+            events: [Word::new(0), Word::new(0)],
+            needs,
+            future: Local::new(0),
+            is_gone: false.into(),
+        };
+        Arc::new(Self {
+            hub: Hub::new(workers, limit),
+            items: needs.iter().map(item).collect(),
+            begun: AtomicUsize::new(0),
+            under_way: Word::new(0),
+            limit,
+            done: Claims::new(needs.len()),
+            last,
+        })
+    }
+
+    /// Begins an item in `slot`, if one is left; and whether it is done at once.
+    fn begin(&self) -> Option<usize> {
+        let item = self.begun.fetch_add(1, SeqCst);
+        (item < self.items.len()).then(|| {
+            assert!(self.under_way.fetch_add(1, SeqCst) < self.limit, "more items than allowed");
+            item
+        })
+    }
+
+    /// Polls an item. True: it is done.
+    fn poll(&self, number: usize) -> bool {
+        let item = &self.items[number];
+        item.future.write(item.future.read() + 1);
+        let happened: usize = item.events.iter().map(|event| event.load(Ordering::Relaxed)).sum();
+        if happened < item.needs {
+            return false;
+        }
+        let is_last = number + 1 == self.items.len();
+        match &self.last {
+            Last::Wakes(waker) if is_last => {
+                let waker = waker.lock().unwrap().take().expect("one item wakes another");
+                self.happen(0, 0, waker);
+            }
+            Last::LetsGoOn(door) if is_last => door.notify(),
+            Last::LetsGoOn(door) => door.wait(), // a long poll
+            _ => {}
+        }
+        self.done.claim(number..number + 1);
+        self.end(number);
+        true
+    }
+
+    /// The item is done, or dropped.
+    fn end(&self, number: usize) {
+        let item = &self.items[number];
+        item.future.write(item.future.read() + 1);
+        assert!(!item.is_gone.swap(true, SeqCst), "dropped twice");
+        self.under_way.fetch_sub(1, SeqCst);
+    }
+
+    /// Something happens that wakes an item.
+    fn happen(&self, item: usize, event: usize, waker: Waker) {
+        self.items[item].events[event].store(1, Ordering::Relaxed);
+        waker.wake();
+    }
+
+    /// What worker `me` does. `begins`: whether it begins items, too.
+    fn work(&self, me: usize, begins: bool, mut hand: Vec<Slot>) {
+        let (hub, mut begins, mut seen) = (&self.hub, begins, usize::MAX);
+        loop {
+            if hub.stop() != seen {
+                seen = hub.stop();
+                let mut from = 0;
+                while let Some(slot) = hub.take_behind(seen, &mut from) {
+                    let (item, _) = hub.resume(&slot, me);
+                    self.end(item);
+                    hand.push(slot);
+                }
+            }
+            let (slot, item) = match hub.next(me, &mut hand, begins, seen).0 {
+                Next::Resume(slot) => {
+                    let (item, _) = hub.resume(&slot, me);
+                    if item >= seen {
+                        self.end(item);
+                        hand.push(slot);
+                        continue;
+                    }
+                    (slot, item)
+                }
+                Next::Begin(slot) => match self.begin() {
+                    Some(item) => (slot, item),
+                    None => {
+                        begins = false;
+                        hand.push(slot);
+                        continue;
+                    }
+                },
+                Next::Look => continue,
+                Next::Leave => return,
+            };
+            if self.poll(item) { hand.push(slot) } else { hub.suspend(slot, me, item) }
+        }
+    }
+
+    /// Takes slots for the first items; their wakers.
+    fn slots(&self, items: usize) -> (Vec<(Slot, usize)>, Vec<Waker>) {
+        let mut hand = Vec::new();
+        let begun = (0..items).map(|_| {
+            let Next::Begin(slot) = self.hub.next(0, &mut hand, true, usize::MAX).0 else {
+                unreachable!("there are as many")
+            };
+            (slot, self.begin().unwrap())
+        });
+        let begun: Vec<_> = begun.collect();
+        // Makes what is known of slots, before there are threads: loom does not know a `OnceLock`.
+        assert!(self.hub.take_behind(usize::MAX, &mut 0).is_none());
+        let wakers = begun.iter().map(|(slot, _)| self.hub.waker(slot)).collect();
+        (begun, wakers)
+    }
+
+    /// Polls items for the first time, the last one first, and then works.
+    fn begin_and_work(&self, me: usize, begun: Vec<(Slot, usize)>, begins: bool) {
+        let mut hand = Vec::new();
+        for (slot, item) in begun.into_iter().rev() {
+            if self.poll(item) { hand.push(slot) } else { self.hub.suspend(slot, me, item) }
+        }
+        self.work(me, begins, hand);
+    }
+
+    fn assert_all_gone(&self) {
+        assert_eq!(self.hub.under_way().0, 0);
+        assert_eq!(self.under_way.load(SeqCst), 0);
+        assert!(self.items.iter().all(|item| item.is_gone.load(SeqCst)));
+    }
+}
+
+/// A loop of `workers`, whose items have been begun by the first of them. Each event of each item
+/// is on a thread of its own. `stops`: a further thread stops the loop at this place.
+fn woken(workers: usize, needs: &'static [usize], stops: Option<usize>) {
+    woken_and(workers, needs, stops, Last::Nothing);
+}
+
+/// The same if the last item does something when it is done.
+fn woken_and(workers: usize, needs: &'static [usize], stops: Option<usize>, last: Last) {
+    let this = Loop::new(workers, needs.len(), needs, last);
+    let (begun, wakers) = this.slots(needs.len());
+    let mut threads = Vec::new();
+    for me in 1..workers {
+        let this = Arc::clone(&this);
+        threads.push(thread::spawn(move || this.work(me, false, Vec::new())));
+    }
+    for (item, waker) in wakers.into_iter().enumerate() {
+        for event in 0..needs[item] {
+            let (this, waker) = (Arc::clone(&this), waker.clone());
+            threads.push(thread::spawn(move || this.happen(item, event, waker)));
+        }
+    }
+    if let Some(place) = stops {
+        let this = Arc::clone(&this);
+        threads.push(thread::spawn(move || this.hub.stop_at(place)));
+    }
+    this.begin_and_work(0, begun, false);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    this.assert_all_gone();
+    if stops.is_none() {
+        this.done.assert_all_before(needs.len());
+    }
+}
+
+/// Explores schedules of up to two preemptions, of more threads.
+fn explore_less(bug: Option<Bug>, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(2);
+    plant(bug);
+    builder.check(model);
+}
+
+fn one_worker(bug: Option<Bug>) {
+    explore_all(bug, || woken(1, &[1], None));
+}
+
+#[test]
+fn a_worker_sleeps_until_its_item_is_woken() {
+    one_worker(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_that_lets_go_by_a_store_sleeps_for_ever() {
+    one_worker(Some(Bug::LetsGoByStore));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_that_does_not_watch_sleeps_for_ever() {
+    one_worker(Some(Bug::SleepsUnwatched));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_rings_without_the_lock_is_not_heard() {
+    one_worker(Some(Bug::RingsUnlocked));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_poll_that_does_not_see_what_happened_is_the_last() {
+    one_worker(Some(Bug::PollsUnseeing));
+}
+
+/// Of two wake-ups the second may find that the item has been woken: it must be seen all the same.
+fn two_wakers(bug: Option<Bug>) {
+    explore(bug, || woken(1, &[2], None));
+}
+
+#[test]
+fn an_item_is_woken_twice() {
+    two_wakers(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_wakes_for_a_second_time_writes() {
+    two_wakers(Some(Bug::WakesOnce));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_poll_that_begins_with_a_store_forgets_who_wakes_meanwhile() {
+    two_wakers(Some(Bug::PollsByStore));
+}
+
+fn two_workers(bug: Option<Bug>) {
+    explore(bug, || woken(2, &[1], None));
+}
+
+#[test]
+fn two_workers_end_together() {
+    two_workers(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_leaves_tells_the_others() {
+    two_workers(Some(Bug::LeavesAlone));
+}
+
+fn two_items(bug: Option<Bug>) {
+    explore_less(bug, || woken(2, &[1, 1], None));
+}
+
+#[test]
+fn two_items_and_two_workers() {
+    two_items(None);
+}
+
+/// A loop that stops while an item is woken: it is dropped, once.
+fn stopped(bug: Option<Bug>) {
+    explore(bug, || woken(1, &[1], Some(0)));
+}
+
+#[test]
+fn an_item_is_not_needed_any_more() {
+    stopped(None);
+}
+
+#[test]
+#[should_panic(expected = "dropped twice")]
+fn who_drops_an_item_takes_it() {
+    stopped(Some(Bug::DropsUntaken));
+}
+
+#[test]
+fn an_item_is_not_needed_any_more_by_two_workers() {
+    explore_less(None, || woken(2, &[1], Some(0)));
+}
+
+/// A loop that stops behind an item, which is done all the same.
+#[test]
+fn an_item_is_needed_all_the_same() {
+    explore(None, || woken(1, &[1], Some(1)));
+}
+
+
+/// Two items are woken one after the other, and the first one is polled until the second is done.
+/// So who has taken the first to the desk must not leave the second to itself.
+fn long_poll(bug: Option<Bug>) {
+    explore_less(bug, || woken_and(2, &[1, 1], None, Last::LetsGoOn(Notify::new())));
+}
+
+#[test]
+fn nobody_waits_for_a_worker_that_polls() {
+    long_poll(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn who_comes_to_the_desk_watches_for_those_who_sleep() {
+    long_poll(Some(Bug::WatchesOnce));
+}
+
+/// Three items in two slots. The first waits for the last, which waits for a slot: that of the
+/// second, which is done by a worker that begins nothing. Another one only waits for what is woken.
+fn hungry(bug: Option<Bug>) {
+    explore_less(bug, || {
+        let this = Loop::new(3, 2, &[1, 0, 0], Last::Wakes(std::sync::Mutex::new(None)));
+        let (mut begun, wakers) = this.slots(2);
+        let Last::Wakes(first) = &this.last else { unreachable!() };
+        *first.lock().unwrap() = wakers.into_iter().next();
+        let second = begun.pop().into_iter().collect();
+        let threads = [
+            {
+                let this = Arc::clone(&this);
+                thread::spawn(move || this.work(1, true, Vec::new()))
+            },
+            {
+                let this = Arc::clone(&this);
+                thread::spawn(move || this.begin_and_work(2, second, false))
+            },
+        ];
+        this.begin_and_work(0, begun, false);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        this.assert_all_gone();
+        this.done.assert_all_before(3);
+    });
+}
+
+#[test]
+fn a_slot_goes_to_a_worker_that_wants_one() {
+    hungry(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_slot_that_goes_to_anybody_is_lost() {
+    hungry(Some(Bug::FeedsAnybody));
+}
+
+/// Two workers begin items that do not wait, one at a time.
+fn limited(bug: Option<Bug>) {
+    explore_less(bug, || {
+        let this = Loop::new(2, 1, &[0, 0, 0], Last::Nothing);
+        let thread = {
+            let this = Arc::clone(&this);
+            thread::spawn(move || this.work(1, true, Vec::new()))
+        };
+        this.work(0, true, Vec::new());
+        thread.join().unwrap();
+        this.assert_all_gone();
+        this.done.assert_all_before(3);
+    });
+}
+
+#[test]
+fn no_more_items_are_under_way_than_allowed() {
+    limited(None);
+}
+
+#[test]
+#[should_panic(expected = "more items than allowed")]
+fn a_limit_that_is_off_by_one() {
+    limited(Some(Bug::BeginsOneTooMany));
+}
