@@ -134,9 +134,10 @@
 //! use std::time::Duration;
 //!
 //! let pool = rangesteal::Pool::new()?;
-//! let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-//! let handle = runtime.handle();
-//! let doubled = pool.on(&[1, 2, 3]).with(|_worker| handle.enter()).waiting(100).map_collect(async |x| {
+//! let mut runtime = tokio::runtime::Builder::new_multi_thread();
+//! let runtime = runtime.worker_threads(1).enable_all().build()?;
+//! let on = pool.on(&[1, 2, 3]).with(|_worker| runtime.enter());
+//! let doubled = on.waiting(100).map_collect(async |x| {
 //!     tokio::time::sleep(Duration::from_millis(1)).await; // or a request
 //!     2 * x
 //! });
@@ -197,10 +198,10 @@
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
-//! # let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-//! # let handle = runtime.handle();
+//! # let mut runtime = tokio::runtime::Builder::new_multi_thread();
+//! # let runtime = runtime.worker_threads(1).enable_all().build()?;
 //! let files = ["Cargo.toml", "README.md"];
-//! let lines = pool.on(&files).with(|_worker| handle.enter()).waiting(16).try_map_reduce(
+//! let lines = pool.on(&files).with(|_worker| runtime.enter()).waiting(16).try_map_reduce(
 //!     async |&file| {
 //!         let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(file));
 //!         let text = read.await.expect("it does not panic")?;
@@ -214,10 +215,10 @@
 //!
 //! **How it can hang.** If nobody wakes an item, the loop waits for ever: all workers are asleep,
 //! and the program uses no CPU. So the thread that calls the loop must not be the one that turns
-//! the reactor: not the thread of a `current_thread` runtime, nor inside `block_on` of one. Call the
-//! loop in `spawn_blocking`, or on a thread that is no runtime's. An item must not wait for another
-//! one of the same loop, either: with a limit, that one may never begin. And a poll must not block,
-//! or its worker does.
+//! the reactor: not the thread of a `current_thread` runtime, nor inside `block_on` of one. Call
+//! the loop in `spawn_blocking`, or on a thread that is no runtime's. An item must not wait for
+//! another one of the same loop, either: with a limit, that one may never begin. And a poll must
+//! not block, or its worker does.
 //!
 //! **What the report says.** `most_in_flight` near the limit and a long time `asleep`: raise the
 //! limit, if the service can bear it. Less in flight, and `asleep`: the service is slow, or there

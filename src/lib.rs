@@ -110,8 +110,8 @@ struct Readme;
 
 pub use pool::{
     Alone, BuildError, CancelToken, Cancelled, CountSource, Cpu, Feed, Grow, On, PerWorker, PinState,
-    Pinning, Placement, Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WaitReport, Waiting,
-    WorkerReport,
+    Pinning, Placement, Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WaitReport,
+    Waiting, WorkerReport,
 };
 
 /// What loops run over.

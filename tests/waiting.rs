@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rangesteal::{CancelToken, Cancelled, Pool, RunReport};
+use rangesteal::{CancelToken, Cancelled, Pool, RunReport, source};
 
 /// A thread that wakes whatever is sent to it, in another order, and each for a second time later.
 struct Service(mpsc::Sender<Waker>);
@@ -92,11 +92,8 @@ fn results_are_in_order_and_the_limit_is_kept() {
                 let on = || pool.on(&items).waiting(limit);
                 assert_eq!(on().map_collect(name), names);
                 assert_eq!(on().map_reduce(name, |a, b| a + &b), (len > 0).then(|| names.concat()));
-                let joined = on().fold_reduce(
-                    String::new,
-                    async |text, i| text + &name(i).await,
-                    |a, b| a + &b,
-                );
+                let joined =
+                    on().fold_reduce(String::new, async |text, i| text + &name(i).await, |a, b| a + &b);
                 assert_eq!(joined, names.concat());
                 assert!(most.load(SeqCst) <= limit, "{most:?} of {limit}, {threads} threads");
                 assert_eq!(now.load(SeqCst), 0);
@@ -182,7 +179,7 @@ fn the_first_panic_comes_out_and_everything_is_dropped() {
             for limit in [1, 64, 500] {
                 let (made, gone) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
                 let panics = |item: usize, now| {
-                    if item >= FIRST && item % 10 == 0 && now == at {
+                    if item >= FIRST && item.is_multiple_of(10) && now == at {
                         std::panic::panic_any(item);
                     }
                 };
@@ -193,10 +190,11 @@ fn the_first_panic_comes_out_and_everything_is_dropped() {
                         let counted = Counted(gone);
                         async move {
                             let _counted = counted;
-                            let _panics =
-                                PanicsInDrop((at == At::Drop && item >= FIRST && item % 10 == 0).then_some(item));
+                            let _panics = PanicsInDrop(
+                                (at == At::Drop && item >= FIRST && item % 10 == 0).then_some(item),
+                            );
                             panics(item, At::FirstPoll);
-                            if item > 60 && item % 2 == 0 {
+                            if item > 60 && item % 4 == 3 {
                                 Never.await; // nobody waits for it
                             }
                             service.call().await;
@@ -235,7 +233,8 @@ fn the_first_error_comes_out_and_what_is_behind_it_is_dropped_at_once() {
                 let counted = Counted(gone);
                 async move {
                     let _counted = counted;
-                    if item > 40 {
+                    // Fewer than the limit, or nothing could begin that comes before them.
+                    if item > 40 && item.is_multiple_of(4) {
                         Never.await;
                     }
                     for _ in 0..item % 3 {
@@ -420,4 +419,41 @@ fn a_limit_of_none_is_refused() {
 #[should_panic(expected = "no loop whose items wait is reproducible")]
 fn nothing_that_waits_is_reproducible() {
     let _never = pool(1).on(0..3).reproducible().waiting(1);
+}
+
+#[test]
+fn who_waited_last_time_begins_first() {
+    let (pool, service) = (pool(1), &Service::new());
+    let mut items = vec![String::from("an item"); 100];
+    for owned in [false, true] {
+        for round in 0..3 {
+            let order = &Mutex::new(Vec::new());
+            let run = async |index: usize| {
+                order.lock().unwrap().push(index);
+                if index % 10 == 7 {
+                    service.call().await;
+                }
+                index
+            };
+            let results = if owned {
+                let drained = source::drain(&mut items, ..);
+                let results = pool.on(drained).enumerate().waiting(10).map_collect(async |(index, item)| {
+                    assert_eq!(item, "an item");
+                    run(index).await
+                });
+                items.resize(100, String::from("an item")); // where they were
+                results
+            } else {
+                pool.on(&items).enumerate().waiting(10).map_collect(async |(index, _)| run(index).await)
+            };
+            assert!(results.into_iter().eq(0..100));
+            let order = order.lock().unwrap();
+            assert_eq!(order.len(), 100);
+            if round == 0 {
+                assert!(order.is_sorted(), "nothing is known");
+            } else {
+                assert_eq!(order[..10], [7, 17, 27, 37, 47, 57, 67, 77, 87, 97]);
+            }
+        }
+    }
 }

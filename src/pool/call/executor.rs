@@ -13,7 +13,6 @@ use super::{
     plan::Plan,
     round::Round,
     search::Search,
-    waiting::{Attend, LendAttend, Waiting},
 };
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -28,7 +27,7 @@ use crate::{
             split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::{Fence, crew::Crew, early::Early, hub::Hub, range::Ranges},
+        protocol::{Fence, crew::Crew, range::Ranges},
         record::{
             alone::Alone,
             journal::{Tally, Times},
@@ -45,16 +44,16 @@ use crate::{
 pub(crate) struct Executor {
     workers: usize,
     /// Where all loops of the program are told of, if that is wanted.
-    ledger: Option<&'static Ledger>,
-    memory: Memory,
-    prices: Prices,
+    pub(super) ledger: Option<&'static Ledger>,
+    pub(super) memory: Memory,
+    pub(super) prices: Prices,
     gaps: Gaps,
     /// How many helpers can run at a time.
-    placed: usize,
-    crew: Crew,
-    ranges: Arc<Ranges>,
-    seats: Seats,
-    stealing: Stealing,
+    pub(super) placed: usize,
+    pub(super) crew: Crew,
+    pub(super) ranges: Arc<Ranges>,
+    pub(super) seats: Seats,
+    pub(super) stealing: Stealing,
     /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so no
     /// loop waits for its turn.
     turn: Mutex<Splits>,
@@ -241,7 +240,7 @@ impl Executor {
     /// How many helpers there can be, such that each has at least one index, or may get some of a
     /// list that grows.
     #[inline(always)]
-    fn most(&self, this: Loop, options: &Options<'_>) -> usize {
+    pub(super) fn most(&self, this: Loop, options: &Options<'_>) -> usize {
         let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
         self.workers.min(options.threads).min(len).saturating_sub(1)
     }
@@ -372,10 +371,8 @@ impl Executor {
     /// Tells what a loop did.
     #[cold]
     #[inline(never)]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
     fn tell(&self, call: &Call, options: &mut Options<'_>, account: Account) {
-        let help = Duration::from_nanos(self.prices.help(call.awake) as u64);
-        options.tell(account, self.ledger, help);
+        options.tell(account, self.ledger, self.prices.help_time(call.awake));
     }
 
     /// Whether that has not been told of before.
@@ -396,7 +393,7 @@ impl Executor {
 
     /// Tells once of a loop that is not shared since another loop has the pool.
     #[cold]
-    fn tell_of_busy(&self, at: &Location<'_>) {
+    pub(super) fn tell_of_busy(&self, at: &Location<'_>) {
         if self.is_news(2) {
             log::debug!(
                 "{at}: this loop runs on its own thread, since another loop has the pool; more of them are not told of: \
@@ -407,7 +404,7 @@ impl Executor {
 
     /// The turn, if nobody has it. In a forked child no lock of the parent is touched: the thread
     /// that held it does not exist there.
-    fn take_turn(&self, options: &Options<'_>) -> Option<MutexGuard<'_, Splits>> {
+    pub(super) fn take_turn(&self, options: &Options<'_>) -> Option<MutexGuard<'_, Splits>> {
         let ours = self.crew.process.is_current() && options.watch.is_current();
         if ours { try_lock(&self.turn) } else { None }
     }
@@ -507,97 +504,6 @@ impl Executor {
             splits.learn(this, awake, &mut times);
         }
         (times, stop)
-    }
-
-    /// Attends the items of `this` loop, which may wait, in the slots of `hub`: alone, until there
-    /// is so much to compute that help pays, and then with helpers.
-    pub(crate) fn wait(
-        &self,
-        this: Loop,
-        options: &mut Options<'_>,
-        hub: &Arc<Hub>,
-        own: &mut dyn Attend,
-        others: LendAttend<'_>,
-    ) -> How {
-        let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
-        let most = self.most(this, options).min(self.placed);
-        let mut turn = self.take_turn(options);
-        let (ranges, seats, early) = match &turn {
-            Some(turn) => (Arc::clone(&self.ranges), Some(&self.seats), turn.waited(this).to_vec()),
-            None => (Arc::new(Ranges::new(1, Fence::Symmetric)), None, Vec::new()),
-        };
-        if most > 0 && turn.is_none() {
-            self.tell_of_busy(options.wishes.at);
-        }
-        let most = if turn.is_some() { most } else { 0 };
-        let times = Times { tallies: vec![Tally::default(); most + 1], ..Times::default() };
-        let awake = self.crew.is_first_awake();
-        let waiting = Waiting {
-            hub,
-            ranges: &ranges,
-            plan: Plan {
-                workers: most + 1,
-                units: options.units,
-                pace: self.memory.recall(this),
-                profile: None,
-                stealing: self.stealing,
-                is_growing: false,
-                heavy: &self.prices.heavy,
-                seats,
-            },
-            early: Early::new(early),
-            course: Course::new(begin, times),
-            help: self.prices.help(awake),
-            told: Mutex::default(),
-        };
-        seats.inspect(|seats| seats.make_room());
-        ranges.deal(0..len, &[]); // to the caller
-        watch.begin_waiting(&ranges, hub, len);
-        let mut caller = waiting.worker(0, ranges.enter(0), own);
-        let is_through = caller.work_until(|caller| most > 0 && caller.wants_help());
-        let (items, worked) = (caller.items(), caller.work_time());
-        if is_through {
-            caller.leave();
-        } else {
-            let helpers = self.prices.most_helpers(caller.work_left()) as usize;
-            let work = |me| {
-                let mut entered = Some(ranges.enter(me));
-                others(me, &mut |attend| {
-                    if let Some(entered) = entered.take() {
-                        waiting.worker(me, entered, attend).work();
-                    }
-                });
-            };
-            self.crew.share(helpers.clamp(1, most) + 1, &work, || caller.work());
-        }
-        watch.end_waiting(&ranges, hub, len);
-        let (mut times, stop, told) = waiting.into_inner();
-        let is_cancelled = watch.is_cancelled();
-        if stop.is_none() && !is_cancelled {
-            self.memory.learn(this, options.kind, times.indices(), times.work());
-            if let Some(turn) = &mut turn {
-                turn.learn_waited(this, told.waited);
-            }
-        }
-        drop(turn);
-        let mut before = Before { begin, indices: 0, counted: None, took: Duration::ZERO, closeup: None };
-        let round = if is_through {
-            before = Before { indices: items, counted: Some(items), took: worked, ..before };
-            Err(match most {
-                _ if is_cancelled && items == 0 => Alone::Cancelled,
-                0 if seats.is_none() => Alone::Busy,
-                0 => Alone::OneWorker,
-                _ if told.report.waited > 0 => Alone::Waited,
-                _ => Alone::Short,
-            })
-        } else {
-            Ok(&mut times)
-        };
-        if let Some(account) = options.account(&mut before, round, self.ledger.is_some()) {
-            let help = Duration::from_nanos(self.prices.help(awake) as u64);
-            options.tell(account.with(told.report), self.ledger, help);
-        }
-        stop.how(is_cancelled)
     }
 
     /// Learns what items cost and what help costs.

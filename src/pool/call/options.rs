@@ -62,9 +62,14 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Of a loop whose items wait.
-    pub(crate) fn with(mut self, waits: WaitReport) -> Self {
+    /// Of a loop whose items wait, and why it ran on the calling thread alone, if it did.
+    pub(crate) fn waited(mut self, alone: Option<Alone>, waits: WaitReport) -> Self {
+        self.report.alone = alone;
         self.report.waits = Some(waits);
+        self.report.workers.truncate(if alone.is_some() { 1 } else { usize::MAX });
+        if let Some(timeline) = &mut self.timeline {
+            timeline.alone = alone;
+        }
         self
     }
 }

@@ -25,7 +25,7 @@ use crate::{
         policy::{
             grain::{Grain, Stretch},
             victim::Stealing,
-            waits::{MOST, Polls},
+            waits::Polls,
         },
         protocol::{
             early::Early,
@@ -89,11 +89,11 @@ pub(crate) struct Waiting<'a> {
 #[derive(Default)]
 pub(crate) struct Told {
     pub(crate) report: WaitReport,
-    /// The items that waited: some of them, if there are very many.
+    /// The items that waited: some of them, if there were more than may be under way.
     pub(crate) waited: Vec<usize>,
 }
 
-impl<'a> Waiting<'a> {
+impl Waiting<'_> {
     /// Worker `me`, which has entered, and attends items by `attend`.
     pub(crate) fn worker<'w>(
         &'w self,
@@ -212,7 +212,7 @@ impl Worker<'_> {
     }
 
     /// For how long it has worked.
-    pub(crate) fn work_time(&self) -> Duration {
+    fn work_time(&self) -> Duration {
         (self.now - self.begun).saturating_sub(self.tells.report.asleep)
     }
 
@@ -226,11 +226,6 @@ impl Worker<'_> {
         let Self { of: Waiting { hub, .. }, owner, begins, .. } = self;
         let fresh = if *begins { owner.left().min(hub.limit()) } else { 0 };
         hub.queued() + fresh
-    }
-
-    /// How many items it has begun.
-    pub(crate) fn items(&self) -> usize {
-        self.items
     }
 
     /// Hands over what was made, and what was noted. Does not unwind.
@@ -312,7 +307,7 @@ impl Worker<'_> {
             }
             Ok(Began::Waits(index)) => {
                 self.tells.report.waited += 1;
-                if self.tells.waited.len() < MOST {
+                if self.tells.waited.len() <= self.of.hub.limit() {
                     self.tells.waited.push(index);
                 }
                 self.suspend(index);

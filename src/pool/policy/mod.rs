@@ -6,8 +6,8 @@
 //! and the `memory` of the loop; `belief` whether that has been worth it, `split` where their
 //! ranges begin, `grain` how many items a claim takes, `victim` whom a thief robs, and `theft`
 //! whether the theft pays and where it begins. `hunger` decides when it pays to look for what items
-//! have made, and `waits` who works in a loop whose items wait. `site` is the name under which a loop is
-//! remembered, and `estimate` is a number that follows most of its samples.
+//! have made, and `waits` who works in a loop whose items wait. `site` is the name under which a
+//! loop is remembered, and `estimate` is a number that follows most of its samples.
 //!
 //! Each atomic is one word that is independent of all others, so they are `Relaxed`: a lost update
 //! loses a hint.

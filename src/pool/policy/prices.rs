@@ -3,6 +3,8 @@
 
 #![allow(clippy::cast_precision_loss)] // estimates
 
+use std::time::Duration;
+
 use super::estimate::Estimate;
 
 /// In nanoseconds: what is taken for the cost of help from a sleeping worker before it is measured.
@@ -61,6 +63,12 @@ impl Prices {
     /// The cost of help from a worker, which may be `awake`.
     pub(crate) fn help(&self, awake: bool) -> f32 {
         self.of(awake).get()
+    }
+
+    /// The same, as a time.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
+    pub(crate) fn help_time(&self, awake: bool) -> Duration {
+        Duration::from_nanos(self.help(awake) as u64)
     }
 
     fn of(&self, awake: bool) -> &Estimate {

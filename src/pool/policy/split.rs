@@ -14,7 +14,6 @@ use super::{
     estimate::Estimate,
     prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, THEFT_NS},
     site::{Loop, Site},
-    waits,
 };
 use crate::{
     clock::nanos,
@@ -78,11 +77,11 @@ impl Splits {
         }
     }
 
-    /// Remembers which items of a loop have `waited` this time, in any order. If all did, or so
-    /// many that the list would be long, nothing is remembered: then their order does not matter
-    /// much.
-    pub(crate) fn learn_waited(&mut self, of: Loop, mut waited: Vec<usize>) {
-        let is_of_use = !waited.is_empty() && waited.len() < waits::MOST.min(of.slice.len);
+    /// Remembers which items of a loop have `waited` this time, in any order. Nothing is remembered
+    /// if all did, or more than the `limit` of those that may be under way: they cannot all be
+    /// begun first, and so the list is short beside what the loop takes itself.
+    pub(crate) fn learn_waited(&mut self, of: Loop, mut waited: Vec<usize>, limit: usize) {
+        let is_of_use = !waited.is_empty() && waited.len() < of.slice.len && waited.len() <= limit;
         if self.waited.is_empty() {
             if !is_of_use {
                 return;

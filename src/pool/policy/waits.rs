@@ -8,11 +8,13 @@
 
 use std::time::Duration;
 
-use super::prices::CLEARLY;
+use super::prices::{CLEARLY, Prices};
 use crate::clock::nanos;
 
-/// In items: if as many waited the last time, they are not remembered. The list takes 64 KiB, then.
-pub(crate) const MOST: usize = 8192;
+/// How many helpers are to be woken for `work` nanoseconds.
+pub(crate) fn helpers(prices: &Prices, work: f32) -> usize {
+    prices.most_helpers(work) as usize
+}
 
 /// What polls have cost so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,9 +59,8 @@ mod tests {
     #[test]
     fn help_is_worth_what_is_left_to_compute() {
         let mut polls = Polls::new(None);
-        let is_shared = |polls: Polls, left, micros| {
-            polls.are_worth_sharing(left, Duration::from_micros(micros), 20e3)
-        };
+        let is_shared =
+            |polls: Polls, left, micros| polls.are_worth_sharing(left, Duration::from_micros(micros), 20e3);
         assert!(!is_shared(polls, usize::MAX, 0), "nothing is known");
         assert!(is_shared(Polls::new(Some(1e6)), 1, 0), "it was long the last time");
         polls.count = 10;

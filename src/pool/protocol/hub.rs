@@ -265,19 +265,15 @@ impl Hub {
     }
 
     /// Puts `slot` into the list of the woken.
-    fn push(&self, slot: Slot) {
-        let record = self.record(slot.0);
+    fn push(&self, Slot(number): Slot) {
+        let record = self.record(number);
         let mut before = self.woken.load(Ordering::Relaxed);
         loop {
             record.next.store(before, Ordering::Relaxed);
             // Release, also of what others have put there, since this is no plain store. Partner:
             // `fetch`.
-            let put = self.woken.compare_exchange_weak(
-                before,
-                slot.0 + FIRST,
-                Ordering::AcqRel,
-                Ordering::Relaxed,
-            );
+            let put =
+                self.woken.compare_exchange_weak(before, number + FIRST, Ordering::AcqRel, Ordering::Relaxed);
             match put {
                 Ok(_) => break,
                 Err(now) => before = now,
@@ -363,7 +359,8 @@ impl Hub {
         if let Next::Leave = next {
             steps::let_all_go(self, desk);
         } else {
-            let helps = |desk: &mut Desk| if desk.ready.len() >= self.worth() { desk.rouse(|_| true) } else { None };
+            let helps =
+                |desk: &mut Desk| if desk.ready.len() >= self.worth() { desk.rouse(|_| true) } else { None };
             let who = helps(&mut desk).or_else(|| steps::who_is_fed(&mut desk, self.limit));
             drop(desk);
             self.notify(who);

@@ -240,16 +240,14 @@ impl Journal {
         }
     }
 
-    /// The worker, which leaves, has begun so many `items` that may wait, has stolen from `victims`,
-    /// and was asleep for so long.
+    /// The worker, which leaves, has begun so many `items` that may wait, has stolen from
+    /// `victims`, and was asleep for so long.
     pub(crate) fn attended(&mut self, items: usize, victims: Vec<usize>, asleep: Duration) {
-        if items > 0 || !asleep.is_zero() {
-            self.ran(items, self.begun, Instant::now());
-        }
+        self.ran(items, self.begun, Instant::now());
         let tally = &mut self.tally;
         tally.working -= nanos(asleep);
         tally.indices += items;
-        tally.runs += victims.len();
+        tally.runs = victims.len() + usize::from(items > 0 && self.worker == 0);
         tally.thefts += victims.len();
         self.victims = victims;
     }

@@ -223,7 +223,7 @@ mod tests {
             ..WorkerReport::default()
         };
         let (wall, workers) = (ms(wall), working.iter().map(worker).collect());
-        RunReport { wall, alone, workers }
+        RunReport { wall, alone, workers, waits: None }
     }
 
     #[test]

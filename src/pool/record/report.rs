@@ -256,7 +256,7 @@ mod tests {
         };
         let late = WorkerReport { waiting_to_start: ms(21), ..WorkerReport::default() };
         let workers = vec![caller, helper, late];
-        assert_eq!(report, RunReport { wall: ms(21), alone: None, workers });
+        assert_eq!(report, RunReport { wall: ms(21), alone: None, workers, waits: None });
         assert_eq!((report.items(), report.thefts()), (45, 1));
         assert!((report.balance() - 17.0 / 3.0 / 14.0).abs() < 1e-9, "{}", report.balance());
         let text = report.to_string();
@@ -277,7 +277,10 @@ mod tests {
             waiting_at_end: ms(3),
             ..WorkerReport::default()
         };
-        assert_eq!(report, RunReport { wall: ms(13), alone: Some(Alone::Short), workers: vec![worker] });
+        assert_eq!(
+            report,
+            RunReport { wall: ms(13), alone: Some(Alone::Short), workers: vec![worker], waits: None }
+        );
         assert!((report.balance() - 1.0).abs() < 1e-9);
     }
 
@@ -286,7 +289,10 @@ mod tests {
         let mut report = RunReport::new(ms(12), (0, ms(0)), Err(Alone::OneWorker));
         report.end(ms(13));
         let worker = WorkerReport { waiting_to_start: ms(13), ..WorkerReport::default() };
-        assert_eq!(report, RunReport { wall: ms(13), alone: Some(Alone::OneWorker), workers: vec![worker] });
+        assert_eq!(
+            report,
+            RunReport { wall: ms(13), alone: Some(Alone::OneWorker), workers: vec![worker], waits: None }
+        );
         assert!((report.balance() - 1.0).abs() < 1e-9, "nobody has worked more than another");
     }
 

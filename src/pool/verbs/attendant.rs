@@ -101,7 +101,7 @@ struct Note {
     index: Index,
 }
 
-impl<'a, S, M, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<'a, S, M, B, D, R, F, A, Z> {
+impl<S, M, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<'_, S, M, B, D, R, F, A, Z> {
     /// The outcome of the loop, which had `len` items.
     fn outcome(self, how: How, len: usize) -> Outcome<Option<A>, Z> {
         let Self { runs, found, .. } = self;
@@ -168,8 +168,7 @@ where
         context: &mut Context<'_>,
         (first, mut acc): (usize, Option<A>),
         index: usize,
-    ) -> Result<Option<A>, Ends<A, Z>>
-    {
+    ) -> Result<Option<A>, Ends<A, Z>> {
         let (item, token) = claim_one(&of.source, ledger, index).into_item();
         let had = acc.is_some();
         let future = (of.make)(&mut acc, item);
@@ -201,8 +200,8 @@ where
         }
     }
 
-    /// Keeps what was folded from `first` on, and tells how that has ended. The last item is the one
-    /// that is attended; `is_contested`, if none waits.
+    /// Keeps what was folded from `first` on, and tells how that has ended. The last item is the
+    /// one that is attended; `is_contested`, if none waits.
     fn keep(
         &mut self,
         first: usize,
@@ -227,7 +226,7 @@ where
     }
 }
 
-impl<'v, 'a, S, M, B, D, R, F, A, Z> Attend for Attendant<'v, 'a, S, M, B, D, R, F, A, Z>
+impl<S, M, B, D, R, F, A, Z> Attend for Attendant<'_, '_, S, M, B, D, R, F, A, Z>
 where
     S: Source,
     M: State,

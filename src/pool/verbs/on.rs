@@ -10,7 +10,6 @@ use super::{
     reproducible::{self, Tree},
     source::{Chunks, Copied, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateless},
-    waiting::Waiting,
 };
 use crate::pool::{
     call::{
@@ -530,33 +529,6 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self
     }
 
-    /// Lets items wait: the closures of the loop return futures, and at most `limit` items are
-    /// begun and not done at any time. See [`Waiting`].
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let (urls, client) = (["a", "b"], Client);
-    /// let pages = pool.on(&urls).waiting(100).map_collect(async |url| client.get(url).await);
-    /// assert_eq!(pages, ["page a", "page b"]);
-    /// # struct Client;
-    /// # impl Client {
-    /// #     async fn get(&self, url: &str) -> String {
-    /// #         format!("page {url}")
-    /// #     }
-    /// # }
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `limit` is 0, or if the loop was to be [`reproducible`](Self::reproducible): items that
-    /// wait are done in another order each time.
-    #[inline(always)]
-    pub fn waiting(self, limit: usize) -> Waiting<'p, S, E, M> {
-        assert!(limit > 0, "waiting: with a limit of 0 items under way, none would ever begin");
-        assert!(!self.reproducible, "waiting: no loop whose items wait is reproducible; collect, and reduce then");
-        Waiting::new(self, limit)
-    }
-
     #[inline(always)]
     pub(super) fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
         let Self { executor, source, threads, grain, reproducible, watch, wishes, ending, .. } = self;
@@ -567,6 +539,11 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     #[inline(always)]
     pub(super) fn hands(&self) -> Hands<'p> {
         Hands { executor: self.executor, threads: self.threads, at: self.wishes.at }
+    }
+
+    /// Whether the result is to be the same for every schedule.
+    pub(super) fn is_reproducible(&self) -> bool {
+        self.reproducible
     }
 
     /// How many items there are.

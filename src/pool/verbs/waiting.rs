@@ -55,8 +55,8 @@ use super::{
 /// # What wakes the items
 /// Whatever calls the waker, from any thread: a timer thread, a channel, the reactor of a runtime.
 /// There is no runtime here. One that wants to be known to the thread, such as tokio, is entered by
-/// each worker, with [`On::with`]: the state is made before a worker polls anything, dropped when it
-/// leaves, and not given to the closures. The [guide](crate::guide#my-items-wait) shows tokio,
+/// each worker, with [`On::with`]: the state is made before a worker polls anything, dropped when
+/// it leaves, and not given to the closures. The [guide](crate::guide#my-items-wait) shows tokio,
 /// smol, a timer and blocking calls.
 ///
 /// Since the call blocks until all futures are done or dropped, they may borrow: the items, and
@@ -67,7 +67,8 @@ use super::{
 /// # The limit
 /// At most `limit` items are begun and not done at any time, over all workers, those that are
 /// being polled included. It is there for the service and for memory, not for the CPUs. Each takes
-/// the size of its future, and 0.4 KiB at most.
+/// the size of its future, and 0.4 KiB at most. With a limit of 1 the items are done one after the
+/// other, in order, on the calling thread.
 ///
 /// # Who works
 /// The calling thread, alone, as long as it is not in arrears: items that only wait need no second
@@ -77,7 +78,7 @@ use super::{
 /// own threads alone: for loops that wait for long, beside others, make a pool of their own.
 ///
 /// If the same loop runs over the same slice again, the items that waited last time are begun
-/// first, unless all did, or some thousands: so the longest waits end while the others compute.
+/// first, unless all did, or more than `limit`: so the longest waits end while the others compute.
 ///
 /// # Order, errors, panics
 /// Results are reduced and collected in the order of the slice, whatever the order in which items
@@ -104,9 +105,37 @@ pub struct Waiting<'p, S, E = Uncancellable, M = Stateless> {
     limit: usize,
 }
 
-impl<'p, S: Source, E: Ending, M: State> Waiting<'p, S, E, M> {
-    pub(super) fn new(on: On<'p, S, E, M>, limit: usize) -> Self {
-        Self { on, limit }
+/// Of items that wait.
+impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
+    /// Lets items wait: the closures of the loop return futures, and at most `limit` items are
+    /// begun and not done at any time. See [`Waiting`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (urls, client) = (["a", "b"], Client);
+    /// let pages = pool.on(&urls).waiting(100).map_collect(async |url| client.get(url).await);
+    /// assert_eq!(pages, ["page a", "page b"]);
+    /// # struct Client;
+    /// # impl Client {
+    /// #     async fn get(&self, url: &str) -> String {
+    /// #         format!("page {url}")
+    /// #     }
+    /// # }
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `limit` is 0, or if the loop was to be [`reproducible`](Self::reproducible): items that
+    /// wait are done in another order each time.
+    #[inline(always)]
+    pub fn waiting(self, limit: usize) -> Waiting<'p, S, E, M> {
+        assert!(limit > 0, "waiting: with a limit of 0 items under way, none would ever begin");
+        let is_reproducible = self.is_reproducible();
+        assert!(
+            !is_reproducible,
+            "waiting: no loop whose items wait is reproducible: collect, and then reduce"
+        );
+        Waiting { on: self, limit }
     }
 }
 

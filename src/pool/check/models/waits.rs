@@ -322,7 +322,6 @@ fn an_item_is_needed_all_the_same() {
     explore(None, || woken(1, &[1], Some(1)));
 }
 
-
 /// Two items are woken one after the other, and the first one is polled until the second is done.
 /// So who has taken the first to the desk must not leave the second to itself.
 fn long_poll(bug: Option<Bug>) {
