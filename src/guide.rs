@@ -1,10 +1,10 @@
 //! Which loop to use, how to read a report, and the counterparts of other libraries. Text only.
 //!
 //! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own,
-//! with a row for each of rayon's names and for each clause of an `OpenMP` loop. Six short programs
-//! in `examples/` put the plain loop, rayon and this crate side by side: `kmeans`, `pagerank`,
-//! `em`, `stencil`, `queens`, a search in a tree, and `records`, which reads a CSV file and
-//! filters, moves and sorts what it finds there.
+//! with a row for each of rayon's names and for each clause of an `OpenMP` loop. Seven short
+//! programs in `examples/` put the plain loop, rayon and this crate side by side: `kmeans`,
+//! `pagerank`, `em`, `stencil`, `queens`, a search in a tree, `fetch`, pages that wait, and
+//! `records`, which reads a CSV file and filters, moves and sorts what it finds there.
 //!
 //! # Which loop do I need?
 //! Take the first line that fits.
@@ -215,10 +215,11 @@
 //!
 //! **How it can hang.** If nobody wakes an item, the loop waits for ever: all workers are asleep,
 //! and the program uses no CPU. So the thread that calls the loop must not be the one that turns
-//! the reactor: not the thread of a `current_thread` runtime, nor inside `block_on` of one. Call
-//! the loop in `spawn_blocking`, or on a thread that is no runtime's. An item must not wait for
-//! another one of the same loop, either: with a limit, that one may never begin. And a poll must
-//! not block, or its worker does.
+//! the reactor: not the thread of a `current_thread` runtime, nor inside `block_on` of one. Call the
+//! loop in `spawn_blocking`, or on a thread that is no runtime's. An item must not wait for another
+//! one of the same loop, either: items are not begun in order, since several workers begin at
+//! several places, and with a limit that one may never begin. And a poll must not block, or its
+//! worker does.
 //!
 //! **What the report says.** `most_in_flight` near the limit and a long time `asleep`: raise the
 //! limit, if the service can bear it. Less in flight, and `asleep`: the service is slow, or there
