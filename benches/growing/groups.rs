@@ -1,8 +1,15 @@
 //! The groups of rows, and the table of those that are wanted.
 
 use crate::{
-    entrants::Entrants, fib, graph, host::Host, knapsack, lines, machine, queens, results::Results, row::Row,
-    streams, table::Table, uneven, uts,
+    entrants::Entrants,
+    fib, graph,
+    host::Host,
+    knapsack, lines, machine, queens,
+    results::Results,
+    row::Row,
+    streams,
+    table::{Reference, Table},
+    uneven, uts,
 };
 
 /// Measures a group of rows.
@@ -32,7 +39,14 @@ pub(crate) fn run(entrants: &Entrants<'_>, names: &[String]) -> Table {
     let host = Host::new("growing", machine::cpus(&rivals.mask).len(), rivals.threads, rounds);
     let others = Results::of_other_hosts(&host);
     let foreign = vec![("rangesteal", env!("CARGO_PKG_VERSION").to_owned())];
-    let mut table = Table { columns: Entrants::columns(), host, others, foreign, rows: Vec::new() };
+    let mut table = Table {
+        reference: Reference::Plain,
+        columns: Entrants::columns(),
+        host,
+        others,
+        foreign,
+        rows: Vec::new(),
+    };
     table.print_head();
     for (name, group) in GROUPS {
         if names.is_empty() || names.iter().any(|wanted| wanted == name) {

@@ -3,9 +3,15 @@
 use rangesteal::Pool;
 
 use crate::{
-    beside, callers, cold, contended, distances, emit, errors, host::Host, idle, machine, mixed, naps,
-    partial, results::Results, rows::Rows, runner::Runner, sorts, starved, table::Table, thefts, windows,
-    young,
+    beside, callers, cold, contended, distances, emit, errors,
+    host::Host,
+    idle, machine, mixed, naps, partial,
+    results::Results,
+    rows::Rows,
+    runner::Runner,
+    sorts, starved,
+    table::{Reference, Table},
+    thefts, windows, young,
 };
 
 /// Measures a group of rows.
@@ -61,7 +67,14 @@ pub(crate) fn run(pool: &Pool, runner: Runner, names: &[String]) -> Table {
     foreign.extend(runner.tbb.as_ref().map(|peer| ("oneTBB", peer.version.clone())));
     let host = Host::new("versus", machine::cpus(&runner.mask).len(), runner.threads, runner.rounds);
     let others = Results::of_other_hosts(&host);
-    let table = Table { columns: runner.columns(), host, others, foreign, rows: Vec::new() };
+    let table = Table {
+        reference: Reference::Plain,
+        columns: runner.columns(),
+        host,
+        others,
+        foreign,
+        rows: Vec::new(),
+    };
     table.print_head();
     let mut rows = Rows { pool, runner, table, group: "" };
     for (name, group) in GROUPS {

@@ -36,6 +36,7 @@ mod random;
 mod results;
 mod rival;
 mod rivals;
+#[allow(dead_code, reason = "some of it is for the other tables")]
 mod row;
 mod rows;
 mod runner;
@@ -44,6 +45,7 @@ mod starved;
 mod table;
 mod thefts;
 mod turn;
+#[allow(dead_code, reason = "some of it is for the other tables")]
 mod who;
 mod windows;
 mod work;

@@ -10,7 +10,7 @@ use std::{
 use crate::{
     results,
     row::{Row, Unit},
-    table::Table,
+    table::{Reference, Table},
     who::Who,
 };
 
@@ -58,14 +58,17 @@ fn write_svg(svg: &mut String, table: &Table) -> fmt::Result {
         24.0,
         "start",
         15,
-        "Time relative to the plain loop: less is better. Below: CPU time likewise, and context switches a call (c)",
+        &format!(
+            "Time relative to {}: less is better. Below: CPU time likewise, and context switches a call (c)",
+            table.reference.said()
+        ),
     )?;
-    text(svg, REFERENCE, 56.0, "end", 12, "plain")?;
+    text(svg, REFERENCE, 56.0, "end", 12, table.reference.name())?;
     text(svg, BAR, 56.0, "end", 12, "bar")?;
     for (i, who) in table.columns.iter().enumerate() {
         text(svg, FIRST + CELL * i as f64, 56.0, "start", 13, who.name())?;
     }
-    legend(svg, width)?;
+    legend(svg, table.reference, width)?;
     let mut last = "";
     for (i, (group, row)) in table.rows.iter().enumerate() {
         let y = HEAD + LINE * i as f64;
@@ -81,7 +84,7 @@ fn write_svg(svg: &mut String, table: &Table) -> fmt::Result {
             text(svg, BAR, y + 15.0, "end", 12, &format!("{} {verdict}", row.unit.write(bar)))?;
         }
         for (i, who) in table.columns.iter().enumerate() {
-            cell(svg, row, *who, FIRST + CELL * i as f64, y)?;
+            cell(svg, table.reference, row, *who, FIRST + CELL * i as f64, y)?;
         }
     }
     text(svg, NAMES, foot, "start", 11, &table.host.said())?;
@@ -90,10 +93,12 @@ fn write_svg(svg: &mut String, table: &Table) -> fmt::Result {
     writeln!(svg, "</svg>")
 }
 
-fn legend(svg: &mut String, width: f64) -> fmt::Result {
-    for (x, colour, meaning) in
-        [(330.0, BETTER, "better"), (250.0, WORSE, "worse than plain (or than the bar)")]
-    {
+fn legend(svg: &mut String, reference: Reference, width: f64) -> fmt::Result {
+    let worse = match reference {
+        Reference::Plain => "worse than plain (or than the bar)",
+        Reference::Bound => "worse than the bar",
+    };
+    for (x, colour, meaning) in [(330.0, BETTER, "better"), (250.0, WORSE, worse)] {
         writeln!(svg, r#"<rect x="{}" y="15" width="12" height="10" fill="{colour}"/>"#, width - x)?;
         text(svg, width - x + 17.0, 24.0, "start", 11, meaning)?;
     }
@@ -101,11 +106,12 @@ fn legend(svg: &mut String, width: f64) -> fmt::Result {
 }
 
 /// A bar as long as the figure, the row's bar as a line across, and the figure.
-fn cell(svg: &mut String, row: &Row, who: Who, x: f64, y: f64) -> fmt::Result {
+fn cell(svg: &mut String, reference: Reference, row: &Row, who: Who, x: f64, y: f64) -> fmt::Result {
     let Some(cell) = row.cell(who) else { return Ok(()) };
-    // Ratios all have one scale; other figures are seen relative to their bar.
+    // Ratios to the plain loop all have one scale; other figures are seen relative to their bar.
     let (full, limit) = match (row.unit, row.bar) {
-        (Unit::Ratio, _) => (1.5, 1.0),
+        (Unit::Ratio, _) if reference == Reference::Plain => (1.5, 1.0),
+        (Unit::Ratio, None) => (2.0, f64::INFINITY),
         (_, Some(bar)) => (2.0 * bar, bar),
         (_, None) => (2.0 * cell.figure, cell.figure),
     };
@@ -122,10 +128,16 @@ fn cell(svg: &mut String, row: &Row, who: Who, x: f64, y: f64) -> fmt::Result {
     }
     text(svg, x + SCALE + 9.0, y + 15.0, "start", 11, &row.unit.write(cell.figure))?;
     if let Some((cpu, switches)) = cell.cost {
-        let cost = format!("CPU {}, {switches:.1} c", row.unit.write(cpu));
-        writeln!(svg, r#"<text x="{x}" y="{}" font-size="9" fill="{PALE}">{cost}</text>"#, y + 26.0)?;
+        small(svg, x, y, &format!("CPU {}, {switches:.1} c", row.unit.write(cpu)))?;
+    } else if cell.is_computed() {
+        small(svg, x, y, "computed")?;
     }
     Ok(())
+}
+
+/// Below a figure.
+fn small(svg: &mut String, x: f64, y: f64, text: &str) -> fmt::Result {
+    writeln!(svg, r#"<text x="{x}" y="{}" font-size="9" fill="{PALE}">{text}</text>"#, y + 26.0)
 }
 
 fn text(svg: &mut String, x: f64, y: f64, anchor: &str, size: u32, text: &str) -> fmt::Result {
@@ -151,5 +163,6 @@ fn versions(table: &Table) -> Vec<String> {
         let version = known(name).map(|(_, version)| version.clone()).or_else(|| version(name));
         format!("{name} {}", version.unwrap_or_default())
     };
-    table.columns.iter().filter(|who| !matches!(who, Who::Control | Who::On)).map(one).collect()
+    let is_no_crate = |who: &&Who| matches!(who, Who::Control | Who::On | Who::Plain | Who::Threads);
+    table.columns.iter().filter(|who| !is_no_crate(who)).map(one).collect()
 }

@@ -66,6 +66,11 @@ impl Race {
         median(self.turns(who).iter().map(|turn| turn.nanos))
     }
 
+    /// Nanoseconds of an entrant: minimum.
+    pub(crate) fn fastest(&self, who: Who) -> f64 {
+        least(self.turns(who))
+    }
+
     /// Time relative to the reference: median of the rounds' ratios, and the ratio of the minima.
     pub(crate) fn ratio(&self, who: Who) -> (f64, f64) {
         let pairs = self.turns(who).iter().zip(self.reference());

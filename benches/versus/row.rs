@@ -57,12 +57,51 @@ pub(crate) struct Cell {
     pub(crate) cost: Option<(f64, f64)>,
     /// A call: median.
     pub(crate) nanos: Option<f64>,
+    /// A call: minimum.
+    pub(crate) fastest: Option<f64>,
 }
 
 impl Cell {
+    /// A rival of a race.
+    pub(crate) fn measured(race: &Race, who: Who, unit: Unit) -> Self {
+        let ((figure, least), cpu) = match unit {
+            Unit::Nanos => (race.excess(who), race.cpu_excess(who)),
+            _ => (race.ratio(who), race.cpu(who)),
+        };
+        Self {
+            figure,
+            least: Some(least),
+            cost: Some((cpu, race.switches(who))),
+            nanos: Some(race.nanos_of(who)),
+            fastest: Some(race.fastest(who)),
+        }
+    }
+
+    /// A call that was not measured: it would take too long.
+    pub(crate) fn computed(figure: f64, nanos: f64) -> Self {
+        Self { nanos: Some(nanos), ..Self::of(figure) }
+    }
+
+    pub(crate) fn is_computed(&self) -> bool {
+        self.nanos.is_some() && self.fastest.is_none()
+    }
+
+    /// What a call took, in words.
+    pub(crate) fn time(&self) -> Option<String> {
+        let nanos = self.nanos?;
+        let (scale, unit) = match nanos {
+            0.0..1e3 => (1.0, "ns"),
+            1e3..1e6 => (1e3, "µs"),
+            _ => (1e6, "ms"),
+        };
+        let short = |nanos: f64| format!("{:.*}", if nanos < 99.95 * scale { 2 } else { 0 }, nanos / scale);
+        let fastest = self.fastest.map_or("computed".to_owned(), |fastest| format!("({})", short(fastest)));
+        Some(format!("{} {unit} {fastest}", short(nanos)))
+    }
+
     /// A figure that is no time of a call.
     pub(crate) fn of(figure: f64) -> Self {
-        Self { figure, least: None, cost: None, nanos: None }
+        Self { figure, least: None, cost: None, nanos: None, fastest: None }
     }
 }
 
@@ -79,22 +118,9 @@ pub(crate) struct Row {
 impl Row {
     /// The rivals of a race, in `unit`; [`Unit::Ratio`] or [`Unit::Nanos`].
     pub(crate) fn of(race: &Race, name: impl Into<String>, unit: Unit, bar: Option<f64>) -> Self {
-        let cell = |who| {
-            let ((figure, least), cpu) = match unit {
-                Unit::Nanos => (race.excess(who), race.cpu_excess(who)),
-                _ => (race.ratio(who), race.cpu(who)),
-            };
-            (
-                who.column(),
-                Cell {
-                    figure,
-                    least: Some(least),
-                    cost: Some((cpu, race.switches(who))),
-                    nanos: Some(race.nanos_of(who)),
-                },
-            )
-        };
-        let has_no_column = |who| matches!(who, Who::Halves | Who::One);
+        let cell = |who: Who| (who.column(), Cell::measured(race, who, unit));
+        let has_no_column =
+            |who| matches!(who, Who::Halves | Who::One | Who::WokenByTokio | Who::WokenByAsyncIo);
         let cells = race.others().filter(|who| !has_no_column(*who)).map(cell).collect();
         Self { name: name.into(), reference: time(race.nanos()), unit, bar, cells }
     }

@@ -190,7 +190,7 @@ impl Runner {
             Who::One => pace.turn(lap, &self.one),
             Who::Many => pace.turn(lap, &self.many),
             Who::ManyRayon => pace.turn(lap, &self.many_rayon),
-            Who::On => None,
+            _ => None, // of other benches
         };
         machine::settle();
         turn

@@ -9,8 +9,35 @@ use crate::{
     who::Who,
 };
 
+/// What the figures of a table are relative to, unless a row says otherwise.
+#[derive(Clone, Copy, PartialEq)]
+#[allow(dead_code, reason = "each bench has one of them")]
+pub(crate) enum Reference {
+    Plain,
+    /// What no executor can be faster than. CPU time is relative to that of all items. Times of
+    /// calls are printed, too.
+    Bound,
+}
+
+impl Reference {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Bound => "bound",
+        }
+    }
+
+    pub(crate) fn said(self) -> &'static str {
+        match self {
+            Self::Plain => "the plain loop",
+            Self::Bound => "the lower bound",
+        }
+    }
+}
+
 /// Rows are printed as they come.
 pub(crate) struct Table {
+    pub(crate) reference: Reference,
     pub(crate) columns: Vec<Who>,
     pub(crate) host: Host,
     /// What other hosts have met.
@@ -27,11 +54,15 @@ impl Table {
 
     pub(crate) fn print_head(&self) {
         println!(
-            "{}\nTime relative to the plain loop (or what the row says): median of the rounds (of the minima); below it \
+            "{}\nTime relative to {} (or what the row says): median of the rounds (of the minima); below it \
              CPU time likewise, and\ncontext switches a call (c). What \"rangesteal again\", another pool, differs by means nothing.",
-            self.host.said()
+            self.host.said(),
+            self.reference.said()
         );
-        print!("{:width$} {:>9} ", "", "plain", width = Self::NAME);
+        if self.reference == Reference::Bound {
+            println!("Below that, the time of a call: median (minimum).");
+        }
+        print!("{:width$} {:>9} ", "", self.reference.name(), width = Self::NAME);
         self.columns.iter().for_each(|who| print!(" {:>width$}", who.name(), width = Self::CELL));
         println!("  bar");
     }
@@ -48,10 +79,11 @@ impl Table {
     }
 
     pub(crate) fn push(&mut self, group: &'static str, row: Row) {
-        let (mut line, mut below) = (format!("{group} {}", row.name), String::new());
+        let (mut line, mut below, mut times) =
+            (format!("{group} {}", row.name), String::new(), String::new());
         line = format!("{line:width$} {:>9} ", row.reference, width = Self::NAME);
         for who in &self.columns {
-            let (mut figures, mut costs) = (String::new(), String::new());
+            let (mut figures, mut costs, mut time) = (String::new(), String::new(), String::new());
             if let Some(cell) = row.cell(*who) {
                 figures = row.unit.write(cell.figure);
                 if let Some(least) = cell.least {
@@ -60,15 +92,19 @@ impl Table {
                 if let Some((cpu, switches)) = cell.cost {
                     costs = format!("{} {switches:.1}c", row.unit.write(cpu));
                 }
+                if self.reference == Reference::Bound {
+                    time = cell.time().unwrap_or_default();
+                }
             }
             let _ = write!(line, " {figures:>width$}", width = Self::CELL);
             let _ = write!(below, " {costs:>width$}", width = Self::CELL);
+            let _ = write!(times, " {time:>width$}", width = Self::CELL);
         }
         if let (Some(bar), Some(verdict)) = (row.bar, self.verdict(group, &row, "met", "MISSED")) {
             let _ = write!(line, "  {} {verdict}", row.unit.write(bar));
         }
         println!("{line}");
-        if !below.trim().is_empty() {
+        for below in [below, times].iter().filter(|below| !below.trim().is_empty()) {
             println!("{:width$} {below}", "", width = Self::NAME + 10);
         }
         self.rows.push((group, row));

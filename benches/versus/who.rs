@@ -30,8 +30,7 @@ pub(crate) enum Who {
     Reporting,
     /// rangesteal that records a timeline.
     Tracing,
-    /// rangesteal's loop over a list that does not grow; only in `growing`.
-    #[allow(dead_code, reason = "not in versus")]
+    /// rangesteal's ordinary loop, beside its loops of other kinds.
     On,
     /// rangesteal without pinning.
     Unpinned,
@@ -39,6 +38,20 @@ pub(crate) enum Who {
     Many,
     /// rayon with [`MANY`] workers.
     ManyRayon,
+    /// Nobody: what no executor can be faster than.
+    Bound,
+    /// A task an item, on tokio's threads.
+    Tokio,
+    /// A task an item, on threads that run an executor of `async-executor`.
+    AsyncExecutor,
+    /// All items on one thread, by `buffer_unordered`.
+    Unordered,
+    /// A thread an item.
+    Threads,
+    /// rangesteal, woken by tokio's timers.
+    WokenByTokio,
+    /// rangesteal, woken by the timers of `async-io`.
+    WokenByAsyncIo,
 }
 
 impl Who {
@@ -48,6 +61,7 @@ impl Who {
             Self::One | Self::Spinning | Self::Reporting | Self::Tracing | Self::Unpinned | Self::Many => {
                 Self::Rangesteal
             }
+            Self::WokenByTokio | Self::WokenByAsyncIo => Self::Rangesteal,
             Self::ManyRayon => Self::Rayon,
             who => who,
         }
@@ -65,6 +79,10 @@ impl Who {
             Self::Rangesteal => "rangesteal",
             Self::Control => "rangesteal again",
             Self::On => "rangesteal, on",
+            Self::Tokio => "tokio",
+            Self::AsyncExecutor => "async-executor",
+            Self::Unordered => "futures",
+            Self::Threads => "a thread an item",
             _ => "plain",
         }
     }
