@@ -103,6 +103,7 @@ impl Waiting<'_> {
     ) -> Worker<'w> {
         let Self { plan, .. } = self;
         let visit = self.course.visit(me, plan.units);
+        self.hub.come();
         let begun = Instant::now();
         let mut worker = Worker {
             of: self,
@@ -115,6 +116,7 @@ impl Waiting<'_> {
             hand: Vec::new(),
             held: None,
             is_folding: false,
+            is_resuming: false,
             attend,
             begins: true,
             refills: true,
@@ -155,8 +157,9 @@ pub(crate) struct Worker<'w> {
     hand: Vec<Slot>,
     /// The slot of the item that it attends.
     held: Option<Slot>,
-    /// Whether it claims and begins items in one go.
+    /// Whether it claims and begins items in one go, or polls one that has waited.
     is_folding: bool,
+    is_resuming: bool,
     attend: &'w mut dyn Attend,
     /// Whether there may be items that nobody has begun.
     begins: bool,
@@ -225,7 +228,7 @@ impl Worker<'_> {
     fn left(&self) -> usize {
         let Self { of: Waiting { hub, .. }, owner, begins, .. } = self;
         let fresh = if *begins { owner.left().min(hub.limit()) } else { 0 };
-        hub.queued() + fresh
+        hub.queued(self.me) + fresh
     }
 
     /// Hands over what was made, and what was noted. Does not unwind.
@@ -248,7 +251,7 @@ impl Worker<'_> {
         if hub.stop() != self.seen {
             self.clear_behind();
         }
-        if self.begins && !self.hand.is_empty() && (self.refills || hub.queued() == 0) {
+        if self.begins && !self.hand.is_empty() && (self.refills || hub.queued(self.me) == 0) {
             self.refills = false;
             self.begin();
             return Step::GoOn;
@@ -310,7 +313,9 @@ impl Worker<'_> {
                 if self.tells.waited.len() <= self.of.hub.limit() {
                     self.tells.waited.push(index);
                 }
-                self.suspend(index);
+                if let Some(slot) = self.held.take() {
+                    self.of.hub.suspend_first(slot, self.me, index);
+                }
             }
             Err(halt) => self.halt(halt),
         }
@@ -323,19 +328,29 @@ impl Worker<'_> {
         let slot = self.held.insert(slot);
         if index >= self.seen {
             self.attend.clear(slot);
+            self.of.hub.end(self.me);
             self.is_free();
             return;
         }
+        self.is_resuming = true;
         self.tells.report.resumed_elsewhere += usize::from(elsewhere);
         self.polls.count += 1;
         let resumed = self.attend.resume(index, slot);
+        self.is_resuming = false;
+        if !matches!(resumed, Ok(false)) {
+            self.of.hub.end(self.me);
+        }
         self.now = Instant::now();
         match resumed {
             Ok(true) => {
                 self.is_free();
                 self.refills = true;
             }
-            Ok(false) => self.suspend(index),
+            Ok(false) => {
+                if let Some(slot) = self.held.take() {
+                    self.of.hub.suspend(slot, self.me, index);
+                }
+            }
             Err(halt) => self.halt(halt),
         }
         self.tell_worth();
@@ -376,13 +391,6 @@ impl Worker<'_> {
         self.hand.extend(self.held.take());
     }
 
-    /// The item `index` waits in the slot that it holds.
-    fn suspend(&mut self, index: usize) {
-        if let Some(slot) = self.held.take() {
-            self.of.hub.suspend(slot, self.me, index);
-        }
-    }
-
     fn halt(&mut self, halt: Halt) {
         self.is_free();
         self.stop(halt.place, None);
@@ -402,6 +410,9 @@ impl Worker<'_> {
         if mem::take(&mut self.is_folding) {
             place = self.owner.lose_count();
         }
+        if mem::take(&mut self.is_resuming) {
+            self.of.hub.end(self.me);
+        }
         if let Some(slot) = &mut self.held {
             self.attend.clear(slot);
         }
@@ -416,6 +427,7 @@ impl Worker<'_> {
         let mut from = 0;
         while let Some(mut slot) = self.of.hub.take_behind(self.seen, &mut from) {
             self.attend.clear(&mut slot);
+            self.of.hub.end(self.me);
             self.hand.push(slot);
         }
     }

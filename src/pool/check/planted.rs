@@ -15,7 +15,7 @@ use crate::{
             barrier::{self, Barrier, State},
             cell::{self, Both, Cell},
             deque, front,
-            hub::{self, Desk, Hub, Slot},
+            hub::{self, Desk, Hub, Lane, Slot, Told},
             range::Ranges,
         },
     },
@@ -259,19 +259,19 @@ pub(crate) fn takes(state: &AtomicUsize) -> bool {
     if is_planted(Bug::DropsUntaken) { state.load(Ordering::Acquire) == 0 } else { hub::takes(state) }
 }
 
-pub(crate) fn watches(woken: &AtomicUsize) -> bool {
-    hub::watches(woken) || is_planted(Bug::SleepsUnwatched)
+pub(crate) fn watches(lanes: &[CachePadded<Lane>]) -> bool {
+    hub::watches(lanes) || is_planted(Bug::SleepsUnwatched)
 }
 
-pub(crate) fn emptied(is_watched: bool) -> usize {
-    hub::emptied(is_watched && !is_planted(Bug::WatchesOnce))
+pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
+    is_planted(Bug::WatchesOnce) || hub::is_watched_again(woken)
 }
 
 pub(crate) fn lock_to_ring(hub: &Hub) -> MutexGuard<'_, Desk> {
     if is_planted(Bug::RingsUnlocked) {
         hub.notify_all();
         let mut desk = hub::lock_to_ring(hub);
-        desk.rouse_all(); // so nobody is rung now
+        desk.rouse_all(&hub.told); // so nobody is rung now
         return desk;
     }
     hub::lock_to_ring(hub)
@@ -281,13 +281,17 @@ pub(crate) fn free_slot(desk: &mut Desk, limit: usize) -> Option<Slot> {
     hub::free_slot(desk, limit + usize::from(is_planted(Bug::BeginsOneTooMany)))
 }
 
-pub(crate) fn who_is_fed(desk: &mut Desk, limit: usize) -> Option<usize> {
-    if is_planted(Bug::FeedsAnybody) { desk.rouse(|_| true) } else { hub::who_is_fed(desk, limit) }
+pub(crate) fn who_is_fed(desk: &mut Desk, limit: usize, told: &Told) -> Option<usize> {
+    if is_planted(Bug::FeedsAnybody) {
+        desk.rouse(0, told, |_| true)
+    } else {
+        hub::who_is_fed(desk, limit, told)
+    }
 }
 
-pub(crate) fn let_all_go(hub: &Hub, desk: MutexGuard<'_, Desk>) {
+pub(crate) fn let_all_go(hub: &Hub, desk: MutexGuard<'_, Desk>, told: &Told) {
     if !is_planted(Bug::LeavesAlone) {
-        hub::let_all_go(hub, desk);
+        hub::let_all_go(hub, desk, told);
     }
 }
 

@@ -12,7 +12,7 @@
 
 use std::{
     collections::VecDeque,
-    mem,
+    iter, mem,
     sync::Arc,
     task::{Wake, Waker},
 };
@@ -39,20 +39,31 @@ impl Slot {
 /// Where the workers of one loop meet those who wake its items.
 #[derive(Debug)]
 pub(crate) struct Hub {
+    /// One per worker.
+    lanes: Box<[CachePadded<Lane>]>,
     desk: CachePadded<Mutex<Desk>>,
     /// One per worker.
     bells: Box<[Condvar]>,
-    /// The last slot that was woken, or `EMPTY`, or `WATCHED`. See [`Record::next`].
-    woken: CachePadded<AtomicUsize>,
-    /// How many woken slots are on the desk. A hint: Relaxed.
-    queued: AtomicUsize,
-    /// How many woken items there must be for a worker to be rung by another one, which is awake
-    /// anyway. A hint: Relaxed.
-    worth: AtomicUsize,
+    pub(crate) told: CachePadded<Told>,
     /// Items at this index and behind it are not needed any more.
     stop: AtomicUsize,
     records: Slab<CachePadded<Record>>,
     limit: usize,
+}
+
+/// The woken items of one worker: those that it has polled last.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    /// The last slot that was woken, or `EMPTY`, or `WATCHED`. See [`Record::next`].
+    woken: AtomicUsize,
+    /// Those that have been looked at, in the order in which they were woken.
+    ready: Mutex<VecDeque<Slot>>,
+    /// How many these are. A hint: Relaxed.
+    queued: AtomicUsize,
+    /// How many items the worker has let wait for the first time, and how many of those that waited
+    /// it has ended. Written by the worker alone; counts, which order nothing: Relaxed.
+    suspended: AtomicUsize,
+    ended: AtomicUsize,
 }
 
 /// Nobody has been woken.
@@ -65,38 +76,29 @@ const FIRST: usize = 2;
 /// What the workers share under the lock.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    /// Woken slots, in the order in which they were woken.
-    ready: VecDeque<Slot>,
     /// Slots that were in use and are free.
     free: Vec<Slot>,
     /// How many slots have ever been in use.
     used: usize,
     rests: Box<[Rest]>,
-    /// How many workers sleep.
+    /// How many workers are there, and how many of them sleep.
+    present: usize,
     sleepers: usize,
 }
 
-impl Desk {
-    fn set_rest(&mut self, worker: usize, rest: Rest) {
-        let before = mem::replace(&mut self.rests[worker], rest);
-        self.sleepers += usize::from(rest != Rest::Awake);
-        self.sleepers -= usize::from(before != Rest::Awake);
-    }
-
-    /// A worker that is to be rung: it does not count as asleep any more, so nobody else rings it.
-    pub(crate) fn rouse(&mut self, which: impl Fn(Rest) -> bool) -> Option<usize> {
-        if self.sleepers == 0 {
-            return None;
-        }
-        let worker = self.rests.iter().position(|&rest| rest != Rest::Awake && which(rest))?;
-        self.set_rest(worker, Rest::Awake);
-        Some(worker)
-    }
-
-    pub(crate) fn rouse_all(&mut self) {
-        self.rests.fill(Rest::Awake);
-        self.sleepers = 0;
-    }
+/// What is told of the desk without the lock, and for policy. Written under the lock, except
+/// `worth`.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// How many workers sleep, and how many of them for want of a slot. Relaxed: who has to see it
+    /// sees it by way of the lock of a lane (case 13).
+    sleepers: AtomicUsize,
+    hungry: AtomicUsize,
+    /// How many more slots there are. A hint: Relaxed.
+    spare: AtomicUsize,
+    /// How many woken items there must be for a worker to be rung while another one is awake. A
+    /// hint: Relaxed.
+    worth: AtomicUsize,
 }
 
 /// Whether a worker sleeps.
@@ -113,7 +115,7 @@ pub(crate) enum Rest {
 struct Record {
     /// `TAKEN` and `WOKEN`.
     state: AtomicUsize,
-    /// The slot that was woken before this one: a list that begins at [`Hub::woken`]. Written by
+    /// The slot that was woken before this one: a list that begins at [`Lane::woken`]. Written by
     /// who has taken the slot and puts it into the list. Relaxed: the list is ordered by `woken`.
     next: AtomicUsize,
     /// The index of the item that waits here. Written by who has the slot. Relaxed: who takes the
@@ -123,7 +125,7 @@ struct Record {
     last: AtomicUsize,
 }
 
-/// Somebody has the slot: a worker, the list of the woken, or the desk.
+/// Somebody has the slot: a worker, a lane, or the desk.
 pub(crate) const TAKEN: usize = 1;
 /// Its item was woken since it was last polled.
 pub(crate) const WOKEN: usize = 2;
@@ -141,21 +143,83 @@ pub(crate) enum Next {
     Leave,
 }
 
+impl Lane {
+    fn new() -> Self {
+        let zero = || AtomicUsize::new(0);
+        Self {
+            woken: AtomicUsize::new(EMPTY),
+            ready: Mutex::new(VecDeque::new()),
+            queued: zero(),
+            suspended: zero(),
+            ended: zero(),
+        }
+    }
+
+    /// Whether an item has been woken, at a glance.
+    fn has_some(&self) -> bool {
+        self.woken.load(Ordering::Relaxed) >= FIRST || self.queued.load(Ordering::Relaxed) > 0
+    }
+
+    fn tell_queued(&self, ready: &VecDeque<Slot>) {
+        self.queued.store(ready.len(), Ordering::Relaxed);
+    }
+}
+
+/// Adds one to a count that the caller alone writes.
+fn count(count: &AtomicUsize) {
+    count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+}
+
+impl Desk {
+    fn set_rest(&mut self, worker: usize, rest: Rest, told: &Told) {
+        let before = mem::replace(&mut self.rests[worker], rest);
+        self.sleepers += usize::from(rest != Rest::Awake);
+        self.sleepers -= usize::from(before != Rest::Awake);
+        told.sleepers.store(self.sleepers, Ordering::Relaxed);
+        let hungry = self.rests.iter().filter(|&&rest| rest == Rest::Hungry).count();
+        told.hungry.store(hungry, Ordering::Relaxed);
+    }
+
+    /// A worker that is to be rung, the `first` if it sleeps: it does not count as asleep any more,
+    /// so nobody else rings it.
+    pub(crate) fn rouse(&mut self, first: usize, told: &Told, which: impl Fn(Rest) -> bool) -> Option<usize> {
+        if self.sleepers == 0 {
+            return None;
+        }
+        let sleeps = |rest: Rest| rest != Rest::Awake && which(rest);
+        let all = iter::once(first).chain(0..self.rests.len());
+        let worker = all.into_iter().find(|&worker| sleeps(self.rests[worker]))?;
+        self.set_rest(worker, Rest::Awake, told);
+        Some(worker)
+    }
+
+    pub(crate) fn rouse_all(&mut self, told: &Told) {
+        self.rests.fill(Rest::Awake);
+        self.sleepers = 0;
+        told.sleepers.store(0, Ordering::Relaxed);
+        told.hungry.store(0, Ordering::Relaxed);
+    }
+}
+
 impl Hub {
     /// For a loop of so many workers that has at most `limit` items under way.
     pub(crate) fn new(workers: usize, limit: usize) -> Arc<Self> {
         Arc::new(Self {
+            lanes: (0..workers).map(|_| CachePadded::new(Lane::new())).collect(),
             desk: CachePadded::new(Mutex::new(Desk {
-                ready: VecDeque::new(),
                 free: Vec::new(),
                 used: 0,
                 rests: (0..workers).map(|_| Rest::Awake).collect(),
+                present: 0,
                 sleepers: 0,
             })),
             bells: (0..workers).map(|_| Condvar::new()).collect(),
-            woken: CachePadded::new(AtomicUsize::new(EMPTY)),
-            queued: AtomicUsize::new(0),
-            worth: AtomicUsize::new(1),
+            told: CachePadded::new(Told {
+                sleepers: AtomicUsize::new(0),
+                hungry: AtomicUsize::new(0),
+                spare: AtomicUsize::new(limit),
+                worth: AtomicUsize::new(1),
+            }),
             stop: AtomicUsize::new(usize::MAX),
             records: Slab::new(),
             limit,
@@ -183,26 +247,40 @@ impl Hub {
         self.limit
     }
 
-    /// About how many items have been woken and wait for a worker.
-    pub(crate) fn queued(&self) -> usize {
-        self.queued.load(Ordering::Relaxed) + usize::from(self.woken.load(Ordering::Relaxed) >= FIRST)
+    /// A worker comes.
+    pub(crate) fn come(&self) {
+        lock(&self.desk).present += 1;
     }
 
-    /// A worker is rung by another one if there are so many items for it.
+    /// About how many items of worker `me` have been woken.
+    pub(crate) fn queued(&self, me: usize) -> usize {
+        let lane = &self.lanes[me];
+        lane.queued.load(Ordering::Relaxed) + usize::from(lane.woken.load(Ordering::Relaxed) >= FIRST)
+    }
+
+    /// A worker is rung while another one is awake if there are so many items for it.
     pub(crate) fn set_worth(&self, items: usize) {
-        if self.worth.load(Ordering::Relaxed) != items {
-            self.worth.store(items, Ordering::Relaxed);
+        let worth = &self.told.worth;
+        if worth.load(Ordering::Relaxed) != items {
+            worth.store(items, Ordering::Relaxed);
         }
     }
 
     fn worth(&self) -> usize {
-        self.worth.load(Ordering::Relaxed)
+        self.told.worth.load(Ordering::Relaxed)
     }
 
-    /// How many slots are in use, by items or in the hands of workers, and how many have ever been.
+    fn sleepers(&self) -> usize {
+        self.told.sleepers.load(Ordering::Relaxed)
+    }
+
+    /// How many items wait, and how many slots have ever been in use.
     pub(crate) fn under_way(&self) -> (usize, usize) {
-        let desk = lock(&self.desk);
-        (desk.used - desk.free.len(), desk.used)
+        let sum = |of: fn(&Lane) -> &AtomicUsize| -> usize {
+            self.lanes.iter().map(|lane| of(lane).load(Ordering::Relaxed)).sum()
+        };
+        let (ended, used) = (sum(|lane| &lane.ended), lock(&self.desk).used);
+        (sum(|lane| &lane.suspended).saturating_sub(ended), used)
     }
 
     /// Where the loop stops.
@@ -214,9 +292,15 @@ impl Hub {
     pub(crate) fn stop_at(&self, place: usize) {
         self.stop.fetch_min(place, Ordering::AcqRel); // partner: `stop`
         let mut desk = steps::lock_to_ring(self); // case 13
-        desk.rouse_all();
+        desk.rouse_all(&self.told);
         drop(desk);
         self.notify_all();
+    }
+
+    /// Lets go of the item at index `item`, which waits in `slot` for the first time.
+    pub(crate) fn suspend_first(&self, slot: Slot, me: usize, item: usize) {
+        count(&self.lanes[me].suspended);
+        self.suspend(slot, me, item);
     }
 
     /// Lets go of the item at index `item`, which waits in `slot`. If it has been woken meanwhile,
@@ -236,6 +320,11 @@ impl Hub {
         let record = self.record(slot.0);
         steps::poll_again(&record.state);
         (record.item.load(Ordering::Relaxed), record.last.load(Ordering::Relaxed) != me)
+    }
+
+    /// Worker `me` has ended an item that waited.
+    pub(crate) fn end(&self, me: usize) {
+        count(&self.lanes[me].ended);
     }
 
     /// Takes a slot from number `from` on whose item waits and is not needed, since the loop stops
@@ -264,31 +353,33 @@ impl Hub {
         }
     }
 
-    /// Puts `slot` into the list of the woken.
+    /// Puts `slot` into the list of the woken, in the lane of who has polled it last.
     fn push(&self, Slot(number): Slot) {
         let record = self.record(number);
-        let mut before = self.woken.load(Ordering::Relaxed);
+        let lane = record.last.load(Ordering::Relaxed);
+        let woken = &self.lanes[lane].woken;
+        let mut before = woken.load(Ordering::Relaxed);
         loop {
             record.next.store(before, Ordering::Relaxed);
             // Release, also of what others have put there, since this is no plain store. Partner:
             // `fetch`.
             let put =
-                self.woken.compare_exchange_weak(before, number + FIRST, Ordering::AcqRel, Ordering::Relaxed);
+                woken.compare_exchange_weak(before, number + FIRST, Ordering::AcqRel, Ordering::Relaxed);
             match put {
                 Ok(_) => break,
                 Err(now) => before = now,
             }
         }
         if before == WATCHED {
-            self.ring();
+            self.ring(lane);
         }
     }
 
-    /// Rings a worker that sleeps, if one does.
+    /// Rings a worker that sleeps, if one does: the owner of this lane, or another.
     #[cold]
-    fn ring(&self) {
+    fn ring(&self, lane: usize) {
         let mut desk = steps::lock_to_ring(self); // case 13
-        let who = desk.rouse(|_| true);
+        let who = desk.rouse(lane, &self.told, |_| true);
         drop(desk);
         self.notify(who);
     }
@@ -303,69 +394,164 @@ impl Hub {
         self.bells.iter().for_each(Condvar::notify_one);
     }
 
-    /// Takes the list of the woken to the desk. Whoever wakes the next one has to ring if a worker
-    /// sleeps and one item is worth it.
-    fn fetch(&self, desk: &mut Desk) {
-        let empty = steps::emptied(desk.sleepers > 0 && self.worth() <= 1);
-        let mut last = self.woken.load(Ordering::Relaxed);
-        if last < FIRST && (last == empty || empty == EMPTY) {
+    /// Takes the list of the woken of a lane to those that are ready. Its lock is held.
+    fn fetch(&self, lane: &Lane, ready: &mut VecDeque<Slot>) {
+        if lane.woken.load(Ordering::Relaxed) < FIRST {
             return;
         }
-        last = self.woken.swap(empty, Ordering::Acquire); // partner: `push`
-        let before = desk.ready.len();
+        let mut last = lane.woken.swap(EMPTY, Ordering::Acquire); // partner: `push`
+        let before = ready.len();
         while last >= FIRST {
             let slot = Slot(last - FIRST);
             last = self.record(slot.0).next.load(Ordering::Relaxed);
-            desk.ready.push_back(slot);
+            ready.push_back(slot);
         }
-        desk.ready.make_contiguous()[before..].reverse();
-        self.tell_queued(desk);
+        ready.make_contiguous()[before..].reverse();
+        lane.tell_queued(ready);
     }
 
-    fn tell_queued(&self, desk: &Desk) {
-        self.queued.store(desk.ready.len(), Ordering::Relaxed);
+    /// After a look at the lane `number`, of whose items so many are left: rings another worker if
+    /// one sleeps and they are worth it, and sees to it that the next one rings.
+    fn pass_on(&self, number: usize, left: usize) {
+        let worth = self.worth();
+        if self.sleepers() == 0 {
+            return;
+        }
+        let is_missed = worth <= 1 && !steps::is_watched_again(&self.lanes[number].woken);
+        if left >= worth || is_missed {
+            self.ring(number);
+        }
+    }
+
+    /// The next woken item of the lane of worker `me`.
+    fn take(&self, me: usize) -> Option<Slot> {
+        let lane = &self.lanes[me];
+        if !lane.has_some() {
+            return None;
+        }
+        let mut ready = lock(&lane.ready);
+        self.fetch(lane, &mut ready);
+        let slot = ready.pop_front();
+        lane.tell_queued(&ready);
+        let left = ready.len();
+        drop(ready);
+        self.pass_on(me, left);
+        slot
+    }
+
+    /// The older half of the woken items of another lane: its first, and the others in the own
+    /// lane.
+    fn steal(&self, me: usize) -> Option<Slot> {
+        let workers = self.lanes.len();
+        (me + 1..workers).chain(0..me).find_map(|victim| {
+            let lane = &self.lanes[victim];
+            if !lane.has_some() {
+                return None;
+            }
+            let mut ready = lock(&lane.ready);
+            self.fetch(lane, &mut ready);
+            let half = ready.len().div_ceil(2);
+            let mut stolen = ready.drain(..half);
+            let slot = stolen.next();
+            let others: Vec<Slot> = stolen.collect();
+            lane.tell_queued(&ready);
+            let left = ready.len();
+            drop(ready);
+            if !others.is_empty() {
+                let mut own = lock(&self.lanes[me].ready);
+                own.extend(others);
+                self.lanes[me].tell_queued(&own);
+            }
+            self.pass_on(victim, left);
+            slot
+        })
     }
 
     /// What worker `me` does next; and whether it has slept before. `hand` are its slots, all free.
     /// `begins`: it would begin items. `seen`: where the loop stops, as far as it knows.
     pub(crate) fn next(&self, me: usize, hand: &mut Vec<Slot>, begins: bool, seen: usize) -> (Next, bool) {
-        let mut desk = lock(&self.desk);
-        let kept = hand.len().min(usize::from(begins));
-        desk.free.extend(hand.drain(kept..));
         let mut slept = false;
-        let next = loop {
-            self.fetch(&mut desk);
-            if let Some(slot) = desk.ready.pop_front() {
-                self.tell_queued(&desk);
-                break Next::Resume(slot);
+        loop {
+            if self.told.hungry.load(Ordering::Relaxed) > 0 && hand.len() > usize::from(begins) {
+                self.give_back(hand, usize::from(begins));
             }
-            if begins && let Some(slot) = hand.pop().or_else(|| steps::free_slot(&mut desk, self.limit)) {
-                break Next::Begin(slot);
+            if let Some(slot) = self.take(me) {
+                return (Next::Resume(slot), slept);
             }
-            if self.stop() != seen {
-                break Next::Look;
+            if begins && let Some(slot) = hand.pop().or_else(|| self.slot(hand)) {
+                return (Next::Begin(slot), slept);
             }
-            if !begins && desk.free.len() == desk.used {
-                break Next::Leave;
+            if let Some(slot) = self.steal(me) {
+                return (Next::Resume(slot), slept);
             }
-            desk.set_rest(me, if begins { Rest::Hungry } else { Rest::Asleep });
-            if steps::watches(&self.woken) {
-                self.notify(steps::who_is_fed(&mut desk, self.limit));
-                desk = wait(&self.bells[me], desk);
-                slept = true;
+            if let Some(next) = self.rest(me, hand, begins, seen) {
+                return (next, slept);
             }
-            desk.set_rest(me, Rest::Awake);
-        };
-        if let Next::Leave = next {
-            steps::let_all_go(self, desk);
-        } else {
-            let helps =
-                |desk: &mut Desk| if desk.ready.len() >= self.worth() { desk.rouse(|_| true) } else { None };
-            let who = helps(&mut desk).or_else(|| steps::who_is_fed(&mut desk, self.limit));
-            drop(desk);
-            self.notify(who);
+            slept = true;
         }
-        (next, slept)
+    }
+
+    /// A slot that nobody has, and a few more into the `hand` if there are many.
+    fn slot(&self, hand: &mut Vec<Slot>) -> Option<Slot> {
+        /// The most that are taken at once; and the part of those in use.
+        const FEW: usize = 8;
+        const PART: usize = 16;
+        let spare = &self.told.spare;
+        if spare.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut desk = lock(&self.desk);
+        let all = desk.free.len() + self.limit.saturating_sub(desk.used);
+        let fair = all / (2 * self.lanes.len());
+        let more = FEW.min(desk.used / PART).min(fair).saturating_sub(1);
+        let slot = steps::free_slot(&mut desk, self.limit);
+        hand.extend((0..more).map_while(|_| steps::free_slot(&mut desk, self.limit)));
+        self.tell_spare(&desk);
+        slot
+    }
+
+    fn tell_spare(&self, desk: &Desk) {
+        let spare = desk.free.len() + self.limit.saturating_sub(desk.used);
+        self.told.spare.store(spare, Ordering::Relaxed);
+    }
+
+    /// Gives slots back, all but some that are `kept`, since a worker wants one.
+    #[cold]
+    fn give_back(&self, hand: &mut Vec<Slot>, kept: usize) {
+        let mut desk = lock(&self.desk);
+        desk.free.extend(hand.drain(kept..));
+        let who = steps::who_is_fed(&mut desk, self.limit, &self.told);
+        self.tell_spare(&desk);
+        drop(desk);
+        self.notify(who);
+    }
+
+    /// Sleeps, unless there is something to do by now. None: it has slept, or it has to look again.
+    fn rest(&self, me: usize, hand: &mut Vec<Slot>, begins: bool, seen: usize) -> Option<Next> {
+        let mut desk = lock(&self.desk);
+        desk.free.append(hand);
+        if begins && let Some(slot) = steps::free_slot(&mut desk, self.limit) {
+            self.tell_spare(&desk);
+            return Some(Next::Begin(slot));
+        }
+        self.tell_spare(&desk);
+        if self.stop() != seen {
+            return Some(Next::Look);
+        }
+        if !begins && desk.free.len() == desk.used {
+            desk.present -= 1;
+            steps::let_all_go(self, desk, &self.told);
+            return Some(Next::Leave);
+        }
+        desk.set_rest(me, if begins { Rest::Hungry } else { Rest::Asleep }, &self.told);
+        // If nobody else is awake, or one item is worth a worker, it has to be rung for each.
+        let watches = desk.sleepers == desk.present || self.worth() <= 1;
+        if !watches || steps::watches(&self.lanes) {
+            self.notify(steps::who_is_fed(&mut desk, self.limit, &self.told));
+            desk = wait(&self.bells[me], desk);
+        }
+        desk.set_rest(me, Rest::Awake, &self.told);
+        None
     }
 }
 
@@ -415,18 +601,31 @@ pub(crate) fn takes(state: &AtomicUsize) -> bool {
     state.fetch_or(TAKEN, Ordering::AcqRel) & TAKEN == 0
 }
 
-/// A worker is about to sleep. True: whoever wakes the next item rings. False: one has been woken.
-/// Relaxed: who rings locks the desk, which the caller holds.
+/// A worker is about to sleep, and has said so. True: whoever wakes the next item rings. False: one
+/// has been woken.
+///
+/// It looks at each lane under its lock: who takes items from the lane afterwards sees that
+/// somebody sleeps.
 #[inline(always)]
-pub(crate) fn watches(woken: &AtomicUsize) -> bool {
+pub(crate) fn watches(lanes: &[CachePadded<Lane>]) -> bool {
+    lanes.iter().all(|lane| {
+        let ready = lock(&lane.ready);
+        ready.is_empty() && is_watched(&lane.woken)
+    })
+}
+
+/// True: whoever wakes the next item of this lane rings. False: one has been woken. Relaxed: who
+/// rings locks the desk, and so comes after who has put the word there, who held it.
+#[inline(always)]
+fn is_watched(woken: &AtomicUsize) -> bool {
     let watched = woken.compare_exchange(EMPTY, WATCHED, Ordering::Relaxed, Ordering::Relaxed);
     watched.is_ok() || watched == Err(WATCHED)
 }
 
-/// What the list of the woken is to be after it was taken to the desk.
+/// The same after a list was taken from it, while somebody sleeps.
 #[inline(always)]
-pub(crate) fn emptied(is_watched: bool) -> usize {
-    if is_watched { WATCHED } else { EMPTY }
+pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
+    is_watched(woken)
 }
 
 /// The lock without which nobody is rung: who is about to sleep has either looked after what the
@@ -450,16 +649,16 @@ pub(crate) fn free_slot(desk: &mut Desk, limit: usize) -> Option<Slot> {
 
 /// The worker that is to be rung since there is a slot for it.
 #[inline(always)]
-pub(crate) fn who_is_fed(desk: &mut Desk, limit: usize) -> Option<usize> {
+pub(crate) fn who_is_fed(desk: &mut Desk, limit: usize, told: &Told) -> Option<usize> {
     let has_slot = !desk.free.is_empty() || desk.used < limit;
-    if has_slot { desk.rouse(|rest| rest == Rest::Hungry) } else { None }
+    if has_slot { desk.rouse(0, told, |rest| rest == Rest::Hungry) } else { None }
 }
 
 /// Nothing is left: everybody may leave.
 #[inline(always)]
-pub(crate) fn let_all_go(hub: &Hub, mut desk: MutexGuard<'_, Desk>) {
+pub(crate) fn let_all_go(hub: &Hub, mut desk: MutexGuard<'_, Desk>, told: &Told) {
     let is_alone = desk.sleepers == 0;
-    desk.rouse_all();
+    desk.rouse_all(told);
     drop(desk);
     if !is_alone {
         hub.notify_all();

@@ -200,13 +200,6 @@ where
         }
     }
 
-    /// Keeps a run. The last one is handed over, unless it is a part of this.
-    fn go_on_with(&mut self, run: Run<A>) {
-        if let Some(last) = self.run.replace(run) {
-            self.of.runs.add(last);
-        }
-    }
-
     /// Keeps what was folded from `first` on, and tells how that has ended. The last item is the
     /// one that is attended; `is_contested`, if none waits.
     fn keep(
@@ -277,10 +270,14 @@ where
         };
         place.future.set(None);
         let Some(Note { first, index: token }) = place.note.take() else { unreachable!("it has waited") };
+        let acc = (of.done)(None, token, output).map_err(|found| self.halt(found))?;
         // Items that wait equally long are often done one after the other.
-        let (before, acc) = if first == index { self.go_on(index) } else { (first, None) };
-        let acc = (self.of.done)(acc, token, output).map_err(|found| self.halt(found))?;
-        self.go_on_with(Run { first: before, end: index + 1, acc });
+        let (before, last) = self.go_on(first);
+        let acc = match last {
+            Some(last) => self.of.runs.reduce(last, acc),
+            None => acc,
+        };
+        self.run = Some(Run { first: before, end: index + 1, acc });
         Ok(true)
     }
 

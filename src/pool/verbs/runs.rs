@@ -25,6 +25,12 @@ impl<A, R: Fn(A, A) -> A> Runs<A, R> {
         Self { runs: Mutex::new(BTreeMap::new()), reduce }
     }
 
+    /// Reduces two neighbours.
+    #[inline(always)]
+    pub(super) fn reduce(&self, before: A, behind: A) -> A {
+        (self.reduce)(before, behind)
+    }
+
     /// Adds a run. No user code is called under the lock: who finds neighbours takes them out,
     /// reduces them, and looks again.
     pub(super) fn add(&self, mut run: Run<A>) {

@@ -108,6 +108,7 @@ impl Loop {
     /// What worker `me` does. `begins`: whether it begins items, too.
     fn work(&self, me: usize, begins: bool, mut hand: Vec<Slot>) {
         let (hub, mut begins, mut seen) = (&self.hub, begins, usize::MAX);
+        hub.come();
         loop {
             if hub.stop() != seen {
                 seen = hub.stop();
@@ -115,6 +116,7 @@ impl Loop {
                 while let Some(slot) = hub.take_behind(seen, &mut from) {
                     let (item, _) = hub.resume(&slot, me);
                     self.end(item);
+                    hub.end(me);
                     hand.push(slot);
                 }
             }
@@ -123,10 +125,15 @@ impl Loop {
                     let (item, _) = hub.resume(&slot, me);
                     if item >= seen {
                         self.end(item);
+                        hub.end(me);
                         hand.push(slot);
-                        continue;
+                    } else if self.poll(item) {
+                        hub.end(me);
+                        hand.push(slot);
+                    } else {
+                        hub.suspend(slot, me, item);
                     }
-                    (slot, item)
+                    continue;
                 }
                 Next::Begin(slot) => match self.begin() {
                     Some(item) => (slot, item),
@@ -139,7 +146,7 @@ impl Loop {
                 Next::Look => continue,
                 Next::Leave => return,
             };
-            if self.poll(item) { hand.push(slot) } else { hub.suspend(slot, me, item) }
+            if self.poll(item) { hand.push(slot) } else { hub.suspend_first(slot, me, item) }
         }
     }
 
@@ -163,7 +170,7 @@ impl Loop {
     fn begin_and_work(&self, me: usize, begun: Vec<(Slot, usize)>, begins: bool) {
         let mut hand = Vec::new();
         for (slot, item) in begun.into_iter().rev() {
-            if self.poll(item) { hand.push(slot) } else { self.hub.suspend(slot, me, item) }
+            if self.poll(item) { hand.push(slot) } else { self.hub.suspend_first(slot, me, item) }
         }
         self.work(me, begins, hand);
     }
