@@ -4,7 +4,9 @@
 //!
 //! An item that is not done has a *slot*, of which there are as many as items may be under way at
 //! a time. Who has the [`Slot`] may poll its item, or begin one if it is free. A slot whose item
-//! waits belongs to nobody, until a waker takes it and puts it into the list of the woken.
+//! waits belongs to nobody, until a waker takes it and puts it into the lane of the worker that has
+//! polled it last. A worker goes on with its own lane, and if that is empty, with half of another.
+//! Workers sleep, and free slots lie, at one *desk*, which nobody needs who has enough to do.
 //!
 //! Nothing here borrows, or knows a future or an item. So a waker may outlive the loop.
 
