@@ -192,7 +192,7 @@ impl Worker<'_> {
     }
 
     /// Works until no item is left (true), or `gives_up`.
-    pub(crate) fn work_until(&mut self, gives_up: impl Fn(&Self) -> bool) -> bool {
+    pub(crate) fn work_until(&mut self, gives_up: impl Fn(&mut Self) -> bool) -> bool {
         loop {
             let gone = catch_unwind(AssertUnwindSafe(|| {
                 while !gives_up(self) {
@@ -210,7 +210,8 @@ impl Worker<'_> {
     }
 
     /// Whether there is so much to compute that help would pay.
-    pub(crate) fn wants_help(&self) -> bool {
+    pub(crate) fn wants_help(&mut self) -> bool {
+        self.now = Instant::now();
         self.polls.are_worth_sharing(self.left(), self.work_time(), self.of.help)
     }
 
@@ -256,6 +257,9 @@ impl Worker<'_> {
             self.begin();
             return Step::GoOn;
         }
+        if hub.queued(self.me) == 0 {
+            self.now = Instant::now(); // it will sleep, perhaps
+        }
         let (next, slept) = hub.next(self.me, &mut self.hand, self.begins, self.seen);
         if slept {
             self.wake_up();
@@ -299,7 +303,7 @@ impl Worker<'_> {
             }
         };
         self.now = Instant::now();
-        if let Claim::Next(left) = claim {
+        if let (Claim::Next(left), Ok(Began::Done | Began::Contested)) = (claim, &began) {
             self.grain.look((left + first).saturating_sub(self.owner.next()), self.now);
         }
         match began {
@@ -340,7 +344,6 @@ impl Worker<'_> {
         if !matches!(resumed, Ok(false)) {
             self.of.hub.end(self.me);
         }
-        self.now = Instant::now();
         match resumed {
             Ok(true) => {
                 self.is_free();
@@ -443,12 +446,19 @@ impl Worker<'_> {
     }
 
     /// Tells, now and then, how many items are worth another worker.
-    fn tell_worth(&self) {
+    #[inline(always)]
+    fn tell_worth(&mut self) {
         const OFTEN: usize = 16;
         if self.polls.count % OFTEN == 1 || self.polls.count < OFTEN {
-            let Self { of: Waiting { hub, help, .. }, polls, .. } = self;
-            hub.set_worth(polls.worth_sharing(self.work_time(), *help));
+            self.tell_worth_now();
         }
+    }
+
+    #[inline(never)]
+    fn tell_worth_now(&mut self) {
+        self.now = Instant::now();
+        let Self { of: Waiting { hub, help, .. }, polls, .. } = self;
+        hub.set_worth(polls.worth_sharing(self.work_time(), *help));
     }
 }
 

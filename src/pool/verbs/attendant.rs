@@ -187,16 +187,18 @@ where
         }
     }
 
-    /// Takes the last run if it goes on with item `next`: where it begins, and its result. If not,
-    /// it is handed over.
+    /// Takes the last run if it goes on with item `next`: where it begins, and its result.
     fn go_on(&mut self, next: usize) -> (usize, Option<A>) {
-        match self.run.take() {
-            Some(run) if run.end == next => (run.first, Some(run.acc)),
-            Some(run) => {
-                self.of.runs.add(run);
-                (next, None)
-            }
+        match self.run.take_if(|run| run.end == next) {
+            Some(run) => (run.first, Some(run.acc)),
             None => (next, None),
+        }
+    }
+
+    /// Keeps a run as the last one. Another one that was kept is handed over.
+    fn keep_run(&mut self, run: Run<A>) {
+        if let Some(last) = self.run.replace(run) {
+            self.of.runs.add(last);
         }
     }
 
@@ -213,7 +215,9 @@ where
             Err(Ends::Waits(acc)) => (acc, self.at, Began::Waits(self.at)),
             Err(Ends::Found(found)) => return Err(self.halt(found)),
         };
-        self.run = acc.map(|acc| Run { first, end, acc });
+        if let Some(acc) = acc {
+            self.keep_run(Run { first, end, acc });
+        }
         Ok(began)
     }
 
@@ -277,7 +281,7 @@ where
             Some(last) => self.of.runs.reduce(last, acc),
             None => acc,
         };
-        self.run = Some(Run { first: before, end: index + 1, acc });
+        self.keep_run(Run { first: before, end: index + 1, acc });
         Ok(true)
     }
 
