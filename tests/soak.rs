@@ -3,20 +3,23 @@
 //!
 //! For `RANGESTEAL_SOAK_SECONDS`, by default a few. What fails says its seed:
 //! `RANGESTEAL_SOAK_SEED` repeats that episode for as long. In a minute on two cores, optimised, it
-//! runs some ten million small loops and a hundred thousand unbalanced ones.
+//! runs some seven million small loops and seventy thousand unbalanced ones.
 
 mod busy;
 
 use std::{
     env,
+    future::poll_fn,
     hash::{BuildHasher, RandomState},
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     process,
     sync::{
+        LazyLock,
         atomic::{AtomicU64, Ordering::Relaxed},
         mpsc::{self, RecvTimeoutError},
     },
+    task::{Poll, Waker},
     thread,
     time::{Duration, Instant},
 };
@@ -109,10 +112,11 @@ enum Verb {
     FindAny,
     Cancel,
     Grow,
+    Wait,
 }
 
 impl Verb {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::MapReduce,
         Self::FoldReduce,
         Self::Reproducible,
@@ -126,6 +130,7 @@ impl Verb {
         Self::FindAny,
         Self::Cancel,
         Self::Grow,
+        Self::Wait,
     ];
 }
 
@@ -262,6 +267,18 @@ impl Plan {
                     End::With(Affine::of_all(seen.into_iter().map(|(_, value)| value)))
                 })
             }
+            Verb::Wait => {
+                let limit = 1 + self.salt as usize % 50;
+                let waits = async |i: usize| {
+                    let value = self.value(i);
+                    for turn in 0..(value % 16).saturating_sub(13) {
+                        called(value >> (4 + turn)).await;
+                    }
+                    self.try_visit(pool, i).map(Affine::of)
+                };
+                let ended = pool.on(indices).waiting(limit).try_map_reduce(waits, Affine::then);
+                ended.map_or_else(End::Stopped, |reduced| End::With(reduced.unwrap_or(Affine::NEUTRAL)))
+            }
             Verb::Sort => {
                 let mut items: Vec<(u64, usize)> = indices.map(|i| (self.value(i) % 16, i)).collect();
                 let sorted = catch_unwind(AssertUnwindSafe(|| {
@@ -304,13 +321,54 @@ impl Plan {
             }
             Verb::Cancel if end == End::Cancelled => return stops.is_some(),
             Verb::Cancel if panics.is_none() && stops.is_some() => return false,
-            Verb::TryMapReduce | Verb::FindFirst | Verb::FindAny | Verb::Grow => [panicked, stopped],
+            Verb::TryMapReduce | Verb::FindFirst | Verb::FindAny | Verb::Grow | Verb::Wait => {
+                [panicked, stopped]
+            }
             _ => [panicked, None],
         };
         // Of both at one item, the panic comes first.
         let first = ends.into_iter().flatten().min_by_key(|(place, _)| *place);
         end == first.map_or_else(|| End::With(Affine::of_all(self.plain_values())), |(_, end)| end)
     }
+}
+
+/// Three threads that wake what they are sent: at once, or those that have come meanwhile in
+/// reverse order; now and then a second time, for nothing.
+static CALLED: LazyLock<[mpsc::Sender<Waker>; 3]> = LazyLock::new(|| {
+    [0, 1, 2].map(|seed| {
+        let (send, asked) = mpsc::channel::<Waker>();
+        thread::spawn(move || {
+            let (mut random, mut late) = (Random(seed), Vec::new());
+            while let Ok(waker) = asked.recv() {
+                late.push(waker);
+                if random.one_in(3) {
+                    late.extend(asked.try_iter());
+                    late.reverse();
+                }
+                for waker in late.drain(..) {
+                    if random.one_in(10) {
+                        waker.wake_by_ref();
+                    }
+                    waker.wake();
+                }
+            }
+        });
+        send
+    })
+});
+
+/// Waits until one of these threads wakes it.
+async fn called(which: u64) {
+    let mut has_called = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_called, true) {
+            return Poll::Ready(());
+        }
+        let thread = &CALLED[usize::try_from(which % 3).expect("less than three")];
+        thread.send(context.waker().clone()).expect("it runs as long as the program");
+        Poll::Pending
+    })
+    .await;
 }
 
 /// What has been run.

@@ -67,6 +67,10 @@ impl Future for Never {
     }
 }
 
+/// Miri is slow.
+const THREADS: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 3] };
+const ROUNDS: usize = if cfg!(miri) { 10 } else { 200 };
+
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool")
 }
@@ -74,10 +78,10 @@ fn pool(threads: usize) -> Pool {
 #[test]
 fn results_are_in_order_and_the_limit_is_kept() {
     let service = &Service::new();
-    for threads in [1, 2, 3] {
+    for &threads in THREADS {
         let pool = pool(threads);
         for limit in [1, 2, 7, usize::MAX] {
-            for len in [0_usize, 1, 2, 50] {
+            for len in [0_usize, 1, 2, if cfg!(miri) { 9 } else { 50 }] {
                 let items: Vec<usize> = (0..len).collect();
                 let (now, most) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
                 let name = async |&i: &usize| {
@@ -173,7 +177,7 @@ impl Drop for PanicsInDrop {
 fn the_first_panic_comes_out_and_everything_is_dropped() {
     const FIRST: usize = 30;
     let service = &Service::new();
-    for threads in [1, 2, 3] {
+    for &threads in THREADS {
         let pool = pool(threads);
         for at in [At::Map, At::FirstPoll, At::LaterPoll, At::Drop] {
             for limit in [1, 64, 500] {
@@ -223,7 +227,7 @@ fn the_first_panic_comes_out_and_everything_is_dropped() {
 #[test]
 fn the_first_error_comes_out_and_what_is_behind_it_is_dropped_at_once() {
     let service = &Service::new();
-    for threads in [1, 2, 3] {
+    for &threads in THREADS {
         let pool = pool(threads);
         for limit in [1, 64, 500] {
             let gone = &AtomicUsize::new(0);
@@ -322,7 +326,7 @@ fn wakers_may_outlive_the_loop_and_wake_for_nothing() {
             }
         }
     });
-    for round in 0..200 {
+    for round in 0..ROUNDS {
         let kept = &*kept;
         let count = pool.on(0..100).waiting(1 + round % 20).map_reduce(
             async |_| {
@@ -370,7 +374,7 @@ fn states_are_made_and_dropped_on_their_workers() {
     }
     thread_local!(static INSIDE: std::cell::Cell<bool> = const { std::cell::Cell::new(false) });
     let (pool, service) = (pool(2), &Service::new());
-    for _ in 0..20 {
+    for _ in 0..ROUNDS / 10 {
         let on = pool.on(0..50).with(|_| {
             assert!(!INSIDE.replace(true), "once a worker");
             Entered(thread::current().id())

@@ -244,3 +244,77 @@ fn lists_whose_thieves_take_what_is_claimed() {
 fn lists_whose_caller_is_not_woken() {
     find(Bug::LooksBeforeItLeaves, lists);
 }
+
+/// What wakes items: a thread that is sent wakers.
+struct Service(crate::sync::mpsc::Sender<std::task::Waker>);
+
+impl Service {
+    fn start() -> (Arc<Self>, thread::JoinHandle<()>) {
+        let (send, asked) = crate::sync::mpsc::channel();
+        let serve = move || {
+            while let Ok(waker) = asked.recv() {
+                std::task::Waker::wake_by_ref(&waker);
+                if thread_rng().gen_bool(0.2) {
+                    waker.wake(); // for nothing
+                }
+            }
+        };
+        (Arc::new(Self(send)), thread::spawn(serve))
+    }
+
+    /// Waits to be woken so many times.
+    async fn call(&self, times: usize) {
+        let mut asked = 0;
+        std::future::poll_fn(|context| {
+            if asked == times {
+                return std::task::Poll::Ready(());
+            }
+            asked += 1;
+            self.0.send(context.waker().clone()).expect("the service runs");
+            std::task::Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// Loops whose items wait, on a whole pool: of 200 items, with a limit or none, that go through, or
+/// stop at an item.
+fn waits() {
+    const WAITING: usize = 200;
+    let pool = crate::Pool::builder().num_threads(4).build().unwrap();
+    let (service, served) = Service::start();
+    for (limit, stops) in [(1, false), (3, false), (3, true), (WAITING, false), (WAITING, true)] {
+        let claims = Claims::new(WAITING);
+        let stop = if stops { thread_rng().gen_range(0..WAITING) } else { WAITING };
+        let on = pool.on(0..WAITING).waiting(limit);
+        let sum = on.try_map_reduce(
+            async |item| {
+                claims.claim(item..item + 1);
+                service.call(item % 3).await;
+                if item < stop { Ok(item) } else { Err(item) }
+            },
+            |a, b| a + b,
+        );
+        claims.assert_all_before(stop);
+        assert_eq!(sum, if stops { Err(stop) } else { Ok(Some(WAITING * (WAITING - 1) / 2)) });
+    }
+    drop(service);
+    served.join().unwrap();
+}
+
+#[test]
+fn items_that_wait() {
+    fuzz(1000, waits);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn items_that_wait_for_a_worker_that_has_not_watched() {
+    find(Bug::SleepsUnwatched, waits);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn items_that_wait_and_are_let_go_by_a_store() {
+    find(Bug::LetsGoByStore, waits);
+}
