@@ -10,9 +10,14 @@ mod child;
 use std::{
     alloc::{GlobalAlloc, Layout, System},
     fs,
+    future::poll_fn,
     os::unix::process::ExitStatusExt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
+    sync::{
+        Mutex,
+        atomic::{AtomicIsize, AtomicUsize, Ordering::Relaxed},
+    },
+    task::{Poll, Waker},
     time::{Duration, Instant},
 };
 
@@ -22,6 +27,8 @@ use rangesteal::Pool;
 
 /// Bytes that are allocated.
 static LIVE: AtomicIsize = AtomicIsize::new(0);
+/// The most there ever were.
+static MOST_LIVE: AtomicIsize = AtomicIsize::new(0);
 /// Allocations until one fails; beyond all counting, none does.
 static UNTIL_FAILURE: AtomicUsize = AtomicUsize::new(usize::MAX / 2);
 /// Requests of more bytes than this fail.
@@ -45,7 +52,8 @@ unsafe impl GlobalAlloc for Counting {
         if !Self::has(layout.size()) {
             return std::ptr::null_mut();
         }
-        LIVE.fetch_add(layout.size().cast_signed(), Relaxed);
+        let live = LIVE.fetch_add(layout.size().cast_signed(), Relaxed) + layout.size().cast_signed();
+        MOST_LIVE.fetch_max(live, Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
@@ -68,6 +76,48 @@ fn collect(pool: &Pool) {
         i.to_string()
     });
     assert!(texts.iter().enumerate().all(|(i, text)| text.parse() == Ok(i)));
+}
+
+/// A million items, a hundred of which wait at a time: as soon as so many do, one wakes all.
+#[test]
+fn a_million_items_that_wait_take_little() {
+    const ITEMS: usize = 1_000_000;
+    const LIMIT: usize = 100;
+    if !in_child("a_million_items_that_wait_take_little") {
+        return;
+    }
+    let (pool, waiting, begun) = (pool(), &Mutex::new(Vec::<Waker>::new()), &AtomicUsize::new(0));
+    let wait = || {
+        let mut has_begun = false;
+        poll_fn(move |context| {
+            if std::mem::replace(&mut has_begun, true) {
+                return Poll::Ready(());
+            }
+            let all = begun.fetch_add(1, Relaxed) + 1;
+            let mut waiting = waiting.lock().unwrap();
+            waiting.push(context.waker().clone());
+            if waiting.len() == LIMIT || all == ITEMS {
+                waiting.drain(..).for_each(Waker::wake);
+            }
+            Poll::Pending
+        })
+    };
+    let run = async |item: usize| {
+        wait().await;
+        item
+    };
+    let future = size_of_val(&run(0));
+    waiting.lock().unwrap().reserve(LIMIT);
+    for round in 0..2 {
+        begun.store(0, Relaxed);
+        let before = LIVE.load(Relaxed);
+        MOST_LIVE.store(before, Relaxed);
+        let sum = pool.on(0..ITEMS).waiting(LIMIT).map_reduce(run, |a, b| a + b);
+        assert_eq!(sum, Some(ITEMS * (ITEMS - 1) / 2));
+        let most = MOST_LIVE.load(Relaxed) - before;
+        println!("round {round}: {most} bytes, for futures of {future} bytes");
+        assert!(most < 64 << 10, "{most} bytes, for futures of {future} bytes");
+    }
 }
 
 fn in_child(name: &str) -> bool {

@@ -461,3 +461,55 @@ fn who_waited_last_time_begins_first() {
         }
     }
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "time")]
+fn what_only_waits_is_left_to_one_thread() {
+    const NAP: Duration = Duration::from_millis(2);
+    let (pool, (send, asked)) = (pool(2), mpsc::channel::<(Instant, Waker)>());
+    thread::spawn(move || {
+        while let Ok((due, waker)) = asked.recv() {
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            waker.wake();
+        }
+    });
+    let nap = async || {
+        let due = Instant::now() + NAP;
+        let mut has_asked = false;
+        poll_fn(|context| {
+            if std::mem::replace(&mut has_asked, true) {
+                return Poll::Ready(());
+            }
+            send.send((due, context.waker().clone())).expect("it runs");
+            Poll::Pending
+        })
+        .await;
+    };
+    // What an item computes is little, unless something else has the CPU.
+    let is_alone = (0..200).any(|_| {
+        let mut report = RunReport::default();
+        pool.on(0..10).report(&mut report).waiting(2).for_each(async |_| nap().await);
+        let waits = report.waits.expect("a loop whose items wait");
+        assert!(report.wall >= 5 * NAP && waits.waited == 10, "{report}");
+        report.alone == Some(rangesteal::Alone::Waited) && waits.asleep >= report.wall / 2
+    });
+    assert!(is_alone, "help is called for where nothing is to be computed");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "time")]
+fn what_is_computed_behind_the_waits_is_shared() {
+    let (pool, service) = (pool(2), &Service::new());
+    let shared = (0..20).any(|_| {
+        let mut report = RunReport::default();
+        pool.on(0..200).report(&mut report).waiting(200).for_each(async |item| {
+            service.call().await;
+            if item < 100 {
+                let begin = Instant::now();
+                while begin.elapsed() < Duration::from_micros(200) {}
+            }
+        });
+        report.alone.is_none() && report.balance() > 0.8
+    });
+    assert!(shared, "one thread computes, and the other does not");
+}

@@ -25,6 +25,10 @@ const OTHERS: [(&str, &str); 9] = [
         "{ let all = pool.grow(items.to_vec()); all.fold_unordered(|| 0, |a, x, feed| { if x > TURN { feed.push(x / 2) } a ^ x.wrapping_mul(ODD) }, |a, b| a ^ b) }",
     ),
     (
+        "waiting map_reduce",
+        "pool.on(items).waiting(9).map_reduce(async |x| x.wrapping_mul(ODD).rotate_left(TURN), |a, b| a ^ b.wrapping_add(ODD)).unwrap_or(0)",
+    ),
+    (
         "sort_by_key",
         "{ let mut v = items.to_vec(); pool.sort_by_key(&mut v, |x| x.wrapping_mul(ODD) >> TURN); v[0] }",
     ),
