@@ -266,10 +266,14 @@ fn items_that_wait_for_ever_are_cancelled_at_once() {
         let (pool, gone) = (pool(threads), &AtomicUsize::new(0));
         let soon = (0..10).any(|_| {
             gone.store(0, SeqCst);
+            let begun = &Arc::new(AtomicUsize::new(0));
             let token = CancelToken::new();
             let canceller = thread::spawn({
-                let token = token.clone();
+                let (token, begun) = (token.clone(), Arc::clone(begun));
                 move || {
+                    while begun.load(SeqCst) < 50 {
+                        thread::yield_now();
+                    }
                     thread::sleep(Duration::from_millis(10));
                     let begin = Instant::now();
                     token.cancel();
@@ -277,6 +281,7 @@ fn items_that_wait_for_ever_are_cancelled_at_once() {
                 }
             });
             let ended = pool.on(0..100).cancel(&token).waiting(50).for_each(|_| {
+                begun.fetch_add(1, SeqCst);
                 let counted = Counted(gone);
                 async move {
                     let _counted = counted;
@@ -290,7 +295,7 @@ fn items_that_wait_for_ever_are_cancelled_at_once() {
                 Err(Cancelled),
                 "before it begins"
             );
-            took < Duration::from_millis(1)
+            took < Duration::from_millis(1) || cfg!(miri)
         });
         assert!(soon, "it takes longer than a millisecond");
     }
@@ -455,7 +460,8 @@ fn who_waited_last_time_begins_first() {
             assert_eq!(order.len(), 100);
             if round == 0 {
                 assert!(order.is_sorted(), "nothing is known");
-            } else {
+            } else if !cfg!(miri) {
+                // (There a function has another address each time, so no loop is known again.)
                 assert_eq!(order[..10], [7, 17, 27, 37, 47, 57, 67, 77, 87, 97]);
             }
         }

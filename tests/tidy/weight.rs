@@ -9,7 +9,7 @@ use crate::users::built;
 const BAR: usize = 6_000;
 
 /// What else a user may call. `ODD` and `TURN` are other numbers at each site.
-const OTHERS: [(&str, &str); 9] = [
+const OTHERS: [(&str, &str); 10] = [
     ("sum_of", "pool.on(items).sum_of(|x| x.wrapping_mul(ODD).rotate_left(TURN))"),
     ("map_collect", "pool.map_collect(items, |x| x.wrapping_mul(ODD) >> TURN).len() as u64"),
     (
