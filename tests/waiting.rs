@@ -62,7 +62,7 @@ impl Future for Never {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        std::mem::forget(context.waker().clone());
+        let _kept_by_nobody = context.waker();
         Poll::Pending
     }
 }
@@ -401,12 +401,11 @@ fn it_is_told_what_waited() {
     let (mut report, progress) = (RunReport::default(), rangesteal::Progress::new());
     let on = pool.on(0..90).report(&mut report).progress(&progress);
     on.waiting(10).for_each(async |item| {
-        assert!(progress.done() <= 89);
         if item % 3 == 0 {
             service.call().await;
             service.call().await;
+            assert!(progress.done() <= 89, "this one is not done");
         }
-        assert!(progress.done() <= 89);
     });
     assert_eq!((progress.done(), report.items()), (90, 90));
     let waits = report.waits.expect("a loop whose items wait");
@@ -471,35 +470,41 @@ fn who_waited_last_time_begins_first() {
 #[test]
 #[cfg_attr(miri, ignore = "time")]
 fn what_only_waits_is_left_to_one_thread() {
-    const NAP: Duration = Duration::from_millis(2);
-    let (pool, (send, asked)) = (pool(2), mpsc::channel::<(Instant, Waker)>());
-    thread::spawn(move || {
-        while let Ok((due, waker)) = asked.recv() {
-            thread::sleep(due.saturating_duration_since(Instant::now()));
-            waker.wake();
+    // Whoever naps costs nobody a system call.
+    let (pool, napping) = (pool(2), Arc::new(Mutex::new(Vec::<Waker>::new())));
+    thread::spawn({
+        let napping = Arc::downgrade(&napping);
+        move || {
+            while let Some(napping) = napping.upgrade() {
+                thread::sleep(Duration::from_millis(1));
+                napping.lock().unwrap().drain(..).for_each(Waker::wake);
+            }
         }
     });
     let nap = async || {
-        let due = Instant::now() + NAP;
-        let mut has_asked = false;
+        let mut has_begun = false;
         poll_fn(|context| {
-            if std::mem::replace(&mut has_asked, true) {
+            if std::mem::replace(&mut has_begun, true) {
                 return Poll::Ready(());
             }
-            send.send((due, context.waker().clone())).expect("it runs");
+            napping.lock().unwrap().push(context.waker().clone());
             Poll::Pending
         })
         .await;
     };
     // What an item computes is little, unless something else has the CPU.
+    let mut last = RunReport::default();
     let is_alone = (0..200).any(|_| {
         let mut report = RunReport::default();
         pool.on(0..10).report(&mut report).waiting(2).for_each(async |_| nap().await);
         let waits = report.waits.expect("a loop whose items wait");
-        assert!(report.wall >= 5 * NAP && waits.waited == 10, "{report}");
-        report.alone == Some(rangesteal::Alone::Waited) && waits.asleep >= report.wall / 2
+        assert_eq!(waits.waited, 10, "{report}");
+        let is_alone = report.alone == Some(rangesteal::Alone::Waited) && waits.asleep >= report.wall / 2;
+        last = report;
+        is_alone
     });
-    assert!(is_alone, "help is called for where nothing is to be computed");
+    let report = &last;
+    assert!(is_alone, "help is called for where nothing is to be computed: {report}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ impl Polls {
         Self { count: 0, expected: expected.unwrap_or(0.0) }
     }
 
-    /// In nanoseconds: what one costs, if all have cost `work`.
+    /// In nanoseconds: what one costs, if all until now have cost `work`.
     fn each(self, work: Duration) -> f32 {
         if self.count == 0 { self.expected } else { nanos(work) / self.count as f32 }
     }
@@ -42,7 +42,9 @@ impl Polls {
     }
 
     /// Whether `left` polls are worth the price of `help`, in nanoseconds. All have cost `work`.
+    /// Before the first, one alone must be: otherwise the first few soon show what they cost.
     pub(crate) fn are_worth_sharing(self, left: usize, work: Duration, help: f32) -> bool {
+        let left = if self.count == 0 { left.min(1) } else { left };
         self.cost(left, work) >= CLEARLY * help
     }
 
@@ -63,6 +65,7 @@ mod tests {
             |polls: Polls, left, micros| polls.are_worth_sharing(left, Duration::from_micros(micros), 20e3);
         assert!(!is_shared(polls, usize::MAX, 0), "nothing is known");
         assert!(is_shared(Polls::new(Some(1e6)), 1, 0), "it was long the last time");
+        assert!(!is_shared(Polls::new(Some(1e3)), usize::MAX, 0), "what it costs is soon known");
         polls.count = 10;
         assert!(!is_shared(polls, 2, 100), "20 µs");
         assert!(is_shared(polls, 3, 100), "30 µs");

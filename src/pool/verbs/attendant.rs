@@ -2,8 +2,8 @@
 //! they return.
 
 use std::{
-    mem,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    panic::resume_unwind,
+    pin::Pin,
     sync::{Arc, PoisonError},
     task::{Context, Poll},
 };
@@ -134,6 +134,15 @@ struct Attendant<'v, 'a, S: Source, M: State, B, D, R, F, A, Z> {
     run: Option<Run<A>>,
     /// The item that it attends.
     at: usize,
+}
+
+/// A future that nobody needs any more. Dropping this drops it where it lies.
+struct Leftover<'a, F>(Pin<&'a mut Option<F>>);
+
+impl<F> Drop for Leftover<'_, F> {
+    fn drop(&mut self) {
+        self.0.set(None);
+    }
 }
 
 /// Why no further item is begun.
@@ -286,11 +295,9 @@ where
     }
 
     fn clear(&mut self, slot: &mut Slot) {
-        let mut place = self.of.futures.at(slot);
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| place.future.set(None))) {
-            mem::forget(payload); // its own drop may panic as well
-        }
+        let place = self.of.futures.at(slot);
         *place.note = None;
+        discard(Leftover(place.future));
     }
 
     fn leave(&mut self) {
