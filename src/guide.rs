@@ -215,10 +215,10 @@
 //!
 //! **How it can hang.** If nobody wakes an item, the loop waits for ever: all workers are asleep,
 //! and the program uses no CPU. So the thread that calls the loop must not be the one that turns
-//! the reactor: not the thread of a `current_thread` runtime, nor inside `block_on` of one. Call the
-//! loop in `spawn_blocking`, or on a thread that is no runtime's. An item must not wait for another
-//! one of the same loop, either: items are not begun in order, since several workers begin at
-//! several places, and with a limit that one may never begin. And a poll must not block, or its
+//! the reactor: not the thread of a `current_thread` runtime, nor inside `block_on` of one. Call
+//! the loop in `spawn_blocking`, or on a thread that is no runtime's. An item must not wait for
+//! another one of the same loop, either: items are not begun in order, since several workers begin
+//! at several places, and with a limit that one may never begin. And a poll must not block, or its
 //! worker does.
 //!
 //! **What the report says.** `most_in_flight` near the limit and a long time `asleep`: raise the

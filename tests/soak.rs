@@ -267,18 +267,7 @@ impl Plan {
                     End::With(Affine::of_all(seen.into_iter().map(|(_, value)| value)))
                 })
             }
-            Verb::Wait => {
-                let limit = 1 + self.salt as usize % 50;
-                let waits = async |i: usize| {
-                    let value = self.value(i);
-                    for turn in 0..(value % 16).saturating_sub(13) {
-                        called(value >> (4 + turn)).await;
-                    }
-                    self.try_visit(pool, i).map(Affine::of)
-                };
-                let ended = pool.on(indices).waiting(limit).try_map_reduce(waits, Affine::then);
-                ended.map_or_else(End::Stopped, |reduced| End::With(reduced.unwrap_or(Affine::NEUTRAL)))
-            }
+            Verb::Wait => self.wait(pool),
             Verb::Sort => {
                 let mut items: Vec<(u64, usize)> = indices.map(|i| (self.value(i) % 16, i)).collect();
                 let sorted = catch_unwind(AssertUnwindSafe(|| {
@@ -297,6 +286,20 @@ impl Plan {
                 End::With(Affine::of_all(all.into_iter().map(|i| i as u64)))
             }
         }
+    }
+
+    /// Some items wait, once or twice.
+    fn wait(&self, pool: &Pool) -> End {
+        let limit = 1 + usize::try_from(self.salt % 50).expect("less than fifty");
+        let waits = async |i: usize| {
+            let value = self.value(i);
+            for turn in 0..(value % 16).saturating_sub(13) {
+                called(value >> (4 + turn)).await;
+            }
+            self.try_visit(pool, i).map(Affine::of)
+        };
+        let ended = pool.on(0..self.len).waiting(limit).try_map_reduce(waits, Affine::then);
+        ended.map_or_else(End::Stopped, |reduced| End::With(reduced.unwrap_or(Affine::NEUTRAL)))
     }
 
     fn plain_values(&self) -> impl Iterator<Item = u64> {

@@ -4,9 +4,10 @@
 //! `executor` is the table of contents; read it first. `alone` is the loop on the calling thread,
 //! `round` the loop of a worker that claims from ranges and steals (`thief`), and `search` the loop
 //! of a worker that goes through the slice from the front, `growing` what a worker of a round does
-//! with what items have made, and `waiting` the loop of a worker whose items wait (`wait` is a call of such a loop). When a worker
-//! leaves a shared loop, it hands over its partial results (`accumulator`) and its notes
-//! (`course`). `ending` says which of several stops counts, and what the call returns.
+//! with what items have made, and `waiting` the loop of a worker whose items wait (`wait` is a call
+//! of such a loop). When a worker leaves a shared loop, it hands over its partial results
+//! (`accumulator`) and its notes (`course`). `ending` says which of several stops counts, and what
+//! the call returns.
 //!
 //! Only `Executor::call` and `accumulator` know the types of a loop. All other code calls a
 //! worker's accumulator through a vtable, once in some microseconds, and is compiled once, however

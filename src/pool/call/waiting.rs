@@ -115,8 +115,7 @@ impl Waiting<'_> {
             grain: Grain::new(begun, plan.pace, true),
             hand: Vec::new(),
             held: None,
-            is_folding: false,
-            is_resuming: false,
+            doing: Doing::One,
             attend,
             begins: true,
             refills: true,
@@ -157,9 +156,7 @@ pub(crate) struct Worker<'w> {
     hand: Vec<Slot>,
     /// The slot of the item that it attends.
     held: Option<Slot>,
-    /// Whether it claims and begins items in one go, or polls one that has waited.
-    is_folding: bool,
-    is_resuming: bool,
+    doing: Doing,
     attend: &'w mut dyn Attend,
     /// Whether there may be items that nobody has begun.
     begins: bool,
@@ -293,9 +290,9 @@ impl Worker<'_> {
                 grain.restart(self.now);
                 let Stretch { claims, full_fences, .. } = grain.stretch(left);
                 owner.use_full_fences(full_fences);
-                self.is_folding = true;
+                self.doing = Doing::Many;
                 let began = attend.begin(owner, slot, claims);
-                self.is_folding = false;
+                self.doing = Doing::One;
                 let begun = owner.next() - first;
                 self.items += begun;
                 self.polls.count += begun;
@@ -336,11 +333,11 @@ impl Worker<'_> {
             self.is_free();
             return;
         }
-        self.is_resuming = true;
+        self.doing = Doing::Again;
         self.tells.report.resumed_elsewhere += usize::from(elsewhere);
         self.polls.count += 1;
         let resumed = self.attend.resume(index, slot);
-        self.is_resuming = false;
+        self.doing = Doing::One;
         if !matches!(resumed, Ok(false)) {
             self.of.hub.end(self.me);
         }
@@ -410,11 +407,10 @@ impl Worker<'_> {
     /// User code has panicked.
     fn lose(&mut self, panic: Panic) {
         let mut place = self.attend.lose();
-        if mem::take(&mut self.is_folding) {
-            place = self.owner.lose_count();
-        }
-        if mem::take(&mut self.is_resuming) {
-            self.of.hub.end(self.me);
+        match mem::replace(&mut self.doing, Doing::One) {
+            Doing::One => {}
+            Doing::Many => place = self.owner.lose_count(),
+            Doing::Again => self.of.hub.end(self.me),
         }
         if let Some(slot) = &mut self.held {
             self.attend.clear(slot);
@@ -460,6 +456,16 @@ impl Worker<'_> {
         let Self { of: Waiting { hub, help, .. }, polls, .. } = self;
         hub.set_worth(polls.worth_sharing(self.work_time(), *help));
     }
+}
+
+/// What a worker is doing when user code panics.
+enum Doing {
+    /// It begins an item, or something else.
+    One,
+    /// It claims and begins items in one go.
+    Many,
+    /// It polls an item that has waited.
+    Again,
 }
 
 /// What a worker may begin.

@@ -90,7 +90,7 @@ mod tests {
                 runs.add(Run { first, end: first + 1, acc: format!("{first} ") });
                 assert!(lock(&runs.runs).len() <= 50);
             }
-            let expected: String = (0..100).map(|i| format!("{i} ")).collect();
+            let expected = (0..100).map(|i| format!("{i} ")).collect::<Vec<_>>().concat();
             assert_eq!(runs.into_result(100), Some(expected));
         }
     }

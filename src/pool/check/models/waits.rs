@@ -183,7 +183,8 @@ impl Loop {
 }
 
 /// A loop of `workers`, whose items have been begun by the first of them. Each event of each item
-/// is on a thread of its own, unless the last item lets another go on. `stops`: a further thread stops the loop at this place.
+/// is on a thread of its own, unless the last item lets another go on. `stops`: a further thread
+/// stops the loop at this place.
 fn woken(workers: usize, needs: &'static [usize], stops: Option<usize>) {
     woken_and(workers, needs, stops, Last::Nothing);
 }
