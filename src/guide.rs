@@ -214,12 +214,15 @@
 //! ```
 //!
 //! **How it can hang.** If nobody wakes an item, the loop waits for ever: all workers are asleep,
-//! and the program uses no CPU. So the thread that calls the loop must not be the one that turns
-//! the reactor: not the thread of a `current_thread` runtime, nor inside `block_on` of one. Call
-//! the loop in `spawn_blocking`, or on a thread that is no runtime's. An item must not wait for
-//! another one of the same loop, either: items are not begun in order, since several workers begin
-//! at several places, and with a limit that one may never begin. And a poll must not block, or its
-//! worker does.
+//! and the program uses no CPU. So never call the loop from `async` code: not in a task, not inside
+//! `block_on`, whatever the flavour of the runtime. (Inside tokio even a reactor on another thread
+//! does not help: after 128 ready operations its budget for a task is used up, and everything that
+//! the items await says so until the task returns, which is after the loop. In `block_on` that
+//! spins.) From there, use `spawn_blocking` or `block_in_place`. An item must not wait for another
+//! one of the same loop, either: items are not begun in order, since several workers begin at
+//! several places, and with a limit that one may never begin. And a poll must not block, or its
+//! worker does. Whoever forgets `with` learns of it late: tokio's "there is no reactor running"
+//! comes from the first helper, if the caller has entered the runtime itself.
 //!
 //! **What the report says.** `most_in_flight` near the limit and a long time `asleep`: raise the
 //! limit, if the service can bear it. Less in flight, and `asleep`: the service is slow, or there

@@ -524,3 +524,62 @@ fn what_is_computed_behind_the_waits_is_shared() {
     });
     assert!(shared, "one thread computes, and the other does not");
 }
+
+#[test]
+fn a_panic_of_reduce_comes_after_the_errors_before_it() {
+    let service = &Service::new();
+    for &threads in THREADS {
+        let pool = pool(threads);
+        for _ in 0..ROUNDS / 10 {
+            let ended = pool.on(0..40).waiting(40).try_map_reduce(
+                async |item: usize| {
+                    if item < 20 {
+                        for _ in 0..5 {
+                            service.call().await;
+                        }
+                    }
+                    if item == 5 { Err(item) } else { Ok(item) }
+                },
+                |a, b| if a > 20 { std::panic::panic_any(b) } else { a },
+            );
+            assert_eq!(ended, Err(5), "the plain loop comes to no other item");
+        }
+    }
+}
+
+/// Its drop panics, too.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !thread::panicking() {
+            std::panic::panic_any(7_usize);
+        }
+    }
+}
+
+#[test]
+fn whatever_panics_when_workers_leave_no_thread_is_lost() {
+    let (pool, service) = (pool(2), &Service::new());
+    for _ in 0..ROUNDS / 10 {
+        let panics = payload(|| {
+            pool.on(0..50).with(|_| Bomb).waiting(50).map_reduce(
+                async |item| {
+                    service.call().await;
+                    item
+                },
+                |_, _| std::panic::panic_any(7_usize),
+            );
+        });
+        assert_eq!(panics, 7);
+    }
+    let workers = Mutex::new(std::collections::HashSet::new());
+    let both = (0..100).any(|_| {
+        pool.on(0..200).for_each(|_| {
+            workers.lock().unwrap().insert(thread::current().id());
+            thread::sleep(Duration::from_micros(20));
+        });
+        workers.lock().unwrap().len() == 2
+    });
+    assert!(both, "a helper is gone");
+}

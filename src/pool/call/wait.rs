@@ -26,7 +26,7 @@ use crate::{
 };
 
 impl Executor {
-    /// Attends the items of `this` loop, at least one, in the slots of `hub`.
+    /// Attends the items of `this` loop in the slots of `hub`.
     pub(crate) fn wait(
         &self,
         this: Loop,
@@ -37,9 +37,17 @@ impl Executor {
     ) -> How {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
         let mut helpers = self.most(this, options).min(self.placed).min(hub.limit() - 1);
+        if watch.is_cancelled() {
+            let mut before = Before { begin, indices: 0, counted: None, took: Duration::ZERO, closeup: None };
+            if let Some(account) = options.account(&mut before, Err(Alone::Cancelled), self.ledger.is_some())
+            {
+                options.tell(account, self.ledger, Duration::ZERO);
+            }
+            return How::Cancelled;
+        }
         let mut turn = self.take_turn(options);
         let (ranges, early, seats) = match &turn {
-            Some(turn) => (Arc::clone(&self.ranges), turn.waited(this).to_vec(), Some(&self.seats)),
+            Some(turn) => (Arc::clone(&self.ranges), turn.waited(this, hub.limit()), Some(&self.seats)),
             None => (Arc::new(Ranges::new(1, Fence::Symmetric)), Vec::new(), None),
         };
         let why_none = if helpers == 0 { Alone::OneWorker } else { Alone::Busy };
@@ -65,6 +73,7 @@ impl Executor {
             early: Early::new(early),
             course: Course::new(begin, times),
             help: self.prices.help(awake),
+            token: watch.cancel.filter(|_| !watch.is_current()),
             told: Mutex::default(),
         };
         seats.inspect(|seats| seats.make_room());

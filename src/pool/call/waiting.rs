@@ -1,8 +1,8 @@
 //! A worker of a loop whose items wait. It begins items, each in a slot, and goes on with those
 //! that have been woken; if there are none, it sleeps. It leaves when no item is left.
 //!
-//! A finished item is followed by a new one, so that as many are under way as may be; otherwise,
-//! those that have been woken come first.
+//! An item that has been polled again is followed by a new one, so that as many are under way as
+//! may be; otherwise, those that have been woken come first.
 
 use std::{
     mem,
@@ -15,6 +15,7 @@ use super::{
     accumulator::Halt,
     course::{Course, Visit},
     ending::{FirstStop, Panic, discard},
+    handles::CancelToken,
     plan::Plan,
     round::claim_one,
     thief::Thief,
@@ -29,7 +30,7 @@ use crate::{
         },
         protocol::{
             early::Early,
-            hub::{Hub, Next, Slot},
+            hub::{Begins, Hub, Next, Slot},
             range::{Loot, Owner, Ranges},
         },
         record::{journal::Times, waits::WaitReport},
@@ -39,6 +40,9 @@ use crate::{
 
 /// A worker's part of a loop whose items wait, whatever it makes of them.
 pub(crate) trait Attend {
+    /// The worker comes: makes its state. Called once, before anything else.
+    fn arrive(&mut self);
+
     /// Claims the next items of `owner`, up to `claims`, one by one, and begins each in `slot`,
     /// until one waits.
     fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Halt>;
@@ -52,11 +56,17 @@ pub(crate) trait Attend {
     /// Drops what lies at `slot`, if anything does. Does not panic.
     fn clear(&mut self, slot: &mut Slot);
 
-    /// Nothing is left to do: hands over what was made, and drops the state.
-    fn leave(&mut self);
+    /// Hands over what was made, but for the last.
+    fn hand_over(&mut self);
 
-    /// After a panic: drops what was made, and tells the item in which it happened.
+    /// Nothing is left to do: hands over what was made, if it `is_needed`, and drops the state.
+    fn leave(&mut self, is_needed: bool);
+
+    /// After a panic: drops what was made, and tells the item in which it happened. Does not panic.
     fn lose(&mut self) -> usize;
+
+    /// After a panic while it left: drops the state. Does not panic.
+    fn go(&mut self);
 }
 
 /// How an attempt to begin items has ended.
@@ -82,6 +92,8 @@ pub(crate) struct Waiting<'a> {
     pub(crate) course: Course,
     /// What help costs, in nanoseconds.
     pub(crate) help: f32,
+    /// The token that its workers have to look at: that of a parent, in a forked child.
+    pub(crate) token: Option<&'a CancelToken>,
     pub(crate) told: Mutex<Told>,
 }
 
@@ -119,7 +131,9 @@ impl Waiting<'_> {
             attend,
             begins: true,
             refills: true,
+            is_new: true,
             seen: usize::MAX,
+            cleared: usize::MAX,
             begun,
             now: begun,
             polls: Polls::new(plan.pace),
@@ -160,10 +174,14 @@ pub(crate) struct Worker<'w> {
     attend: &'w mut dyn Attend,
     /// Whether there may be items that nobody has begun.
     begins: bool,
-    /// Whether an item has just been done, so that a new one follows.
+    /// Whether an item has just been polled again, so that a new one follows.
     refills: bool,
-    /// Where the loop stops, as far as it knows.
+    /// Whether it has just come.
+    is_new: bool,
+    /// Where the loop stops, as far as it knows; and where it stopped when it has dropped those
+    /// behind.
     seen: usize,
+    cleared: usize,
     begun: Instant,
     /// When it last looked at the clock.
     now: Instant,
@@ -225,14 +243,17 @@ impl Worker<'_> {
     /// About how many polls are left that could be done at once.
     fn left(&self) -> usize {
         let Self { of: Waiting { hub, .. }, owner, begins, .. } = self;
-        let fresh = if *begins { owner.left().min(hub.limit()) } else { 0 };
+        let fresh = if *begins { owner.left().min(hub.spare() + self.hand.len()) } else { 0 };
         hub.queued(self.me) + fresh
     }
 
     /// Hands over what was made, and what was noted. Does not unwind.
     pub(crate) fn leave(mut self) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.attend.leave())) {
-            self.stop(0, Some(panic));
+        let is_needed = self.of.hub.stop() == usize::MAX;
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.attend.leave(is_needed))) {
+            let place = self.attend.lose();
+            self.attend.go();
+            self.stop(place, Some(panic));
         }
         let Self { of, owner, items, victims, mut tells, mut visit, polls, .. } = self;
         tells.report.polls = polls.count;
@@ -246,7 +267,15 @@ impl Worker<'_> {
 
     fn step(&mut self) -> Step {
         let hub = self.of.hub;
-        if hub.stop() != self.seen {
+        if mem::take(&mut self.is_new) {
+            self.attend.arrive();
+        }
+        self.attend.hand_over();
+        if self.of.token.is_some_and(CancelToken::is_cancelled) && hub.stop() > 0 {
+            self.stop(0, None);
+        }
+        self.seen = hub.stop();
+        if self.cleared == usize::MAX && self.seen != self.cleared {
             self.clear_behind();
         }
         if self.begins && !self.hand.is_empty() && (self.refills || hub.queued(self.me) == 0) {
@@ -257,7 +286,12 @@ impl Worker<'_> {
         if hub.queued(self.me) == 0 {
             self.now = Instant::now(); // it will sleep, perhaps
         }
-        let (next, slept) = hub.next(self.me, &mut self.hand, self.begins, self.seen);
+        let begins = match (self.begins, self.refills) {
+            (false, _) => Begins::Nothing,
+            (true, false) => Begins::Later,
+            (true, true) => Begins::First,
+        };
+        let (next, slept) = hub.next(self.me, &mut self.hand, begins, self.cleared);
         if slept {
             self.wake_up();
         }
@@ -267,7 +301,7 @@ impl Worker<'_> {
                 self.hand.push(slot);
                 self.refills = true;
             }
-            Next::Look => {}
+            Next::Look => self.clear_behind(),
             Next::Leave => return Step::Leave,
         }
         Step::GoOn
@@ -337,15 +371,13 @@ impl Worker<'_> {
         self.tells.report.resumed_elsewhere += usize::from(elsewhere);
         self.polls.count += 1;
         let resumed = self.attend.resume(index, slot);
+        self.refills = true;
         self.doing = Doing::One;
         if !matches!(resumed, Ok(false)) {
             self.of.hub.end(self.me);
         }
         match resumed {
-            Ok(true) => {
-                self.is_free();
-                self.refills = true;
-            }
+            Ok(true) => self.is_free(),
             Ok(false) => {
                 if let Some(slot) = self.held.take() {
                     self.of.hub.suspend(slot, self.me, index);
@@ -406,23 +438,26 @@ impl Worker<'_> {
 
     /// User code has panicked.
     fn lose(&mut self, panic: Panic) {
+        if let Some(slot) = &mut self.held {
+            self.attend.clear(slot);
+        }
         let mut place = self.attend.lose();
         match mem::replace(&mut self.doing, Doing::One) {
             Doing::One => {}
             Doing::Many => place = self.owner.lose_count(),
             Doing::Again => self.of.hub.end(self.me),
         }
-        if let Some(slot) = &mut self.held {
-            self.attend.clear(slot);
-        }
         self.is_free();
         self.stop(place, Some(panic));
     }
 
-    /// The loop stops elsewhere: drops the items that are not needed, of those that wait.
+    /// The loop stops elsewhere: drops the items that are not needed, of those that wait. It looks
+    /// at all of them, so this is done at the first stop, and then when there is nothing else to
+    /// do.
     #[cold]
     fn clear_behind(&mut self) {
         self.seen = self.of.hub.stop();
+        self.cleared = self.seen;
         let mut from = 0;
         while let Some(mut slot) = self.of.hub.take_behind(self.seen, &mut from) {
             self.attend.clear(&mut slot);

@@ -69,11 +69,14 @@ impl Splits {
         }
     }
 
-    /// The items of a loop that waited the last time, in ascending order.
-    pub(crate) fn waited(&self, of: Loop) -> &[usize] {
+    /// The items of a loop that waited the last time, in ascending order. None if only one at a
+    /// time may be under way, or fewer than these.
+    pub(crate) fn waited(&self, of: Loop, limit: usize) -> Vec<usize> {
         match self.waited.get(of.number() as usize % Self::SLOTS) {
-            Some(Some((known, waited))) if *known == of => waited,
-            _ => &[],
+            Some(Some((known, waited))) if *known == of && limit > 1 && waited.len() <= limit => {
+                waited.clone()
+            }
+            _ => Vec::new(),
         }
     }
 

@@ -42,9 +42,14 @@ impl Polls {
     }
 
     /// Whether `left` polls are worth the price of `help`, in nanoseconds. All have cost `work`.
-    /// Before the first, one alone must be: otherwise the first few soon show what they cost.
+    /// Before the first, one alone must be; and then, help must have been worth it for what is
+    /// done: the first ones take longer than others, and the next few show what they cost.
     pub(crate) fn are_worth_sharing(self, left: usize, work: Duration, help: f32) -> bool {
-        let left = if self.count == 0 { left.min(1) } else { left };
+        let left = match self.count {
+            0 => left.min(1),
+            _ if nanos(work) < help => 0,
+            _ => left,
+        };
         self.cost(left, work) >= CLEARLY * help
     }
 

@@ -132,6 +132,17 @@ pub(crate) const TAKEN: usize = 1;
 /// Its item was woken since it was last polled.
 pub(crate) const WOKEN: usize = 2;
 
+/// Whether a worker would begin an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begins {
+    /// There is none.
+    Nothing,
+    /// If none has been woken.
+    Later,
+    /// Before it goes on with one that has been woken, if there is a slot.
+    First,
+}
+
 /// What a worker does next.
 #[derive(Debug)]
 pub(crate) enum Next {
@@ -266,6 +277,11 @@ impl Hub {
         if worth.load(Ordering::Relaxed) != items {
             worth.store(items, Ordering::Relaxed);
         }
+    }
+
+    /// About how many more slots there are.
+    pub(crate) fn spare(&self) -> usize {
+        self.told.spare.load(Ordering::Relaxed)
     }
 
     fn worth(&self) -> usize {
@@ -408,7 +424,11 @@ impl Hub {
             last = self.record(slot.0).next.load(Ordering::Relaxed);
             ready.push_back(slot);
         }
-        ready.make_contiguous()[before..].reverse();
+        // Those that came last are in front.
+        for (i, j) in (before..ready.len()).zip((before..ready.len()).rev()).take((ready.len() - before) / 2)
+        {
+            ready.swap(i, j);
+        }
         lane.tell_queued(ready);
     }
 
@@ -463,6 +483,9 @@ impl Hub {
                 let mut own = lock(&self.lanes[me].ready);
                 own.extend(others);
                 self.lanes[me].tell_queued(&own);
+                let more = own.len();
+                drop(own);
+                self.pass_on(me, more);
             }
             self.pass_on(victim, left);
             slot
@@ -470,10 +493,15 @@ impl Hub {
     }
 
     /// What worker `me` does next; and whether it has slept before. `hand` are its slots, all free.
-    /// `begins`: it would begin items. `seen`: where the loop stops, as far as it knows.
-    pub(crate) fn next(&self, me: usize, hand: &mut Vec<Slot>, begins: bool, seen: usize) -> (Next, bool) {
+    /// `begins`: whether it would begin an item. `seen`: where the loop stops, as far as it knows.
+    pub(crate) fn next(&self, me: usize, hand: &mut Vec<Slot>, begins: Begins, seen: usize) -> (Next, bool) {
+        let is_first = begins == Begins::First;
+        let begins = begins != Begins::Nothing;
         let mut slept = false;
         loop {
+            if is_first && let Some(slot) = hand.pop().or_else(|| self.slot(hand)) {
+                return (Next::Begin(slot), slept);
+            }
             if self.told.hungry.load(Ordering::Relaxed) > 0 && hand.len() > usize::from(begins) {
                 self.give_back(hand, usize::from(begins));
             }
@@ -498,8 +526,7 @@ impl Hub {
         /// The most that are taken at once; and the part of those in use.
         const FEW: usize = 8;
         const PART: usize = 16;
-        let spare = &self.told.spare;
-        if spare.load(Ordering::Relaxed) == 0 {
+        if self.spare() == 0 {
             return None;
         }
         let mut desk = lock(&self.desk);

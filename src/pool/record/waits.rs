@@ -15,7 +15,8 @@ pub struct WaitReport {
     pub polls: usize,
     /// How often an item was polled by another worker than the time before.
     pub resumed_elsewhere: usize,
-    /// The most items that were begun and not done at one time, give or take one for each worker.
+    /// The most items that were begun and not done at one time, or a little more, since workers are
+    /// given places for items a few at a time.
     pub most_in_flight: usize,
     /// For how long workers slept since nothing was to be polled, added up over all of them.
     pub asleep: Duration,

@@ -63,10 +63,8 @@ where
     let Errand { executor, mut options, source, state, limit } = errand;
     let slice = Slice { address: source.address(), len: source.count() };
     let site = Site::new(attend::<S, M, B, D, R, F, A, Z> as *const ());
-    if slice.len == 0 {
-        return Outcome::Through(None);
-    }
-    let hub = Hub::new(executor.workers(), limit.min(slice.len));
+    let workers = executor.workers().min(options.threads).min(limit);
+    let hub = Hub::new(workers, limit.min(slice.len).max(1));
     let vigil = Vigil {
         source,
         state,
@@ -130,8 +128,10 @@ struct Attendant<'v, 'a, S: Source, M: State, B, D, R, F, A, Z> {
     of: &'v Vigil<'a, S, M, B, D, R, F, A, Z>,
     me: usize,
     state: Option<(M::Held<'a>, S::Ledger<'v>)>,
-    /// What it has done last, in the order of the slice.
+    /// What it has done last, in the order of the slice; and before that, which is to be handed
+    /// over.
     run: Option<Run<A>>,
+    over: Option<Run<A>>,
     /// The item that it attends.
     at: usize,
 }
@@ -164,7 +164,7 @@ where
 {
     /// For worker `me`.
     fn new(of: &'v Vigil<'a, S, M, B, D, R, F, A, Z>, me: usize) -> Self {
-        Self { of, me, state: None, run: None, at: 0 }
+        Self { of, me, state: None, run: None, over: None, at: 0 }
     }
 
     /// Polls the item `index` for the first time. `acc` is the partial result of the items before
@@ -204,11 +204,9 @@ where
         }
     }
 
-    /// Keeps a run as the last one. Another one that was kept is handed over.
+    /// Keeps a run as the last one. Another one that was kept is to be handed over.
     fn keep_run(&mut self, run: Run<A>) {
-        if let Some(last) = self.run.replace(run) {
-            self.of.runs.add(last);
-        }
+        self.over = self.run.replace(run);
     }
 
     /// Keeps what was folded from `first` on, and tells how that has ended. The last item is the
@@ -248,10 +246,13 @@ where
     R: Fn(A, A) -> A + Sync,
     F: Future + Send,
 {
+    fn arrive(&mut self) {
+        self.state = Some((self.of.state.hold(self.me), self.of.source.ledger()));
+    }
+
     fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Halt> {
         let (first, acc) = self.go_on(owner.next());
-        let Self { of, me, state, at, .. } = self;
-        let (_, ledger) = state.get_or_insert_with(|| (of.state.hold(*me), of.source.ledger()));
+        let Self { of, state: Some((_, ledger)), at, .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
         let folded = owner.fold::<1, _, _>(claims, acc, |acc, claimed| {
@@ -264,8 +265,7 @@ where
     fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Halt> {
         let (first, acc) = self.go_on(index);
         self.at = index;
-        let Self { of, me, state, .. } = self;
-        let (_, ledger) = state.get_or_insert_with(|| (of.state.hold(*me), of.source.ledger()));
+        let Self { of, state: Some((_, ledger)), .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
         let begun = Self::begin_item(of, ledger, &mut place, &mut context, (first, acc), index);
@@ -274,8 +274,7 @@ where
 
     fn resume(&mut self, index: usize, slot: &mut Slot) -> Result<bool, Halt> {
         self.at = index;
-        let Self { of, me, state, .. } = self;
-        state.get_or_insert_with(|| (of.state.hold(*me), of.source.ledger()));
+        let of = self.of;
         let mut place = of.futures.at(slot);
         let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it waits there") };
         let Poll::Ready(output) = future.poll(&mut Context::from_waker(place.waker)) else {
@@ -287,7 +286,7 @@ where
         // Items that wait equally long are often done one after the other.
         let (before, last) = self.go_on(first);
         let acc = match last {
-            Some(last) => self.of.runs.reduce(last, acc),
+            Some(last) => of.runs.reduce(last, acc),
             None => acc,
         };
         self.keep_run(Run { first: before, end: index + 1, acc });
@@ -300,17 +299,27 @@ where
         discard(Leftover(place.future));
     }
 
-    fn leave(&mut self) {
-        if let Some(run) = self.run.take() {
-            self.at = run.end - 1;
-            self.of.runs.add(run);
+    fn hand_over(&mut self) {
+        if let Some(run) = self.over.take() {
+            self.of.runs.add(run, &mut self.at);
+        }
+    }
+
+    fn leave(&mut self, is_needed: bool) {
+        self.over = self.run.take();
+        if is_needed {
+            self.hand_over();
         }
         self.state = None;
     }
 
     fn lose(&mut self) -> usize {
         discard(self.run.take());
-        discard(self.state.take());
+        discard(self.over.take());
         self.at
+    }
+
+    fn go(&mut self) {
+        discard(self.state.take());
     }
 }

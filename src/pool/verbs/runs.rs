@@ -13,7 +13,8 @@ pub(super) struct Run<A> {
 }
 
 /// Runs of items that are done, each with its partial result. Two neighbours are one run, so there
-/// are no more runs than there are items under way, and workers, and one.
+/// are no more runs than there are items under way, items that were begun before all others, and
+/// two for each worker.
 pub(super) struct Runs<A, R> {
     /// By their first items.
     runs: Mutex<BTreeMap<usize, (usize, A)>>,
@@ -31,26 +32,27 @@ impl<A, R: Fn(A, A) -> A> Runs<A, R> {
         (self.reduce)(before, behind)
     }
 
-    /// Adds a run. No user code is called under the lock: who finds neighbours takes them out,
-    /// reduces them, and looks again.
-    pub(super) fn add(&self, mut run: Run<A>) {
+    /// Adds a run. No user code is called under the lock: who finds a neighbour takes it out,
+    /// reduces the two, and looks again. It holds no third one meanwhile: if `reduce` panics, that
+    /// would be dropped during the unwinding. `at` is told the last item of the two.
+    pub(super) fn add(&self, mut run: Run<A>, at: &mut usize) {
         loop {
             let mut runs = lock(&self.runs);
-            let behind = runs.remove(&run.end);
             let before = match runs.range(..run.first).next_back() {
                 Some((&first, &(end, _))) if end == run.first => runs.remove_entry(&first),
                 _ => None,
             };
-            if before.is_none() && behind.is_none() {
+            if let Some((first, (_, acc))) = before {
+                drop(runs);
+                *at = run.end - 1;
+                run = Run { first, acc: (self.reduce)(acc, run.acc), ..run };
+            } else if let Some((end, acc)) = runs.remove(&run.end) {
+                drop(runs);
+                *at = end - 1;
+                run = Run { end, acc: (self.reduce)(run.acc, acc), ..run };
+            } else {
                 runs.insert(run.first, (run.end, run.acc));
                 return;
-            }
-            drop(runs);
-            if let Some((first, (_, acc))) = before {
-                run = Run { first, acc: (self.reduce)(acc, run.acc), ..run };
-            }
-            if let Some((end, acc)) = behind {
-                run = Run { end, acc: (self.reduce)(run.acc, acc), ..run };
             }
         }
     }
@@ -87,7 +89,7 @@ mod tests {
             let runs = Runs::new(|a: String, b: String| a + &b);
             for i in 0..100 {
                 let first = i * step % 100;
-                runs.add(Run { first, end: first + 1, acc: format!("{first} ") });
+                runs.add(Run { first, end: first + 1, acc: format!("{first} ") }, &mut 0);
                 assert!(lock(&runs.runs).len() <= 50);
             }
             let expected = (0..100).map(|i| format!("{i} ")).collect::<Vec<_>>().concat();

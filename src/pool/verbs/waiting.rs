@@ -14,8 +14,8 @@ use super::{
 ///
 /// The closures return futures, and an `async` closure will do. A worker whose item waits goes on
 /// with another one, so a loop over 500 pages that wait 50 ms each takes about 50 ms, and what
-/// there is to compute is computed on all cores. No thread is started for an item, and no memory
-/// allocated once as many slots are there as items are under way.
+/// there is to compute is computed on all cores. No thread is started for an item, and futures are
+/// made in places that are used again and again.
 ///
 /// ```
 /// # use std::{sync::mpsc, task::{Poll, Waker}, thread};
@@ -66,19 +66,27 @@ use super::{
 ///
 /// # The limit
 /// At most `limit` items are begun and not done at any time, over all workers, those that are
-/// being polled included. It is there for the service and for memory, not for the CPUs. Each takes
-/// the size of its future, and 0.4 KiB at most. With a limit of 1 the items are done one after the
-/// other, in order, on the calling thread.
+/// being polled included. It is there for the service and for memory, not for the CPUs. With a
+/// limit of 1 the items are done one after the other, in order, on the calling thread.
+///
+/// Places for futures are made in blocks, each twice as large as the one before, of which the first
+/// has 16: so there are up to twice as many as items have been under way at a time, and beside each
+/// 0.4 KiB. (A waker that somebody keeps beyond the call keeps 128 bytes for each of them.)
 ///
 /// # Who works
-/// The calling thread, alone, as long as it is not in arrears: items that only wait need no second
-/// one. If more is to be computed at a time than help costs, others help until the loop is over.
+/// The calling thread, alone, as long as it is not in arrears: a few items that only wait need no
+/// second one. If more is to be done at a time than help costs, others help until the loop is over.
 /// Who finds nothing to poll sleeps, until a waker rings; no thread looks for anything meanwhile.
+/// A woken item is polled by the worker that has polled it last, or by one that has nothing to do.
+/// Of polls that have taken some microseconds on average, one more does not ring a sleeper; so if
+/// one then computes for long, those that are woken meanwhile may wait for its end.
 /// The pool is busy with this loop for as long as it takes, so other loops of the pool run on their
 /// own threads alone: for loops that wait for long, beside others, make a pool of their own.
 ///
 /// If the same loop runs over the same slice again, the items that waited last time are begun
 /// first, unless all did, or more than `limit`: so the longest waits end while the others compute.
+/// (The pool remembers their indices, for up to 64 loops. [`Progress`](crate::Progress) counts such
+/// an item when those before it have been begun, too.)
 ///
 /// # Order, errors, panics
 /// Results are reduced and collected in the order of the slice, whatever the order in which items
@@ -90,14 +98,17 @@ use super::{
 ///
 /// # When not to use it
 /// If the loop has no end, such as in a server, use a runtime. If nothing waits, the loops of
-/// [`On`] are faster by some nanoseconds an item. In an `async` function this blocks the thread,
-/// as every loop does: hand the call to a thread of its own (`spawn_blocking`). If that thread
-/// were the only one that turns the reactor which the items wait for, they would wait for ever.
+/// [`On`] are faster by some nanoseconds an item.
+///
+/// Never call it from `async` code, where it blocks a thread of the runtime, and may wait for ever:
+/// for a reactor that this thread alone would turn, or, inside tokio, whatever its flavour, because
+/// a task that does not return is soon told by everything that it awaits to let others go first.
+/// Hand the call to a thread that may block: `tokio::task::spawn_blocking`, or `block_in_place`.
 ///
 /// # Options
 /// They come before `waiting`. [`On::grain`] has no meaning here, since items are claimed one by
-/// one; a [`Trace`](crate::Trace) shows when workers came and went; the numbers of
-/// [`RunReport::waits`](crate::RunReport::waits) tell the rest.
+/// one; a [`Trace`](crate::Trace) shows nothing of such a loop yet; the numbers of
+/// [`RunReport::waits`](crate::RunReport::waits) tell what it did.
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
 pub struct Waiting<'p, S, E = Uncancellable, M = Stateless> {
@@ -168,7 +179,9 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
     /// items. `reduce` must be associative.
     ///
     /// As soon as two neighbours are done they are reduced, so there are never more partial results
-    /// than items under way, and a few. An item that has waited costs some 100 ns for that.
+    /// than items under way or begun first, and two for each worker. Results that grow are best
+    /// collected, and joined behind the loop: here one may be joined with all behind it, item by
+    /// item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -6,7 +6,7 @@ use loom::sync::Notify;
 
 use super::{local::Local, small::*, *};
 use crate::{
-    pool::protocol::hub::{Hub, Next, Slot},
+    pool::protocol::hub::{Begins, Hub, Next, Slot},
     sync::{AtomicUsize as Word, Ordering},
 };
 
@@ -120,7 +120,8 @@ impl Loop {
                     hand.push(slot);
                 }
             }
-            let (slot, item) = match hub.next(me, &mut hand, begins, seen).0 {
+            let would = if begins { Begins::Later } else { Begins::Nothing };
+            let (slot, item) = match hub.next(me, &mut hand, would, seen).0 {
                 Next::Resume(slot) => {
                     let (item, _) = hub.resume(&slot, me);
                     if item >= seen {
@@ -154,7 +155,7 @@ impl Loop {
     fn slots(&self, items: usize) -> (Vec<(Slot, usize)>, Vec<Waker>) {
         let mut hand = Vec::new();
         let begun = (0..items).map(|_| {
-            let Next::Begin(slot) = self.hub.next(0, &mut hand, true, usize::MAX).0 else {
+            let Next::Begin(slot) = self.hub.next(0, &mut hand, Begins::First, usize::MAX).0 else {
                 unreachable!("there are as many")
             };
             (slot, self.begin().unwrap())
