@@ -3,6 +3,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crossbeam_utils::CachePadded;
+
 use super::{
     course::Course,
     ending::How,
@@ -57,7 +59,7 @@ impl Executor {
         }
         let times = Times { tallies: vec![Tally::default(); helpers + 1], ..Times::default() };
         let awake = self.crew.is_first_awake();
-        let waiting = Waiting {
+        let waiting = CachePadded::new(Waiting {
             hub,
             ranges: &ranges,
             plan: Plan {
@@ -75,7 +77,7 @@ impl Executor {
             help: self.prices.help(awake),
             token: watch.cancel.filter(|_| !watch.is_current()),
             told: Mutex::default(),
-        };
+        });
         seats.inspect(|seats| seats.make_room());
         // From here to the end nothing unwinds: all user code runs inside the workers, which catch
         // panics.
@@ -98,7 +100,7 @@ impl Executor {
             self.crew.share(helpers + 1, &work, || caller.work());
         }
         watch.end_waiting(&ranges, hub, len);
-        let (mut times, stop, Told { report, waited }) = waiting.into_inner();
+        let (mut times, stop, Told { report, waited }) = CachePadded::into_inner(waiting).into_inner();
         let is_cancelled = watch.is_cancelled();
         if stop.is_none() && !is_cancelled {
             self.memory.learn(this, options.kind, times.indices(), times.work());

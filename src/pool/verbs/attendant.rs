@@ -8,6 +8,8 @@ use std::{
     task::{Context, Poll},
 };
 
+use crossbeam_utils::CachePadded;
+
 use super::{
     bodies::{Index, claim_one},
     runs::{Run, Runs},
@@ -65,7 +67,8 @@ where
     let site = Site::new(attend::<S, M, B, D, R, F, A, Z> as *const ());
     let workers = executor.workers().min(options.threads).min(limit);
     let hub = Hub::new(workers, limit.min(slice.len).max(1));
-    let vigil = Vigil {
+    // Not beside what a worker writes for each item, on the stack: all others read this.
+    let vigil = CachePadded::new(Vigil {
         source,
         state,
         make,
@@ -73,12 +76,12 @@ where
         runs: Runs::new(reduce),
         futures: Futures::new(Arc::clone(&hub)),
         found: Mutex::new(Earliest::NONE),
-    };
+    });
     let mut own = Attendant::new(&vigil, 0);
     let others: LendAttend<'_> = &|me, work| work(&mut Attendant::new(&vigil, me));
     let how = executor.wait(Loop { site, slice }, &mut options, &hub, &mut own, others);
     drop(own);
-    vigil.outcome(how, slice.len)
+    CachePadded::into_inner(vigil).outcome(how, slice.len)
 }
 
 /// A loop whose items may wait.
