@@ -583,3 +583,32 @@ fn whatever_panics_when_workers_leave_no_thread_is_lost() {
     });
     assert!(both, "a helper is gone");
 }
+
+#[test]
+fn a_state_that_cannot_be_made_ends_the_loop() {
+    let (pool, service, begun) = (pool(2), &Service::new(), &AtomicUsize::new(0));
+    for fails in [0, 1] {
+        // The helper comes only if there is something to compute.
+        let run = || {
+            let on = pool.on(0..100).with(|worker| {
+                if worker == fails {
+                    std::panic::panic_any(worker);
+                }
+            });
+            on.waiting(20).for_each(async |_| {
+                begun.fetch_add(1, SeqCst);
+                service.call().await;
+                let begin = Instant::now();
+                while fails == 1 && begin.elapsed() < Duration::from_micros(100) {}
+            });
+        };
+        if fails == 0 {
+            assert_eq!(payload(run), 0);
+            assert_eq!(begun.load(SeqCst), 0, "the caller has no state");
+        } else {
+            let panics = |_| std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+            let failed = (0..100).map(panics).find_map(Result::err);
+            assert_eq!(failed.map(|payload| *payload.downcast::<usize>().expect("ours")), Some(1));
+        }
+    }
+}

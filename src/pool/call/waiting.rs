@@ -391,6 +391,10 @@ impl Worker<'_> {
     /// What it may begin: if nothing is left, it asks no more.
     fn claim(&mut self) -> Option<Claim> {
         let Self { of: Waiting { early, .. }, owner, seen, .. } = self;
+        if *seen == 0 {
+            self.begins = false; // perhaps it has no state
+            return None;
+        }
         loop {
             while let Some(index) = early.claim() {
                 if index < *seen {
