@@ -308,7 +308,7 @@ impl Hub {
 
     /// Stops the loop at `place`, and makes all workers look.
     pub(crate) fn stop_at(&self, place: usize) {
-        self.stop.fetch_min(place, Ordering::AcqRel); // partner: `stop`
+        self.stop.fetch_min(place, Ordering::Release); // partner: `stop`
         let mut desk = steps::lock_to_ring(self); // case 13
         desk.rouse_all(&self.told);
         drop(desk);
@@ -382,7 +382,7 @@ impl Hub {
             // Release, also of what others have put there, since this is no plain store. Partner:
             // `fetch`.
             let put =
-                woken.compare_exchange_weak(before, number + FIRST, Ordering::AcqRel, Ordering::Relaxed);
+                woken.compare_exchange_weak(before, number + FIRST, Ordering::Release, Ordering::Relaxed);
             match put {
                 Ok(_) => break,
                 Err(now) => before = now,
@@ -621,13 +621,13 @@ pub(crate) fn poll_again(state: &AtomicUsize) {
 /// Partners: `wakes`, `takes`.
 #[inline(always)]
 pub(crate) fn lets_go(state: &AtomicUsize) -> bool {
-    state.compare_exchange(TAKEN, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    state.compare_exchange(TAKEN, 0, Ordering::Release, Ordering::Relaxed).is_ok()
 }
 
 /// Takes an item that waits, unless somebody has it. Partner: `lets_go`.
 #[inline(always)]
 pub(crate) fn takes(state: &AtomicUsize) -> bool {
-    state.fetch_or(TAKEN, Ordering::AcqRel) & TAKEN == 0
+    state.fetch_or(TAKEN, Ordering::Acquire) & TAKEN == 0
 }
 
 /// A worker is about to sleep, and has said so. True: whoever wakes the next item rings. False: one
