@@ -612,3 +612,35 @@ fn a_state_that_cannot_be_made_ends_the_loop() {
         }
     }
 }
+
+#[test]
+fn with_a_limit_of_one_the_items_are_done_in_order() {
+    let (pool, service) = (pool(2), &Service::new());
+    for _round in 0..3 {
+        let order = &Mutex::new(Vec::new());
+        pool.on(0..20).waiting(1).for_each(async |item| {
+            order.lock().unwrap().push(item);
+            if item == 7 {
+                service.call().await;
+            }
+        });
+        assert!(order.lock().unwrap().iter().copied().eq(0..20), "whichever of them waited last time");
+    }
+}
+
+#[test]
+fn items_that_wake_themselves_keep_no_others_from_beginning() {
+    let (pool, begun) = (pool(1), &AtomicUsize::new(0));
+    pool.on(0..10).waiting(10).for_each(async |_| {
+        begun.fetch_add(1, SeqCst);
+        // Until all have begun.
+        poll_fn(|context| {
+            if begun.load(SeqCst) == 10 {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await;
+    });
+}

@@ -204,18 +204,7 @@ impl<A, Z> Made<A, Z> {
         if let How::Through = how {
             return Outcome::Through(self.reduced(rest.acc, reduce));
         }
-        match (how, self.into_found(rest.acc)) {
-            (How::Stopped, Some(found)) => Outcome::Stopped(found),
-            (How::Stopped, None) => unreachable!("it has stopped where something was found"),
-            (How::Panic(panic), found) => {
-                discard(found);
-                resume_unwind(panic)
-            }
-            (_, found) => {
-                discard(found);
-                Outcome::Cancelled
-            }
-        }
+        how.short_of_the_end(self.into_found(rest.acc))
     }
 
     /// The result when everything has been folded: what was handed over, reduced in the order of

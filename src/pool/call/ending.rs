@@ -6,7 +6,7 @@ use std::{
     any::Any,
     convert::Infallible,
     mem,
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
 use super::body::Stop;
@@ -92,6 +92,25 @@ pub(crate) enum How {
     Stopped,
     Cancelled,
     Panic(Panic),
+}
+
+impl How {
+    /// The outcome of a loop that has not gone through. `found` is what was found first, if
+    /// anything was; it does not count if the loop has ended in another way.
+    pub(crate) fn short_of_the_end<A, Z>(self, found: Option<Z>) -> Outcome<A, Z> {
+        match (self, found) {
+            (Self::Stopped, Some(found)) => Outcome::Stopped(found),
+            (Self::Stopped, None) => unreachable!("it has stopped where something was found"),
+            (Self::Panic(panic), found) => {
+                discard(found);
+                resume_unwind(panic)
+            }
+            (_, found) => {
+                discard(found);
+                Outcome::Cancelled
+            }
+        }
+    }
 }
 
 /// What a loop returns.

@@ -40,9 +40,8 @@ impl Executor {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
         let mut helpers = self.most(this, options).min(self.placed).min(hub.limit() - 1);
         if watch.is_cancelled() {
-            let mut before = Before { begin, indices: 0, counted: None, took: Duration::ZERO, closeup: None };
-            if let Some(account) = options.account(&mut before, Err(Alone::Cancelled), self.ledger.is_some())
-            {
+            let (mut before, why) = (Before::nothing(begin), Err(Alone::Cancelled));
+            if let Some(account) = options.account(&mut before, why, self.ledger.is_some()) {
                 options.tell(account, self.ledger, Duration::ZERO);
             }
             return How::Cancelled;
@@ -115,7 +114,7 @@ impl Executor {
             _ if report.waited > 0 => Alone::Waited,
             _ => Alone::Short,
         });
-        let mut before = Before { begin, indices: 0, counted: None, took: Duration::ZERO, closeup: None };
+        let mut before = Before::nothing(begin);
         if let Some(account) = options.account(&mut before, Ok(&mut times), self.ledger.is_some()) {
             options.tell(account.waited(alone, report), self.ledger, self.prices.help_time(awake));
         }

@@ -289,9 +289,9 @@ pub(crate) fn who_is_fed(desk: &mut Desk, limit: usize, told: &Told) -> Option<u
     }
 }
 
-pub(crate) fn let_all_go(hub: &Hub, desk: MutexGuard<'_, Desk>, told: &Told) {
+pub(crate) fn let_all_go(hub: &Hub, desk: MutexGuard<'_, Desk>) {
     if !is_planted(Bug::LeavesAlone) {
-        hub::let_all_go(hub, desk, told);
+        hub::let_all_go(hub, desk);
     }
 }
 

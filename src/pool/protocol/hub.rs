@@ -184,6 +184,11 @@ fn count(count: &AtomicUsize) {
 }
 
 impl Desk {
+    /// How many more slots there are.
+    fn spare(&self, limit: usize) -> usize {
+        self.free.len() + limit.saturating_sub(self.used)
+    }
+
     fn set_rest(&mut self, worker: usize, rest: Rest, told: &Told) {
         let before = mem::replace(&mut self.rests[worker], rest);
         self.sleepers += usize::from(rest != Rest::Awake);
@@ -309,10 +314,7 @@ impl Hub {
     /// Stops the loop at `place`, and makes all workers look.
     pub(crate) fn stop_at(&self, place: usize) {
         self.stop.fetch_min(place, Ordering::Release); // partner: `stop`
-        let mut desk = steps::lock_to_ring(self); // case 13
-        desk.rouse_all(&self.told);
-        drop(desk);
-        self.notify_all();
+        self.ring_all(steps::lock_to_ring(self)); // case 13
     }
 
     /// Lets go of the item at index `item`, which waits in `slot` for the first time.
@@ -402,6 +404,16 @@ impl Hub {
         self.notify(who);
     }
 
+    /// Rings all workers that sleep.
+    fn ring_all(&self, mut desk: MutexGuard<'_, Desk>) {
+        let has_sleepers = desk.sleepers > 0;
+        desk.rouse_all(&self.told);
+        drop(desk);
+        if has_sleepers {
+            self.notify_all();
+        }
+    }
+
     fn notify(&self, worker: Option<usize>) {
         if let Some(worker) = worker {
             self.bells[worker].notify_one();
@@ -412,7 +424,8 @@ impl Hub {
         self.bells.iter().for_each(Condvar::notify_one);
     }
 
-    /// Takes the list of the woken of a lane to those that are ready. Its lock is held.
+    /// Takes the list of the woken of a lane to those that are ready. Its lock is held by the caller,
+    /// who then tells how many these are.
     fn fetch(&self, lane: &Lane, ready: &mut VecDeque<Slot>) {
         if lane.woken.load(Ordering::Relaxed) < FIRST {
             return;
@@ -425,11 +438,10 @@ impl Hub {
             ready.push_back(slot);
         }
         // Those that came last are in front.
-        for (i, j) in (before..ready.len()).zip((before..ready.len()).rev()).take((ready.len() - before) / 2)
-        {
-            ready.swap(i, j);
+        let mut new = ready.range_mut(before..);
+        while let (Some(front), Some(back)) = (new.next(), new.next_back()) {
+            mem::swap(front, back);
         }
-        lane.tell_queued(ready);
     }
 
     /// After a look at the lane `number`, of whose items so many are left: rings another worker if
@@ -530,8 +542,7 @@ impl Hub {
             return None;
         }
         let mut desk = lock(&self.desk);
-        let all = desk.free.len() + self.limit.saturating_sub(desk.used);
-        let fair = all / (2 * self.lanes.len());
+        let fair = desk.spare(self.limit) / (2 * self.lanes.len());
         let more = FEW.min(desk.used / PART).min(fair).saturating_sub(1);
         let slot = steps::free_slot(&mut desk, self.limit);
         hand.extend((0..more).map_while(|_| steps::free_slot(&mut desk, self.limit)));
@@ -540,8 +551,7 @@ impl Hub {
     }
 
     fn tell_spare(&self, desk: &Desk) {
-        let spare = desk.free.len() + self.limit.saturating_sub(desk.used);
-        self.told.spare.store(spare, Ordering::Relaxed);
+        self.told.spare.store(desk.spare(self.limit), Ordering::Relaxed);
     }
 
     /// Gives slots back, all but some that are `kept`, since a worker wants one.
@@ -569,7 +579,7 @@ impl Hub {
         }
         if !begins && desk.free.len() == desk.used {
             desk.present -= 1;
-            steps::let_all_go(self, desk, &self.told);
+            steps::let_all_go(self, desk);
             return Some(Next::Leave);
         }
         desk.set_rest(me, if begins { Rest::Hungry } else { Rest::Asleep }, &self.told);
@@ -643,8 +653,8 @@ pub(crate) fn watches(lanes: &[CachePadded<Lane>]) -> bool {
     })
 }
 
-/// True: whoever wakes the next item of this lane rings. False: one has been woken. Relaxed: who
-/// rings locks the desk, and so comes after who has put the word there, who held it.
+/// True: whoever wakes the next item of this lane rings. False: one has been woken. Relaxed: who is
+/// about to sleep holds the lock of the desk, and whoever replaces this word locks it afterwards.
 #[inline(always)]
 fn is_watched(woken: &AtomicUsize) -> bool {
     let watched = woken.compare_exchange(EMPTY, WATCHED, Ordering::Relaxed, Ordering::Relaxed);
@@ -679,17 +689,11 @@ pub(crate) fn free_slot(desk: &mut Desk, limit: usize) -> Option<Slot> {
 /// The worker that is to be rung since there is a slot for it.
 #[inline(always)]
 pub(crate) fn who_is_fed(desk: &mut Desk, limit: usize, told: &Told) -> Option<usize> {
-    let has_slot = !desk.free.is_empty() || desk.used < limit;
-    if has_slot { desk.rouse(0, told, |rest| rest == Rest::Hungry) } else { None }
+    if desk.spare(limit) > 0 { desk.rouse(0, told, |rest| rest == Rest::Hungry) } else { None }
 }
 
 /// Nothing is left: everybody may leave.
 #[inline(always)]
-pub(crate) fn let_all_go(hub: &Hub, mut desk: MutexGuard<'_, Desk>, told: &Told) {
-    let is_alone = desk.sleepers == 0;
-    desk.rouse_all(told);
-    drop(desk);
-    if !is_alone {
-        hub.notify_all();
-    }
+pub(crate) fn let_all_go(hub: &Hub, desk: MutexGuard<'_, Desk>) {
+    hub.ring_all(desk);
 }

@@ -2,7 +2,6 @@
 //! they return.
 
 use std::{
-    panic::resume_unwind,
     pin::Pin,
     sync::{Arc, PoisonError},
     task::{Context, Poll},
@@ -111,18 +110,7 @@ impl<S, M, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<'_, S, M, B, D, R, F, A, Z> {
         }
         runs.into_accs().for_each(discard);
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner).into_noted();
-        match (how, found) {
-            (How::Stopped, Some(found)) => Outcome::Stopped(found),
-            (How::Stopped, None) => unreachable!("it has stopped where something was found"),
-            (How::Panic(panic), found) => {
-                discard(found);
-                resume_unwind(panic)
-            }
-            (_, found) => {
-                discard(found);
-                Outcome::Cancelled
-            }
-        }
+        how.short_of_the_end(found)
     }
 }
 

@@ -65,6 +65,13 @@ pub(crate) struct Before {
     pub(crate) closeup: Option<Closeup>,
 }
 
+impl Before {
+    /// Nothing, in a call that began at `begin`.
+    pub(crate) fn nothing(begin: Instant) -> Self {
+        Self { begin, indices: 0, counted: None, took: Duration::ZERO, closeup: None }
+    }
+}
+
 /// What a round notes for a timeline. Its times count from the begin of the round.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
