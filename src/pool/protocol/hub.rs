@@ -424,8 +424,8 @@ impl Hub {
         self.bells.iter().for_each(Condvar::notify_one);
     }
 
-    /// Takes the list of the woken of a lane to those that are ready. Its lock is held by the caller,
-    /// who then tells how many these are.
+    /// Takes the list of the woken of a lane to those that are ready. Its lock is held by the
+    /// caller, who then tells how many these are.
     fn fetch(&self, lane: &Lane, ready: &mut VecDeque<Slot>) {
         if lane.woken.load(Ordering::Relaxed) < FIRST {
             return;
