@@ -49,6 +49,7 @@
 //! | scratch memory that is not made anew for every item | [`.with(\|_worker\| Vec::new())`](crate::On::with) |
 //! | scratch memory that is kept from loop to loop | [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | floating-point sums that are the same in every run and on every machine of one kind | [`.reproducible()`](crate::On::reproducible) |
+//! | the same, of items that lie on several machines | [`.reproducible_part(first, whole_len)`](crate::On::reproducible_part) |
 //! | to follow the loop from another thread, or to end it | [`.progress(&handle)`](crate::On::progress), [`.cancel(&token)`](crate::On::cancel) |
 //! | to know why it is not faster | [`.report(&mut report)`](crate::On::report); `RANGESTEAL_REPORT=1` for all loops of a program |
 //! | one pool for a whole program | [`Pool::global()`](crate::Pool::global) |

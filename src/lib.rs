@@ -122,6 +122,12 @@ pub mod source {
     };
 }
 
+/// One reproducible result from several slices: parts of a whole on several machines, or read one
+/// after the other.
+pub mod reproducible {
+    pub use crate::pool::{OnPart, PartError, PartOfResult as Part, Place, block, share};
+}
+
 /// What a [`Trace`] holds.
 pub mod trace {
     pub use crate::pool::{Run, Slow, Theft, Timeline};

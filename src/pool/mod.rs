@@ -37,6 +37,7 @@ pub use verbs::{
     into_source::{IntoSource, chunks, chunks_exact, zip},
     on::{Cancellable, Ending, On, Uncancellable},
     owned::{Drained, Holder, Owned, drain},
+    part::{OnPart, Part as PartOfResult, PartError, Place, block, share},
     source::{Chunks, Copied, Exclusive, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
     state::{Fresh, Kept, PerWorker, State, Stateful, Stateless},
     waiting::Waiting,

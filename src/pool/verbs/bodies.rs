@@ -200,6 +200,8 @@ impl<V: Body> Body for InBlocks<V> {
 /// A loop over blocks of items, with a partial result of its own for each block.
 pub(crate) struct InTree<'a, V, R> {
     pub(crate) leaves: InBlocks<V>,
+    /// The number of the first block, in the whole of which the items may be a part.
+    pub(crate) first: usize,
     pub(crate) reduce: &'a R,
 }
 
@@ -227,7 +229,7 @@ impl<V: Body, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> 
     ) -> Result<Tree<V::Acc>, Stop<V::Found>> {
         let mut tree = acc.unwrap_or(Tree::new());
         for leaf in leaves {
-            tree.push(leaf, self.leaves.block(state, None, leaf..leaf + 1)?, self.reduce);
+            tree.push(self.first + leaf, self.leaves.block(state, None, leaf..leaf + 1)?, self.reduce);
         }
         Ok(tree)
     }

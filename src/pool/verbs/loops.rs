@@ -23,12 +23,8 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<A, Z> {
         let init = &init;
-        let block = move |items: Claim<'_, S>, state: &mut M::Worker, acc: Option<A>| {
-            let (end, mut items) = (items.range().end, items.items());
-            let folded = items.try_fold(acc.unwrap_or_else(init), |acc, item| fold(state, acc, item));
-            folded.map_err(|found| Stop::there(end - 1 - items.len(), found))
-        };
-        self.fold_and_reduce(kind, block, reduce).map(|acc| acc.unwrap_or_else(init))
+        self.fold_and_reduce(kind, folding::<S, M, _, _>(init, fold), reduce)
+            .map(|acc| acc.unwrap_or_else(init))
     }
 
     /// Maps item by item and reduces; stops at the first `Err`.
@@ -40,17 +36,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Outcome<Option<R>, Z> {
         let reduce = &reduce;
-        let block = move |items: Claim<'_, S>, state: &mut M::Worker, acc: Option<R>| {
-            let (end, mut items) = (items.range().end, items.items());
-            let mut map = |item| map(state, item);
-            let first = match acc {
-                Some(acc) => Ok(acc),
-                None => map(items.next().expect("a range that is not empty")),
-            };
-            let reduced = first.and_then(|acc| items.try_fold(acc, |acc, item| Ok(reduce(acc, map(item)?))));
-            reduced.map_err(|found| Stop::there(end - 1 - items.len(), found))
-        };
-        self.fold_and_reduce(kind, block, reduce)
+        self.fold_and_reduce(kind, reducing::<S, M, _, _>(map, reduce), reduce)
     }
 
     /// The same of a loop that nothing stops; none if it was cancelled.
@@ -131,6 +117,37 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     {
         let found = self.found(kind, move |state, item| test(state, item).then_some(item));
         E::end(found.map(|found| found.map(|(_, item)| item)))
+    }
+}
+
+/// What folds claimed items one by one, up to the first `Err`.
+#[inline(always)]
+pub(super) fn folding<S: Source, M: State, A, Z>(
+    init: impl Fn() -> A + Sync,
+    fold: impl Fn(&mut M::Worker, A, S::Item) -> Result<A, Z> + Sync,
+) -> impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync {
+    move |items, state, acc| {
+        let (end, mut items) = (items.range().end, items.items());
+        let folded = items.try_fold(acc.unwrap_or_else(&init), |acc, item| fold(state, acc, item));
+        folded.map_err(|found| Stop::there(end - 1 - items.len(), found))
+    }
+}
+
+/// What maps claimed items one by one and reduces the results, up to the first `Err`.
+#[inline(always)]
+pub(super) fn reducing<S: Source, M: State, R, Z>(
+    map: impl Fn(&mut M::Worker, S::Item) -> Result<R, Z> + Sync,
+    reduce: impl Fn(R, R) -> R + Sync,
+) -> impl Fn(Claim<'_, S>, &mut M::Worker, Option<R>) -> Result<R, Stop<Z>> + Sync {
+    move |items, state, acc| {
+        let (end, mut items) = (items.range().end, items.items());
+        let mut map = |item| map(state, item);
+        let first = match acc {
+            Some(acc) => Ok(acc),
+            None => map(items.next().expect("a range that is not empty")),
+        };
+        let reduced = first.and_then(|acc| items.try_fold(acc, |acc, item| Ok(reduce(acc, map(item)?))));
+        reduced.map_err(|found| Stop::there(end - 1 - items.len(), found))
     }
 }
 

@@ -9,10 +9,11 @@
 //! its workers keep. A worker's claim is given to the loop as a `Claim`, which can be asked for its
 //! items once: so the loops are safe code, and `bodies` alone relies on the executor. `collect`
 //! writes results to their final places, `gather` makes one `Vec` of what runs have emitted,
-//! `reproducible` reduces results in a fixed order, and `sort` is built on these loops (`merge`;
-//! `stragglers` for what is nearly in order). `grow` has the loops over a list that grows, and
-//! `feed` the hand by which their closures feed it, with the hot loop of these. `waiting` has the
-//! loops whose items wait, `attendant` polls them, and `runs` keeps what they have made.
+//! `reproducible` reduces results in a fixed order, and `part` does so with a part of a slice.
+//! `sort` is built on these loops (`merge`; `stragglers` for what is nearly in order). `grow` has
+//! the loops over a list that grows, and `feed` the hand by which their closures feed it, with the
+//! hot loop of these. `waiting` has the loops whose items wait, `attendant` polls them, and `runs`
+//! keeps what they have made.
 //!
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop is given the executor.
 
@@ -28,6 +29,7 @@ pub(crate) mod loops;
 pub(crate) mod merge;
 pub(crate) mod on;
 pub(crate) mod owned;
+pub(crate) mod part;
 pub(crate) mod reproducible;
 pub(crate) mod runs;
 pub(crate) mod sort;

@@ -585,14 +585,33 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         if !self.reproducible {
             return self.fold(kind, block, reduce);
         }
-        let Self { executor, source, ref state, grain, .. } = self;
+        let blocks = Blocks { size: self.block_of(self.count()), len: self.count() };
+        let tree = self.fold_tree(kind, blocks, 0, block, &reduce);
+        tree.map(|tree| tree.and_then(|tree| tree.into_result(&reduce)))
+    }
+
+    /// Items per block of a loop whose result is to be reproducible, over so many items.
+    pub(super) fn block_of(&self, len: usize) -> usize {
+        self.grain.unwrap_or(reproducible::block(len))
+    }
+
+    /// Folds the items in blocks, of which the first has the number `first`, and reduces the
+    /// results as far as they make whole nodes of the tree. None if there are no items.
+    #[inline(always)]
+    pub(super) fn fold_tree<A: Send, Z: Send>(
+        self,
+        kind: LoopKind,
+        blocks: Blocks,
+        first: usize,
+        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
+        reduce: &(impl Fn(A, A) -> A + Sync),
+    ) -> Outcome<Option<Tree<A>>, Z> {
+        let Self { executor, source, ref state, .. } = self;
         let (slice, verb) = (slice(&source), Verb::new(source, state, block));
         let options = Options::new(self.threads.min(state.most()), self.watch, self.wishes, kind);
-        let blocks = Blocks { size: grain.unwrap_or(reproducible::block(slice.len)), len: slice.len };
-        let body = InTree { leaves: InBlocks { verb, blocks }, reduce: &reduce };
-        let join = |left: Tree<A>, right| left.join(right, &reduce);
-        let tree = executor.call(in_blocks(slice, blocks), options.in_blocks(blocks), &body, &join);
-        tree.map(|tree| tree.and_then(|tree| tree.into_result(&reduce)))
+        let body = InTree { leaves: InBlocks { verb, blocks }, first, reduce };
+        let join = |left: Tree<A>, right| left.join(right, reduce);
+        executor.call(in_blocks(slice, blocks), options.in_blocks(blocks), &body, &join)
     }
 
     /// Folds the items and all that they make, which is in `list`, in no defined order.

@@ -8,6 +8,8 @@
 //! which also has a smaller error than the plain loop: Higham, The accuracy of floating point
 //! summation, 1993.)
 
+use std::{mem, ops::Range};
+
 use crate::pool::call::ending::discard;
 
 /// Items per block for a slice of `len` items; depends on `len` alone. `len / 256`, so that there
@@ -52,7 +54,14 @@ impl<A> Tree<A> {
         self
     }
 
-    fn add(&mut self, mut first: usize, mut level: u32, mut result: A, reduce: &impl Fn(A, A) -> A) {
+    /// Adds a node behind those in the tree.
+    pub(crate) fn add(
+        &mut self,
+        mut first: usize,
+        mut level: u32,
+        mut result: A,
+        reduce: &impl Fn(A, A) -> A,
+    ) {
         // If this is a right half, the other half of the same node lies to the left of it.
         while (first >> level) % 2 == 1
             && let Some((_, _, left)) = self.nodes.pop_if(|(_, other, _)| *other == level)
@@ -62,6 +71,17 @@ impl<A> Tree<A> {
             level += 1;
         }
         self.nodes.push((first, level, result));
+    }
+
+    /// The blocks of the tree, which are neighbours.
+    pub(crate) fn blocks(&self) -> Range<usize> {
+        let first = self.nodes.first().map_or(0, |&(first, ..)| first);
+        first..self.nodes.last().map_or(0, |&(first, level, _)| first + (1 << level))
+    }
+
+    /// The nodes, from left to right.
+    pub(crate) fn into_nodes(mut self) -> impl Iterator<Item = (usize, u32, A)> {
+        mem::take(&mut self.nodes).into_iter()
     }
 
     /// The result of all blocks; none if there are no blocks.
@@ -94,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_order_does_not_depend_on_who_folds_what() {
-        let tree = |blocks: std::ops::Range<usize>| {
+        let tree = |blocks: Range<usize>| {
             blocks.fold(Tree::new(), |mut tree, block| {
                 tree.push(block, block.to_string(), &reduce);
                 tree
