@@ -359,7 +359,8 @@ fn who_has_nothing_to_do_sleeps() {
         assert_eq!(report.alone, None, "it was shared");
         best = best.min(cpu().saturating_sub(before) / 300);
     }
-    assert!(best < Duration::from_micros(60), "{best:?} of CPU time an item that sleeps");
+    // One that looked for work meanwhile would take 300. (A busy machine and a sanitizer: 80.)
+    assert!(best < Duration::from_micros(150), "{best:?} of CPU time an item that sleeps");
 }
 
 #[test]
