@@ -334,6 +334,12 @@
 //! while. Where programs share CPUs all the time, start them with `RANGESTEAL_PINNING=off`, or give
 //! each its own by `taskset` or a control group. With a quota nothing is pinned.
 //!
+//! **Ranks of MPI** are several processes, too. Open MPI 4 binds each rank to one core where there
+//! are one or two, and a pool there has a worker for each hardware thread of that core:
+//! [`Pool::placement`](crate::Pool::placement) then says "bound to 1 of 64 CPUs" (or to 2, with
+//! SMT), and so does a line at level `debug`. With `--map-by slot:PE=8` each rank has 8 cores of
+//! its own. With `--bind-to none` each has all of them, which is right for one rank a machine.
+//!
 //! On two CPUs, loops of 1 ms again and again, relative to plain loops in the same place
 //! (`cargo bench --bench versus -- --rows beside`):
 //!

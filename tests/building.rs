@@ -360,6 +360,58 @@ fn one_cpu_is_left() {
     }
 }
 
+/// How many CPUs have a line in `/proc/stat`: those online.
+fn online() -> usize {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let is_cpu = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    text.lines().filter(is_cpu).count()
+}
+
+/// As launchers of many processes bind each to a CPU.
+#[test]
+#[cfg_attr(portable, ignore = "masks are not read")]
+fn who_is_bound_to_one_cpu_is_told() {
+    const NAME: &str = "who_is_bound_to_one_cpu_is_told";
+    let count = online();
+    let line =
+        format!("bound to 1 of {count} CPUs, one worker at a time: a launcher may have done that (mpirun");
+    if is_child() {
+        let cpus = mask();
+        let before = Pool::builder().num_threads(1).build().unwrap().placement().to_string();
+        let bound = if cpus.len() < count {
+            format!("\nbound to {} of {count} CPUs", cpus.len())
+        } else {
+            String::new()
+        };
+        assert!(before.starts_with(&format!("1 worker, by num_threads; LogicalCpus{bound}")), "{before}");
+        assert_eq!(before.contains("bound"), !bound.is_empty(), "{before}");
+
+        let mut only = CpuSet::new();
+        only.set(cpus[0]).unwrap();
+        sched_setaffinity(Pid::from_raw(0), &only).unwrap();
+        log::debug!("from here on this thread has one CPU");
+        for builder in
+            [Pool::builder(), Pool::builder().num_threads(3), Pool::builder().pinning(Pinning::Off)]
+        {
+            let placement = builder.build().unwrap().placement().to_string();
+            assert_eq!(placement.matches(&line).count(), 1, "{placement}");
+        }
+        return;
+    }
+    if count < 2 || std::fs::metadata("/sys/devices/system/cpu/online").is_err() {
+        eprintln!("SKIPPED: one CPU, or it is not told how many there are");
+        return;
+    }
+    let stderr = child::passed(&child::run(&[], NAME, &[(child::LEVEL, "debug")]));
+    let (_, stderr) = stderr.split_once("from here on").unwrap();
+    let told = stderr.lines().filter(|told| told.contains(&line));
+    let debug = told.filter(|told| told.starts_with("[DEBUG rangesteal::pool::builder] "));
+    assert_eq!(debug.count(), 3, "one a pool: {stderr}");
+    assert!(!stderr.contains("WARN"), "{stderr}");
+}
+
 #[test]
 #[cfg_attr(portable, ignore = "nobody is pinned")]
 fn workers_are_pinned_and_the_caller_is_not() {

@@ -107,7 +107,10 @@ impl PoolBuilder {
     /// loops whose items sleep or wait, and the pool finds out which loops those are: other loops
     /// use no more workers than there are CPUs, or than the quota keeps busy (but two if there are
     /// two). Control groups and masks are read on Linux (`cgroups(7)`, `sched_getaffinity(2)`);
-    /// elsewhere [`std::thread::available_parallelism`] counts the CPUs.
+    /// elsewhere [`std::thread::available_parallelism`] counts the CPUs. If the building thread may
+    /// run on fewer CPUs than are online, [`Pool::placement`](crate::Pool::placement) and a line at
+    /// debug level say so: launchers such as `mpirun` may bind a process to one core unless they
+    /// are told otherwise.
     ///
     /// ```
     /// let pool = rangesteal::Pool::builder().num_threads(3).build()?;

@@ -9,16 +9,20 @@ use std::{
 use nix::libc;
 
 const MARK: &str = "RANGESTEAL_TEST_CHILD";
+/// The level of the child's logger; by default, that of warnings.
+#[allow(dead_code, reason = "not in all tests")]
+pub(crate) const LEVEL: &str = "RANGESTEAL_TEST_LEVEL";
 /// A child that takes longer hangs.
 const LIMIT: libc::c_uint = 300;
 
-/// Whether this is the child. Then its warnings go to standard error, and a hang ends it by
+/// Whether this is the child. Then its log goes to standard error, and a hang ends it by
 /// SIGALRM.
 #[expect(unsafe_code, reason = "alarm is not in std")]
 pub(crate) fn is_child() -> bool {
     let is_child = env::var_os(MARK).is_some();
     if is_child {
-        let _before = env_logger::Builder::new().filter_level(log::LevelFilter::Warn).try_init();
+        let level = env::var(LEVEL).map_or(log::LevelFilter::Warn, |level| level.parse().unwrap());
+        let _before = env_logger::Builder::new().filter_level(level).try_init();
         // SAFETY: takes a number; nobody here has another alarm.
         unsafe { libc::alarm(LIMIT) };
     }

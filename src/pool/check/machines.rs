@@ -289,7 +289,7 @@ fn without_pinning_cores_still_count() {
         "a number, no more"
     );
     let plan = laptop.without("/").plan_of(wish(LogicalCpus), None).unwrap();
-    assert_eq!((plan.workers, plan.doubts.len()), (8, 0), "nothing is asked of sysfs");
+    assert_eq!((plan.workers, plan.doubts.len()), (8, 0), "nothing is doubted that nobody needs");
 }
 
 #[test]
@@ -516,6 +516,66 @@ worker    CPU   core thread  cache   node  class
     assert_eq!(seating.to_string(), expected);
     seating.seats.retain(|seat| seat.worker == 8);
     assert!(seating.to_string().ends_with("  pinned"), "{seating}");
+
+    let bound = Machine { allowed: vec![5], ..laptop };
+    let seating = Seats::new(bound.plan(LogicalCpus), Vec::new()).seating();
+    let expected = "\
+1 worker, by the CPUs there are; LogicalCpus
+bound to 1 of 8 CPUs, one worker at a time: a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)
+worker    CPU   core thread  cache   node  class
+     0      5      1      0      0      0      0  left free for the calling thread";
+    assert_eq!(seating.to_string(), expected);
+}
+
+/// A mask of fewer CPUs than there are is told of, whatever else is asked for.
+#[test]
+fn who_is_bound_is_told() {
+    let told = |machine: &Machine, wish: Wish| {
+        let plan = machine.plan_of(wish, None).unwrap();
+        let remarks = plan.remarks.clone();
+        let shown = Seats::new(plan, Vec::new()).seating().to_string();
+        let line = shown.lines().find(|line| line.contains("bound")).map(str::to_owned);
+        assert_eq!(remarks, line.clone().into_iter().collect::<Vec<_>>(), "the log says the same: {shown}");
+        line
+    };
+    let bound = |allowed: &str| Machine { allowed: list(allowed), ..Machine::new(SOCKETS) };
+    let hint = "a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)";
+    let one = format!("bound to 1 of 72 CPUs, one worker at a time: {hint}");
+    let off = || Wish { pinning: Some(Pinning::Off), ..Wish::default() };
+    let required = Wish { pinning: Some(Pinning::Required), ..Wish::default() };
+    let three = Wish { workers: Some(3), ..Wish::default() };
+    for wish in [Wish::default(), off(), required, three] {
+        assert_eq!(told(&bound("40"), wish).as_ref(), Some(&one));
+    }
+    let listed = |list| Wish { placement: Cpus(list), ..Wish::default() };
+    assert_eq!(told(&bound("40"), listed(vec![40])), Some(one));
+    assert_eq!(told(&bound("0-71"), listed(vec![40])), None, "the program has asked for one");
+    let core = told(&bound("4,40"), Wish::default());
+    assert_eq!(core, Some(format!("bound to 2 of 72 CPUs, one core: {hint}")), "the siblings of a core");
+    assert_eq!(told(&bound("4,40"), off()).as_deref(), Some("bound to 2 of 72 CPUs"), "cores are not read");
+    for allowed in ["0-7", "4,41", "0-70"] {
+        let expected = format!("bound to {} of 72 CPUs", list(allowed).len());
+        assert_eq!(told(&bound(allowed), Wish::default()), Some(expected));
+    }
+    assert_eq!(told(&bound("0-71"), Wish::default()), None);
+    assert_eq!(told(&bound("0-71").lie("cpu/online", "0-63\n"), off()), None, "fewer than may be used");
+    assert_eq!(
+        told(&bound("1").lie("cpu/online", "0-3,8,10-11\n"), off()).map(|line| line.contains("1 of 7 CPUs")),
+        Some(true)
+    );
+    for lie in ["", "\n", "x", "3-1", "0-1048576"] {
+        assert_eq!(told(&bound("40").lie("cpu/online", lie), Wish::default()), None, "{lie:?}");
+    }
+    assert_eq!(told(&bound("40").without("cpu/online"), Wish::default()), None, "the system does not tell");
+    let container = told(&Machine::new(CONTAINER), Wish::default());
+    assert_eq!(container.as_deref(), Some("bound to 3 of 16 CPUs"));
+
+    let whole = Machine::new(LAPTOP);
+    let file = |path: &str| whole.files.get(path).cloned();
+    let allowed = Err(io::ErrorKind::Unsupported.into());
+    let system = System { allowed, file: &file, num_threads: None, pinning: None };
+    let plan = SeatPlan::new(off(), system).unwrap();
+    assert_eq!((plan.bound, plan.remarks), (None, Vec::new()), "no mask, no CPU that is forbidden");
 }
 
 /// Every program begins with the same CPUs; a worker that has to give way may run on all of them.

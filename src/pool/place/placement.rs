@@ -4,13 +4,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     env,
     ffi::{OsStr, OsString},
-    io, thread,
+    fmt, io, thread,
 };
 
 use super::{
     affinity::Mask,
     quota::quota,
-    topology::{Cpu, File, Machine, this_system},
+    topology::{Cpu, File, Machine, online, this_system},
 };
 use crate::pool::error::{BuildError, MOST_THREADS, NUM_THREADS, PINNING, ranges};
 
@@ -136,6 +136,39 @@ pub enum PinState {
     Refused,
 }
 
+/// The threads may run on fewer CPUs than are online. A user may have wanted that, a container, or
+/// nobody: launchers bind a process to one core unless they are told otherwise, and such a program
+/// is as slow as a plain loop, without a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bound {
+    allowed: usize,
+    online: usize,
+    is_one_core: bool,
+}
+
+impl Bound {
+    /// None if no CPU is forbidden, or if the system does not tell.
+    fn new(machine: &Machine, file: File<'_>) -> Option<Self> {
+        let allowed = Some(machine.cpus.len()).filter(|allowed| *allowed > 0)?;
+        let online = online(file).filter(|online| *online > allowed)?;
+        Some(Self { allowed, online, is_one_core: machine.is_one_core() })
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const BY_DEFAULT: &str =
+            "a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)";
+        let Self { allowed, online, is_one_core } = *self;
+        write!(f, "bound to {allowed} of {online} CPUs")?;
+        match allowed {
+            1 => write!(f, ", one worker at a time: {BY_DEFAULT}"),
+            _ if is_one_core => write!(f, ", one core: {BY_DEFAULT}"),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What a program asks for: workers, pinning and placement.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {
@@ -180,6 +213,7 @@ pub(crate) struct SeatPlan {
     pub(crate) pinning: Pinning,
     /// Why no worker is pinned; none if workers are pinned.
     pub(crate) unpinned_because: Option<PinState>,
+    pub(crate) bound: Option<Bound>,
     /// What the system told that is not plausible, or refused to do.
     pub(crate) doubts: Vec<String>,
     /// What else should be logged.
@@ -232,6 +266,8 @@ impl SeatPlan {
             Machine::unknown(&allowed) // enough to count
         };
         doubts.append(&mut machine.doubts);
+        let bound = Bound::new(&machine, system.file);
+        remarks.extend(bound.map(|bound| bound.to_string()));
         let mut order = placement.order(&machine);
         let cpus = match allowed.len() {
             0 => thread::available_parallelism().map_or(1, usize::from),
@@ -259,6 +295,7 @@ impl SeatPlan {
             at_a_time,
             pinning,
             unpinned_because,
+            bound,
             doubts,
             remarks,
         })
@@ -275,6 +312,7 @@ impl SeatPlan {
             at_a_time: 1,
             pinning: Pinning::Off,
             unpinned_because: Some(PinState::Off),
+            bound: None,
             doubts,
             remarks: Vec::new(),
         }

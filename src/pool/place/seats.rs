@@ -21,7 +21,7 @@ use std::{
 use super::{
     affinity::{self, Mask, Thread},
     home::{AtomicHome, Distance, Home},
-    placement::{CountSource, PinState, Pinning, Placement, SeatPlan},
+    placement::{Bound, CountSource, PinState, Pinning, Placement, SeatPlan},
     tenure::{Change, Kernel, Tenure, Turns},
     topology::Cpu,
 };
@@ -157,7 +157,14 @@ impl Seats {
     /// A copy of the seats for the user.
     pub(crate) fn seating(&self) -> Seating {
         let SeatPlan {
-            workers, counted_by, unpinned_because, ref placement, ref machine, ref doubts, ..
+            workers,
+            counted_by,
+            unpinned_because,
+            bound,
+            ref placement,
+            ref machine,
+            ref doubts,
+            ..
         } = self.plan;
         let pin = unpinned_because.unwrap_or(PinState::Refused);
         let mut seats: Vec<Seat> = (0..workers).map(|worker| Seat { worker, cpu: None, pin }).collect();
@@ -169,7 +176,7 @@ impl Seats {
             let pin = if evicted.load(Relaxed) { PinState::Evicted } else { PinState::Pinned };
             seats[*worker] = Seat { worker: *worker, cpu, pin };
         }
-        Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone() }
+        Seating { counted_by, order: placement.clone(), seats, doubts: doubts.clone(), bound }
     }
 }
 
@@ -206,7 +213,9 @@ fn home(cpu: Cpu) -> Home {
 }
 
 /// Which worker of a pool is on which CPU, and why. Returned by
-/// [`Pool::placement`](crate::Pool::placement). Its `Display` is a table.
+/// [`Pool::placement`](crate::Pool::placement). Its `Display` is a table. A line above it says
+/// "bound to 1 of 64 CPUs" if the pool may use fewer CPUs than are online: because of a launcher
+/// (`mpirun`, `taskset`, SLURM), a container, or the scope of another pool.
 ///
 /// ```
 /// use rangesteal::{CountSource, Pool};
@@ -229,6 +238,7 @@ pub struct Seating {
     pub seats: Vec<Seat>,
     /// What the system did not tell or refused, as logged.
     pub doubts: Vec<String>,
+    bound: Option<Bound>,
 }
 
 /// Where one worker sits.
@@ -243,7 +253,7 @@ pub struct Seat {
     pub pin: PinState,
 }
 
-/// A table with one line per worker.
+/// A table with one line per worker, below what concerns all of them.
 impl fmt::Display for Seating {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const HEADS: [&str; 6] = ["CPU", "core", "thread", "cache", "node", "class"];
@@ -262,6 +272,7 @@ impl fmt::Display for Seating {
             Placement::Spread => "; Spread",
             Placement::Cpus(_) => "; Cpus",
         })?;
+        self.bound.iter().try_for_each(|bound| write!(f, "\n{bound}"))?;
         self.doubts.iter().try_for_each(|doubt| write!(f, "\n{doubt}"))?;
         f.write_str("\nworker")?;
         HEADS.iter().try_for_each(|head| write!(f, " {head:>6}"))?;

@@ -127,11 +127,21 @@ impl Machine {
         Self { cpus: allowed.iter().map(alike).collect(), doubts: Vec::new() }
     }
 
+    /// Whether all of its CPUs are known to be of one core.
+    pub(crate) fn is_one_core(&self) -> bool {
+        self.cpus.iter().all(|cpu| cpu.core == self.cpus[0].core)
+    }
+
     /// The CPU with this number, if it is allowed.
     pub(crate) fn cpu(&self, number: usize) -> Option<Cpu> {
         let found = self.cpus.binary_search_by_key(&number, |cpu| cpu.number);
         found.ok().map(|at| self.cpus[at])
     }
+}
+
+/// How many CPUs the system has online, whoever may use them.
+pub(crate) fn online(file: File<'_>) -> Option<usize> {
+    parse_list(&file("/sys/devices/system/cpu/online")?).map(|parts| count(&parts))
 }
 
 /// For each CPU, the lowest CPU of its group.
