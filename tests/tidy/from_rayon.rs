@@ -37,9 +37,10 @@ fn folders() -> [PathBuf; 2] {
     let rustc = Command::new("rustc").arg("-vV").output().expect("rustc");
     let said = String::from_utf8_lossy(&rustc.stdout);
     let host = said.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc -vV names the host");
-    // Of this host alone: of other systems the packages need not be there.
+    // Of this host alone: of other systems the packages need not be there. Not offline, for it asks
+    // for those of all members, also of what is no default one and has not been built.
     let metadata = Command::new(env!("CARGO"))
-        .args(["metadata", "--offline", "--format-version", "1", "--filter-platform", host])
+        .args(["metadata", "--format-version", "1", "--filter-platform", host])
         .current_dir(crate::top())
         .output()
         .expect("cargo");

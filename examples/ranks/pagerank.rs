@@ -1,0 +1,205 @@
+//! `PageRank` over ranks: pages are shared by the time that they take, and the result has the same
+//! bits wherever the shares end.
+//!
+//! ```text
+//! cargo build --release -p ranks
+//! mpirun -n 2 --map-by slot:PE=8 target/release/pagerank
+//! ```
+//! The first pages have by far the most links, so equal shares of the pages are unequal work. Each
+//! round the ranks tell each other for how long they have computed, with the sums that they tell
+//! each other anyway (`exchange::sums`), and move the boundaries if it pays (`Shares::learn`). A
+//! rank whose share has changed makes its new links itself: nothing but ranks of pages is sent.
+
+use std::{
+    error::Error,
+    ops::Range,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+use clap::{Parser, value_parser};
+use mpi::{collective::SystemOperation, topology::SimpleCommunicator, traits::CommunicatorCollectives};
+use rangesteal::Pool;
+use ranks::{
+    exchange::{self, Told, add, gather_into, rank, ranks},
+    figures::{Medians, Round, as_f64, fingerprint, random},
+    launch,
+    shares::{Shares, imbalance},
+};
+
+const DAMPING: f64 = 0.85;
+
+/// Ranks the pages of a made-up web, on all ranks of the machine
+#[derive(Debug, Parser)]
+#[command(name = "pagerank")]
+struct Options {
+    /// How many pages there are on all ranks
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(2..))]
+    pages: u32,
+    /// How many links there are to a page, on the average
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    links: u32,
+    /// How many rounds there are
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    rounds: usize,
+    /// Every rank keeps the share that it begins with
+    #[arg(long)]
+    fixed: bool,
+    /// Computes on one rank, without any parts: to compare with
+    #[arg(long)]
+    alone: bool,
+}
+
+/// Who links to whom: known of every page without asking others.
+#[derive(Clone, Copy)]
+struct Web {
+    pages: u32,
+    links: u64,
+}
+
+impl Web {
+    /// How many links there are to the pages before this one. They are the more frequent the
+    /// smaller its number: the first sixteenth of the pages has half of them.
+    fn links_before(self, page: usize) -> u64 {
+        let place = as_f64(page as u64) / f64::from(self.pages);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most `links`")]
+        let links = (as_f64(self.links) * place.sqrt().sqrt()) as u64;
+        links
+    }
+
+    /// The page on which a link is. Every other page has none.
+    fn source(self, link: u64) -> u32 {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below `pages`")]
+        let pair = (random(link) * f64::from(self.pages / 2)) as u32;
+        2 * pair + 1
+    }
+}
+
+/// The pages of this rank, with the links to them.
+struct Mine {
+    pages: Range<usize>,
+    /// Where in `sources` the links to each page are.
+    links: Vec<Range<usize>>,
+    sources: Vec<u32>,
+}
+
+impl Mine {
+    /// # Panics
+    /// If the links do not fit into memory.
+    fn load(pool: &Pool, web: Web, pages: Range<usize>) -> Self {
+        let first = web.links_before(pages.start);
+        let here = |page| usize::try_from(web.links_before(page) - first).expect("links fit into memory");
+        let links = pool.on(pages.clone()).map_collect(|page| here(page)..here(page + 1));
+        let sources = pool.on(0..here(pages.end)).map_collect(|link| web.source(first + link as u64));
+        Self { pages, links, sources }
+    }
+}
+
+/// How many links there are on each page, wherever they lead. Whole numbers, whose sum is the same
+/// in any order.
+fn degrees(world: &SimpleCommunicator, pages: usize, mine: &Mine) -> Vec<f64> {
+    let mut here = vec![0_u64; pages];
+    for &source in &mine.sources {
+        here[source as usize] += 1;
+    }
+    let mut everywhere = vec![0_u64; pages];
+    world.all_reduce_into(&here, &mut everywhere, SystemOperation::sum());
+    everywhere.into_iter().map(as_f64).collect()
+}
+
+/// What a page passes on with each of its links.
+fn passed_on(rank: f64, degree: f64) -> f64 {
+    if degree > 0.0 { rank / degree } else { 0.0 }
+}
+
+/// By how much a rank has changed, and what is left over because the page has no links.
+fn change_and_rest(new: f64, old: f64, degree: f64) -> [f64; 2] {
+    [(new - old).abs(), if degree > 0.0 { 0.0 } else { new }]
+}
+
+fn pagerank(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn Error>> {
+    let (rank, ranks) = (rank(world), ranks(world));
+    if options.alone && ranks > 1 {
+        return Err("--alone is for one rank".into());
+    }
+    let pool = Pool::new()?;
+    let web = Web { pages: options.pages, links: u64::from(options.pages) * u64::from(options.links) };
+    let pages = usize::try_from(web.pages)?;
+    let mut shares = Shares::new(pages, ranks);
+    let mut mine = Mine::load(&pool, web, shares.of(rank));
+    let degrees = degrees(world, pages, &mine);
+
+    // The ranks of the pages of this rank, and what all pages pass on.
+    let all_alike = 1.0 / f64::from(web.pages);
+    let mut old = vec![all_alike; mine.pages.len()];
+    let mut passed: Vec<_> = degrees.iter().map(|&degree| passed_on(all_alike, degree)).collect();
+    let [mut change, mut rest] =
+        degrees.iter().map(|&degree| change_and_rest(all_alike, 0.0, degree)).fold([0.0; 2], add);
+    let (mut rounds, mut moves, mut moving) = (Vec::new(), Vec::new(), Duration::ZERO);
+    for rounds_left in (0..options.rounds).rev() {
+        let begin = Instant::now();
+        let for_all = (1.0 - DAMPING + DAMPING * rest) / f64::from(web.pages);
+        let new = pool.map_collect(&mine.links, |links| {
+            let sources = &mine.sources[links.clone()];
+            for_all + DAMPING * sources.iter().map(|&source| passed[source as usize]).sum::<f64>()
+        });
+        let degrees = &degrees[mine.pages.clone()];
+        let passed_here = pool.on(&new).zip(degrees).map_collect(|(&rank, &degree)| passed_on(rank, degree));
+        let sums = pool.on(&new).zip(&old).zip(degrees);
+        let map = |((new, old), degree): ((&f64, &f64), &f64)| change_and_rest(*new, *old, *degree);
+        let (loops, Told { sums, times }) = if options.alone {
+            let sums = sums.reproducible().map_reduce(map, add).unwrap_or_default();
+            let loops = begin.elapsed();
+            passed = passed_here;
+            (loops, Told { sums, times: vec![1.0] })
+        } else {
+            let part = sums.reproducible_part(mine.pages.start, pages).map_reduce(map, add);
+            let loops = begin.elapsed();
+            gather_into(world, &passed_here, &shares.lengths(), &mut passed);
+            (loops, exchange::sums(world, pages, part, loops)?)
+        };
+        [change, rest] = sums;
+        old = new;
+        rounds.push(Round::behind(begin, loops, imbalance(&times)));
+
+        let lengths = shares.lengths();
+        if !options.fixed && rounds_left > 0 && shares.learn(&times) {
+            let begin = Instant::now();
+            old = gathered(world, &old, &lengths)[shares.of(rank)].to_vec();
+            mine = Mine::load(&pool, web, shares.of(rank));
+            moving += begin.elapsed();
+            moves.push(rounds.len());
+        }
+    }
+
+    let result = gathered(world, &old, &shares.lengths());
+    if rank == 0 {
+        let threads = pool.num_threads();
+        println!("pagerank: {pages} pages, {} rounds, {ranks} ranks x {threads} threads", rounds.len());
+        tell(&rounds, &moves, moving, &shares);
+        println!("last change {change:.1e}");
+        println!("fingerprint {:016x}", fingerprint(&result));
+    }
+    Ok(())
+}
+
+/// Tells how long rounds took before the boundaries moved for the first time and after the last.
+fn tell(rounds: &[Round], moves: &[usize], moving: Duration, shares: &Shares) {
+    let (Some(&first), Some(&last)) = (moves.first(), moves.last()) else {
+        return println!("{}", Medians(rounds));
+    };
+    println!("equal shares: {}", Medians(&rounds[..first]));
+    println!("shares moved after rounds {moves:?}, in {:.1} ms", moving.as_secs_f64() * 1e3);
+    println!("now {:?}: {}", shares.lengths(), Medians(&rounds[last..]));
+}
+
+/// The ranks of all pages, on every rank.
+fn gathered(world: &SimpleCommunicator, ranks: &[f64], lengths: &[usize]) -> Vec<f64> {
+    let mut all = vec![0.0; lengths.iter().sum()];
+    gather_into(world, ranks, lengths, &mut all);
+    all
+}
+
+fn main() -> ExitCode {
+    launch::run(pagerank)
+}
