@@ -13,6 +13,7 @@ use crate::{
     output::{self, Output},
     pinning::Pinning,
     plurality,
+    ranks::{self, Ranks},
     tally::{self, Effort, Parallel, Threads},
 };
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
@@ -21,6 +22,7 @@ use std::{
     io::{self, BufWriter, Write},
     num::NonZeroUsize,
     path::PathBuf,
+    process::ExitCode,
     time::Instant,
 };
 
@@ -197,17 +199,43 @@ impl Arguments {
             Command::Check(_) | Command::Generate(_) => Ok(()),
         }
     }
+
+    /// Refuses what several ranks cannot do.
+    fn on(&self, ranks: &dyn Ranks) -> Result<(), clap::Error> {
+        let wrong = match &self.command {
+            _ if ranks.number() == 1 => return Ok(()),
+            Command::Meek(meek) if meek.parallel == Parallel::Rayon => {
+                "--parallel rayon counts on threads of its own, and only the first thread of a rank can speak to the others; with several ranks use pool or no"
+            }
+            Command::Meek(meek) if meek.output.has_trace() => {
+                "--trace looks for ballots like this one, and every rank has some of them; trace with one rank"
+            }
+            Command::Meek(_) => return Ok(()),
+            _ => "of all commands only meek is for several ranks; start the others with stv",
+        };
+        Err(Arguments::command().error(ErrorKind::ArgumentConflict, wrong))
+    }
 }
 
-/// Does what the command line says.
-pub(crate) fn run() -> Result<(), Box<dyn Error>> {
-    let mut arguments = Arguments::parse();
-    if let Err(wrong) = arguments.join() {
-        wrong.exit();
-    }
-    log_to_standard_error();
+/// Does what the command line says, and says how to exit.
+pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
+    let arguments = Arguments::try_parse().and_then(|mut arguments| {
+        arguments.join()?;
+        arguments.on(ranks)?;
+        Ok(arguments)
+    });
+    let arguments = match arguments {
+        Ok(arguments) => arguments,
+        Err(wrong) => {
+            if ranks.rank() == 0 {
+                wrong.print()?;
+            }
+            return Ok(ExitCode::from(u8::try_from(wrong.exit_code()).unwrap_or(1)));
+        }
+    };
+    log_to_standard_error(ranks.rank() == 0);
     let done = match &arguments.command {
-        Command::Meek(meek) => count(&arguments, meek),
+        Command::Meek(meek) => count(&arguments, meek, ranks),
         Command::Plurality(plurality) => count_plurality(&arguments, plurality),
         Command::Check(check) => check::check(check),
         Command::Convert(convert) => convert::convert(convert, arguments.before.input.as_deref()),
@@ -215,12 +243,14 @@ pub(crate) fn run() -> Result<(), Box<dyn Error>> {
             generate::write(synthetic, &mut BufWriter::new(io::stdout())).map_err(Into::into)
         }
     };
-    done.map_err(error::of_standard_output)
+    done.map(|()| ExitCode::SUCCESS).map_err(error::of_standard_output)
 }
 
-/// Warnings and worse, unless `RUST_LOG` says otherwise.
-fn log_to_standard_error() {
-    let environment = env_logger::Env::default().default_filter_or("warn");
+/// Warnings and worse, unless `RUST_LOG` says otherwise. All ranks have the same to say: one of
+/// them does.
+fn log_to_standard_error(is_first: bool) {
+    let default = if is_first { "warn" } else { "off" };
+    let environment = env_logger::Env::default().default_filter_or(default);
     let line = |out: &mut env_logger::fmt::Formatter, record: &log::Record<'_>| {
         let level = record.level().as_str().to_lowercase();
         writeln!(out, "stv: {level}: {}", record.args())
@@ -228,13 +258,24 @@ fn log_to_standard_error() {
     env_logger::Builder::from_env(environment).format(line).init();
 }
 
-fn count(arguments: &Arguments, meek: &MeekArguments) -> Result<(), Box<dyn Error>> {
+fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let mut election = read(arguments.before.input.as_ref())?;
+    let mut election = if ranks.number() == 1 {
+        read(arguments.before.input.as_ref())?
+    } else {
+        let same = format!("{} {arguments:?}", env!("CARGO_PKG_VERSION")).into_bytes();
+        ranks::agree::<Box<dyn Error>>(ranks, Ok(same), "it has another version or other options")?;
+        input::open_to_share(arguments.before.input.as_deref(), |source| {
+            blt::read_share(source, tally::in_order::block, ranks)
+        })?
+    };
     let reading = start.elapsed();
     election.ballots.equalize = meek.equalize;
     let count = with_arithmetic!(arguments.arithmetic(), count_with);
-    let effort = count(&election, arguments, meek)?;
+    let effort = count(&election, arguments, meek, ranks)?;
+    if ranks.rank() > 0 {
+        return Ok(());
+    }
     eprintln!("stv: {effort}");
     for line in effort.stats(reading).iter().flat_map(|lines| lines.lines()) {
         eprintln!("stv: {line}");
@@ -268,6 +309,7 @@ fn count_with<A: Arithmetic>(
     election: &Election,
     arguments: &Arguments,
     meek: &MeekArguments,
+    ranks: &dyn Ranks,
 ) -> Result<Effort, Box<dyn Error>> {
     let rule =
         Rule { omega_exponent: meek.omega_exponent, force_positive_surplus: meek.force_positive_surplus };
@@ -280,8 +322,9 @@ fn count_with<A: Arithmetic>(
         timeline: meek.timeline.is_some(),
     };
     let package = package(arguments, meek.equalize);
-    meek.output
-        .of(election, package, &mut |listeners| tally::count::<A, _>(election, rule, threads, listeners))
+    meek.output.of(election, package, ranks, &mut |listeners| {
+        tally::count::<A, _>(election, rule, threads, ranks, listeners)
+    })
 }
 
 #[cfg(test)]

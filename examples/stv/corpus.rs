@@ -10,11 +10,12 @@
 
 use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
-    blt::{self, Naming, hostile::reads_as_printed},
+    blt::{self, Naming, Source, hostile::reads_as_printed},
     election::Election,
     error::CountError,
     meek::Rule,
     plurality,
+    ranks::{Alone, Ranks, tests::together},
     tally::{self, Parallel, Threads},
     transcript::Transcript,
 };
@@ -22,6 +23,7 @@ use rangesteal::Pinning;
 use serde_json::Value;
 use std::{
     env, fs,
+    io::{self, Read},
     num::NonZeroUsize,
     path::{Path, PathBuf},
     process::Command,
@@ -88,7 +90,33 @@ struct Options<'a> {
 
 /// What was printed, and why the count did not come to its end if it did not.
 fn count(ballots: &[u8], options: Options<'_>, threads: Threads) -> (String, Result<(), String>) {
-    let mut election = blt::read("corpus", ballots).unwrap_or_else(|error| panic!("{error}"));
+    let election = blt::read("corpus", ballots).unwrap_or_else(|error| panic!("{error}"));
+    count_share(election, options, threads, &Alone)
+}
+
+/// What several ranks print, of which each reads its share. All are asked for the same.
+fn count_together(
+    ballots: &[u8],
+    options: Options<'_>,
+    threads: Threads,
+    ranks: usize,
+) -> Vec<(String, Result<(), String>)> {
+    together(ranks, |ranks| {
+        let open = |at: u64| -> io::Result<Box<dyn Read>> {
+            Ok(Box::new(ballots.get(usize::try_from(at).unwrap()..).unwrap_or_default()))
+        };
+        let source = Source { name: "corpus", len: Some(ballots.len() as u64), open: &open };
+        let election = blt::read_share(&source, tally::in_order::block, ranks).unwrap();
+        count_share(election, options, threads, ranks)
+    })
+}
+
+fn count_share(
+    mut election: Election,
+    options: Options<'_>,
+    threads: Threads,
+    ranks: &dyn Ranks,
+) -> (String, Result<(), String>) {
     election.ballots.equalize = options.equalize;
     let count = match options.arithmetic {
         "fixed9" => count_with::<Fixed9>,
@@ -99,7 +127,7 @@ fn count(ballots: &[u8], options: Options<'_>, threads: Threads) -> (String, Res
         other => panic!("there is no arithmetic {other}"),
     };
     let mut out = Vec::new();
-    let counted = count(&election, options, threads, &mut out);
+    let counted = count(&election, options, threads, ranks, &mut out);
     let out = String::from_utf8(out).expect("a transcript is text");
     (out, counted.map_err(|error| error.to_string()))
 }
@@ -108,6 +136,7 @@ fn count_with<A: Arithmetic>(
     election: &Election,
     options: Options<'_>,
     threads: Threads,
+    ranks: &dyn Ranks,
     out: &mut Vec<u8>,
 ) -> Result<(), CountError> {
     let package =
@@ -116,7 +145,7 @@ fn count_with<A: Arithmetic>(
         return plurality::count::<A>(election, election.seats, &package, out);
     }
     let rule = Rule { omega_exponent: 6, force_positive_surplus: options.force_positive_surplus };
-    tally::count::<A, _>(election, rule, threads, &mut Transcript::new(out, package)).map(|_| ())
+    tally::count::<A, _>(election, rule, threads, ranks, &mut Transcript::new(out, package)).map(|_| ())
 }
 
 fn text(path: &Path) -> String {
@@ -152,6 +181,14 @@ fn transcripts_are_reproduced() {
                 } else {
                     assert!(result.is_err(), "{name} {threads:?}: counted what cannot be counted");
                     errors += 1;
+                }
+                if threads.parallel != Parallel::Rayon {
+                    for ranks in if threads.number == NonZeroUsize::new(2) { 2..=3 } else { 2..=2 } {
+                        for (text, outcome) in count_together(&ballots, options, threads, ranks) {
+                            assert_eq!(outcome.is_ok(), result.is_ok(), "{name} {threads:?}, {ranks} ranks");
+                            assert!(text == printed, "{name} {threads:?}, {ranks} ranks: {text}");
+                        }
+                    }
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Why a count stops before its end, in words that say what to do.
 
-use crate::arithmetic::Fault;
+use crate::{arithmetic::Fault, ranks::Elsewhere};
 use std::{error::Error, fmt, io};
 
 #[derive(Debug)]
@@ -26,6 +26,7 @@ pub(crate) enum CountError {
     Disagreement,
     Transcript(io::Error),
     Threads(String),
+    Elsewhere(Elsewhere),
 }
 
 impl fmt::Display for CountError {
@@ -51,6 +52,7 @@ impl fmt::Display for CountError {
                  this is a fault of the program: do not use the result, and report it",
             ),
             Self::Transcript(error) => write!(f, "cannot write the transcript: {error}"),
+            Self::Elsewhere(ended) => ended.fmt(f),
             Self::Threads(error) => {
                 write!(f, "cannot start the threads: {error}; try fewer with --num-threads, or --parallel no")
             }
@@ -115,6 +117,12 @@ pub(crate) fn printable(text: &str) -> String {
 impl From<Fault> for CountError {
     fn from(fault: Fault) -> Self {
         Self::Arithmetic(fault)
+    }
+}
+
+impl From<Elsewhere> for CountError {
+    fn from(ended: Elsewhere) -> Self {
+        Self::Elsewhere(ended)
     }
 }
 

@@ -1,13 +1,40 @@
 //! Where ballots come from: a file, a compressed file, standard input.
 
-use crate::error::printable;
+use crate::{blt::Source, error::printable};
 use flate2::read::MultiGzDecoder;
 use std::{
     error::Error,
-    fs::File,
-    io::{self, Read},
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom},
     path::Path,
 };
+
+/// Opens a file that several ranks read, each its share: more than once, and from anywhere if it is
+/// not compressed.
+pub(crate) fn open_to_share<T>(
+    path: Option<&Path>,
+    read: impl FnOnce(&Source<'_>) -> Result<T, Box<dyn Error>>,
+) -> Result<T, Box<dyn Error>> {
+    let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
+        return Err("several ranks cannot share standard input, which the first one alone has; name a file that all can read".into());
+    };
+    let name = printable(&path.display().to_string());
+    let compressed = is_compressed(path);
+    let len = fs::metadata(path).ok().filter(|data| data.is_file() && !compressed).map(|data| data.len());
+    let open = |at: u64| -> io::Result<Box<dyn Read>> {
+        let mut file = File::open(path)?;
+        if compressed {
+            return Ok(Box::new(MultiGzDecoder::new(file)));
+        }
+        file.seek(SeekFrom::Start(at))?;
+        Ok(Box::new(file))
+    };
+    read(&Source { name: &name, len, open: &open })
+}
+
+fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
+}
 
 /// Opens a file, or standard input if none is named, and has it read; `read` gets its name for
 /// messages too.
@@ -20,7 +47,7 @@ pub(crate) fn open<T>(
     };
     let name = printable(&path.display().to_string());
     let file = File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?;
-    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
+    if is_compressed(path) {
         return Ok(read(&name, &mut MultiGzDecoder::new(file)));
     }
     Ok(read(&name, &mut { file }))

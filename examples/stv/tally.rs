@@ -8,6 +8,7 @@ use crate::{
     events::Listener,
     layout::{self, Chunk, Kept, Layout, Sums},
     meek::{self, Distribute, Length, Rule},
+    ranks::Ranks,
     spread::{KeepFactor, Votes},
 };
 use rangesteal::{PerWorker, Pinning, Pool, RunReport, Stealing, Trace};
@@ -18,10 +19,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-mod in_order;
+pub(crate) mod in_order;
 mod stats;
+mod together;
 
 use stats::Stats;
+use together::Together;
 
 /// Who distributes the ballots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -53,6 +56,7 @@ pub(crate) struct Threads {
 /// What the count took.
 #[derive(Debug)]
 pub(crate) struct Effort {
+    ranks: usize,
     parallel: Parallel,
     threads: usize,
     length: Length,
@@ -65,16 +69,36 @@ pub(crate) struct Effort {
     pub(crate) timeline: Option<Trace>,
 }
 
-/// Counts the election by Meek's method on these threads.
+/// Counts the election by Meek's method on these threads, and on those of the other ranks.
 pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     election: &Election,
     rule: Rule,
     threads: Threads,
+    ranks: &dyn Ranks,
+    listener: &mut L,
+) -> Result<Effort, CountError> {
+    let together = Together::new(ranks);
+    together.end(count_share::<A, L>(election, rule, threads, &together, listener))
+}
+
+/// The same; what it returns is the end of this rank alone.
+fn count_share<A: Arithmetic, L: Listener<A> + Send>(
+    election: &Election,
+    rule: Rule,
+    threads: Threads,
+    together: &Together<'_>,
     listener: &mut L,
 ) -> Result<Effort, CountError> {
     let start = Instant::now();
     let parallel = threads.parallel;
-    let mut count = |distribute: &mut Distribute<'_, A>| meek::count(election, rule, distribute, listener);
+    let mut count = |distribute: &mut Distribute<'_, A>| {
+        let mut everywhere = |keep: &[KeepFactor<A>]| {
+            let found = distribute(keep);
+            // Where the order matters, the ranks have spoken with each other already.
+            if A::SUMS_IN_ANY_ORDER { together.sum(found) } else { found }
+        };
+        meek::count(election, rule, &mut everywhere, listener)
+    };
     let mut words = InWords::of(election);
     let mut stats = threads.stats.then(|| Stats::new(words.as_ref()));
     let mut timeline = threads.timeline.then(Trace::new);
@@ -84,9 +108,9 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
             let mut sums = Sums::new(election.candidates.len());
             let length = count(&mut |keep| {
                 InWords::distribute(&mut words, keep, |words| words.serially(&mut sums))
-                    .unwrap_or_else(|| serially(election, keep))
+                    .unwrap_or_else(|| serially(together, election, keep))
             })?;
-            InWords::audit(words.as_ref(), |keep| serially(election, keep))?;
+            InWords::audit(words.as_ref(), |keep| serially(together, election, keep))?;
             (1, length, None)
         }
         Parallel::Rayon => {
@@ -120,22 +144,27 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
                     InWords::distribute(&mut words, keep, |words| {
                         words.on_pool(pool, &mut sums, stats.as_mut(), timeline.as_mut())
                     })
-                    .unwrap_or_else(|| on_pool(pool, election, keep, timeline.as_mut()))
+                    .unwrap_or_else(|| on_pool(together, pool, election, keep, timeline.as_mut()))
                 })?;
-                InWords::audit(words.as_ref(), |keep| on_pool(pool, election, keep, None))?;
+                InWords::audit(words.as_ref(), |keep| on_pool(together, pool, election, keep, None))?;
                 Ok::<_, CountError>((pool.num_threads(), length, Some(pool.thefts())))
             });
             counted.map_err(|error| CountError::Threads(error.to_string()))??
         }
     };
     let elapsed = start.elapsed();
-    Ok(Effort { parallel, threads, length, thefts, elapsed, preparing, stats, timeline })
+    let ranks = together.number();
+    Ok(Effort { ranks, parallel, threads, length, thefts, elapsed, preparing, stats, timeline })
 }
 
-fn serially<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
+fn serially<A: Arithmetic>(
+    together: &Together<'_>,
+    election: &Election,
+    keep: &[KeepFactor<A>],
+) -> Result<Votes<A>, Fault> {
     let ballots = &election.ballots;
     if !A::SUMS_IN_ANY_ORDER {
-        return in_order::serially(ballots, keep);
+        return in_order::serially(together, ballots, keep);
     }
     ballots
         .records()
@@ -157,6 +186,7 @@ fn on_rayon<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Resul
 }
 
 fn on_pool<A: Arithmetic>(
+    together: &Together<'_>,
     pool: &Pool,
     election: &Election,
     keep: &[KeepFactor<A>],
@@ -168,7 +198,7 @@ fn on_pool<A: Arithmetic>(
         records = records.trace(titled(timeline));
     }
     if !A::SUMS_IN_ANY_ORDER {
-        return in_order::on_pool(records, ballots, keep);
+        return in_order::on_pool(together, records, ballots, keep);
     }
     records.fold_reduce(
         || Ok(Votes::none(keep.len())),
@@ -287,6 +317,9 @@ impl fmt::Display for Effort {
             Parallel::Rayon => "rayon",
             Parallel::Pool => "pool",
         };
+        if self.ranks > 1 {
+            write!(f, "{} ranks of ", self.ranks)?;
+        }
         write!(f, "{} thread{} ({parallel}), ", self.threads, plural(self.threads as u64))?;
         write!(
             f,
@@ -307,6 +340,7 @@ mod tests {
     use crate::{
         arithmetic::{BigFixed9, Fixed9, Integer},
         blt,
+        ranks::Alone,
         transcript::Transcript,
     };
 
@@ -343,8 +377,14 @@ mod tests {
         let transcript = |threads| {
             let mut out = Vec::new();
             let rule = Rule { omega_exponent: 6, force_positive_surplus: true };
-            count::<BigFixed9, _>(&election, rule, threads, &mut Transcript::new(&mut out, String::new()))
-                .unwrap();
+            count::<BigFixed9, _>(
+                &election,
+                rule,
+                threads,
+                &Alone,
+                &mut Transcript::new(&mut out, String::new()),
+            )
+            .unwrap();
             String::from_utf8(out).unwrap()
         };
         let serial = transcript(threads(Parallel::No, 1));
@@ -363,9 +403,9 @@ mod tests {
         let mut words = InWords::of(&election);
         let mut sums = Sums::new(4);
         let votes = InWords::distribute(&mut words, &keep, |words| words.serially(&mut sums));
-        assert_eq!(votes, Some(serially(&election, &keep)));
+        assert_eq!(votes, Some(serially(&Together::new(&Alone), &election, &keep)));
         let audit = |words: &Option<InWords<Fixed9>>| {
-            InWords::audit(words.as_ref(), |keep| serially(&election, keep))
+            InWords::audit(words.as_ref(), |keep| serially(&Together::new(&Alone), &election, keep))
                 .map_err(|error| error.to_string())
         };
         assert_eq!(audit(&words), Ok(()));
@@ -382,9 +422,9 @@ mod tests {
         election.ballots.push(Integer::Word(i64::MAX), &[(1, 0)]);
         let keep: Vec<KeepFactor<Fixed9>> = vec![KeepFactor::all(); 4];
         let pool = Pool::builder().num_threads(2).build().unwrap();
-        assert_eq!(serially(&election, &keep), Err(Fault::Overflow));
+        assert_eq!(serially(&Together::new(&Alone), &election, &keep), Err(Fault::Overflow));
         assert_eq!(on_rayon(&election, &keep), Err(Fault::Overflow));
-        assert_eq!(on_pool(&pool, &election, &keep, None), Err(Fault::Overflow));
+        assert_eq!(on_pool(&Together::new(&Alone), &pool, &election, &keep, None), Err(Fault::Overflow));
     }
 
     #[test]
@@ -400,6 +440,7 @@ mod tests {
     #[test]
     fn the_effort_is_one_line() {
         let effort = Effort {
+            ranks: 1,
             parallel: Parallel::Pool,
             threads: 2,
             length: Length { rounds: 9, distributions: 153 },
@@ -411,6 +452,7 @@ mod tests {
         };
         assert_eq!(effort.to_string(), "2 threads (pool), 153 distributions, 412 thefts, 0.013 s");
         let effort = Effort {
+            ranks: 1,
             parallel: Parallel::No,
             threads: 1,
             length: Length { rounds: 0, distributions: 1 },

@@ -1,6 +1,7 @@
 //! `fixed9`: nine decimal places in a 64-bit integer; what does not fit is a fault.
 
 use super::{Arithmetic, Fault, Integer, Words};
+use crate::wire;
 use std::fmt;
 
 /// How many steps of 0.000000001 make one.
@@ -94,6 +95,14 @@ impl Arithmetic for Fixed9 {
         // More parts than a word can count leave nothing to each: every number of this kind is
         // smaller than that.
         Ok(Self(parts.word().map_or(0, |parts| self.0 / parts)))
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        wire::put_word(self.0.cast_unsigned(), out);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        wire::word(from).map(u64::cast_signed).map(Self)
     }
 }
 

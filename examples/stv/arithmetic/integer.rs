@@ -42,7 +42,7 @@ impl Integer {
         }
     }
 
-    fn from_big(big: BigInt) -> Self {
+    pub(crate) fn from_big(big: BigInt) -> Self {
         match i64::try_from(&big) {
             Ok(word) => Self::Word(word),
             Err(_) => Self::Big(Box::new(big)),

@@ -52,6 +52,11 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault>;
     /// A share among `parts`, which is positive.
     fn over_whole(&self, parts: &Integer) -> Result<Self, Fault>;
+
+    /// Writes the number for another rank.
+    fn write(&self, out: &mut Vec<u8>);
+    /// Reads what another rank has written, and takes it away.
+    fn read(from: &mut &[u8]) -> Option<Self>;
 }
 
 /// For kinds that round every product down to billionths, and whose sums are exact.
@@ -75,6 +80,28 @@ pub(crate) enum Fault {
     DivisionByZero,
     /// Not every ballot was counted once.
     Incomplete,
+    /// Another rank has ended: see `ranks`.
+    Elsewhere,
+}
+
+impl Fault {
+    const ALL: [Self; 6] = [
+        Self::Overflow,
+        Self::Infinite,
+        Self::Unwieldy,
+        Self::DivisionByZero,
+        Self::Incomplete,
+        Self::Elsewhere,
+    ];
+
+    /// Its number, from 1, by which other ranks know it.
+    pub(crate) fn number(self) -> u8 {
+        self as u8 + 1
+    }
+
+    pub(crate) fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|fault| fault.number() == number)
+    }
 }
 
 impl fmt::Display for Fault {
@@ -90,6 +117,7 @@ impl fmt::Display for Fault {
                 "a keep factor has come to more than 78,000 digits, and every iteration multiplies them; count with --arithmetic approx"
             }
             Self::Incomplete => "a distribution did not count every ballot exactly once; this is a bug of this program, please report it",
+            Self::Elsewhere => "another rank has ended the count",
             Self::DivisionByZero => {
                 "an elected candidate was left without any vote, so that no keep factor exists; stop iterating earlier with a smaller --omega-exponent"
             }

@@ -25,6 +25,11 @@ pub(super) struct Ids {
 }
 
 impl Ids {
+    /// Whether no ballot has one.
+    pub(super) fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
     /// Adds one; false if it is there already.
     fn insert(&mut self, id: &str) -> bool {
         let [first, second] = &self.keys;
@@ -38,8 +43,12 @@ impl Reader<'_> {
         let mut ids = Ids::default();
         loop {
             match self.ballot(&mut ids) {
-                Ok(None) => {}
-                Ok(Some(end)) => return Ok(end),
+                Ok(Step::Ballot) => {}
+                Ok(Step::End(line)) => return Ok(line),
+                Ok(Step::Nothing) => {
+                    let message = "the file ends here, but the ballots have not ended; add a line with a single 0 after the last one";
+                    return Err(self.text.error(self.text.last_line(), message));
+                }
                 Err(error) => {
                     self.complain(error)?;
                     if !self.text.skip_line()? {
@@ -50,14 +59,15 @@ impl Reader<'_> {
         }
     }
 
-    /// One ballot, or the line of the `0` after the last one.
-    fn ballot(&mut self, ids: &mut Ids) -> Result<Option<usize>, InputError> {
+    /// One ballot, or what stands there instead.
+    pub(super) fn ballot(&mut self, ids: &mut Ids) -> Result<Step, InputError> {
         let weight = match self.weight_at_once() {
             Some(weight) => Some(weight),
             None => match self.weight(ids)? {
                 Weight::Ballots(weight) => Some(weight),
                 Weight::Id => None,
-                Weight::End(line) => return Ok(Some(line)),
+                Weight::End(line) => return Ok(Step::End(line)),
+                Weight::Nothing => return Ok(Step::Nothing),
             },
         };
         let line = self.text.last_line();
@@ -84,7 +94,7 @@ impl Reader<'_> {
             self.seen.empty_ballots = self.seen.empty_ballots.plus(&weight);
         }
         self.ballots.push(weight, &self.ranked);
-        Ok(None)
+        Ok(Step::Ballot)
     }
 
     /// The weight of the next ballot if it is a small number that stands in the window, which is
@@ -176,9 +186,7 @@ impl Reader<'_> {
 
     /// Whatever stands where the next ballot begins.
     fn weight(&mut self, ids: &mut Ids) -> Result<Weight, InputError> {
-        let missing =
-            || "but the ballots have not ended; add a line with a single 0 after the last one".to_owned();
-        let word = self.text.expect(missing)?;
+        let Some(word) = self.text.next()? else { return Ok(Weight::Nothing) };
         // What is longer is no number of ballots, and takes long to read.
         let digits = Some(&word.text).filter(|text| text.len() <= MOST_DIGITS);
         match digits.and_then(|text| Integer::from_digits(text)) {
@@ -256,6 +264,17 @@ enum Weight {
     Id,
     /// The `0` after the last ballot, on this line.
     End(usize),
+    /// The file has ended.
+    Nothing,
+}
+
+/// What has been read.
+pub(super) enum Step {
+    Ballot,
+    /// The `0` after the last ballot, on this line.
+    End(usize),
+    /// Nothing: the file has ended.
+    Nothing,
 }
 
 /// Where a word starts from here on, and how many lines end before it.

@@ -29,6 +29,7 @@ mod nicknames;
 mod options;
 mod print;
 mod quotes;
+mod share;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -42,6 +43,7 @@ use crate::{
 use candidates::Candidates;
 use nicknames::Nicknames;
 pub(crate) use print::{Naming, each_ballot, print};
+pub(crate) use share::{Source, read_share};
 use std::{fmt, io::Read};
 use text::Text;
 
@@ -99,45 +101,10 @@ pub(crate) fn survey(
     reader: &mut dyn Read,
     most_errors: usize,
 ) -> Result<(Election, Seen), Vec<InputError>> {
-    let mut text = Text::new(source, reader);
-    let header = header(&mut text).map_err(|error| vec![error])?;
-    let mut reader = Reader {
-        text,
-        nicknames: Nicknames::default(),
-        candidates: Candidates::new(header.candidates),
-        tie_break: None,
-        ballots: Ballots::new(),
-        ballot: 0,
-        ranked: Vec::new(),
-        seen: Seen {
-            lines: 0,
-            empty_lines: 0,
-            empty_ballots: Integer::Word(0),
-            spanning: 0,
-            first_spanning: 0,
-        },
-        errors: Vec::new(),
-        most_errors,
-    };
-    match reader.rest(&header) {
-        Ok(names) if reader.errors.is_empty() => {
-            let candidate =
-                |(candidate, name)| Candidate { name, withdrawn: reader.candidates.withdrawn(candidate) };
-            let election = Election {
-                title: names.title,
-                candidates: names.candidates.into_iter().enumerate().map(candidate).collect(),
-                seats: header.seats,
-                tie_break: reader.tie_break.unwrap_or_else(|| (0..header.candidates).collect()),
-                ballots: reader.ballots,
-            };
-            Ok((election, reader.seen))
-        }
-        Ok(_) => Err(reader.errors),
-        Err(error) => {
-            reader.errors.push(error);
-            Err(reader.errors)
-        }
-    }
+    let reader = Reader::begin(Text::new(source, Box::new(reader)), Ballots::new(), most_errors);
+    let (mut reader, header) = reader.map_err(|error| vec![error])?;
+    let names = reader.rest(&header);
+    reader.end(&header, names)
 }
 
 struct Header {
@@ -188,9 +155,67 @@ struct Reader<'a> {
     most_errors: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    /// Reads the header.
+    fn begin(mut text: Text<'a>, ballots: Ballots, most_errors: usize) -> Result<(Self, Header), InputError> {
+        let header = header(&mut text)?;
+        let reader = Self {
+            text,
+            nicknames: Nicknames::default(),
+            candidates: Candidates::new(header.candidates),
+            tie_break: None,
+            ballots,
+            ballot: 0,
+            ranked: Vec::new(),
+            seen: Seen {
+                lines: 0,
+                empty_lines: 0,
+                empty_ballots: Integer::Word(0),
+                spanning: 0,
+                first_spanning: 0,
+            },
+            errors: Vec::new(),
+            most_errors,
+        };
+        Ok((reader, header))
+    }
+
     /// Everything after the header.
     fn rest(&mut self, header: &Header) -> Result<names::Names, InputError> {
+        self.before_ballots(header)?;
+        let end_of_ballots = self.ballots()?;
+        self.after_ballots(header, end_of_ballots)
+    }
+
+    /// The election, or what is wrong with it.
+    fn end(
+        mut self,
+        header: &Header,
+        names: Result<names::Names, InputError>,
+    ) -> Result<(Election, Seen), Vec<InputError>> {
+        match names {
+            Ok(names) if self.errors.is_empty() => {
+                let candidate =
+                    |(candidate, name)| Candidate { name, withdrawn: self.candidates.withdrawn(candidate) };
+                let election = Election {
+                    title: names.title,
+                    candidates: names.candidates.into_iter().enumerate().map(candidate).collect(),
+                    seats: header.seats,
+                    tie_break: self.tie_break.unwrap_or_else(|| (0..header.candidates).collect()),
+                    ballots: self.ballots,
+                };
+                Ok((election, self.seen))
+            }
+            Ok(_) => Err(self.errors),
+            Err(error) => {
+                self.errors.push(error);
+                Err(self.errors)
+            }
+        }
+    }
+
+    /// The options, and whether the seats can be filled.
+    fn before_ballots(&mut self, header: &Header) -> Result<(), InputError> {
         self.options()?;
         let standing = self.candidates.standing();
         if standing < header.seats {
@@ -201,7 +226,11 @@ impl Reader<'_> {
             );
             self.complain(self.text.error(header.line, message))?;
         }
-        let end_of_ballots = self.ballots()?;
+        Ok(())
+    }
+
+    /// Names and title, and what is wrong with the ballots as a whole.
+    fn after_ballots(&mut self, header: &Header, end_of_ballots: usize) -> Result<names::Names, InputError> {
         let Seen { lines, spanning, first_spanning, .. } = self.seen;
         if spanning > 0 && spanning < lines {
             let message =

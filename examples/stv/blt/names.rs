@@ -134,7 +134,7 @@ fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Re
 
 /// The usual shape: a quoted string for each name and one for the title. Up to two more, source and
 /// comment, say nothing to the count.
-fn check_quotes(text: &Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
+fn check_quotes(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
     for place in 0..=candidates {
         let what = if place < candidates {
             format!("the name of candidate {}", place + 1)

@@ -21,6 +21,8 @@ pub(super) struct Text<'a> {
     names_left: usize,
     line: usize,
     last_line: usize,
+    /// What the user is to be told, if it is not yet sure that this is read for good.
+    pub(super) held_back: Option<Vec<String>>,
 }
 
 /// A run of characters between white space.
@@ -51,14 +53,30 @@ impl Phrase {
 }
 
 impl<'a> Text<'a> {
-    pub(super) fn new(source: &'a str, reader: &'a mut dyn Read) -> Self {
+    pub(super) fn new(source: &'a str, reader: Box<dyn Read + 'a>) -> Self {
+        Self::from_line(1, source, reader)
+    }
+
+    /// Text that begins in the middle of a file, with this line.
+    pub(super) fn from_line(line: usize, source: &'a str, reader: Box<dyn Read + 'a>) -> Self {
         Self {
-            window: Window::new(source, reader),
+            window: Window::new(source, reader, line),
             names: String::new(),
             names_left: 0,
-            line: 1,
-            last_line: 1,
+            line,
+            last_line: line,
+            held_back: None,
         }
+    }
+
+    /// How many bytes have been read, comments and white space included.
+    pub(super) fn position(&self) -> u64 {
+        self.window.before()
+    }
+
+    /// The line that is being read.
+    pub(super) fn line(&self) -> usize {
+        self.line
     }
 
     /// An error in this file.
@@ -67,8 +85,12 @@ impl<'a> Text<'a> {
     }
 
     /// Something to tell the user that does not stop the count.
-    pub(super) fn warn(&self, line: usize, message: &str) {
-        log::warn!("{}:{line}: {message}", self.window.source);
+    pub(super) fn warn(&mut self, line: usize, message: &str) {
+        let warning = format!("{}:{line}: {message}", self.window.source);
+        match &mut self.held_back {
+            Some(held_back) => held_back.push(warning),
+            None => log::warn!("{warning}"),
+        }
     }
 
     /// The line of the last thing read.
@@ -267,7 +289,7 @@ mod tests {
         let blanks = std::io::repeat(b' ').take(10 << 20);
         let mut reader = line.chain(&b"\n"[..]).chain(blanks).chain(block).chain(&b" */ word"[..]);
         let mut reader = b"/* ".chain(&mut reader as &mut dyn Read);
-        let mut text = Text::new("test", &mut reader);
+        let mut text = Text::new("test", Box::new(&mut reader));
         assert!(text.next().is_err_and(|error| error.line == 1), "the blocks are not balanced");
         assert!(text.window.capacity() <= 2 * (LONGEST + BLOCK), "{} bytes", text.window.capacity());
     }

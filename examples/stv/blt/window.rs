@@ -12,11 +12,13 @@ pub(super) const BLOCK: usize = 1 << 16;
 /// Only the window is in memory, however long the file is.
 pub(super) struct Window<'a> {
     pub(super) source: &'a str,
-    reader: &'a mut dyn Read,
+    reader: Box<dyn Read + 'a>,
     buffer: Vec<u8>,
     /// `buffer[start..end]` is the window: text in UTF-8 whose lines all end in LF.
     start: usize,
     end: usize,
+    /// How many bytes of the file come before the window.
+    before: u64,
     /// What has been read beyond the window and may become text: part of a character, or a CR.
     held: usize,
     ended: bool,
@@ -28,19 +30,26 @@ pub(super) struct Window<'a> {
 }
 
 impl<'a> Window<'a> {
-    pub(super) fn new(source: &'a str, reader: &'a mut dyn Read) -> Self {
+    /// A window on what `reader` reads, which begins with this line.
+    pub(super) fn new(source: &'a str, reader: Box<dyn Read + 'a>, line: usize) -> Self {
         Self {
             source,
             reader,
             buffer: vec![0; BLOCK],
             start: 0,
             end: 0,
+            before: 0,
             held: 0,
             ended: false,
             broken: None,
-            end_line: 1,
+            end_line: line,
             end_column: 1,
         }
+    }
+
+    /// How many bytes have been taken.
+    pub(super) fn before(&self) -> u64 {
+        self.before
     }
 
     /// An error in this file.
@@ -55,6 +64,7 @@ impl<'a> Window<'a> {
     /// Takes so many bytes out of the window.
     pub(super) fn take(&mut self, bytes: usize) {
         self.start += bytes;
+        self.before += bytes as u64;
     }
 
     /// How much memory there is for the window.
@@ -94,6 +104,7 @@ impl<'a> Window<'a> {
     /// Takes the text among these bytes, the last ones read, into the window.
     fn admit(&mut self, bytes: Range<usize>) {
         let at_start = self.end_line == 1 && self.end_column == 1;
+        let marked = at_start && self.buffer[bytes.clone()].starts_with("\u{feff}".as_bytes());
         let read = &mut self.buffer[bytes.clone()];
         let (valid, invalid) = match std::str::from_utf8(read) {
             Ok(text) => (text.len(), false),
@@ -111,16 +122,16 @@ impl<'a> Window<'a> {
         let last = text.rsplit(|&byte| byte == b'\n').next().map_or(0, <[u8]>::len);
         self.end_line += lines;
         self.end_column = last + if lines > 0 { 1 } else { self.end_column };
-        if at_start && text.starts_with("\u{feff}".as_bytes()) {
-            // The mark of UTF-8 that some programs write first.
-            self.start += "\u{feff}".len();
-        }
         if invalid {
             let message = encoding::complaint(&read[valid..], self.end_column, self.end_line == 1);
             self.broken = Some(self.error(self.end_line, message));
         }
         self.end = bytes.start + valid;
         self.held = bytes.end - self.end;
+        if marked {
+            // The mark of UTF-8 that some programs write first.
+            self.take("\u{feff}".len());
+        }
     }
 
     fn unreadable(&self, error: &std::io::Error) -> InputError {

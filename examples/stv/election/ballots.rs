@@ -7,6 +7,7 @@
 
 use super::CandidateIndex;
 use crate::arithmetic::Integer;
+use std::ops::Range;
 
 /// The ballots, in the order of the file.
 #[derive(Debug)]
@@ -16,6 +17,10 @@ pub(crate) struct Ballots {
     /// Weights that do not fit beside the flags.
     large: Vec<Integer>,
     total: Integer,
+    /// How many there are, those included that other ranks have.
+    number: usize,
+    /// Which of them are kept: all, or the share of this rank.
+    share: Range<usize>,
     /// Whether a ballot with equal ranks counts as all its orders would, each for an equal part:
     /// see `spread::equalize`.
     pub(crate) equalize: bool,
@@ -117,8 +122,21 @@ impl Iterator for Preferences<'_> {
 
 impl Ballots {
     pub(crate) fn new() -> Self {
+        Self::sharing(0..usize::MAX)
+    }
+
+    /// Of these ballots, by their numbers, some may come: the others are those of other ranks.
+    pub(crate) fn sharing(share: Range<usize>) -> Self {
         let (records, bytes, large) = (Vec::new(), Vec::new(), Vec::new());
-        Self { records, bytes, large, total: Integer::Word(0), equalize: false }
+        Self { records, bytes, large, total: Integer::Word(0), number: 0, share, equalize: false }
+    }
+
+    /// Makes these ballots, the first of which is number `first` of all ranks' `number`, the share
+    /// of a rank: of these, `share` is kept. All together weigh `total`.
+    pub(crate) fn keep(&mut self, first: usize, share: Range<usize>, number: usize, total: Integer) {
+        self.records.truncate(share.end.saturating_sub(first));
+        self.records.drain(..(share.start - first).min(self.records.len()));
+        (self.share, self.number, self.total) = (share, number, total);
     }
 
     /// Adds a ballot: its candidates in the order written, each with the number of its rank. A
@@ -128,6 +146,10 @@ impl Ballots {
             return;
         }
         self.total = self.total.plus(&weight);
+        self.number += 1;
+        if !self.share.contains(&(self.number - 1)) {
+            return;
+        }
         self.records.push(Ballot(self.bytes.len()));
         let has_equal_ranks = ranked.windows(2).any(|pair| pair[0].1 == pair[1].1);
         let small = weight.word().and_then(|word| u64::try_from(word).ok());
@@ -144,6 +166,16 @@ impl Ballots {
             push(&mut self.bytes, Preference::new(candidate, shares).code().into());
         }
         self.bytes.push(0);
+    }
+
+    /// How many ballots are written, those of other ranks too.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The number of the first of these records among those of all ranks.
+    pub(crate) fn first(&self) -> usize {
+        self.share.start.min(self.number)
     }
 
     /// What a distribution loops over.
@@ -174,7 +206,7 @@ impl Ballots {
         (first, Preferences(rest))
     }
 
-    /// How many ballots there are: the sum of the weights.
+    /// How many ballots there are: the sum of the weights, those of other ranks too.
     pub(crate) fn total(&self) -> &Integer {
         &self.total
     }

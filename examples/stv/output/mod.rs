@@ -15,6 +15,7 @@ use crate::{
     election::Election,
     error::{CountError, printable},
     events::Listener,
+    ranks::Ranks,
     transcript::Transcript,
 };
 use clap::builder::{PathBufValueParser, TypedValueParser};
@@ -66,15 +67,26 @@ pub(crate) type Count<'a, A, R> =
     dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
 
 impl Output {
+    /// Whether a ballot is to be followed.
+    pub(crate) fn has_trace(&self) -> bool {
+        self.trace.is_some()
+    }
+
     /// Counts with all the outputs listening, and writes those that wait for the end. `package` is
     /// the line that names the program.
     pub(crate) fn of<A: Arithmetic, R>(
         &self,
         election: &Election,
         package: String,
+        ranks: &dyn Ranks,
         count: &mut Count<'_, A, R>,
     ) -> Result<R, Box<dyn Error>> {
-        let mut transcript = Transcript::new(BufWriter::new(io::stdout()), package.clone());
+        // Only the first rank tells the user anything, and it waits for the end: before that any of
+        // the others may be lost.
+        let (is_first, mut kept) = (ranks.rank() == 0, Vec::new());
+        let out: &mut (dyn Write + Send) =
+            if ranks.number() > 1 { &mut kept } else { &mut BufWriter::new(io::stdout()) };
+        let mut transcript = Transcript::new(out, package.clone());
         let mut recorder = Recorder::new(package);
         let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = Vec::new();
         let trace = self.trace.as_ref();
@@ -89,10 +101,17 @@ impl Output {
             listeners.push(&mut recorder);
         }
         #[cfg(not(target_family = "wasm"))]
-        let mut progress = progress::Progress::new(self.format == Format::Transcript || self.trace.is_some());
+        let mut progress = progress::Progress::new(self.format == Format::Transcript || self.trace.is_some())
+            .filter(|_| is_first);
         #[cfg(not(target_family = "wasm"))]
         listeners.extend(progress.iter_mut().map(|progress| progress as &mut (dyn Listener<A> + Send)));
-        let result = count(&mut listeners)?;
+        let result = count(&mut listeners);
+        drop(listeners);
+        if !is_first {
+            return Ok(result?);
+        }
+        io::stdout().write_all(&kept)?;
+        let result = result?;
         self.at_the_end(&recorder.record)?;
         Ok(result)
     }
@@ -112,8 +131,23 @@ impl Output {
     }
 }
 
-/// Writes what was asked for beside standard output.
+/// Writes what was asked for beside standard output: all of it, or nothing. It is written beside
+/// its place, and moved there.
 pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
-    let name = || printable(&path.display().to_string());
-    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", name()))
+    let cannot =
+        |error: io::Error| format!("cannot write {}: {error}", printable(&path.display().to_string()));
+    // What is no file, such as a pipe, is written to as it is.
+    if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
+        return fs::write(path, text).map_err(cannot);
+    }
+    let Some(name) = path.file_name() else { return fs::write(path, text).map_err(cannot) };
+    let mut beside = name.to_owned();
+    beside.push(format!(".{}.part", std::process::id()));
+    let beside = path.with_file_name(beside);
+    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    written.map_err(|error| {
+        // If this fails as well there is nothing to remove, or nobody to do it.
+        let _ = fs::remove_file(&beside);
+        cannot(error)
+    })
 }

@@ -2,18 +2,20 @@
 //! the number of ballots alone, and all threads and executors come to the same bytes.
 //!
 //! The ballots are added up in blocks, and the blocks by pairs, pairs of pairs and so on. That is
-//! what the pool's `reproducible` does; the plain loop and rayon do the same by hand.
+//! what the pool's `reproducible` does; the plain loop and rayon do the same by hand. Several ranks
+//! have a part of that tree each.
 
+use super::together::{Together, both};
 use crate::{
     arithmetic::{Arithmetic, Fault},
     election::{Ballot, Ballots},
     spread::{KeepFactor, Votes},
 };
-use rangesteal::On;
+use rangesteal::{On, reproducible};
 
 /// Ballots in a block: enough of them that its sums, as many as candidates, cost little beside
 /// them; and not so many that threads have nothing to share.
-fn block(ballots: usize) -> usize {
+pub(crate) fn block(ballots: usize) -> usize {
     (ballots / 1024).max(64)
 }
 
@@ -46,11 +48,22 @@ type Both<A> = fn(Half<'_, A>, Half<'_, A>) -> [Part<A>; 2];
 
 type Part<A> = Result<Votes<A>, Fault>;
 
-pub(super) fn serially<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
-    let records = ballots.records();
-    in_pairs(records, block(records.len()), &|block| sum(block, ballots, keep), |left, right| {
-        [left(), right()]
-    })
+pub(super) fn serially<A: Arithmetic>(
+    together: &Together<'_>,
+    ballots: &Ballots,
+    keep: &[KeepFactor<A>],
+) -> Part<A> {
+    let (records, size) = (ballots.records(), block(ballots.number()));
+    if together.number() == 1 {
+        return in_pairs(records, size, &|block| sum(block, ballots, keep), |left, right| [left(), right()]);
+    }
+    let place = |block: usize| [ballots.number(), size, ballots.first() / size + block, 0];
+    let nodes = records
+        .chunks(size)
+        .enumerate()
+        .map(|(number, block)| (place(number).map(|word| word as u64), sum(block, ballots, keep)));
+    let part = reproducible::Part::from_nodes(ballots.number(), nodes, both);
+    together.sum_in_order(ballots.number(), keep.len(), part.map_err(|_| Fault::Incomplete)?)
 }
 
 pub(super) fn on_rayon<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
@@ -62,21 +75,28 @@ pub(super) fn on_rayon<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>])
 
 /// `records` are those of `ballots`.
 pub(super) fn on_pool<A: Arithmetic>(
+    together: &Together<'_>,
     records: On<'_, &[Ballot]>,
     ballots: &Ballots,
     keep: &[KeepFactor<A>],
 ) -> Part<A> {
-    records.grain(block(ballots.records().len())).reproducible().fold_reduce(
-        || Ok(Votes::none(keep.len())),
-        |votes: Part<A>, &ballot: &Ballot| votes?.with(ballot, ballots, keep),
-        |left, right| left?.plus(&right?),
-    )
+    let none = || Ok(Votes::none(keep.len()));
+    let with = |votes: Part<A>, &ballot: &Ballot| votes?.with(ballot, ballots, keep);
+    let records = records.grain(block(ballots.number()));
+    if together.number() == 1 {
+        return records.reproducible().fold_reduce(none, with, both);
+    }
+    let part = records.reproducible_part(ballots.first(), ballots.number()).fold_reduce(none, with, both);
+    together.sum_in_order(ballots.number(), keep.len(), part)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arithmetic::{Float64, Integer};
+    use crate::{
+        arithmetic::{Float64, Integer},
+        ranks::Alone,
+    };
     use rangesteal::Pool;
 
     /// Thirds and sevenths of ballots of all sizes: the last digits of the sums show any other
@@ -93,7 +113,8 @@ mod tests {
             let votes = |number| Float64::one().times_whole(&Integer::Word(number)).unwrap();
             keep[1] = KeepFactor::all().lowered(&votes(3), &votes(7)).unwrap();
             keep[3] = KeepFactor::all().lowered(&votes(9), &votes(11)).unwrap();
-            let wanted = serially(&ballots, &keep).unwrap();
+            let alone = &Together::new(&Alone);
+            let wanted = serially(alone, &ballots, &keep).unwrap();
             if lines == 70_000 {
                 assert_ne!(sum(ballots.records(), &ballots, &keep).unwrap(), wanted, "the order shows");
             }
@@ -107,7 +128,7 @@ mod tests {
                         "{lines} {threads}"
                     );
                     assert_eq!(
-                        on_pool(pool.on(ballots.records()), &ballots, &keep).unwrap(),
+                        on_pool(alone, pool.on(ballots.records()), &ballots, &keep).unwrap(),
                         wanted,
                         "{lines} {threads}"
                     );

@@ -1,0 +1,288 @@
+//! One file read by several ranks: each keeps a share of the ballots, and knows all else.
+//!
+//! Each rank reads a piece of the file, cut at ends of lines, as if it began between two ballots. A
+//! piece is *plain* if each of its lines has whole ballots, without ids and without anything that
+//! is wrong. Where the first piece is plain the second does begin between two ballots, and so on:
+//! so if all are plain up to the 0 after the ballots, they have been read as one rank would have
+//! read them. All ranks then read what follows, the names, and tell each other how many ballots and
+//! lines they have read.
+//!
+//! If a piece is not plain, all is read again, and twice: all ranks read the whole file to count
+//! the ballots, and then once more to keep their own. That takes longer, and says of what is wrong
+//! just what one rank says.
+//!
+//! Shares are whole blocks of ballots, because sums of floating-point numbers want them so. So a
+//! rank leaves its first ballots to the one before it, and reads on to the end of its last block.
+
+use super::{
+    Header, InputError, Reader,
+    ballots::{Ids, Step},
+    text::Text,
+};
+use crate::{
+    arithmetic::Integer,
+    election::{Ballots, Election},
+    ranks::{self, Elsewhere, Ranks},
+    wire,
+};
+use std::{
+    error::Error,
+    io::{self, Read},
+    ops::Range,
+};
+
+/// A file that can be read more than once.
+pub(crate) struct Source<'a> {
+    /// What messages call it.
+    pub(crate) name: &'a str,
+    /// How long it is, if it can be read from anywhere.
+    pub(crate) len: Option<u64>,
+    /// What reads it from this byte on.
+    pub(crate) open: &'a dyn Fn(u64) -> io::Result<Box<dyn Read + 'a>>,
+}
+
+/// What a rank says of its piece of the ballots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Report {
+    /// Records, as `Ballots` keeps them.
+    records: usize,
+    total: Integer,
+    lines: u64,
+    empty_lines: u64,
+    /// How many lines of the file end in the piece.
+    line_ends: usize,
+    /// Where the ballots end: this byte of the file, behind this many lines of the piece.
+    end: Option<(u64, usize)>,
+}
+
+/// Reads the share of this rank: whole blocks of about the same number of ballots for each. How
+/// many make a block is a function of the number of all.
+pub(crate) fn read_share(
+    source: &Source<'_>,
+    block: fn(usize) -> usize,
+    ranks: &dyn Ranks,
+) -> Result<Election, Box<dyn Error>> {
+    let election = match in_pieces(source, block, ranks)? {
+        Some(election) => election,
+        None => twice(source, block, ranks),
+    };
+    // Who could not read says so, and who has read something else.
+    let said = election.as_ref().map(|election| {
+        let mut said = election.ballots.total().to_big().to_string().into_bytes();
+        wire::put_word(election.ballots.number() as u64, &mut said);
+        wire::put_word(election.candidates.len() as u64, &mut said);
+        said
+    });
+    let said = said.map_err(|error| Box::<dyn Error>::from(error.to_string()));
+    ranks::agree(ranks, said, "it has read another file")?;
+    Ok(election?)
+}
+
+/// Reads all, and keeps a share. None if the file cannot be read in pieces, or one of them is not
+/// plain.
+#[expect(clippy::type_complexity, reason = "if it can be done, what came of it")]
+fn in_pieces(
+    source: &Source<'_>,
+    block: fn(usize) -> usize,
+    ranks: &dyn Ranks,
+) -> Result<Option<Result<Election, InputError>>, Box<dyn Error>> {
+    let piece = source.len.and_then(|len| Piece::read(source, len, ranks));
+    let mut said = Vec::new();
+    if let Some(report) = piece.as_ref().and_then(|piece| piece.report.as_ref()) {
+        report.write(&mut said);
+    }
+    let heard = ranks::gather::<Box<dyn Error>>(ranks, Ok(said))?;
+    let mut reports = Vec::new();
+    for (rank, mut said) in heard.iter().map(|said| &said[..]).enumerate() {
+        if said.is_empty() {
+            return Ok(None); // not plain, and it is among the ballots
+        }
+        let report = Report::read(&mut said).ok_or_else(|| Elsewhere::unreadable(rank))?;
+        let is_last = report.end.is_some();
+        reports.push(report);
+        if is_last {
+            let number = reports.iter().map(|report| report.records).sum();
+            let cut = |at: usize| at.next_multiple_of(block(number)).min(number);
+            let mine = reports.get(..ranks.rank()).unwrap_or(&reports);
+            let first: usize = mine.iter().map(|report| report.records).sum();
+            let here = reports.get(ranks.rank()).map_or(0, |report| report.records);
+            let share = cut(first)..cut(first + here);
+            let piece = piece.ok_or("what other ranks have read cannot be read here")?;
+            return Ok(Some(piece.keep(source, first, share, &reports)));
+        }
+    }
+    Ok(None) // the ballots do not end
+}
+
+/// A piece of the ballots, and what has been read before them.
+struct Piece<'a> {
+    header: Header,
+    reader: Reader<'a>,
+    /// Where it ends.
+    end: u64,
+    /// The line with which the ballots begin.
+    line: usize,
+    /// None if it is not plain.
+    report: Option<Report>,
+    /// What the user is to be told of what is before the ballots.
+    warnings: Vec<String>,
+}
+
+impl<'a> Piece<'a> {
+    /// Reads what is before the ballots, and the piece of this rank. None if that cannot be done.
+    fn read(source: &Source<'a>, len: u64, ranks: &dyn Ranks) -> Option<Self> {
+        let text = Text::new(source.name, (source.open)(0).ok()?);
+        let (mut reader, header) = Reader::begin(text, Ballots::new(), 1).ok()?;
+        reader.text.held_back = Some(Vec::new());
+        reader.before_ballots(&header).ok()?;
+        let (begin, line) = (reader.text.position(), reader.text.line());
+        let cut = |rank: usize| -> Option<u64> {
+            if rank == 0 {
+                return Some(begin);
+            }
+            let at = begin + (u128::from(len - begin) * rank as u128 / ranks.number() as u128) as u64;
+            line_end(source, at, len).ok()
+        };
+        let (start, end) = (cut(ranks.rank())?, cut(ranks.rank() + 1)?);
+        let warnings = reader.text.held_back.take().unwrap_or_default();
+        let bytes = (source.open)(start).ok()?.take(end - start);
+        // Not line 1: in the middle of a file no mark of its encoding is expected.
+        let first_line = line.max(2);
+        reader.text = held_back(Text::from_line(first_line, source.name, Box::new(bytes)));
+        let report = reader.piece(start, first_line);
+        Some(Self { header, reader, end, line, report, warnings })
+    }
+
+    /// Keeps the share of this rank, and reads what follows the ballots. The first record of the
+    /// piece is number `first` of all.
+    fn keep(
+        self,
+        source: &Source<'a>,
+        first: usize,
+        share: Range<usize>,
+        reports: &[Report],
+    ) -> Result<Election, InputError> {
+        let Self { header, mut reader, end, line, warnings, .. } = self;
+        let unreadable = |error: io::Error| InputError {
+            source: source.name.to_owned(),
+            line: 0,
+            message: format!("cannot read {}: {error}", source.name),
+        };
+        let number = reports.iter().map(|report| report.records).sum();
+        let total = reports.iter().fold(Integer::Word(0), |total, report| total.plus(&report.total));
+        if !share.is_empty() && share.end > first + reader.ballots.records().len() {
+            // On to the end of the last block. All that is there is plain.
+            let bytes = (source.open)(end).map_err(unreadable)?;
+            reader.text = held_back(Text::from_line(2, source.name, bytes));
+            while reader.ballots.records().len() < share.end - first
+                && matches!(reader.ballot(&mut Ids::default())?, Step::Ballot)
+            {}
+        }
+        reader.ballots.keep(first, share, number, total);
+
+        let (last, before) = reports.split_last().expect("the ballots end in one of the pieces");
+        let (names, lines) = last.end.expect("the ballots end in the last of these pieces");
+        let line = line + before.iter().map(|report| report.line_ends).sum::<usize>() + lines;
+        warnings.iter().for_each(|warning| log::warn!("{warning}"));
+        reader.seen.spanning = 0;
+        reader.seen.lines = reports.iter().map(|report| report.lines).sum();
+        reader.seen.empty_lines = reports.iter().map(|report| report.empty_lines).sum();
+        reader.text = Text::from_line(line, source.name, (source.open)(names).map_err(unreadable)?);
+        let names = reader.after_ballots(&header, line);
+        reader.end(&header, names).map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
+    }
+}
+
+impl Reader<'_> {
+    /// Reads a piece of the ballots, which begins with this byte and line of the file. None if it
+    /// is not plain.
+    fn piece(&mut self, start: u64, first_line: usize) -> Option<Report> {
+        let mut ids = Ids::default();
+        let end = loop {
+            match self.ballot(&mut ids).ok()? {
+                Step::Ballot => {}
+                Step::Nothing => break None,
+                Step::End(line) => break Some((start + self.text.position(), line - first_line)),
+            }
+        };
+        let is_plain = ids.is_empty() && self.seen.spanning == 0;
+        is_plain.then(|| Report {
+            records: self.ballots.records().len(),
+            total: self.ballots.total().clone(),
+            lines: self.seen.lines,
+            empty_lines: self.seen.empty_lines,
+            line_ends: self.text.line() - first_line,
+            end,
+        })
+    }
+}
+
+/// What reads it tells the user nothing, as long as it is not sure that it is read for good.
+fn held_back(mut text: Text<'_>) -> Text<'_> {
+    text.held_back = Some(Vec::new());
+    text
+}
+
+/// Where the line ends in which this byte is, or the one before it if that is the end of a line.
+fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
+    let (mut reader, mut at) = ((source.open)(at - 1)?, at - 1);
+    let mut bytes = [0; 1 << 12];
+    loop {
+        let read = reader.read(&mut bytes)?;
+        if read == 0 {
+            return Ok(len.max(at));
+        }
+        match bytes[..read].iter().position(|&byte| byte == b'\n') {
+            Some(end) => return Ok(at + end as u64 + 1),
+            None => at += read as u64,
+        }
+    }
+}
+
+/// Reads the whole file to count the ballots, and again to keep those of this rank.
+fn twice(source: &Source<'_>, block: fn(usize) -> usize, ranks: &dyn Ranks) -> Result<Election, InputError> {
+    let read = |share, is_for_good| {
+        let bytes = (source.open)(0).map_err(|error| InputError {
+            source: source.name.to_owned(),
+            line: 0,
+            message: format!("cannot read {}: {error}", source.name),
+        })?;
+        let text = Text::new(source.name, bytes);
+        let text = if is_for_good { text } else { held_back(text) };
+        let (mut reader, header) = Reader::begin(text, Ballots::sharing(share), 1)?;
+        let names = reader.rest(&header);
+        reader.end(&header, names).map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
+    };
+    let Ok(counted) = read(0..0, false) else { return read(0..0, true) };
+    let number = counted.ballots.number();
+    let blocks = number.div_ceil(block(number));
+    let cut = |rank: usize| (blocks * rank / ranks.number() * block(number)).min(number);
+    read(cut(ranks.rank())..cut(ranks.rank() + 1), true)
+}
+
+impl Report {
+    fn write(&self, out: &mut Vec<u8>) {
+        wire::put_word(self.records as u64, out);
+        wire::put_big(&self.total.to_big(), out);
+        wire::put_word(self.lines, out);
+        wire::put_word(self.empty_lines, out);
+        wire::put_word(self.line_ends as u64, out);
+        if let Some((byte, lines)) = self.end {
+            wire::put_word(byte, out);
+            wire::put_word(lines as u64, out);
+        }
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        let records = usize::try_from(wire::word(from)?).ok()?;
+        let total = Integer::from_big(wire::big(from)?);
+        let (lines, empty_lines) = (wire::word(from)?, wire::word(from)?);
+        let line_ends = usize::try_from(wire::word(from)?).ok()?;
+        let end = if from.is_empty() {
+            None
+        } else {
+            Some((wire::word(from)?, usize::try_from(wire::word(from)?).ok()?))
+        };
+        from.is_empty().then_some(Self { records, total, lines, empty_lines, line_ends, end })
+    }
+}
