@@ -114,9 +114,10 @@ struct MeekArguments {
     /// has]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
-    /// Whether the pool keeps its threads on CPUs of their own
-    #[arg(long, value_enum, default_value_t)]
-    pinning: Pinning,
+    /// Whether the pool keeps its threads on CPUs of their own [default: best-effort; off with
+    /// several ranks, whose CPUs may be the same]
+    #[arg(long, value_enum)]
+    pinning: Option<Pinning>,
     /// Leave every thread of the pool alone with its share of the ballots
     #[arg(long)]
     disable_work_stealing: bool,
@@ -316,7 +317,10 @@ fn count_with<A: Arithmetic>(
     let threads = Threads {
         parallel: meek.parallel,
         number: meek.num_threads,
-        pinning: meek.pinning.into(),
+        pinning: match meek.pinning {
+            None if ranks.number() > 1 => Some(rangesteal::Pinning::Off),
+            pinning => pinning.map(Into::into),
+        },
         stealing: !meek.disable_work_stealing,
         stats: meek.stats,
         timeline: meek.timeline.is_some(),
@@ -342,7 +346,7 @@ mod tests {
         assert!(matches!(arguments.arithmetic(), ArithmeticKind::Bigfixed9));
         let Command::Meek(meek) = arguments.command else { panic!("meek was said") };
         assert_eq!((meek.omega_exponent, meek.parallel, meek.num_threads), (6, Parallel::Pool, None));
-        assert_eq!(meek.pinning, Pinning::BestEffort);
+        assert_eq!(meek.pinning, None);
         assert!(!meek.force_positive_surplus && !meek.disable_work_stealing);
     }
 }

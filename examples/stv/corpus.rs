@@ -19,7 +19,6 @@ use crate::{
     tally::{self, Parallel, Threads},
     transcript::Transcript,
 };
-use rangesteal::Pinning;
 use serde_json::Value;
 use std::{
     env, fs,
@@ -72,7 +71,7 @@ fn threads(ballots: &[u8], arithmetic: &str) -> Vec<Threads> {
     let threads = |&(parallel, number): &(Parallel, usize)| Threads {
         parallel,
         number: NonZeroUsize::new(number),
-        pinning: Pinning::default(),
+        pinning: None,
         stealing: true,
         stats: false,
         timeline: false,

@@ -44,7 +44,8 @@ pub(crate) struct Threads {
     /// As many as the machine has if not given.
     pub(crate) number: Option<NonZeroUsize>,
     /// Whether the threads of the pool, this one included, stay on CPUs of their own.
-    pub(crate) pinning: Pinning,
+    /// If not given, as the library does it.
+    pub(crate) pinning: Option<Pinning>,
     /// Whether an idle thread of the pool takes work from a busy one.
     pub(crate) stealing: bool,
     /// Whether to measure the loops of the pool.
@@ -129,7 +130,10 @@ fn count_share<A: Arithmetic, L: Listener<A> + Send>(
             (rayon.current_num_threads(), length, None)
         }
         Parallel::Pool => {
-            let mut builder = Pool::builder().pinning(threads.pinning);
+            let mut builder = Pool::builder();
+            if let Some(pinning) = threads.pinning {
+                builder = builder.pinning(pinning);
+            }
             if let Some(number) = threads.number {
                 builder = builder.num_threads(number.get());
             }
@@ -353,7 +357,7 @@ mod tests {
         Threads {
             parallel,
             number: NonZeroUsize::new(number),
-            pinning: Pinning::default(),
+            pinning: None,
             stealing: true,
             stats: true,
             timeline: true,
