@@ -4,8 +4,8 @@
 //! ```text
 //! cargo run --release --example stv -- --input examples/stv/sample.blt meek
 //! ```
-//! It is a library so that two programs can be made of it: `stv`, and `stv-ranks`, which counts on
-//! several machines and is beside it, because it needs MPI.
+//! It is a library so that two programs can be made of it: `program`, and `../stv-ranks`, which
+//! counts on several machines and needs MPI for that.
 //!
 //! A file for each thing; the files call downwards only:
 //!

@@ -80,7 +80,6 @@ pub(crate) fn read_share(
 
 /// Reads all, and keeps a share. None if the file cannot be read in pieces, or one of them is not
 /// plain.
-#[expect(clippy::type_complexity, reason = "if it can be done, what came of it")]
 fn in_pieces(
     source: &Source<'_>,
     block: fn(usize) -> usize,
@@ -140,8 +139,8 @@ impl<'a> Piece<'a> {
             if rank == 0 {
                 return Some(begin);
             }
-            let at = begin + (u128::from(len - begin) * rank as u128 / ranks.number() as u128) as u64;
-            line_end(source, at, len).ok()
+            let at = u128::from(len - begin) * rank as u128 / ranks.number() as u128;
+            line_end(source, begin + u64::try_from(at).ok()?, len).ok()
         };
         let (start, end) = (cut(ranks.rank())?, cut(ranks.rank() + 1)?);
         let warnings = reader.text.held_back.take().unwrap_or_default();
@@ -183,7 +182,9 @@ impl<'a> Piece<'a> {
         let (last, before) = reports.split_last().expect("the ballots end in one of the pieces");
         let (names, lines) = last.end.expect("the ballots end in the last of these pieces");
         let line = line + before.iter().map(|report| report.line_ends).sum::<usize>() + lines;
-        warnings.iter().for_each(|warning| log::warn!("{warning}"));
+        for warning in warnings {
+            log::warn!("{warning}");
+        }
         reader.seen.spanning = 0;
         reader.seen.lines = reports.iter().map(|report| report.lines).sum();
         reader.seen.empty_lines = reports.iter().map(|report| report.empty_lines).sum();

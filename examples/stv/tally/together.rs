@@ -53,7 +53,9 @@ impl<'a> Together<'a> {
     ) -> Found<A> {
         let mut said = Vec::new();
         for (place, found) in found.into_nodes() {
-            place.into_iter().for_each(|word| wire::put_word(word, &mut said));
+            for word in place {
+                wire::put_word(word, &mut said);
+            }
             write(&found, &mut said);
         }
         let nodes = self.gather(said, |from| {
@@ -151,7 +153,9 @@ mod tests {
     fn survives<A: Arithmetic>(numbers: &[i64], divisor: i64) {
         let mut out = Vec::new();
         let found: [Found<A>; 3] = [Ok(votes(numbers, divisor)), Err(Fault::Unwieldy), Ok(Votes::none(0))];
-        found.iter().for_each(|found| write(found, &mut out));
+        for found in &found {
+            write(found, &mut out);
+        }
         let mut from = &out[..];
         for found in &found {
             assert_eq!(read(&mut from).as_ref(), Some(found));
