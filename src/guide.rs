@@ -334,11 +334,7 @@
 //! while. Where programs share CPUs all the time, start them with `RANGESTEAL_PINNING=off`, or give
 //! each its own by `taskset` or a control group. With a quota nothing is pinned.
 //!
-//! **Ranks of MPI** are several processes, too. Open MPI 4 binds each rank to one core where there
-//! are one or two, and a pool there has a worker for each hardware thread of that core:
-//! [`Pool::placement`](crate::Pool::placement) then says "bound to 1 of 64 CPUs" (or to 2, with
-//! SMT), and so does a line at level `debug`. With `--map-by slot:PE=8` each rank has 8 cores of
-//! its own. With `--bind-to none` each has all of them, which is right for one rank a machine.
+//! **Ranks of MPI** are several processes, too: see [below](#more-than-one-machine).
 //!
 //! On two CPUs, loops of 1 ms again and again, relative to plain loops in the same place
 //! (`cargo bench --bench versus -- --rows beside`):
@@ -358,6 +354,83 @@
 //! thread in a [`scope`](crate::PoolBuilder::scope), until it ends; nothing else. A thread that is
 //! started by a pinned one inherits its one CPU: start threads before a scope, or outside.
 //! `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING` are for pools whose builder says nothing.
+//!
+//! # More than one machine
+//! A loop over a slice, then a sum that all have to know, then the next loop: that is what MPI is
+//! for, and this crate stays inside one process of it. A *rank* is a process on one machine, or on
+//! one NUMA node; it has a share of the items, a pool, and the same loops as before. What the loop
+//! returns goes through an all-reduce.
+//!
+//! **When.** When the items do not fit into one memory, or a round takes some ten milliseconds on
+//! all cores of one machine and there are thousands of rounds. An exchange takes 0.3 µs between
+//! two ranks on one machine, and 2 to 100 µs through a network (the usual values of InfiniBand and
+//! Ethernet, not measured here); but a round waits for its slowest rank, and that is what ranks
+//! cost: 10 to 700 µs a round of 0.5 to 5 ms, on two cores. Inside a machine threads are better:
+//! they steal. On two cores two ranks of one thread took 0.9 to 1.1 of the time of one rank with
+//! two.
+//!
+//! **What to send.**
+//!
+//! | the result is | do | the same bits |
+//! |---|---|---|
+//! | an integer, or a few | `all_reduce` with `MPI_SUM` | always |
+//! | anything that is reduced in order | `all_gather`, then fold in the order of the ranks | for as many ranks |
+//! | a floating-point sum | the same; or [`reproducible_part`](crate::On::reproducible_part), and gather its nodes | for any number of ranks and threads |
+//!
+//! MPI says of its own sums of floating-point numbers only that they are the same for as many
+//! ranks, if that. The last row is a tree whose shape follows from the number of all items, and
+//! each rank has a part of it:
+//!
+//! ```
+//! use rangesteal::{Pool, reproducible::{Part, Place, share}};
+//!
+//! # fn all_gather(mine: Vec<(Place, f64)>) -> Vec<(Place, f64)> { mine }
+//! # let (rank, ranks, points) = (0, 1, 10_000);
+//! let pool = Pool::new()?;
+//! let mine = share(points, rank, ranks); // the points of this rank
+//! let x: Vec<f64> = pool.on(mine.clone()).map_collect(|i| 1.0 / (i + 1) as f64);
+//! for _round in 0..10 {
+//!     let part = pool.on(&x).reproducible_part(mine.start, points).map_reduce(|x| x * x, |a, b| a + b);
+//!     let nodes = all_gather(part.into_nodes().collect()); // of all ranks, in their order
+//!     let sum = Part::from_nodes(points, nodes, |a, b| a + b)?.into_result(|a, b| a + b)?;
+//!     // On any number of ranks and threads, this has the bits of one loop over all points:
+//!     assert_eq!(sum, pool.on(&x).reproducible().map_reduce(|x| x * x, |a, b| a + b));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **How to start it.** In the repository are `examples/ranks` (k-means and PageRank, with
+//! [rsmpi](https://docs.rs/mpi)) and `examples/stv-ranks` (an election). The library itself has
+//! nothing to do with MPI, and nobody needs it for the rest.
+//!
+//! ```sh
+//! cargo build --release -p ranks
+//! mpirun -n 2 --map-by slot:PE=8 --bind-to core target/release/kmeans
+//! mpirun -n 2 --bind-to none -x RANGESTEAL_PINNING=off target/release/pagerank
+//! mpirun -n 2 --bind-to none target/release/latency
+//! ```
+//!
+//! * **CPUs.** Open MPI 4 binds each of one or two ranks to one core unless it is told otherwise;
+//!   the pool there has a worker for each hardware thread of that core, and
+//!   [`Pool::placement`](crate::Pool::placement) says "bound to 1 of 64 CPUs" (or to 2). The first
+//!   `mpirun` above gives each rank 8 cores of its own: the best way.
+//! * **Pinning.** Ranks that may run on the same CPUs pin their workers to the same ones, and
+//!   those that wait in MPI turn there all the time: a count took 27 times as long. So either each
+//!   has CPUs of its own, or `RANGESTEAL_PINNING=off`.
+//! * **Threads.** Initialise MPI with `Funneled`, on the thread that calls the loops. It is worker
+//!   0, so loops are not in its way; but a closure of a loop never calls MPI.
+//! * **The end.** A rank that returns early leaves the others waiting for ever. So every message
+//!   has room for an error, and whoever has one sends it in the place of its result; a panic is
+//!   caught in `main` and calls `abort`. The examples do both.
+//!
+//! **Shares.** Nothing is stolen across ranks. The thief would need the items, not only their
+//! indices; a fence that works on another machine; and a rank that answers while it computes. But
+//! rounds repeat: each rank says how long it has computed, with what it says anyway, and if the
+//! slowest takes 1.1 times the mean for three rounds, all move their boundaries alike, and load
+//! what is new. `examples/ranks/shares.rs` does it in some hundred lines: the imbalance of PageRank
+//! on a skewed graph fell from 1.45 to 1.07 there, and a round from 1.75 to 1.36 ms. For items that
+//! are made from their index, and need no data, a counter that all ranks fetch chunks from is
+//! better still: see LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke, Banicescu).
 //!
 //! # How to see a loop
 //! A report gives sums; a [`Trace`](crate::Trace) records what happened when: every run of every
