@@ -386,15 +386,16 @@
 //!
 //! # fn all_gather(mine: Vec<(Place, f64)>) -> Vec<(Place, f64)> { mine }
 //! # let (rank, ranks, points) = (0, 1, 10_000);
+//! let add = |a, b| a + b;
 //! let pool = Pool::new()?;
 //! let mine = share(points, rank, ranks); // the points of this rank
 //! let x: Vec<f64> = pool.on(mine.clone()).map_collect(|i| 1.0 / (i + 1) as f64);
 //! for _round in 0..10 {
-//!     let part = pool.on(&x).reproducible_part(mine.start, points).map_reduce(|x| x * x, |a, b| a + b);
+//!     let part = pool.on(&x).reproducible_part(mine.start, points).map_reduce(|x| x * x, add);
 //!     let nodes = all_gather(part.into_nodes().collect()); // of all ranks, in their order
-//!     let sum = Part::from_nodes(points, nodes, |a, b| a + b)?.into_result(|a, b| a + b)?;
+//!     let sum = Part::from_nodes(points, nodes, add)?.into_result(add)?;
 //!     // On any number of ranks and threads, this has the bits of one loop over all points:
-//!     assert_eq!(sum, pool.on(&x).reproducible().map_reduce(|x| x * x, |a, b| a + b));
+//!     assert_eq!(sum, pool.on(&x).reproducible().map_reduce(|x| x * x, add));
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
