@@ -240,6 +240,23 @@ fn a_page_that_cannot_be_written_is_an_error() {
     assert!(text(&output.stderr).contains("cannot write /no/such/folder/page.html: "));
 }
 
+/// It is written beside its place and moved there, if its place is one for a file.
+#[test]
+#[cfg(unix)]
+fn a_page_is_there_whole_and_alone() {
+    let folder = env::temp_dir().join(format!("rangesteal-stv-{}-pages", std::process::id()));
+    fs::create_dir(&folder).expect("a folder");
+    let page = folder.join("page.html");
+    fs::write(&page, "of another count").expect("a file");
+    transcript(&["meek", "--html", page.to_str().expect("a path in UTF-8")], BALLOTS);
+    let files: Vec<_> = fs::read_dir(&folder).expect("a folder").map(|file| file.unwrap().path()).collect();
+    assert_eq!(files, [page.clone()]);
+    assert!(fs::read_to_string(&page).expect("the page").ends_with("</html>\n"));
+    fs::remove_dir_all(&folder).expect("it can be removed");
+    transcript(&["meek", "--html", "/dev/null"], BALLOTS);
+    assert!(!fs::metadata("/dev/null").expect("it is there").is_file());
+}
+
 #[test]
 fn a_timeline_shows_every_distribution() {
     let [picture, profile] = ["loops.SVG", "loops.json"].map(|name| BallotFile::new(name, b""));
