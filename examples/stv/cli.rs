@@ -225,9 +225,16 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
         arguments.on(ranks)?;
         Ok(arguments)
     });
-    let arguments = match arguments {
-        Ok(arguments) => arguments,
-        Err(wrong) => {
+    let agreed = agree(ranks, &arguments);
+    let arguments = match (arguments, agreed) {
+        (Ok(arguments), Ok(())) => arguments,
+        (Ok(_), Err(other)) => {
+            if ranks.rank() == 0 {
+                eprintln!("stv: {other}");
+            }
+            return Ok(ExitCode::from(2));
+        }
+        (Err(wrong), _) => {
             if ranks.rank() == 0 {
                 wrong.print()?;
             }
@@ -247,6 +254,16 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
     done.map(|()| ExitCode::SUCCESS).map_err(error::of_standard_output)
 }
 
+/// Whether all ranks are to do the same. Who has nothing to do says so as well: the others would
+/// wait for it.
+fn agree(ranks: &dyn Ranks, arguments: &Result<Arguments, clap::Error>) -> Result<(), Box<dyn Error>> {
+    let said = match arguments {
+        Ok(arguments) => Ok(format!("{} {arguments:?}", env!("CARGO_PKG_VERSION")).into_bytes()),
+        Err(wrong) => Err(wrong.to_string().trim_end().into()),
+    };
+    ranks::agree(ranks, said, "it has another version or other options")
+}
+
 /// Warnings and worse, unless `RUST_LOG` says otherwise. All ranks have the same to say: one of
 /// them does.
 fn log_to_standard_error(is_first: bool) {
@@ -264,8 +281,6 @@ fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Resu
     let mut election = if ranks.number() == 1 {
         read(arguments.before.input.as_ref())?
     } else {
-        let same = format!("{} {arguments:?}", env!("CARGO_PKG_VERSION")).into_bytes();
-        ranks::agree::<Box<dyn Error>>(ranks, Ok(same), "it has another version or other options")?;
         input::open_to_share(arguments.before.input.as_deref(), |source| {
             blt::read_share(source, tally::in_order::block, ranks)
         })?
@@ -334,10 +349,29 @@ fn count_with<A: Arithmetic>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ranks::tests::together;
 
     #[test]
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
+    }
+
+    /// A rank whose arguments are wrong speaks before it ends, so that nobody waits for it.
+    #[test]
+    fn who_is_told_something_else_ends_all() {
+        let told = |odd: &'static [&'static str]| {
+            let told = together(3, |ranks| {
+                let arguments = if ranks.rank() == 1 { odd } else { &["stv", "meek", "a.blt"] };
+                agree(ranks, &Arguments::try_parse_from(arguments)).map_err(|error| error.to_string())
+            });
+            assert!(told.iter().all(Result::is_err) || told.iter().all(Result::is_ok), "{told:?}");
+            told[0].clone()
+        };
+        assert_eq!(told(&["stv", "meek", "a.blt"]), Ok(()));
+        let other = "rank 1: it has another version or other options than rank 0";
+        assert_eq!(told(&["stv", "meek", "a.blt", "--equalize"]), Err(other.into()));
+        let wrong = told(&["stv", "meek", "--equal"]).unwrap_err();
+        assert!(wrong.starts_with("rank 1: error: unexpected argument '--equal'"), "{wrong}");
     }
 
     #[test]

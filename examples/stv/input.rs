@@ -20,8 +20,14 @@ pub(crate) fn open_to_share<T>(
     };
     let name = printable(&path.display().to_string());
     let compressed = is_compressed(path);
-    let len = fs::metadata(path).ok().filter(|data| data.is_file() && !compressed).map(|data| data.len());
+    let data = fs::metadata(path).ok();
+    // A pipe is read once, by one.
+    let is_stream = data.as_ref().is_some_and(|data| !data.is_file() && !data.is_dir());
+    let len = data.filter(|data| data.is_file() && !compressed).map(|data| data.len());
     let open = |at: u64| -> io::Result<Box<dyn Read>> {
+        if is_stream {
+            return Err(io::Error::other("several ranks read it more than once, so it must be a file"));
+        }
         let mut file = File::open(path)?;
         if compressed {
             return Ok(Box::new(MultiGzDecoder::new(file)));

@@ -44,6 +44,8 @@ pub(crate) struct Source<'a> {
 /// What a rank says of its piece of the ballots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Report {
+    /// Which bytes of the file it is.
+    piece: Range<u64>,
     /// Records, as `Ballots` keeps them.
     records: usize,
     total: Integer,
@@ -62,16 +64,20 @@ pub(crate) fn read_share(
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
 ) -> Result<Election, Box<dyn Error>> {
+    // Who has no file, or another one, would read another part of it than the others think.
+    let opened = source.len.map_or_else(|| (source.open)(0).map(|_| 0), Ok);
+    let said =
+        opened.map(|len| len.to_le_bytes().to_vec()).map_err(|error| unreadable(source, &error).into());
+    ranks::agree::<Box<dyn Error>>(ranks, said, "its file has another length")?;
     let election = match in_pieces(source, block, ranks)? {
         Some(election) => election,
         None => twice(source, block, ranks),
     };
     // Who could not read says so, and who has read something else.
     let said = election.as_ref().map(|election| {
-        let mut said = election.ballots.total().to_big().to_string().into_bytes();
-        wire::put_word(election.ballots.number() as u64, &mut said);
-        wire::put_word(election.candidates.len() as u64, &mut said);
-        said
+        let Election { title, candidates, seats, tie_break, ballots } = election;
+        let (number, total) = (ballots.number(), ballots.total().to_big());
+        format!("{number} {total} {seats} {tie_break:?} {candidates:?} {title:?}").into_bytes()
     });
     let said = said.map_err(|error| Box::<dyn Error>::from(error.to_string()));
     ranks::agree(ranks, said, "it has read another file")?;
@@ -97,6 +103,13 @@ fn in_pieces(
             return Ok(None); // not plain, and it is among the ballots
         }
         let report = Report::read(&mut said).ok_or_else(|| Elsewhere::unreadable(rank))?;
+        if reports.last().is_some_and(|before: &Report| before.piece.end != report.piece.start) {
+            return Err(Elsewhere {
+                rank,
+                reason: "it has read another file than the rank before it".into(),
+            }
+            .into());
+        }
         let is_last = report.end.is_some();
         reports.push(report);
         if is_last {
@@ -106,8 +119,11 @@ fn in_pieces(
             let first: usize = mine.iter().map(|report| report.records).sum();
             let here = reports.get(ranks.rank()).map_or(0, |report| report.records);
             let share = cut(first)..cut(first + here);
-            let piece = piece.ok_or("what other ranks have read cannot be read here")?;
-            return Ok(Some(piece.keep(source, first, share, &reports)));
+            // Not an end yet: the others will want to hear of it.
+            let none = || unreadable(source, &io::Error::other("other ranks can"));
+            let election =
+                piece.ok_or_else(none).and_then(|piece| piece.keep(source, first, share, &reports));
+            return Ok(Some(election));
         }
     }
     Ok(None) // the ballots do not end
@@ -148,7 +164,7 @@ impl<'a> Piece<'a> {
         // Not line 1: in the middle of a file no mark of its encoding is expected.
         let first_line = line.max(2);
         reader.text = held_back(Text::from_line(first_line, source.name, Box::new(bytes)));
-        let report = reader.piece(start, first_line);
+        let report = reader.piece(start..end, first_line);
         Some(Self { header, reader, end, line, report, warnings })
     }
 
@@ -162,16 +178,11 @@ impl<'a> Piece<'a> {
         reports: &[Report],
     ) -> Result<Election, InputError> {
         let Self { header, mut reader, end, line, warnings, .. } = self;
-        let unreadable = |error: io::Error| InputError {
-            source: source.name.to_owned(),
-            line: 0,
-            message: format!("cannot read {}: {error}", source.name),
-        };
         let number = reports.iter().map(|report| report.records).sum();
         let total = reports.iter().fold(Integer::Word(0), |total, report| total.plus(&report.total));
         if !share.is_empty() && share.end > first + reader.ballots.records().len() {
             // On to the end of the last block. All that is there is plain.
-            let bytes = (source.open)(end).map_err(unreadable)?;
+            let bytes = (source.open)(end).map_err(|error| unreadable(source, &error))?;
             reader.text = held_back(Text::from_line(2, source.name, bytes));
             while reader.ballots.records().len() < share.end - first
                 && matches!(reader.ballot(&mut Ids::default())?, Step::Ballot)
@@ -188,26 +199,28 @@ impl<'a> Piece<'a> {
         reader.seen.spanning = 0;
         reader.seen.lines = reports.iter().map(|report| report.lines).sum();
         reader.seen.empty_lines = reports.iter().map(|report| report.empty_lines).sum();
-        reader.text = Text::from_line(line, source.name, (source.open)(names).map_err(unreadable)?);
+        let bytes = (source.open)(names).map_err(|error| unreadable(source, &error))?;
+        reader.text = Text::from_line(line, source.name, bytes);
         let names = reader.after_ballots(&header, line);
         reader.end(&header, names).map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
     }
 }
 
 impl Reader<'_> {
-    /// Reads a piece of the ballots, which begins with this byte and line of the file. None if it
+    /// Reads a piece of the ballots: these bytes of the file, from this line on. None if it
     /// is not plain.
-    fn piece(&mut self, start: u64, first_line: usize) -> Option<Report> {
+    fn piece(&mut self, piece: Range<u64>, first_line: usize) -> Option<Report> {
         let mut ids = Ids::default();
         let end = loop {
             match self.ballot(&mut ids).ok()? {
                 Step::Ballot => {}
                 Step::Nothing => break None,
-                Step::End(line) => break Some((start + self.text.position(), line - first_line)),
+                Step::End(line) => break Some((piece.start + self.text.position(), line - first_line)),
             }
         };
         let is_plain = ids.is_empty() && self.seen.spanning == 0;
         is_plain.then(|| Report {
+            piece,
             records: self.ballots.records().len(),
             total: self.ballots.total().clone(),
             lines: self.seen.lines,
@@ -222,6 +235,14 @@ impl Reader<'_> {
 fn held_back(mut text: Text<'_>) -> Text<'_> {
     text.held_back = Some(Vec::new());
     text
+}
+
+fn unreadable(source: &Source<'_>, error: &io::Error) -> InputError {
+    InputError {
+        source: source.name.to_owned(),
+        line: 0,
+        message: format!("cannot read {}: {error}", source.name),
+    }
 }
 
 /// Where the line ends in which this byte is, or the one before it if that is the end of a line.
@@ -243,11 +264,7 @@ fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
 /// Reads the whole file to count the ballots, and again to keep those of this rank.
 fn twice(source: &Source<'_>, block: fn(usize) -> usize, ranks: &dyn Ranks) -> Result<Election, InputError> {
     let read = |share, is_for_good| {
-        let bytes = (source.open)(0).map_err(|error| InputError {
-            source: source.name.to_owned(),
-            line: 0,
-            message: format!("cannot read {}: {error}", source.name),
-        })?;
+        let bytes = (source.open)(0).map_err(|error| unreadable(source, &error))?;
         let text = Text::new(source.name, bytes);
         let text = if is_for_good { text } else { held_back(text) };
         let (mut reader, header) = Reader::begin(text, Ballots::sharing(share), 1)?;
@@ -263,6 +280,8 @@ fn twice(source: &Source<'_>, block: fn(usize) -> usize, ranks: &dyn Ranks) -> R
 
 impl Report {
     fn write(&self, out: &mut Vec<u8>) {
+        wire::put_word(self.piece.start, out);
+        wire::put_word(self.piece.end, out);
         wire::put_word(self.records as u64, out);
         wire::put_big(&self.total.to_big(), out);
         wire::put_word(self.lines, out);
@@ -275,6 +294,7 @@ impl Report {
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {
+        let piece = wire::word(from)?..wire::word(from)?;
         let records = usize::try_from(wire::word(from)?).ok()?;
         let total = Integer::from_big(wire::big(from)?);
         let (lines, empty_lines) = (wire::word(from)?, wire::word(from)?);
@@ -284,6 +304,66 @@ impl Report {
         } else {
             Some((wire::word(from)?, usize::try_from(wire::word(from)?).ok()?))
         };
-        from.is_empty().then_some(Self { records, total, lines, empty_lines, line_ends, end })
+        from.is_empty().then_some(Self { piece, records, total, lines, empty_lines, line_ends, end })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ranks::tests::together, tally};
+
+    /// What each rank has, if it has a file of its own; the error of the first of them.
+    fn of_one_each(files: &[Option<&str>]) -> Result<usize, String> {
+        let read = together(files.len(), |ranks| {
+            let file = files[ranks.rank()].map(str::as_bytes);
+            let open = |at: u64| -> io::Result<Box<dyn Read>> {
+                let file = file.ok_or_else(|| io::Error::other("there is none"))?;
+                Ok(Box::new(file.get(usize::try_from(at).unwrap()..).unwrap_or_default()))
+            };
+            let source = Source { name: "test", len: file.map(|file| file.len() as u64), open: &open };
+            let election = read_share(&source, tally::in_order::block, ranks);
+            election.map(|election| election.ballots.number()).map_err(|error| error.to_string())
+        });
+        assert!(read.iter().all(Result::is_err) || read.iter().all(Result::is_ok), "{read:?}");
+        read[0].clone()
+    }
+
+    fn file(ballot: &str, seats: usize, names: &str) -> String {
+        format!("3 {seats}\n{}0\n{names}", format!("{ballot}\n").repeat(200))
+    }
+
+    #[test]
+    fn who_has_another_file_or_none_ends_all() {
+        let names = "\"A\" \"B\" \"C\" \"T\"";
+        let good = &file("1 2 3 0", 1, names)[..];
+        assert_eq!(of_one_each(&[Some(good); 3]), Ok(200));
+        assert_eq!(of_one_each(&[None, Some(good)]), Err("cannot read test: there is none".into()));
+        let missing = of_one_each(&[Some(good), None, Some(good)]);
+        assert_eq!(missing, Err("rank 1: cannot read test: there is none".into()));
+        let others = [
+            (file("12 2 3 0", 1, names), "its file has another length than rank 0"),
+            (file("1 2 3 0", 2, names), "it has read another file than rank 0"),
+            (file("1 2 3 0", 1, "\"A\" \"B\" \"D\" \"T\""), "it has read another file than rank 0"),
+            // As long, with lines that end elsewhere.
+            (
+                good.replacen("1 2 3 0\n1 2 3 0", "1 2 3 0 1 2 3 0", 90),
+                "another file than the rank before it",
+            ),
+        ];
+        for (other, reason) in &others {
+            let read = of_one_each(&[Some(good), Some(other), Some(good)]).unwrap_err();
+            assert!(read.ends_with(reason), "{read} instead of {reason}");
+        }
+    }
+
+    /// The ballots end in the piece of the first rank.
+    #[test]
+    fn ranks_without_ballots_end_as_the_others() {
+        let good = &file("1 2 3 0", 1, &format!("\"{}\" \"B\" \"C\" \"T\"", "A".repeat(10_000)))[..];
+        assert_eq!(of_one_each(&[Some(good); 4]), Ok(200));
+        let bad = &good[..good.len() - 16];
+        let read = of_one_each(&[Some(bad); 4]).unwrap_err();
+        assert!(read.starts_with("test:203: "), "{read}");
     }
 }
