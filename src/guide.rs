@@ -4,7 +4,8 @@
 //! with a row for each of rayon's names and for each clause of an `OpenMP` loop. Seven short
 //! programs in `examples/` put the plain loop, rayon and this crate side by side: `kmeans`,
 //! `pagerank`, `em`, `stencil`, `queens`, a search in a tree, `fetch`, pages that wait, and
-//! `records`, which reads a CSV file and filters, moves and sorts what it finds there.
+//! `records`, which reads a CSV file and filters, moves and sorts what it finds there. In
+//! `examples/ranks` are `kmeans` and `pagerank` once more, on several machines.
 //!
 //! # Which loop do I need?
 //! Take the first line that fits.
