@@ -401,7 +401,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **How to start it.** In the repository are `examples/ranks` (k-means and PageRank, with
+//! **How to start it.** In the repository are `examples/ranks` (k-means and `PageRank`, with
 //! [rsmpi](https://docs.rs/mpi)) and `examples/stv-ranks` (an election). The library itself has
 //! nothing to do with MPI, and nobody needs it for the rest.
 //!
@@ -429,7 +429,7 @@
 //! indices; a fence that works on another machine; and a rank that answers while it computes. But
 //! rounds repeat: each rank says how long it has computed, with what it says anyway, and if the
 //! slowest takes 1.1 times the mean for three rounds, all move their boundaries alike, and load
-//! what is new. `examples/ranks/shares.rs` does it in some hundred lines: the imbalance of PageRank
+//! what is new. `examples/ranks/shares.rs` does it in some hundred lines: the imbalance of `PageRank`
 //! on a skewed graph fell from 1.45 to 1.07 there, and a round from 1.75 to 1.36 ms. For items that
 //! are made from their index, and need no data, a counter that all ranks fetch chunks from is
 //! better still: see LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke, Banicescu).

@@ -11,6 +11,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
+    slice,
 };
 
 /// Runs the program with this standard input.
@@ -250,7 +251,7 @@ fn a_page_is_there_whole_and_alone() {
     fs::write(&page, "of another count").expect("a file");
     transcript(&["meek", "--html", page.to_str().expect("a path in UTF-8")], BALLOTS);
     let files: Vec<_> = fs::read_dir(&folder).expect("a folder").map(|file| file.unwrap().path()).collect();
-    assert_eq!(files, [page.clone()]);
+    assert_eq!(files, slice::from_ref(&page));
     assert!(fs::read_to_string(&page).expect("the page").ends_with("</html>\n"));
     fs::remove_dir_all(&folder).expect("it can be removed");
     transcript(&["meek", "--html", "/dev/null"], BALLOTS);

@@ -31,6 +31,9 @@ use std::{
     ops::Range,
 };
 
+#[cfg(test)]
+mod tests;
+
 /// A file that can be read more than once.
 pub(crate) struct Source<'a> {
     /// What messages call it.
@@ -44,8 +47,8 @@ pub(crate) struct Source<'a> {
 /// What a rank says of its piece of the ballots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Report {
-    /// Which bytes of the file it is.
-    piece: Range<u64>,
+    /// Where the piece begins and ends.
+    bytes: Range<u64>,
     /// Records, as `Ballots` keeps them.
     records: usize,
     total: Integer,
@@ -64,20 +67,28 @@ pub(crate) fn read_share(
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
 ) -> Result<Election, Box<dyn Error>> {
-    // Who has no file, or another one, would read another part of it than the others think.
+    // Who has no file, or another one, would look for its piece elsewhere than the others think.
     let opened = source.len.map_or_else(|| (source.open)(0).map(|_| 0), Ok);
-    let said =
-        opened.map(|len| len.to_le_bytes().to_vec()).map_err(|error| unreadable(source, &error).into());
-    ranks::agree::<Box<dyn Error>>(ranks, said, "its file has another length")?;
-    let election = match in_pieces(source, block, ranks)? {
-        Some(election) => election,
-        None => twice(source, block, ranks),
-    };
-    // Who could not read says so, and who has read something else.
+    let said = opened.map(|len| len.to_le_bytes().to_vec());
+    let said = said.map_err(|error| Box::<dyn Error>::from(unreadable(source, &error)));
+    ranks::agree(ranks, said, "its file has another length")?;
+    let in_pieces = in_pieces(source, block, ranks)?;
+    let was_in_pieces = in_pieces.is_some();
+    let election = in_pieces.map_or_else(|| twice(source, block, ranks), Ok);
+    // Who could not read says so, and who has read something else, or in the other way: then the
+    // shares do not meet.
     let said = election.as_ref().map(|election| {
         let Election { title, candidates, seats, tie_break, ballots } = election;
-        let (number, total) = (ballots.number(), ballots.total().to_big());
-        format!("{number} {total} {seats} {tie_break:?} {candidates:?} {title:?}").into_bytes()
+        let mut said = vec![u8::from(was_in_pieces)];
+        wire::put_big(&ballots.total().to_big(), &mut said);
+        let numbers = [ballots.number(), candidates.len(), *seats];
+        numbers.iter().chain(tie_break).for_each(|&number| wire::put_word(number as u64, &mut said));
+        wire::put_bytes(title.as_bytes(), &mut said);
+        for candidate in candidates {
+            said.push(candidate.withdrawn.into());
+            wire::put_bytes(candidate.name.as_bytes(), &mut said);
+        }
+        said
     });
     let said = said.map_err(|error| Box::<dyn Error>::from(error.to_string()));
     ranks::agree(ranks, said, "it has read another file")?;
@@ -85,30 +96,28 @@ pub(crate) fn read_share(
 }
 
 /// Reads all, and keeps a share. None if the file cannot be read in pieces, or one of them is not
-/// plain.
+/// plain, or something is wrong with what follows: `twice` then says of it what one rank says. Only
+/// what is wrong for all ranks is an error.
 fn in_pieces(
     source: &Source<'_>,
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
-) -> Result<Option<Result<Election, InputError>>, Box<dyn Error>> {
+) -> Result<Option<Election>, Box<dyn Error>> {
     let piece = source.len.and_then(|len| Piece::read(source, len, ranks));
     let mut said = Vec::new();
     if let Some(report) = piece.as_ref().and_then(|piece| piece.report.as_ref()) {
         report.write(&mut said);
     }
     let heard = ranks::gather::<Box<dyn Error>>(ranks, Ok(said))?;
-    let mut reports = Vec::new();
+    let mut reports: Vec<Report> = Vec::new();
     for (rank, mut said) in heard.iter().map(|said| &said[..]).enumerate() {
         if said.is_empty() {
             return Ok(None); // not plain, and it is among the ballots
         }
         let report = Report::read(&mut said).ok_or_else(|| Elsewhere::unreadable(rank))?;
-        if reports.last().is_some_and(|before: &Report| before.piece.end != report.piece.start) {
-            return Err(Elsewhere {
-                rank,
-                reason: "it has read another file than the rank before it".into(),
-            }
-            .into());
+        if reports.last().is_some_and(|before| before.bytes.end != report.bytes.start) {
+            let reason = "it has read another file than the rank before it".to_owned();
+            return Err(Elsewhere { rank, reason }.into());
         }
         let is_last = report.end.is_some();
         reports.push(report);
@@ -119,11 +128,7 @@ fn in_pieces(
             let first: usize = mine.iter().map(|report| report.records).sum();
             let here = reports.get(ranks.rank()).map_or(0, |report| report.records);
             let share = cut(first)..cut(first + here);
-            // Not an end yet: the others will want to hear of it.
-            let none = || unreadable(source, &io::Error::other("other ranks can"));
-            let election =
-                piece.ok_or_else(none).and_then(|piece| piece.keep(source, first, share, &reports));
-            return Ok(Some(election));
+            return Ok(piece.and_then(|piece| piece.keep(source, first, share, &reports).ok()));
         }
     }
     Ok(None) // the ballots do not end
@@ -155,8 +160,9 @@ impl<'a> Piece<'a> {
             if rank == 0 {
                 return Some(begin);
             }
-            let at = u128::from(len - begin) * rank as u128 / ranks.number() as u128;
-            line_end(source, begin + u64::try_from(at).ok()?, len).ok()
+            let part = u128::from(len.checked_sub(begin)?) * rank as u128 / ranks.number() as u128;
+            let at = begin + u64::try_from(part).ok()?;
+            line_end(source, at, len).ok()
         };
         let (start, end) = (cut(ranks.rank())?, cut(ranks.rank() + 1)?);
         let warnings = reader.text.held_back.take().unwrap_or_default();
@@ -176,13 +182,13 @@ impl<'a> Piece<'a> {
         first: usize,
         share: Range<usize>,
         reports: &[Report],
-    ) -> Result<Election, InputError> {
-        let Self { header, mut reader, end, line, warnings, .. } = self;
+    ) -> Result<Election, Box<dyn Error>> {
+        let Self { header, mut reader, end, line, mut warnings, .. } = self;
         let number = reports.iter().map(|report| report.records).sum();
         let total = reports.iter().fold(Integer::Word(0), |total, report| total.plus(&report.total));
         if !share.is_empty() && share.end > first + reader.ballots.records().len() {
             // On to the end of the last block. All that is there is plain.
-            let bytes = (source.open)(end).map_err(|error| unreadable(source, &error))?;
+            let bytes = (source.open)(end)?;
             reader.text = held_back(Text::from_line(2, source.name, bytes));
             while reader.ballots.records().len() < share.end - first
                 && matches!(reader.ballot(&mut Ids::default())?, Step::Ballot)
@@ -193,34 +199,35 @@ impl<'a> Piece<'a> {
         let (last, before) = reports.split_last().expect("the ballots end in one of the pieces");
         let (names, lines) = last.end.expect("the ballots end in the last of these pieces");
         let line = line + before.iter().map(|report| report.line_ends).sum::<usize>() + lines;
-        for warning in warnings {
-            log::warn!("{warning}");
-        }
         reader.seen.spanning = 0;
         reader.seen.lines = reports.iter().map(|report| report.lines).sum();
         reader.seen.empty_lines = reports.iter().map(|report| report.empty_lines).sum();
-        let bytes = (source.open)(names).map_err(|error| unreadable(source, &error))?;
-        reader.text = Text::from_line(line, source.name, bytes);
+        reader.text = held_back(Text::from_line(line, source.name, (source.open)(names)?));
         let names = reader.after_ballots(&header, line);
-        reader.end(&header, names).map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
+        warnings.extend(reader.text.held_back.take().unwrap_or_default());
+        let (election, _) = reader.end(&header, names).map_err(|mut errors| errors.remove(0))?;
+        for warning in warnings {
+            log::warn!("{warning}");
+        }
+        Ok(election)
     }
 }
 
 impl Reader<'_> {
-    /// Reads a piece of the ballots: these bytes of the file, from this line on. None if it
-    /// is not plain.
-    fn piece(&mut self, piece: Range<u64>, first_line: usize) -> Option<Report> {
+    /// Reads a piece of the ballots, which begins with this line of the file. None if it is not
+    /// plain.
+    fn piece(&mut self, bytes: Range<u64>, first_line: usize) -> Option<Report> {
         let mut ids = Ids::default();
         let end = loop {
             match self.ballot(&mut ids).ok()? {
                 Step::Ballot => {}
                 Step::Nothing => break None,
-                Step::End(line) => break Some((piece.start + self.text.position(), line - first_line)),
+                Step::End(line) => break Some((bytes.start + self.text.position(), line - first_line)),
             }
         };
         let is_plain = ids.is_empty() && self.seen.spanning == 0;
         is_plain.then(|| Report {
-            piece,
+            bytes,
             records: self.ballots.records().len(),
             total: self.ballots.total().clone(),
             lines: self.seen.lines,
@@ -280,8 +287,8 @@ fn twice(source: &Source<'_>, block: fn(usize) -> usize, ranks: &dyn Ranks) -> R
 
 impl Report {
     fn write(&self, out: &mut Vec<u8>) {
-        wire::put_word(self.piece.start, out);
-        wire::put_word(self.piece.end, out);
+        wire::put_word(self.bytes.start, out);
+        wire::put_word(self.bytes.end, out);
         wire::put_word(self.records as u64, out);
         wire::put_big(&self.total.to_big(), out);
         wire::put_word(self.lines, out);
@@ -294,7 +301,7 @@ impl Report {
     }
 
     fn read(from: &mut &[u8]) -> Option<Self> {
-        let piece = wire::word(from)?..wire::word(from)?;
+        let bytes = wire::word(from)?..wire::word(from)?;
         let records = usize::try_from(wire::word(from)?).ok()?;
         let total = Integer::from_big(wire::big(from)?);
         let (lines, empty_lines) = (wire::word(from)?, wire::word(from)?);
@@ -304,66 +311,6 @@ impl Report {
         } else {
             Some((wire::word(from)?, usize::try_from(wire::word(from)?).ok()?))
         };
-        from.is_empty().then_some(Self { piece, records, total, lines, empty_lines, line_ends, end })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{ranks::tests::together, tally};
-
-    /// What each rank has, if it has a file of its own; the error of the first of them.
-    fn of_one_each(files: &[Option<&str>]) -> Result<usize, String> {
-        let read = together(files.len(), |ranks| {
-            let file = files[ranks.rank()].map(str::as_bytes);
-            let open = |at: u64| -> io::Result<Box<dyn Read>> {
-                let file = file.ok_or_else(|| io::Error::other("there is none"))?;
-                Ok(Box::new(file.get(usize::try_from(at).unwrap()..).unwrap_or_default()))
-            };
-            let source = Source { name: "test", len: file.map(|file| file.len() as u64), open: &open };
-            let election = read_share(&source, tally::in_order::block, ranks);
-            election.map(|election| election.ballots.number()).map_err(|error| error.to_string())
-        });
-        assert!(read.iter().all(Result::is_err) || read.iter().all(Result::is_ok), "{read:?}");
-        read[0].clone()
-    }
-
-    fn file(ballot: &str, seats: usize, names: &str) -> String {
-        format!("3 {seats}\n{}0\n{names}", format!("{ballot}\n").repeat(200))
-    }
-
-    #[test]
-    fn who_has_another_file_or_none_ends_all() {
-        let names = "\"A\" \"B\" \"C\" \"T\"";
-        let good = &file("1 2 3 0", 1, names)[..];
-        assert_eq!(of_one_each(&[Some(good); 3]), Ok(200));
-        assert_eq!(of_one_each(&[None, Some(good)]), Err("cannot read test: there is none".into()));
-        let missing = of_one_each(&[Some(good), None, Some(good)]);
-        assert_eq!(missing, Err("rank 1: cannot read test: there is none".into()));
-        let others = [
-            (file("12 2 3 0", 1, names), "its file has another length than rank 0"),
-            (file("1 2 3 0", 2, names), "it has read another file than rank 0"),
-            (file("1 2 3 0", 1, "\"A\" \"B\" \"D\" \"T\""), "it has read another file than rank 0"),
-            // As long, with lines that end elsewhere.
-            (
-                good.replacen("1 2 3 0\n1 2 3 0", "1 2 3 0 1 2 3 0", 90),
-                "another file than the rank before it",
-            ),
-        ];
-        for (other, reason) in &others {
-            let read = of_one_each(&[Some(good), Some(other), Some(good)]).unwrap_err();
-            assert!(read.ends_with(reason), "{read} instead of {reason}");
-        }
-    }
-
-    /// The ballots end in the piece of the first rank.
-    #[test]
-    fn ranks_without_ballots_end_as_the_others() {
-        let good = &file("1 2 3 0", 1, &format!("\"{}\" \"B\" \"C\" \"T\"", "A".repeat(10_000)))[..];
-        assert_eq!(of_one_each(&[Some(good); 4]), Ok(200));
-        let bad = &good[..good.len() - 16];
-        let read = of_one_each(&[Some(bad); 4]).unwrap_err();
-        assert!(read.starts_with("test:203: "), "{read}");
+        from.is_empty().then_some(Self { bytes, records, total, lines, empty_lines, line_ends, end })
     }
 }

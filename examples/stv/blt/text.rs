@@ -244,15 +244,14 @@ impl<'a> Text<'a> {
     ) -> Result<usize, InputError> {
         loop {
             let rest = &self.window()[searched..];
-            if let Some(at) = find(rest) {
-                return Ok(searched + at);
-            }
-            searched += rest.len();
+            let found = find(rest);
+            searched += found.unwrap_or(rest.len());
+            // Also if the end is in the window: wherever the blocks of the file end.
             if searched > LONGEST {
                 let message = "what stands here is longer than 64 KiB without an end; this is no ballot file";
                 return Err(self.error(self.line, message));
             }
-            if !self.window.fill()? {
+            if found.is_some() || !self.window.fill()? {
                 return Ok(searched);
             }
         }

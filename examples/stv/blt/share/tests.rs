@@ -1,0 +1,438 @@
+//! However many ranks read a file, all of them together have what one process reads.
+
+use super::{
+    super::{fuzz::mutate, hostile::GOOD, read_from},
+    *,
+};
+use crate::{
+    random::SplitMix64,
+    ranks::{Alone, tests::together},
+};
+use std::{
+    cell::{Cell, RefCell},
+    env,
+    fmt::Write,
+    sync::{
+        Once,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+/// How the ballots are cut, and so how small the shares are.
+const BLOCKS: [fn(usize) -> usize; 5] =
+    [|_| 1, |_| 2, |_| 5, |ballots| (ballots / 4).max(1), |ballots| (ballots / 1024).max(64)];
+
+/// What is kept of a ballot: its weight, and each candidate with whether the next one is its equal.
+type Kept = (Integer, Vec<(usize, bool)>);
+
+fn kept(ballots: &Ballots) -> Vec<Kept> {
+    let ballot = |&ballot| {
+        let preferences = ballots.preferences(ballot);
+        let preferences = preferences.map(|one| (one.candidate(), one.shares_rank_with_next()));
+        (ballots.weight(ballot), preferences.collect())
+    };
+    ballots.records().iter().map(ballot).collect()
+}
+
+/// All that every rank knows.
+fn common(election: &Election) -> String {
+    let Election { title, candidates, seats, tie_break, ballots } = election;
+    let (number, total) = (ballots.number(), ballots.total());
+    format!("{title:?} {candidates:?} {seats} {tie_break:?} {number} {total:?} {}", ballots.equalize)
+}
+
+/// What a thread is told by the log.
+struct Told;
+
+thread_local! {
+    static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+impl log::Log for Told {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.level() <= log::Level::Warn
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            TOLD.with_borrow_mut(|told| told.push(record.args().to_string()));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// What is read, and what the user is told meanwhile.
+fn listening<T>(read: impl FnOnce() -> T) -> (T, Vec<String>) {
+    static LOGGER: Once = Once::new();
+    LOGGER.call_once(|| {
+        log::set_logger(&Told).expect("no other test has a logger");
+        log::set_max_level(log::LevelFilter::Warn);
+    });
+    TOLD.take();
+    (read(), TOLD.take())
+}
+
+/// What one rank has read: its share, what the user is told, how often it began with the first byte
+/// of the file, and how many bytes it has read.
+struct Done {
+    read: Result<Election, String>,
+    told: Vec<String>,
+    begun: u64,
+    bytes: u64,
+}
+
+/// Counts what is read.
+struct Counted<'a>(&'a [u8], &'a Cell<u64>);
+
+impl Read for Counted<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(into)?;
+        self.1.set(self.1.get() + read as u64);
+        Ok(read)
+    }
+}
+
+fn read_share_of(bytes: &[u8], seekable: bool, block: fn(usize) -> usize, ranks: &dyn Ranks) -> Done {
+    let (begun, read_bytes) = (Cell::new(0), Cell::new(0));
+    let open = |at: u64| -> io::Result<Box<dyn Read + '_>> {
+        begun.set(begun.get() + u64::from(at == 0));
+        let from = bytes.get(usize::try_from(at).unwrap()..).expect("it is not read beyond its end");
+        Ok(Box::new(Counted(from, &read_bytes)))
+    };
+    let source = Source { name: "test", len: seekable.then_some(bytes.len() as u64), open: &open };
+    let (read, told) = listening(|| read_share(&source, block, ranks));
+    let read = read.map_err(|error| error.to_string());
+    Done { read, told, begun: begun.get(), bytes: read_bytes.get() }
+}
+
+/// Reads these bytes with so many ranks, and compares with what one process reads. Whether they
+/// were read in pieces.
+fn is_read_alike(bytes: &[u8], number: usize, seekable: bool, block: fn(usize) -> usize) -> bool {
+    let (whole, told) = listening(|| read_from("test", &mut &*bytes));
+    let done = together(number, |ranks| read_share_of(bytes, seekable, block, ranks));
+    let in_pieces = done[0].begun == 1;
+    let mut all = Vec::new();
+    for (rank, done) in done.iter().enumerate() {
+        assert_eq!(done.told, told, "the warnings of rank {rank}");
+        assert_eq!(done.begun == 1, in_pieces, "rank {rank} reads in the same way");
+        let (election, share) = match (&whole, &done.read) {
+            (Ok(election), Ok(share)) => (election, share),
+            (Err(error), Err(said)) => {
+                let from = if rank > 0 { "rank 0: " } else { "" };
+                assert_eq!(*said, format!("{from}{error}"), "rank {rank}");
+                continue;
+            }
+            (whole, share) => panic!("rank {rank}: {share:?} instead of {whole:?}"),
+        };
+        assert_eq!(common(share), common(election), "rank {rank}");
+        let (first, ballots) = (share.ballots.first(), election.ballots.records().len());
+        assert!(first == ballots || first.is_multiple_of(block(ballots)), "rank {rank} begins with {first}");
+        let here = kept(&share.ballots);
+        assert!(here.is_empty() || first == all.len(), "rank {rank} begins with {first}, not {}", all.len());
+        all.extend(here);
+    }
+    if let Ok(election) = &whole {
+        assert_eq!(all, kept(&election.ballots), "all shares");
+    }
+    in_pieces
+}
+
+/// What mistakes are made of that a cut may hide: most of all, what spans lines.
+const ODD: &[&str] = &[
+    "/*\n",
+    "*/\n",
+    "/* 1 1 0\n0\n*/\n",
+    "# 0\n",
+    "#\r0\n",
+    "0\n",
+    "0",
+    "\n0\n0\n",
+    "\r",
+    "\r\n",
+    "\n\n\n\n",
+    "(1) 1 0\n",
+    "(a\n",
+    "1\n1\n0\n",
+    "1 1\n0 ",
+    "1 0\n",
+    "7 0\n9 0\n",
+    "1 - 0\n",
+    "2 - 2 - - 1=3 0\n",
+    "1 1=1 0\n",
+    "18446744073709551616 2 0\n",
+    "99999999999999999999999999999999999999999 1 0\n",
+    "9223372036854775807 1 0 9223372036854775807 2 0\n",
+    "\u{feff}",
+    "\n\u{feff}1 1 0\n",
+    "\u{85}",
+    "\u{2028}",
+    "\0",
+    "\n-1\n",
+    "[tie 1 2 3]\n",
+    "\"\n",
+    "x",
+];
+
+/// An election of a few hundred bytes, most of them ballots; some of its lines are odd.
+fn small(random: &mut SplitMix64) -> Vec<u8> {
+    let candidates = 1 + random.below(4);
+    let line_end = ["\n", "\n", "\n", "\r\n", "\r"][random.below(5)];
+    let (oddness, nicknames) = ([0, 0, 40, 10][random.below(4)], random.below(3) == 0);
+    let name = |number: usize| if nicknames { format!("n{number}") } else { number.to_string() };
+    let mut lines = vec![format!("{candidates} 1")];
+    if nicknames {
+        lines.push(format!("[nick {}]", (1..=candidates).map(name).collect::<Vec<_>>().join(" ")));
+    }
+    match random.below(6) {
+        0 => lines.push("[droop x] # told".to_owned()),
+        1 if candidates > 1 => lines.push("-1".to_owned()),
+        2 => lines.push(format!("[tie {}]", (1..=candidates).rev().map(name).collect::<Vec<_>>().join(" "))),
+        3 => lines[0].insert(0, '\u{feff}'),
+        _ => {}
+    }
+    let empty = [0, 0, 3, 1][random.below(4)];
+    for _ in 0..random.below(40) {
+        let mut line = format!("{}", 1 + random.below(300));
+        let first = random.below(candidates);
+        for place in 0..random.below(candidates + 1) * usize::from(empty == 0 || random.below(empty) == 0) {
+            line += if place > 0 && random.below(4) == 0 { "=" } else { " " };
+            line += &name((first + place) % candidates + 1);
+        }
+        line += " 0";
+        if random.below(8) == 0 {
+            line += [" # 0", " /* 0 */", " 3 1 0", "\t", ""][random.below(5)];
+        }
+        lines.push(line);
+    }
+    lines.push("0".to_owned());
+    for candidate in 0..=candidates + [0, 0, 0, 1, 3][random.below(5)] {
+        lines.push(format!("\"Name {candidate}\""));
+    }
+    let mut text = lines.join(line_end);
+    if random.below(4) > 0 {
+        text += line_end;
+    }
+    if random.below(8) == 0 {
+        text = text.replacen("\n0\n", "\n0 ", 1);
+    }
+    let mut bytes = text.into_bytes();
+    for _ in 0..if oddness > 0 { 1 + random.below(bytes.len() / oddness.max(10) / 10 + 2) } else { 0 } {
+        let place = random.below(bytes.len() + 1);
+        // Mostly where a line begins.
+        let line = bytes[place..].iter().position(|&byte| byte == b'\n').map_or(place, |at| place + at + 1);
+        let place = if random.below(4) > 0 { line } else { place };
+        let odd = match random.below(12) {
+            0 => &b"\xe9"[..],
+            1 => b"\xff\xfe",
+            _ => ODD[random.below(ODD.len())].as_bytes(),
+        };
+        bytes.splice(place..place, odd.iter().copied());
+    }
+    if random.below(12) == 0 {
+        bytes.truncate(random.below(bytes.len() + 1));
+    }
+    bytes
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    let number = env::var(variable).map(|number| number.parse().expect("a whole number"));
+    number.unwrap_or(default)
+}
+
+/// `STV_FUZZ=1 STV_FUZZ_SEED=n cargo test --release --test count share` reads one of them again.
+#[test]
+fn what_many_read_is_what_one_reads() {
+    static NOW: AtomicU64 = AtomicU64::new(0);
+    /// A rank that panics keeps the others waiting, so that nobody else would name the input.
+    struct Named;
+    impl Drop for Named {
+        fn drop(&mut self) {
+            if std::thread::panicking() {
+                let seed = NOW.load(Relaxed);
+                eprintln!("STV_FUZZ=1 STV_FUZZ_SEED={seed} cargo test --release --test count share");
+            }
+        }
+    }
+    let files: Vec<_> = GOOD.iter().map(|good| good.as_bytes().to_vec()).collect();
+    let first = number("STV_FUZZ_SEED", 1);
+    let (mut in_pieces, mut elections) = (0, 0);
+    let _named = Named;
+    for seed in first..first + number("STV_FUZZ", 1000) {
+        NOW.store(seed, Relaxed);
+        let mut random = SplitMix64::new(seed);
+        let mut bytes =
+            if random.below(3) == 0 { mutate::input(&mut random, &files) } else { small(&mut random) };
+        if random.below(6) == 0 {
+            mutate::damage(&mut bytes, &mut random, &files);
+        }
+        let (ranks, block) = (1 + random.below(5), BLOCKS[random.below(BLOCKS.len())]);
+        in_pieces += u64::from(is_read_alike(&bytes, ranks, random.below(8) > 0, block));
+        elections += u64::from(read_from("test", &mut &bytes[..]).is_ok());
+    }
+    println!("{in_pieces} read in pieces, {elections} elections");
+}
+
+/// Lines that are all of a kind, as programs write them.
+fn plain(ballots: usize, line_end: &str) -> String {
+    let mut text = format!("3 1{line_end}-2{line_end}");
+    for ballot in 0..ballots {
+        let _ = write!(text, "{} {} {} 0{line_end}", 1 + ballot % 7, 1 + ballot % 3, 1 + (ballot + 1) % 3);
+    }
+    text + "0" + line_end + &["\"A\"", "\"B\"", "\"C\"", "\"T\"", ""].join(line_end)
+}
+
+/// No rank reads more than its piece, the block beyond it, what is before and behind the ballots,
+/// and what the windows of these hold.
+#[test]
+fn a_plain_file_is_read_once_by_all_together() {
+    for line_end in ["\n", "\r\n"] {
+        let text = plain(100_000, line_end);
+        for number in 1..=5 {
+            let done = together(number, |ranks| {
+                read_share_of(text.as_bytes(), true, |ballots| (ballots / 1024).max(64), ranks)
+            });
+            for done in done {
+                assert!(done.read.is_ok() && done.begun == 1, "{:?}", done.read.map(|read| common(&read)));
+                let (fair, windows) = (text.len() / number, 5 << 16);
+                assert!(done.bytes < (fair + windows) as u64, "{} bytes of {}", done.bytes, text.len());
+            }
+        }
+    }
+    // Comments and empty lines are plain too, and so is a file of few lines.
+    for text in
+        ["2 1\n1 1 0\n0\n\"A\"\n\"B\"\n\"T\"\n", "2 1\n\n# c\n1 1 0 # c\n/* c */ 1 0\n0\n\"A\"\n\"B\"\n\"T\""]
+    {
+        for number in 1..=5 {
+            assert!(is_read_alike(text.as_bytes(), number, true, |_| 1), "{number} ranks: {text}");
+        }
+    }
+}
+
+/// What is not plain is read by all from the beginning, and still shared.
+#[test]
+fn what_spans_lines_is_read_again() {
+    for odd in [format!("/*\n{}*/\n", "1 1 0\n".repeat(50)), "1\n1 0\n".to_owned()] {
+        let text = plain(50, "\n").replacen("\n2 ", &format!("\n{odd}2 "), 1);
+        assert!(!is_read_alike(text.as_bytes(), 3, true, |_| 1), "{text}");
+    }
+    assert!(!is_read_alike(plain(50, "\n").as_bytes(), 3, false, |_| 1), "what cannot be cut");
+    let ids = plain(50, "\n").replace("\n1 ", "\n(a) ");
+    assert!(!is_read_alike(ids.as_bytes(), 3, true, |_| 1), "ids may be the same in several pieces");
+}
+
+/// What is wrong on the line of the last 0 stands in the middle of that line.
+#[test]
+fn errors_name_the_same_byte() {
+    for end in [&b"0 \"A\" \xe9"[..], b"0 \xff\xfe", b"0 0", b"0 # \xe9", b"0\t\"A\"\r\"B\xe9\""] {
+        let text = [b"1 1\n1 1 0\n1 1 0\n", end, b"\n"].concat();
+        for number in 1..4 {
+            is_read_alike(&text, number, true, |_| 1);
+        }
+    }
+}
+
+/// Nobody waits for what it says.
+#[test]
+fn one_rank_reads_all() {
+    let text = plain(50, "\n");
+    let alone = read_share_of(text.as_bytes(), true, |_| 1, &Alone);
+    assert_eq!(alone.read.map(|election| kept(&election.ballots).len()), Ok(50));
+}
+
+/// Reads with so many ranks what each of them finds: none if there is no file.
+fn read_each(found: &[Option<&str>]) -> Vec<Result<Election, String>> {
+    together(found.len(), |ranks| {
+        let bytes = found[ranks.rank()];
+        let open = |at: u64| -> io::Result<Box<dyn Read + '_>> {
+            let text = bytes.ok_or(io::ErrorKind::NotFound)?;
+            Ok(Box::new(text.as_bytes().get(usize::try_from(at).unwrap()..).unwrap_or_default()))
+        };
+        let source = Source { name: "test", len: bytes.map(|text| text.len() as u64), open: &open };
+        read_share(&source, |_| 1, ranks).map_err(|error| error.to_string())
+    })
+}
+
+/// All hear of a rank that has no file, wherever in the file the ballots are.
+#[test]
+fn a_file_that_is_missing_somewhere_ends_all() {
+    let early = "2 1\n1 1 0\n0\n\"A\"\n\"B\"\n\"A title that is longer than the ballots\"\n";
+    for text in [early, &plain(50, "\n")] {
+        for missing in 0..3 {
+            let found: Vec<_> = (0..3).map(|rank| (rank != missing).then_some(text)).collect();
+            for read in read_each(&found) {
+                let error = read.expect_err("somebody has not read its share");
+                assert!(error.contains("cannot read test: "), "{error}");
+            }
+        }
+    }
+}
+
+/// Of a file that grows, or that is not the same everywhere, no ballot is lost or comes twice.
+#[test]
+fn other_files_elsewhere_are_refused() {
+    let text = plain(60, "\n");
+    let others = [
+        plain(80, "\n"),
+        plain(40, "\n"),
+        text.replacen("3 1\n", "3 2\n", 1),
+        text.replacen("-2\n", "-3\n", 1),
+        text.replacen("-2\n", "-2\n[tie 3 2 1]\n", 1),
+        text.replacen("\"B\"", "\"C\"", 1),
+        text.replacen("\"T\"", "\"U\"", 1),
+    ];
+    for other in &others {
+        for number in 2..=4 {
+            for odd in 0..number {
+                let found: Vec<_> =
+                    (0..number).map(|rank| Some(if rank == odd { other } else { &text[..] })).collect();
+                for (rank, read) in read_each(&found).into_iter().enumerate() {
+                    assert!(
+                        read.is_err(),
+                        "rank {rank} has read something, and rank {odd} of {number} {other}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The message says in what a rank differs from which.
+#[test]
+fn who_has_another_file_is_named() {
+    let file = |ballot: &str, seats: usize, names: &str| {
+        format!("3 {seats}\n{}0\n{names}", format!("{ballot}\n").repeat(200))
+    };
+    let names = "\"A\" \"B\" \"C\" \"T\"";
+    let good = &file("1 2 3 0", 1, names)[..];
+    let others = [
+        (file("12 2 3 0", 1, names), "rank 1: its file has another length than rank 0"),
+        (file("1 2 3 0", 2, names), "rank 1: it has read another file than rank 0"),
+        (file("1 2 3 0", 1, "\"A\" \"B\" \"D\" \"T\""), "rank 1: it has read another file than rank 0"),
+        // As long, with lines that end elsewhere. Of two pieces that do not meet, either may be
+        // wrong.
+        (
+            good.replacen("1 2 3 0\n1 2 3 0", "1 2 3 0 1 2 3 0", 90),
+            "rank 2: it has read another file than the rank before it",
+        ),
+    ];
+    for (other, reason) in &others {
+        for read in read_each(&[Some(good), Some(other), Some(good)]) {
+            assert_eq!(read.map(|read| common(&read)), Err((*reason).to_owned()));
+        }
+    }
+}
+
+/// What is too long is so wherever the windows end.
+#[test]
+fn a_line_that_is_too_long_is_so_for_all() {
+    for length in [60_000, 70_000, 100_000, 140_000] {
+        for ballots in [500, 10_000, 18_000] {
+            // A long word makes the window of one process larger than those of pieces.
+            let option = format!("{}[other {}]\n", "#\n".repeat(10_000), "o".repeat(60_000));
+            let (rest, title) = ("1 1 0\n".repeat(ballots), "t".repeat(length));
+            let text = format!("1 1\n{option}{rest}0\n\"A\"\n\"{title}\"\n");
+            is_read_alike(text.as_bytes(), 2, true, |_| 1);
+        }
+    }
+}
