@@ -367,8 +367,8 @@
 //! two ranks on one machine, and 2 to 100 µs through a network (the usual values of InfiniBand and
 //! Ethernet, not measured here); but a round waits for its slowest rank, and that is what ranks
 //! cost: 10 to 700 µs a round of 0.5 to 5 ms, on two cores. Inside a machine threads are better:
-//! they steal. On two cores two ranks of one thread took 0.9 to 1.1 of the time of one rank with
-//! two.
+//! they steal. On two cores two ranks of one thread took 0.6 to 1.04 of the time of one rank
+//! with two: the short ones are programs that do much outside loops, which ranks share as well.
 //!
 //! **What to send.**
 //!
@@ -429,10 +429,10 @@
 //! indices; a fence that works on another machine; and a rank that answers while it computes. But
 //! rounds repeat: each rank says how long it has computed, with what it says anyway, and if the
 //! slowest takes 1.1 times the mean for three rounds, all move their boundaries alike, and load
-//! what is new. `examples/ranks/shares.rs` does it in some hundred lines: the imbalance of `PageRank`
-//! on a skewed graph fell from 1.45 to 1.07 there, and a round from 1.75 to 1.36 ms. For items that
-//! are made from their index, and need no data, a counter that all ranks fetch chunks from is
-//! better still: see LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke, Banicescu).
+//! what is new. `examples/ranks/shares.rs` does it in some hundred lines: the imbalance of
+//! `PageRank` on a skewed graph fell from 1.45 to 1.07 there, and a round from 1.75 to 1.36 ms. For
+//! items that are made from their index, and need no data, a counter that all ranks fetch chunks
+//! from is better still: see LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke, Banicescu).
 //!
 //! # How to see a loop
 //! A report gives sums; a [`Trace`](crate::Trace) records what happened when: every run of every
