@@ -19,8 +19,10 @@ pub(crate) struct Election {
     pub(crate) ballots: Ballots,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) name: String,
+    /// Or what else the file says beside the name.
+    pub(crate) party: Option<String>,
     pub(crate) withdrawn: bool,
 }

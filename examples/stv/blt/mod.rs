@@ -195,8 +195,11 @@ impl<'a> Reader<'a> {
     ) -> Result<(Election, Seen), Vec<InputError>> {
         match names {
             Ok(names) if self.errors.is_empty() => {
-                let candidate =
-                    |(candidate, name)| Candidate { name, withdrawn: self.candidates.withdrawn(candidate) };
+                let candidate = |(candidate, (name, party))| Candidate {
+                    name,
+                    party,
+                    withdrawn: self.candidates.withdrawn(candidate),
+                };
                 let election = Election {
                     title: names.title,
                     candidates: names.candidates.into_iter().enumerate().map(candidate).collect(),

@@ -6,10 +6,10 @@ use super::{
     text::{Phrase, Text},
 };
 
-/// The names in candidate order, and the title.
+/// Name and party of each candidate, and the title.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Names {
-    pub(super) candidates: Vec<String>,
+    pub(super) candidates: Vec<(String, Option<String>)>,
     pub(super) title: String,
 }
 
@@ -45,7 +45,13 @@ pub(super) fn read(
                 "two strings on each line could be name and party, or two names; put one string on a line";
             return Err(text.error(phrases[0].word().line, message));
         }
-        phrases.into_iter().step_by(2).collect()
+        let text = |phrase: &Phrase| phrase.word().text.clone();
+        let pairs = phrases[..2 * candidates].chunks(2);
+        let title = text(&phrases[2 * candidates]);
+        return Ok(Names {
+            candidates: pairs.map(|pair| (text(&pair[0]), Some(text(&pair[1])))).collect(),
+            title,
+        });
     } else {
         check_quotes(text, &phrases, candidates)?;
         check_lines(text, &phrases, candidates)?;
@@ -53,7 +59,7 @@ pub(super) fn read(
     };
     let title = chosen[candidates].word().text.clone();
     let parties: Option<Vec<_>> = chosen[..candidates].iter().map(party_in_name).collect();
-    let name = |phrase: &Phrase| phrase.word().text.clone();
+    let name = |phrase: &Phrase| (phrase.word().text.clone(), None);
     let candidates = parties.unwrap_or_else(|| chosen[..candidates].iter().map(name).collect());
     Ok(Names { candidates, title })
 }
@@ -76,11 +82,11 @@ fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
 
 /// The name in `"Name ""Party"""`, which name and party become when they pass through a
 /// spreadsheet.
-fn party_in_name(phrase: &Phrase) -> Option<String> {
+fn party_in_name(phrase: &Phrase) -> Option<(String, Option<String>)> {
     let Phrase::Doubled(word) = phrase else { return None };
     let (name, party) = word.text.strip_suffix('"')?.split_once(" \"")?;
     let plain = |text: &str| !text.is_empty() && text.trim() == text && !text.contains('"');
-    (plain(name) && plain(party)).then(|| name.to_owned())
+    (plain(name) && plain(party)).then(|| (name.to_owned(), Some(party.to_owned())))
 }
 
 /// Name and party of a candidate on each line, and after them the title, alone on its line unless

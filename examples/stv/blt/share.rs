@@ -87,6 +87,7 @@ pub(crate) fn read_share(
         for candidate in candidates {
             said.push(candidate.withdrawn.into());
             wire::put_bytes(candidate.name.as_bytes(), &mut said);
+            wire::put_bytes(candidate.party.as_deref().unwrap_or_default().as_bytes(), &mut said);
         }
         said
     });

@@ -6,7 +6,7 @@
 
 use crate::{
     arithmetic::{Arithmetic, Fault},
-    election::CandidateIndex,
+    election::{Candidate, CandidateIndex},
     error::CountError,
     events::{Action, Event, Listener, Scene},
     standing::Status,
@@ -26,12 +26,6 @@ pub(crate) struct Record {
     pub(super) transfers: Vec<Transfer>,
     /// In the order of their election.
     pub(super) elected: Vec<CandidateIndex>,
-}
-
-#[derive(Debug)]
-pub(super) struct Candidate {
-    pub(super) name: String,
-    pub(super) withdrawn: bool,
 }
 
 /// An action, and where the count stood when it was taken.
@@ -108,10 +102,7 @@ impl<A: Arithmetic> Recorder<A> {
         record.omega = scene.omega.to_string();
         record.seats = election.seats;
         record.ballots = election.ballots.total().to_string();
-        let candidates = election.candidates.iter();
-        record.candidates = candidates
-            .map(|candidate| Candidate { name: candidate.name.clone(), withdrawn: candidate.withdrawn })
-            .collect();
+        record.candidates.clone_from(&election.candidates);
     }
 
     fn step(&mut self, action: &Action, scene: &Scene<'_, A>) -> Result<(), Fault> {
