@@ -709,6 +709,71 @@ fn convert_writes_plain_ballots() {
     assert!(error(&["convert"], &ballots.replace("Mayor", "")).contains("standard input:"));
 }
 
+/// The lines behind the ballots as returning officers publish them: who is elected is a person, and
+/// the converted file says the same.
+#[test]
+fn people_are_elected_and_not_parties() {
+    let ballots = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n";
+    let lines = |line: fn(&str, &str) -> String| {
+        let people = [("Ann ORR", "SNP"), ("Ben O'LOW", "Lab"), ("Cy DAY", "SNP")];
+        ballots.to_owned() + &people.map(|(name, party)| line(name, party) + "\n").concat() + "Ward 5"
+    };
+    let shapes: [fn(&str, &str) -> String; 5] = [
+        |name, party| format!("\"{party} \"\"{name}\"\" \""),
+        |name, party| format!("\"{name} \"\"{party}\"\"\""),
+        |name, party| format!("{party} \"{name}\""),
+        |name, party| format!("\"{name}\" \"{party}\""),
+        |name, party| format!("\"\"\"{name}\"\" \"\"{party}\"\" \""),
+    ];
+    for shape in shapes {
+        let file = lines(shape);
+        let counted = transcript(&["meek"], &file);
+        assert_eq!(winners(&counted), ["Ben O'LOW (Lab)"], "{file}");
+        let converted = transcript(&["convert"], &file);
+        assert!(
+            converted.ends_with("\n\"Ann ORR (SNP)\"\n\"Ben O'LOW (Lab)\"\n\"Cy DAY (SNP)\"\n\"Ward 5\"\n")
+        );
+        for command in ["meek", "plurality"] {
+            assert_eq!(transcript(&[command], &converted), transcript(&[command], &file), "{file}");
+        }
+        assert!(transcript(&["check", "-"], &file).contains("  3 Cy DAY (SNP)\n"), "{file}");
+        let trace = transcript(&["meek", "--trace", "Cy DAY > Ben O'LOW (Lab)"], &file);
+        assert!(
+            trace.starts_with("Ballot: Cy DAY (SNP) > Ben O'LOW (Lab)\nBallots like it: 2 of 9\n"),
+            "{trace}"
+        );
+    }
+}
+
+#[test]
+fn who_is_who_is_asked_where_nothing_tells() {
+    let ballots = "2 1\n4 1 2 0\n3 2 0\n0\n\"Red \"\"Ann Orr\"\"\"\n\"Blue \"\"Ben Low\"\"\"\nWard 5\n";
+    for command in [&["meek"][..], &["plurality"], &["convert"], &["check", "-"]] {
+        let complaint = error(command, ballots);
+        assert!(
+            complaint.starts_with("stv: standard input:5: it is not clear who is who: either `Red`"),
+            "{complaint}"
+        );
+        let said = |order: &'static str| {
+            let after = transcript(&[command, &["--names", order]].concat(), ballots);
+            assert_eq!(transcript(&[&["--names", order], command].concat(), ballots), after);
+            after
+        };
+        assert!(said("party-name").contains("Ann Orr (Red)") && said("name-party").contains("Red (Ann Orr)"));
+        assert!(said("whole").contains("Red \"Ann Orr\""));
+    }
+    // One of them has no party.
+    let mixed = ballots.replace("2 1\n", "3 1\n").replace("Ward", "\"Cy Day\"\nWard");
+    let warned = text(&stv(&["check", "-"], &mixed).stderr).to_owned();
+    assert!(warned.starts_with("stv: warn: standard input:7: most lines have name and party"), "{warned}");
+    assert!(
+        transcript(&["meek", "--names", "party-name"], &mixed)
+            .contains("Ben Low (Blue)\n\tAdd eligible: Cy Day\n")
+    );
+    let twice = stv(&["--names", "whole", "meek", "--names", "whole"], ballots);
+    assert_eq!(twice.status.code(), Some(2));
+}
+
 /// All ballot files below this folder.
 fn ballot_files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

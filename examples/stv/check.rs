@@ -3,7 +3,7 @@
 mod summary;
 
 use crate::{
-    blt::{self, InputError},
+    blt::{self, InputError, Order},
     input,
 };
 use std::{
@@ -42,8 +42,17 @@ BALLOT FILES
 
     White space of any kind separates words, so that a ballot may span lines. If all ballots have an id it stands in the place of the \
 weight: (b7) 1 3 0. Comments run from # to the end of the line or from /* to */. Names and title may stand without quotes if each is on a \
-line of its own and nothing follows; a second quoted string on the line of each name, the party, is left out. The text is UTF-8, with \
-or without a byte order mark, with line ends of any system.
+line of its own and nothing follows. The text is UTF-8, with or without a byte order mark, with line ends of any system.
+
+NAMES AND PARTIES
+    \"Ann Li\" \"Red Party\"     two strings on the line of each candidate
+    \"Ann Li \"\"Red Party\"\"\"   what a spreadsheet makes of that
+    \"Red \"\"Ann Li\"\"\"         the same, with the party first
+    Red \"Ann Li\"             the party bare, the name in quotes
+
+    All candidates of a file are written alike. Which string is the name is seen from all of them: parties stand several times, and \
+family names are often in capitals. Where that does not tell, or tells two things, the file is refused: say what is so with --names \
+name-party or --names party-name, or --names whole if all of it is the name. William \"\"Bill\"\" Li has a nickname and no party.
 
 EXAMPLES
     One file, compressed or not:
@@ -64,16 +73,21 @@ pub(crate) struct Check {
     /// input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    /// What the lines of the candidates say, where a file has name and party on a line and does not
+    /// show which is which
+    #[arg(long, value_enum, value_name = "ORDER")]
+    pub(crate) names: Option<Order>,
 }
 
 /// Prints a summary of each file that can be read, and returns what is wrong with the others.
-pub(crate) fn check(check: &Check) -> Result<(), Box<dyn Error>> {
+pub(crate) fn check(check: &Check, names: Option<Order>) -> Result<(), Box<dyn Error>> {
     let mut complaints = Complaints::default();
     let mut out = io::stdout().lock();
     let mut separator = "";
     for file in &check.files {
-        let surveyed =
-            input::open(Some(file), |name, reader| (name.to_owned(), blt::survey(name, reader, MOST_ERRORS)));
+        let surveyed = input::open(Some(file), |name, reader| {
+            (name.to_owned(), blt::survey(name, reader, names, MOST_ERRORS))
+        });
         match surveyed {
             Ok((name, Ok((election, seen)))) => {
                 write!(out, "{separator}{name}\n{}", Summary::of(&election, seen))?;
@@ -115,7 +129,7 @@ mod tests {
     fn the_help_shows_a_ballot_file() {
         let (_, file) = DETAILS.split_once("BALLOT FILES\n").unwrap();
         let (file, _) = file.split_once("\n\n").unwrap();
-        let (election, seen) = blt::survey("test", &mut file.as_bytes(), 1).unwrap();
+        let (election, seen) = blt::survey("test", &mut file.as_bytes(), None, 1).unwrap();
         let summary = Summary::of(&election, seen).to_string();
         assert!(
             summary.contains("candidates          4, 2 withdrawn\n  ballots             28\n"),
@@ -127,7 +141,7 @@ mod tests {
     #[test]
     fn all_errors_at_once() {
         let text = "3 1\n1 1 4 0\n2 1 1 0\n1 x 0\n3 2 0\n-1 2 0\n0\n\"A\"\n\"B\"\n";
-        let errors = blt::survey("f", &mut text.as_bytes(), MOST_ERRORS).unwrap_err();
+        let errors = blt::survey("f", &mut text.as_bytes(), None, MOST_ERRORS).unwrap_err();
         let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
         let starts = [
             "f:2: there is",
@@ -138,9 +152,10 @@ mod tests {
         ];
         assert_eq!(lines.len(), starts.len(), "{lines:#?}");
         assert!(lines.iter().zip(starts).all(|(line, start)| line.starts_with(start)), "{lines:#?}");
-        let errors = blt::survey("f", &mut format!("1 1\n{}", "1 2 0\n".repeat(50)).as_bytes(), MOST_ERRORS);
+        let errors =
+            blt::survey("f", &mut format!("1 1\n{}", "1 2 0\n".repeat(50)).as_bytes(), None, MOST_ERRORS);
         assert_eq!(errors.unwrap_err().len(), MOST_ERRORS);
-        let errors = blt::survey("f", &mut &b"1 1\n1 2 0\n1 1 0\n1 2"[..], MOST_ERRORS).unwrap_err();
+        let errors = blt::survey("f", &mut &b"1 1\n1 2 0\n1 1 0\n1 2"[..], None, MOST_ERRORS).unwrap_err();
         assert_eq!(errors.len(), 2, "{errors:?}");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
-    blt,
+    blt::{self, Order},
     check::{self, Check},
     convert::{self, Convert},
     election::Election,
@@ -46,6 +46,10 @@ struct Counting {
     /// input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// What the lines of the candidates say, where the file has name and party on a line and does
+    /// not show which is which
+    #[arg(long, value_enum, value_name = "ORDER")]
+    names: Option<Order>,
     /// The transcript's line about the program, instead of "Implementation: rangesteal"
     #[arg(long, value_name = "NAME", value_parser = one_line)]
     package_name: Option<String>,
@@ -153,6 +157,7 @@ impl Counting {
     /// What stands after the command joined to what stands before it.
     fn join(&mut self, after: &mut Self, file: &mut Option<PathBuf>) -> Result<(), clap::Error> {
         join(&mut self.arithmetic, &mut after.arithmetic, "--arithmetic")?;
+        join(&mut self.names, &mut after.names, "--names")?;
         join(&mut self.package_name, &mut after.package_name, "--package-name")?;
         join(&mut self.input, &mut after.input, "--input")?;
         join(&mut self.input, file, "the ballot file")
@@ -191,13 +196,15 @@ impl Arguments {
             Command::Meek(meek) => self.before.join(&mut meek.counting, &mut meek.file),
             Command::Plurality(plurality) => self.before.join(&mut plurality.counting, &mut plurality.file),
             Command::Convert(convert) => {
+                join(&mut self.before.names, &mut convert.names, "--names")?;
                 join(&mut self.before.input, &mut convert.given(), "the ballot file")
             }
             Command::Check(_) | Command::Generate(_) if self.before.input.is_some() => {
                 let unread = "this command does not read --input; `check` takes its files after it";
                 Err(Arguments::command().error(ErrorKind::ArgumentConflict, unread))
             }
-            Command::Check(_) | Command::Generate(_) => Ok(()),
+            Command::Check(check) => join(&mut self.before.names, &mut check.names, "--names"),
+            Command::Generate(_) => Ok(()),
         }
     }
 
@@ -245,8 +252,10 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
     let done = match &arguments.command {
         Command::Meek(meek) => count(&arguments, meek, ranks),
         Command::Plurality(plurality) => count_plurality(&arguments, plurality),
-        Command::Check(check) => check::check(check),
-        Command::Convert(convert) => convert::convert(convert, arguments.before.input.as_deref()),
+        Command::Check(check) => check::check(check, arguments.before.names),
+        Command::Convert(convert) => {
+            convert::convert(convert, arguments.before.input.as_deref(), arguments.before.names)
+        }
         Command::Generate(synthetic) => {
             generate::write(synthetic, &mut BufWriter::new(io::stdout())).map_err(Into::into)
         }
@@ -279,10 +288,10 @@ fn log_to_standard_error(is_first: bool) {
 fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let mut election = if ranks.number() == 1 {
-        read(arguments.before.input.as_ref())?
+        read(arguments)?
     } else {
         input::open_to_share(arguments.before.input.as_deref(), |source| {
-            blt::read_share(source, tally::in_order::block, ranks)
+            blt::read_share(source, arguments.before.names, tally::in_order::block, ranks)
         })?
     };
     let reading = start.elapsed();
@@ -305,7 +314,7 @@ fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Resu
 }
 
 fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Result<(), Box<dyn Error>> {
-    let election = read(arguments.before.input.as_ref())?;
+    let election = read(arguments)?;
     let count = with_arithmetic!(arguments.arithmetic(), plurality::count);
     let votes = plurality.votes_per_ballot.map_or(election.seats, NonZeroUsize::get);
     Ok(count(&election, votes, &package(arguments, false), &mut BufWriter::new(io::stdout()))?)
@@ -317,8 +326,9 @@ fn package(arguments: &Arguments, equalize: bool) -> String {
     arguments.before.package_name.clone().unwrap_or_else(|| format!("Implementation: rangesteal{counting}"))
 }
 
-fn read(input: Option<&PathBuf>) -> Result<Election, Box<dyn Error>> {
-    Ok(input::open(input.map(PathBuf::as_path), blt::read_from)??)
+fn read(arguments: &Arguments) -> Result<Election, Box<dyn Error>> {
+    let Counting { input, names, .. } = &arguments.before;
+    Ok(input::open(input.as_deref(), |name, reader| blt::read_from(name, reader, *names))??)
 }
 
 fn count_with<A: Arithmetic>(

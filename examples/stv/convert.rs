@@ -1,7 +1,7 @@
 //! The `convert` command: a ballot file in plain BLT.
 
 use crate::{
-    blt::{self, Naming},
+    blt::{self, Naming, Order},
     input,
 };
 use std::{
@@ -13,8 +13,9 @@ use std::{
 const DETAILS: &str = "\
 What is written is read by OpenSTV, OpaVote, Droop and others: one ballot (or several identical ones) a line, candidates as numbers, \
 withdrawn candidates as negative numbers after the header and on no ballot, names and title in double quotes. Comments, ballot ids, \
-empty ballots, ranks left out, parties and what follows the title are dropped. The count of both files is the same. Double quotes within a \
-name are doubled where they could be taken for its end.
+empty ballots, ranks left out and what follows the title are dropped. A party is written behind the name and in the same string, \"Ann Li \
+(SNP)\": a string of its own would be the next candidate to most programs. The count of both files is the same, with the same transcript. \
+Double quotes within a name are doubled where they could be taken for its end.
 
 Nothing is written if the input has an error.
 
@@ -39,6 +40,10 @@ pub(crate) struct Convert {
     /// The ballot file, as with --input
     #[arg(value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
+    /// What the lines of the candidates say, where the file has name and party on a line and does
+    /// not show which is which
+    #[arg(long, value_enum, value_name = "ORDER")]
+    pub(crate) names: Option<Order>,
     /// Name candidates by nicknames, c1, c2 and so on
     #[arg(long)]
     nick: bool,
@@ -56,8 +61,12 @@ impl Convert {
 
 /// Writes the file in plain BLT to standard output; `input` is where it was named, before the
 /// command or after it.
-pub(crate) fn convert(convert: &Convert, input: Option<&Path>) -> Result<(), Box<dyn Error>> {
-    let election = input::open(input, blt::read_from)??;
+pub(crate) fn convert(
+    convert: &Convert,
+    input: Option<&Path>,
+    names: Option<Order>,
+) -> Result<(), Box<dyn Error>> {
+    let election = input::open(input, |name, reader| blt::read_from(name, reader, names))??;
     let naming = if convert.nick { Naming::Nicknames } else { Naming::Numbers };
     let mut out = BufWriter::new(io::stdout().lock());
     blt::print(&election, naming, &mut out)?;

@@ -105,7 +105,7 @@ fn count_together(
             Ok(Box::new(ballots.get(usize::try_from(at).unwrap()..).unwrap_or_default()))
         };
         let source = Source { name: "corpus", len: Some(ballots.len() as u64), open: &open };
-        let election = blt::read_share(&source, tally::in_order::block, ranks).unwrap();
+        let election = blt::read_share(&source, None, tally::in_order::block, ranks).unwrap();
         count_share(election, options, threads, ranks)
     })
 }

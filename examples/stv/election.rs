@@ -1,8 +1,11 @@
 //! An election as it is counted: candidates, seats, tie-break order and ballots.
 
 mod ballots;
+mod called;
 
 pub(crate) use ballots::{Ballot, Ballots, Preference, Preferences};
+pub(crate) use called::{called, called_by_name};
+use std::borrow::Cow;
 
 /// A candidate's place in the list of candidates, from 0.
 pub(crate) type CandidateIndex = usize;
@@ -22,7 +25,17 @@ pub(crate) struct Election {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) name: String,
-    /// Or what else the file says beside the name.
+    /// What the file says beside the name, if it is not blank.
     pub(crate) party: Option<String>,
     pub(crate) withdrawn: bool,
+}
+
+impl Candidate {
+    /// Name and party in one.
+    pub(crate) fn with_party(&self) -> Cow<'_, str> {
+        match &self.party {
+            Some(party) => format!("{} ({party})", self.name).trim_start().to_owned().into(),
+            None => Cow::from(&self.name),
+        }
+    }
 }

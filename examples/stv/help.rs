@@ -38,6 +38,12 @@ Outputs:
   A count of more than a second shows a progress bar if standard error is a
   terminal.
 
+Names and parties:
+  Where the file says the party of a candidate, every output does: Ann Li (Red).
+  If it has both on a line and nothing shows which is which, it is refused with
+  both readings: --names says what is so. Who would be called the same as another
+  has the number, too: Ann Li [3].
+
 Audit:
   After every distribution, votes and residual are compared with the number of
   ballots; a count where they differ ends with exit code 1.
@@ -45,7 +51,7 @@ Audit:
   --trace follows one ballot. It is given by what it says, in numbers as in a
   ballot file (\"3 1=2\": the third candidate, then the first two as equals) or
   in names (\"Cleo > Ada = Bert\"). A - is a rank left out, as in a ballot file;
-  nicknames are not known here. After every round it shows which part of the
+  nicknames are not known here, and a name stands with its party or without. After every round it shows which part of the
   ballot is with whom, and which is exhausted.
 
 Examples:

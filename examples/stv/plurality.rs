@@ -3,7 +3,7 @@
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
-    election::{CandidateIndex, Election},
+    election::{CandidateIndex, Election, called},
     error::{CountError, printable},
 };
 use std::{cmp::Ordering, io::Write};
@@ -20,7 +20,7 @@ pub(crate) fn count<A: Arithmetic>(
     let votes = votes::<A>(election, votes_per_ballot)?;
     let ranking = ranking(election, &votes);
     let (elected, defeated) = ranking.split_at(election.seats.min(ranking.len()));
-    let name = |candidate: CandidateIndex| printable(&election.candidates[candidate].name);
+    let names = called(&election.candidates);
     writeln!(out, "\nElection: {}\n", printable(&election.title))?;
     writeln!(out, "\t{package}")?;
     writeln!(out, "\tRule: Simulated Plurality Block Voting")?;
@@ -30,17 +30,17 @@ pub(crate) fn count<A: Arithmetic>(
     writeln!(out, "\tVotes per ballot: {votes_per_ballot}\n")?;
     writeln!(out, "Action: Count Complete")?;
     for &candidate in elected {
-        writeln!(out, "Action: Elect: {}", name(candidate))?;
+        writeln!(out, "Action: Elect: {}", names[candidate])?;
     }
     for &candidate in defeated.iter().rev() {
-        writeln!(out, "Action: Defeat: {}", name(candidate))?;
+        writeln!(out, "Action: Defeat: {}", names[candidate])?;
     }
     writeln!(out, "Action: Count Complete")?;
     for &candidate in elected {
-        writeln!(out, "\tElected:  {} ({})", name(candidate), votes[candidate])?;
+        writeln!(out, "\tElected:  {} ({})", names[candidate], votes[candidate])?;
     }
     for &candidate in defeated {
-        writeln!(out, "\tDefeated: {} ({})", name(candidate), votes[candidate])?;
+        writeln!(out, "\tDefeated: {} ({})", names[candidate], votes[candidate])?;
     }
     Ok(out.flush()?)
 }

@@ -3,7 +3,7 @@
 
 use crate::{
     arithmetic::Arithmetic,
-    election::{CandidateIndex, Election},
+    election::{CandidateIndex, called},
     error::{CountError, printable},
     events::{Action, Event, Iteration, Listener, Scene},
     standing::{Standing, Status},
@@ -15,6 +15,8 @@ use std::io::Write;
 pub(crate) struct Transcript<W> {
     out: W,
     package: String,
+    /// What the candidates are called, once the count has begun.
+    names: Vec<String>,
 }
 
 type Written = Result<(), CountError>;
@@ -22,7 +24,7 @@ type Written = Result<(), CountError>;
 impl<W: Write> Transcript<W> {
     /// `package` is the line that names the program.
     pub(crate) fn new(out: W, package: String) -> Self {
-        Self { out, package }
+        Self { out, package, names: Vec::new() }
     }
 
     fn header<A: Arithmetic>(&mut self, scene: &Scene<'_, A>) -> Written {
@@ -35,9 +37,10 @@ impl<W: Write> Transcript<W> {
         writeln!(out, "\tBallots: {}", election.ballots.total())?;
         writeln!(out, "\tQuota: {}", scene.standing.quota)?;
         writeln!(out, "\tOmega: {}\n", scene.omega)?;
-        for candidate in &election.candidates {
+        self.names = called(&election.candidates);
+        for (candidate, name) in election.candidates.iter().zip(&self.names) {
             let standing = if candidate.withdrawn { "withdrawn" } else { "eligible" };
-            writeln!(out, "\tAdd {standing}: {}", printable(&candidate.name))?;
+            writeln!(out, "\tAdd {standing}: {name}")?;
         }
         Ok(())
     }
@@ -46,13 +49,13 @@ impl<W: Write> Transcript<W> {
     /// sums.
     fn action<A: Arithmetic>(&mut self, action: &Action, scene: &Scene<'_, A>) -> Written {
         let standing = scene.standing;
-        let name = |&candidate: &CandidateIndex| printable(&scene.election.candidates[candidate].name);
+        let name = |&candidate: &CandidateIndex| self.names[candidate].as_str();
         let what = match action {
             Action::Begin => "Begin Count".to_owned(),
             Action::Elect(candidate) => format!("Elect: {}", name(candidate)),
             Action::Iterate(iteration) => format!("Iterate ({})", iteration.name()),
             Action::BreakTie { tied, defeated } => {
-                let tied: Vec<String> = tied.iter().map(name).collect();
+                let tied: Vec<&str> = tied.iter().map(name).collect();
                 format!("Break tie (defeat): [{}] -> {}", tied.join(", "), name(defeated))
             }
             Action::Defeat(candidate, Iteration::Stable) => {
@@ -67,13 +70,13 @@ impl<W: Write> Transcript<W> {
         };
         writeln!(self.out, "Action: {what}")?;
         if !matches!(action, Action::Iterate(_) | Action::BreakTie { .. }) {
-            self.candidates(scene.election, standing)?;
+            self.candidates(standing)?;
         }
         self.statistics(standing)
     }
 
-    fn candidates<A: Arithmetic>(&mut self, election: &Election, standing: &Standing<A>) -> Written {
-        let name = |candidate: CandidateIndex| printable(&election.candidates[candidate].name);
+    fn candidates<A: Arithmetic>(&mut self, standing: &Standing<A>) -> Written {
+        let name = |candidate: CandidateIndex| self.names[candidate].as_str();
         for (label, status) in [("Elected: ", Status::Elected), ("Hopeful: ", Status::Hopeful)] {
             for candidate in standing.with(status) {
                 writeln!(self.out, "\t{label} {} ({})", name(candidate), standing.votes[candidate])?;
@@ -85,7 +88,7 @@ impl<W: Write> Transcript<W> {
             writeln!(self.out, "\tDefeated: {} ({})", name(candidate), standing.votes[candidate])?;
         }
         if !without.is_empty() {
-            let names: Vec<String> = without.into_iter().map(name).collect();
+            let names: Vec<&str> = without.into_iter().map(name).collect();
             writeln!(self.out, "\tDefeated: {} ({})", names.join(", "), A::zero())?;
         }
         Ok(())

@@ -4,6 +4,11 @@
 use super::tests::{ballots, fails, read_text};
 use super::*;
 
+/// The party of each candidate.
+fn parties(election: &Election) -> Vec<&str> {
+    election.candidates.iter().map(|candidate| candidate.party.as_deref().unwrap_or("-")).collect()
+}
+
 /// Names and title, for short.
 fn names(election: &Election) -> (Vec<&str>, &str) {
     let names = election.candidates.iter().map(|candidate| candidate.name.as_str());
@@ -27,7 +32,7 @@ fn open_stv() {
     let text = "4 2          # candidates, seats\n-2           # has withdrawn\n(b 001) 4 1 3 0\n(b 002) 3 - 1=4 0  # rank 2 left out, rank 3 shared\n(b 003) - 2 0\n(b 004) 0\n0            # end of the ballots\n\"Ann\"        # 1\n\"Ben\"        # 2\n\"Cy\"         # 3\n\"Dee\"        # 4\n\"Committee\"  # title\n";
     assert_eq!(ballots(text), ["1: 4 1 3", "1: 3 1=4"]);
     let mut reader: &[u8] = text.as_bytes();
-    let (_, seen) = survey("test", &mut reader, 1).unwrap();
+    let (_, seen) = survey("test", &mut reader, None, 1).unwrap();
     assert_eq!((seen.lines, seen.empty_lines, seen.empty_ballots), (4, 2, Integer::Word(2)));
 }
 
@@ -87,7 +92,9 @@ fn scotland_2017() {
 fn scotland_2022() {
     let text = "\u{feff}3 2\r\n10 1 2 0\r\n7 3 0\r\n0\r\n\"Ann LI\" \"Scottish National Party (SNP)\"\r\n\"Ben MACKAY\" \"Independent\"\r\n\"Cy\" \"Labour\"\r\n\"Ward 3 - Wick\"\r\n";
     assert_eq!(ballots(text), ["10: 1 2", "7: 3"]);
-    assert_eq!(names(&read_text(text).unwrap()), (vec!["Ann LI", "Ben MACKAY", "Cy"], "Ward 3 - Wick"));
+    let election = read_text(text).unwrap();
+    assert_eq!(names(&election), (vec!["Ann LI", "Ben MACKAY", "Cy"], "Ward 3 - Wick"));
+    assert_eq!(parties(&election), ["Scottish National Party (SNP)", "Independent", "Labour"]);
 }
 
 /// The collection of Scottish elections by the MGGG lab: some names have gone through a
@@ -98,6 +105,7 @@ fn scottish_collection() {
     let text = "\"Ann LI \"\"Scottish Greens\"\"\"\n\"Ben O'Neill \"\"Independent\"\"\"\n\"Cy DAY \"\"Labour\"\"\"\nWard 6 - Elgin";
     let election = read_text(&format!("{ballots}{text}")).unwrap();
     assert_eq!(names(&election), (vec!["Ann LI", "Ben O'Neill", "Cy DAY"], "Ward 6 - Elgin"));
+    assert_eq!(parties(&election), ["Scottish Greens", "Independent", "Labour"]);
     let text = text.replace(" \"\"Labour\"\"\"", "\"");
     let election = read_text(&format!("{ballots}{text}")).unwrap();
     assert_eq!(names(&election).0, ["Ann LI \"Scottish Greens\"", "Ben O'Neill \"Independent\"", "Cy DAY"]);
@@ -107,6 +115,7 @@ fn scottish_collection() {
         names(&election),
         (vec!["Ann Li (SNP)", "Ben O'Neill (Con)", "Cy \"Sunny\" Day (Ind)"], "Aberdeen Ward 12")
     );
+    assert_eq!(parties(&election), ["-", "-", "-"]);
 }
 
 /// stv-rs: nicknames only, options in brackets.
@@ -174,7 +183,8 @@ fn the_size_of_the_blocks_does_not_matter() {
     let wanted = format!("{:?}", read_text(&text).unwrap());
     for most in 1..20 {
         let mut trickle = Trickle { bytes: text.as_bytes(), most };
-        let election = read_from("test.blt", &mut trickle).unwrap_or_else(|error| panic!("{most}: {error}"));
+        let election =
+            read_from("test.blt", &mut trickle, None).unwrap_or_else(|error| panic!("{most}: {error}"));
         assert_eq!(format!("{election:?}"), wanted);
     }
     assert!(wanted.contains("Änne") && wanted.contains("T€"));
@@ -187,11 +197,12 @@ fn the_size_of_the_blocks_does_not_matter() {
 #[test]
 fn what_has_no_end_is_no_ballot_file() {
     for beginning in ["", "2 1\n", "2 1\n1 1 0\n0\n", "2 1\n[nick ", "2 1\n("] {
-        let error = read_from("endless", &mut beginning.as_bytes().chain(std::io::repeat(b'x'))).unwrap_err();
+        let error =
+            read_from("endless", &mut beginning.as_bytes().chain(std::io::repeat(b'x')), None).unwrap_err();
         assert!(error.message.contains("longer than 64 KiB"), "{error}");
     }
     let mut opened = "2 1\n[nick a b\n".as_bytes().chain(std::io::repeat(b'1'));
-    assert!(read_from("endless", &mut opened).is_err());
+    assert!(read_from("endless", &mut opened, None).is_err());
     let many = format!("2 1\n[nick a b\n{}", "1 a 0\n".repeat(1000));
     let error = read_text(&many).unwrap_err();
     assert!(error.line == 2 && error.message.contains("add ]"), "{error}");
@@ -205,12 +216,12 @@ fn a_device_that_fails() {
             Err(std::io::ErrorKind::UnexpectedEof.into())
         }
     }
-    let error = read_from("disk.blt", &mut b"2 1\n1 1 0\n".chain(Broken)).unwrap_err().to_string();
+    let error = read_from("disk.blt", &mut b"2 1\n1 1 0\n".chain(Broken), None).unwrap_err().to_string();
     assert!(
         error.starts_with("cannot read disk.blt beyond line 3: ") && error.ends_with("complete?"),
         "{error}"
     );
-    let error = read_from("disk.blt", &mut Broken).unwrap_err().to_string();
+    let error = read_from("disk.blt", &mut Broken, None).unwrap_err().to_string();
     assert!(error.starts_with("cannot read disk.blt: "), "{error}");
 }
 

@@ -27,6 +27,7 @@ pub(crate) mod hostile;
 mod names;
 mod nicknames;
 mod options;
+mod parties;
 mod print;
 mod quotes;
 mod share;
@@ -42,6 +43,7 @@ use crate::{
 };
 use candidates::Candidates;
 use nicknames::Nicknames;
+pub(crate) use parties::Order;
 pub(crate) use print::{Naming, each_ballot, print};
 pub(crate) use share::{Source, read_share};
 use std::{fmt, io::Read};
@@ -86,12 +88,17 @@ pub(crate) struct Seen {
 /// Reads an election from the bytes of a file; `source` is what messages call it.
 #[cfg(test)]
 pub(crate) fn read(source: &str, mut bytes: &[u8]) -> Result<Election, InputError> {
-    read_from(source, &mut bytes)
+    read_from(source, &mut bytes, None)
 }
 
-/// Reads an election to the end of a file, little by little; `source` is what messages call it.
-pub(crate) fn read_from(source: &str, reader: &mut dyn Read) -> Result<Election, InputError> {
-    let survey = survey(source, reader, 1);
+/// Reads an election to the end of a file, little by little; `source` is what messages call it, and
+/// `order` what the user says of names and parties.
+pub(crate) fn read_from(
+    source: &str,
+    reader: &mut dyn Read,
+    order: Option<Order>,
+) -> Result<Election, InputError> {
+    let survey = survey(source, reader, order, 1);
     survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
 }
 
@@ -99,9 +106,10 @@ pub(crate) fn read_from(source: &str, reader: &mut dyn Read) -> Result<Election,
 pub(crate) fn survey(
     source: &str,
     reader: &mut dyn Read,
+    order: Option<Order>,
     most_errors: usize,
 ) -> Result<(Election, Seen), Vec<InputError>> {
-    let reader = Reader::begin(Text::new(source, Box::new(reader)), Ballots::new(), most_errors);
+    let reader = Reader::begin(Text::new(source, Box::new(reader)), Ballots::new(), order, most_errors);
     let (mut reader, header) = reader.map_err(|error| vec![error])?;
     let names = reader.rest(&header);
     reader.end(&header, names)
@@ -151,13 +159,19 @@ struct Reader<'a> {
     /// Its candidates, each with the number of its rank.
     ranked: Vec<(CandidateIndex, usize)>,
     seen: Seen,
+    order: Option<Order>,
     errors: Vec<InputError>,
     most_errors: usize,
 }
 
 impl<'a> Reader<'a> {
     /// Reads the header.
-    fn begin(mut text: Text<'a>, ballots: Ballots, most_errors: usize) -> Result<(Self, Header), InputError> {
+    fn begin(
+        mut text: Text<'a>,
+        ballots: Ballots,
+        order: Option<Order>,
+        most_errors: usize,
+    ) -> Result<(Self, Header), InputError> {
         let header = header(&mut text)?;
         let reader = Self {
             text,
@@ -174,6 +188,7 @@ impl<'a> Reader<'a> {
                 spanning: 0,
                 first_spanning: 0,
             },
+            order,
             errors: Vec::new(),
             most_errors,
         };
@@ -240,7 +255,7 @@ impl<'a> Reader<'a> {
                 "this ballot ends on another line, where others do not; is the 0 at its end missing?";
             self.text.warn(first_spanning, message);
         }
-        let names = names::read(&mut self.text, header.candidates, end_of_ballots)?;
+        let names = names::read(&mut self.text, header.candidates, end_of_ballots, self.order)?;
         if self.seen.lines == self.seen.empty_lines && self.errors.is_empty() {
             let message = "no ballot ranks any candidate; there is nothing to count";
             return Err(self.text.error(end_of_ballots, message));

@@ -2,23 +2,30 @@
 //! give them.
 
 use super::{
-    InputError, Quoted,
+    InputError, Order, Quoted,
+    parties::{self, Pair, People},
     text::{Phrase, Text},
 };
+
+/// More candidates than any ballot paper has: so many may be without a line of names.
+const MOST_NAMELESS: usize = 100;
 
 /// Name and party of each candidate, and the title.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Names {
-    pub(super) candidates: Vec<(String, Option<String>)>,
+    pub(super) candidates: People,
     pub(super) title: String,
 }
 
-/// Reads what follows the `0` after the last ballot, which stands on line `end_of_ballots`.
+/// Reads what follows the `0` after the last ballot, which stands on line `end_of_ballots`. `order`
+/// is what the user says of names and parties.
 pub(super) fn read(
     text: &mut Text<'_>,
     candidates: usize,
     end_of_ballots: usize,
+    order: Option<Order>,
 ) -> Result<Names, InputError> {
+    text.names_in_comments = Some(Vec::new());
     let mut phrases = Vec::new();
     // Two for each candidate, then title, source and comment; one more shows that something else
     // follows.
@@ -37,31 +44,52 @@ pub(super) fn read(
         );
         return Err(text.error(word.line, message));
     }
-    let chosen = if is_unquoted(&phrases, candidates) {
-        phrases
-    } else if is_name_and_party(&phrases, candidates) {
-        if candidates < 3 {
-            let message =
-                "two strings on each line could be name and party, or two names; put one string on a line";
-            return Err(text.error(phrases[0].word().line, message));
+    if let Some(people) = in_comments(text, &phrases, candidates) {
+        let title = phrases.remove(0).into_word().text;
+        return Ok(Names { candidates: people, title });
+    }
+    if order != Some(Order::Whole) && is_name_and_party(&phrases, candidates) {
+        let line = phrases[0].word().line;
+        if candidates < 3 && order.is_none() {
+            let message = "two strings on each line could be name and party, or two names; put one string on a line, or say \
+                           --names name-party or --names party-name";
+            return Err(text.error(line, message));
         }
-        let text = |phrase: &Phrase| phrase.word().text.clone();
-        let pairs = phrases[..2 * candidates].chunks(2);
-        let title = text(&phrases[2 * candidates]);
-        return Ok(Names {
-            candidates: pairs.map(|pair| (text(&pair[0]), Some(text(&pair[1])))).collect(),
-            title,
-        });
-    } else {
+        let title = phrases.swap_remove(2 * candidates).into_word().text;
+        phrases.truncate(2 * candidates);
+        let pair = |pair: &[Phrase]| Pair::new(&pair[0].word().text, &pair[1].word().text);
+        let pairs = phrases.chunks(2).map(pair).collect();
+        return Ok(Names { candidates: parties::of_two(text, line, pairs, order)?, title });
+    }
+    if !is_unquoted(&phrases, candidates) {
         check_quotes(text, &phrases, candidates)?;
         check_lines(text, &phrases, candidates)?;
-        phrases
-    };
-    let title = chosen[candidates].word().text.clone();
-    let parties: Option<Vec<_>> = chosen[..candidates].iter().map(party_in_name).collect();
-    let name = |phrase: &Phrase| (phrase.word().text.clone(), None);
-    let candidates = parties.unwrap_or_else(|| chosen[..candidates].iter().map(name).collect());
+    }
+    phrases.truncate(candidates + 1);
+    let (candidates, title) = parties::of_one(text, phrases, order)?;
     Ok(Names { candidates, title })
+}
+
+/// The names, where the file has them in comments, a line for each candidate, and nothing but the
+/// title follows: `# ALTERNATIVE NAME 1: Ann Li (SNP)`, as in a format of other elections. Where
+/// nothing but a bare title stands, few candidates are counted without names.
+fn in_comments(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Option<People> {
+    let named = text.names_in_comments.take().unwrap_or_default();
+    let [title @ (Phrase::Bare(_) | Phrase::Quoted(_) | Phrase::Doubled(_))] = phrases else { return None };
+    let in_order = |(place, (number, _)): (usize, &(usize, String))| *number == place + 1;
+    if named.len() == candidates && named.iter().enumerate().all(in_order) {
+        return Some(named.into_iter().map(|(_, name)| (name, None)).collect());
+    }
+    if !matches!(title, Phrase::Bare(_)) || !(2..=MOST_NAMELESS).contains(&candidates) {
+        return None;
+    }
+    let title = title.word();
+    let message = format!(
+        "{} is taken for the title, and no line names the candidates: they are called by their numbers; write the names before the title",
+        Quoted(&title.text)
+    );
+    text.warn(title.line, &message);
+    Some(vec![(String::new(), None); candidates])
 }
 
 /// One line for each name and one for the title, and nothing else: no room for a misreading. Where
@@ -80,28 +108,20 @@ fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
         && phrases.iter().any(|phrase| bare(&phrase))
 }
 
-/// The name in `"Name ""Party"""`, which name and party become when they pass through a
-/// spreadsheet.
-fn party_in_name(phrase: &Phrase) -> Option<(String, Option<String>)> {
-    let Phrase::Doubled(word) = phrase else { return None };
-    let (name, party) = word.text.strip_suffix('"')?.split_once(" \"")?;
-    let plain = |text: &str| !text.is_empty() && text.trim() == text && !text.contains('"');
-    (plain(name) && plain(party)).then(|| (name.to_owned(), Some(party.to_owned())))
-}
-
 /// Name and party of a candidate on each line, and after them the title, alone on its line unless
 /// that is the last one.
 fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
     let line = |place: usize| phrases.get(place).map(|phrase| phrase.word().line);
     let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_) | Phrase::Doubled(_));
-    phrases.len() > 2 * candidates
-        && phrases[..=2 * candidates].iter().all(quoted)
+    let Some(title) = phrases.get(2 * candidates) else { return false };
+    let is_last = line(2 * candidates) == phrases.last().map(|last| last.word().line);
+    phrases[..2 * candidates].iter().all(quoted)
+        && (quoted(title) || matches!(title, Phrase::Bare(_)) && phrases.len() == 2 * candidates + 1)
         && (0..candidates).all(|candidate| {
             line(2 * candidate) == line(2 * candidate + 1)
                 && line(2 * candidate + 1) < line(2 * candidate + 2)
         })
-        && (line(2 * candidates) != line(2 * candidates + 1)
-            || line(2 * candidates) == phrases.last().map(|last| last.word().line))
+        && (line(2 * candidates) != line(2 * candidates + 1) || is_last)
 }
 
 /// Strings of different kinds must not be taken for each other, or the wrong names win: either

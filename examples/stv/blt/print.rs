@@ -38,7 +38,8 @@ pub(crate) fn each_ballot<E>(
     Ok(())
 }
 
-/// Writes the election so that reading it gives the same one.
+/// Writes the election so that reading it gives the same one, with each party behind the name and a
+/// part of it: a second string on a line is a name to most programs.
 pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) -> io::Result<()> {
     let name = |candidate| Name { candidate, naming };
     let candidates = election.candidates.len();
@@ -75,7 +76,7 @@ pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) ->
     })?;
     writeln!(out, "0")?;
     for candidate in &election.candidates {
-        writeln!(out, "{}", in_quotes(&candidate.name))?;
+        writeln!(out, "{}", in_quotes(&candidate.with_party()))?;
     }
     writeln!(out, "{}", in_quotes(&election.title))
 }

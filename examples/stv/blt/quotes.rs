@@ -1,5 +1,7 @@
 //! Quotes around the names of candidates and the title.
 
+use super::parties::looks_like_two;
+
 /// Text processors make quotes typographic, English or German, without being asked.
 pub(super) const OPENING: [char; 4] = ['"', '“', '”', '„'];
 
@@ -41,6 +43,9 @@ pub(super) fn in_quotes(name: &str) -> String {
     let read = doubled(&plain).or_else(|| quoted(&plain).map(|(string, length)| (string.to_owned(), length)));
     if read.is_some_and(|read| read == (name.to_owned(), plain.len())) {
         plain
+    } else if looks_like_two(name) {
+        // There is no typographic quote in it.
+        format!("“{name}”")
     } else {
         format!("\"{}\"", name.replace('"', "\"\""))
     }

@@ -15,7 +15,7 @@
 //! rank leaves its first ballots to the one before it, and reads on to the end of its last block.
 
 use super::{
-    Header, InputError, Reader,
+    Header, InputError, Order, Reader,
     ballots::{Ids, Step},
     text::Text,
 };
@@ -64,6 +64,7 @@ struct Report {
 /// many make a block is a function of the number of all.
 pub(crate) fn read_share(
     source: &Source<'_>,
+    order: Option<Order>,
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
 ) -> Result<Election, Box<dyn Error>> {
@@ -72,9 +73,9 @@ pub(crate) fn read_share(
     let said = opened.map(|len| len.to_le_bytes().to_vec());
     let said = said.map_err(|error| Box::<dyn Error>::from(unreadable(source, &error)));
     ranks::agree(ranks, said, "its file has another length")?;
-    let in_pieces = in_pieces(source, block, ranks)?;
+    let in_pieces = in_pieces(source, order, block, ranks)?;
     let was_in_pieces = in_pieces.is_some();
-    let election = in_pieces.map_or_else(|| twice(source, block, ranks), Ok);
+    let election = in_pieces.map_or_else(|| twice(source, order, block, ranks), Ok);
     // Who could not read says so, and who has read something else, or in the other way: then the
     // shares do not meet.
     let said = election.as_ref().map(|election| {
@@ -101,10 +102,11 @@ pub(crate) fn read_share(
 /// what is wrong for all ranks is an error.
 fn in_pieces(
     source: &Source<'_>,
+    order: Option<Order>,
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
 ) -> Result<Option<Election>, Box<dyn Error>> {
-    let piece = source.len.and_then(|len| Piece::read(source, len, ranks));
+    let piece = source.len.and_then(|len| Piece::read(source, len, order, ranks));
     let mut said = Vec::new();
     if let Some(report) = piece.as_ref().and_then(|piece| piece.report.as_ref()) {
         report.write(&mut said);
@@ -151,9 +153,9 @@ struct Piece<'a> {
 
 impl<'a> Piece<'a> {
     /// Reads what is before the ballots, and the piece of this rank. None if that cannot be done.
-    fn read(source: &Source<'a>, len: u64, ranks: &dyn Ranks) -> Option<Self> {
+    fn read(source: &Source<'a>, len: u64, order: Option<Order>, ranks: &dyn Ranks) -> Option<Self> {
         let text = Text::new(source.name, (source.open)(0).ok()?);
-        let (mut reader, header) = Reader::begin(text, Ballots::new(), 1).ok()?;
+        let (mut reader, header) = Reader::begin(text, Ballots::new(), order, 1).ok()?;
         reader.text.held_back = Some(Vec::new());
         reader.before_ballots(&header).ok()?;
         let (begin, line) = (reader.text.position(), reader.text.line());
@@ -270,12 +272,17 @@ fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
 }
 
 /// Reads the whole file to count the ballots, and again to keep those of this rank.
-fn twice(source: &Source<'_>, block: fn(usize) -> usize, ranks: &dyn Ranks) -> Result<Election, InputError> {
+fn twice(
+    source: &Source<'_>,
+    order: Option<Order>,
+    block: fn(usize) -> usize,
+    ranks: &dyn Ranks,
+) -> Result<Election, InputError> {
     let read = |share, is_for_good| {
         let bytes = (source.open)(0).map_err(|error| unreadable(source, &error))?;
         let text = Text::new(source.name, bytes);
         let text = if is_for_good { text } else { held_back(text) };
-        let (mut reader, header) = Reader::begin(text, Ballots::sharing(share), 1)?;
+        let (mut reader, header) = Reader::begin(text, Ballots::sharing(share), order, 1)?;
         let names = reader.rest(&header);
         reader.end(&header, names).map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
     };

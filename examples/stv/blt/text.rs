@@ -23,6 +23,8 @@ pub(super) struct Text<'a> {
     last_line: usize,
     /// What the user is to be told, if it is not yet sure that this is read for good.
     pub(super) held_back: Option<Vec<String>>,
+    /// The numbers of candidates and what comments call them, once that is asked for.
+    pub(super) names_in_comments: Option<Vec<(usize, String)>>,
 }
 
 /// A run of characters between white space.
@@ -50,6 +52,12 @@ impl Phrase {
             Self::Quoted(word) | Self::Doubled(word) | Self::Bare(word) | Self::Unclosed(word) => word,
         }
     }
+
+    pub(super) fn into_word(self) -> Word {
+        match self {
+            Self::Quoted(word) | Self::Doubled(word) | Self::Bare(word) | Self::Unclosed(word) => word,
+        }
+    }
 }
 
 impl<'a> Text<'a> {
@@ -66,6 +74,7 @@ impl<'a> Text<'a> {
             line,
             last_line: line,
             held_back: None,
+            names_in_comments: None,
         }
     }
 
@@ -135,12 +144,17 @@ impl<'a> Text<'a> {
     /// The next quoted string, or line without quotes.
     pub(super) fn next_phrase(&mut self) -> Result<Option<Phrase>, InputError> {
         self.skip_comments()?;
-        if self.names_left == 0 {
-            self.names_left = self.length_until(0, |rest| rest.iter().position(|&byte| byte == b'\n'))?;
-            self.names = self.str(self.names_left).to_owned();
-        }
-        if self.names_left == 0 {
-            return Ok(None);
+        while self.names_left == 0 {
+            let length = self.length_until(0, line_end)?;
+            if length == 0 {
+                return Ok(None);
+            }
+            self.names = self.str(length).trim_end_matches(is_blank).to_owned();
+            self.names_left = self.names.len();
+            if self.names_left == 0 {
+                self.take(length);
+                self.skip_comments()?;
+            }
         }
         let text = &self.names[self.names.len() - self.names_left..];
         let line = self.line;
@@ -180,12 +194,30 @@ impl<'a> Text<'a> {
             match self.window() {
                 [b'#', ..] => {
                     self.last_line = self.line;
+                    self.name_in_comment()?;
                     self.skip_line()?;
                 }
                 [b'/', b'*', ..] => self.skip_block_comment()?,
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Notes the name of a candidate in the comment that comes next, if that is asked for.
+    fn name_in_comment(&mut self) -> Result<(), InputError> {
+        const BEGINNING: &str = "# ALTERNATIVE NAME ";
+        if self.names_in_comments.is_none() {
+            return Ok(());
+        }
+        while self.window().len() < BEGINNING.len() && self.window.fill()? {}
+        if !self.window().starts_with(BEGINNING.as_bytes()) {
+            return Ok(());
+        }
+        let length = self.length_until(0, line_end)?;
+        let named = self.str(length)[BEGINNING.len()..].split_once(':');
+        let named = named.and_then(|(number, name)| Some((number.parse().ok()?, name.trim().to_owned())));
+        self.names_in_comments.iter_mut().for_each(|names| names.extend(named.clone()));
+        Ok(())
     }
 
     fn skip_block_comment(&mut self) -> Result<(), InputError> {
@@ -261,6 +293,15 @@ impl<'a> Text<'a> {
     fn str(&self, length: usize) -> &str {
         std::str::from_utf8(&self.window()[..length]).expect("the window is text and is cut at white space")
     }
+}
+
+/// White space, or what DOS and disks put behind the end of a text.
+fn is_blank(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\u{1a}' | '\0')
+}
+
+fn line_end(rest: &[u8]) -> Option<usize> {
+    rest.iter().position(|&byte| byte == b'\n')
 }
 
 /// The length of the white space character that these bytes begin with.

@@ -3,7 +3,7 @@
 use crate::{
     arithmetic::Integer,
     blt::{self, Seen},
-    election::{CandidateIndex, Election},
+    election::{CandidateIndex, Election, called},
     error::printable,
 };
 use std::{collections::HashSet, convert::Infallible, fmt};
@@ -103,10 +103,10 @@ impl fmt::Display for Summary<'_> {
         let width = total.to_string().len().max("ranked".len());
         let place = election.candidates.len().to_string().len();
         writeln!(f, "  {:>width$}          {:>width$}", "first", "ranked")?;
-        for (number, candidate) in election.candidates.iter().enumerate() {
+        let names = called(&election.candidates);
+        for ((number, candidate), name) in election.candidates.iter().enumerate().zip(&names) {
             let [first, anywhere] = [&self.first[number], &self.anywhere[number]];
             let [first_share, anywhere_share] = [first, anywhere].map(|votes| 100.0 * ratio(votes, total));
-            let name = printable(&candidate.name);
             let number = number + 1;
             if candidate.withdrawn {
                 writeln!(
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     fn summary(text: &str) -> String {
-        let (election, seen) = blt::survey("test", &mut text.as_bytes(), 1).unwrap();
+        let (election, seen) = blt::survey("test", &mut text.as_bytes(), None, 1).unwrap();
         Summary::of(&election, seen).to_string()
     }
 
@@ -191,10 +191,10 @@ mod tests {
   with equal ranks    5
   candidates ranked   2.00 on average, 2 at most
    first          ranked
-      25 100.00 %      25 100.00 %  1 Ada
+      25 100.00 %      25 100.00 %  1 Ada [1]
        5  20.00 %      25 100.00 %  2 Bert
        -               -           3 Cleo (withdrawn)
-       0   0.00 %       0   0.00 %  4 Ada
+       0   0.00 %       0   0.00 %  4 Ada [4]
   warning: no ballot ranks candidate 4 (Ada)
   warning: candidate 4 (Ada) has the name of another candidate
 ";

@@ -4,20 +4,28 @@ use super::{
     json,
     record::{Record, Step},
 };
-use crate::error::printable;
+use crate::{election::called_by_name, error::printable};
 use std::io::{self, Write};
 
-const HEADER: &str = "step,round,action,subject,quota,surplus,residual,candidate,name,status,votes,keep";
+const HEADER: &str =
+    "step,round,action,subject,quota,surplus,residual,candidate,name,status,votes,keep,party";
 
 pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADER}")?;
+    let names = called_by_name(&record.candidates);
     for (number, step) in record.steps.iter().enumerate() {
-        rows(record, number + 1, step, out)?;
+        rows(record, &names, number + 1, step, out)?;
     }
     Ok(())
 }
 
-fn rows(record: &Record, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
+fn rows(
+    record: &Record,
+    names: &[String],
+    number: usize,
+    step: &Step,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (action, subject) = step.action();
     let subject = subject.map_or_else(String::new, |subject| (subject + 1).to_string());
     let of_step = format!(
@@ -26,8 +34,9 @@ fn rows(record: &Record, number: usize, step: &Step, out: &mut dyn Write) -> io:
     );
     for (place, (candidate, state)) in record.candidates.iter().zip(&step.states).enumerate() {
         if !candidate.withdrawn {
-            let (status, name) = (json::status(state.status), quoted(&candidate.name));
-            writeln!(out, "{of_step},{},{name},{status},{},{}", place + 1, state.votes, state.keep)?;
+            let (status, name) = (json::status(state.status), quoted(&names[place]));
+            let party = candidate.party.as_deref().map_or_else(String::new, quoted);
+            writeln!(out, "{of_step},{},{name},{status},{},{},{party}", place + 1, state.votes, state.keep)?;
         }
     }
     Ok(())

@@ -29,7 +29,12 @@ pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "\"{name}\": {value},")?;
     }
     let candidates = record.candidates.iter().enumerate().map(|(place, candidate)| {
-        json!({"number": place + 1, "name": candidate.name, "withdrawn": candidate.withdrawn})
+        json!({
+            "number": place + 1,
+            "name": candidate.name,
+            "party": candidate.party,
+            "withdrawn": candidate.withdrawn,
+        })
     });
     list(out, "candidates", candidates, ",")?;
     list(out, "steps", record.steps.iter().map(|step| self::step(record, step)), ",")?;

@@ -6,7 +6,7 @@
 
 use crate::{
     arithmetic::{Arithmetic, Fault},
-    election::{Candidate, CandidateIndex},
+    election::{Candidate, CandidateIndex, called},
     error::CountError,
     events::{Action, Event, Listener, Scene},
     standing::Status,
@@ -22,6 +22,8 @@ pub(crate) struct Record {
     pub(super) seats: usize,
     pub(super) ballots: String,
     pub(super) candidates: Vec<Candidate>,
+    /// What they are called.
+    pub(super) names: Vec<String>,
     pub(super) steps: Vec<Step>,
     pub(super) transfers: Vec<Transfer>,
     /// In the order of their election.
@@ -103,6 +105,7 @@ impl<A: Arithmetic> Recorder<A> {
         record.seats = election.seats;
         record.ballots = election.ballots.total().to_string();
         record.candidates.clone_from(&election.candidates);
+        record.names = called(&election.candidates);
     }
 
     fn step(&mut self, action: &Action, scene: &Scene<'_, A>) -> Result<(), Fault> {

@@ -12,7 +12,9 @@ use crate::{
     error::CountError,
     events::Listener,
     meek::{self, Rule},
+    plurality,
     spread::{KeepFactor, Votes},
+    transcript::Transcript,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -72,10 +74,65 @@ fn csv_has_a_row_for_each_step_and_candidate() {
     let csv = written(csv::write, &record(STRANGE));
     let lines: Vec<_> = csv.lines().collect();
     assert_eq!(lines.len(), 1 + 7 * 3);
-    assert_eq!(lines[0], "step,round,action,subject,quota,surplus,residual,candidate,name,status,votes,keep");
+    assert_eq!(
+        lines[0],
+        "step,round,action,subject,quota,surplus,residual,candidate,name,status,votes,keep,party"
+    );
     assert_eq!(
         lines[8],
-        "3,1,defeat,3,4.500000001,0.000000000,0.000000000,2,\"B, b\",hopeful,3.000000000,1.000000000"
+        "3,1,defeat,3,4.500000001,0.000000000,0.000000000,2,\"B, b\",hopeful,3.000000000,1.000000000,"
+    );
+}
+
+/// Two of a name, one of them twice with the same party, and a party that is none.
+const ALIKE: &str = "5 1\n4 1 2 0\n3 2 0\n2 3 2 0\n1 4 0\n1 5 0\n0\n\"J LI\" \"Red\"\n\"J LI\" \"=Blue, \"x\"y\"\n\"J LI\" \"Red\"\n\"Ann\" \"Red\"\n\"\" \"\"\n\"T\"\n";
+
+#[test]
+fn every_output_tells_candidates_apart_and_names_parties() {
+    let record = record(ALIKE);
+    let json: Value = serde_json::from_str(&written(json::write, &record)).unwrap();
+    let people =
+        |field: &str| json["candidates"].as_array().unwrap().iter().map(|one| one[field].clone()).collect();
+    let (names, parties): (Vec<Value>, Vec<Value>) = (people("name"), people("party"));
+    assert_eq!(names, ["J LI", "J LI", "J LI", "Ann", ""]);
+    assert_eq!(parties, ["Red".into(), "=Blue, \"x\"y".into(), "Red".into(), "Red".into(), Value::Null]);
+    let csv = written(csv::write, &record);
+    let rows = [
+        "1,\"J LI [1]\",hopeful,4.000000000,1.000000000,\"Red\"",
+        "2,\"J LI [2]\",hopeful,3.000000000,1.000000000,\"'=Blue, \"\"x\"\"y\"",
+        "5,\"Candidate 5\",hopeful,1.000000000,1.000000000,",
+    ];
+    for row in rows {
+        assert!(csv.lines().any(|line| line.ends_with(&format!(",0.000000000,{row}"))), "{row}: {csv}");
+    }
+    let election = blt::read("test", ALIKE.as_bytes()).unwrap();
+    let mut out = Vec::new();
+    count(&election, &mut Transcript::new(&mut out, "Package".to_owned())).unwrap();
+    plurality::count::<Fixed9>(&election, 1, "Package", &mut out).unwrap();
+    let mut trace =
+        Trace::new(&mut out, "J LI (Red) [3] > J LI (=Blue, \"x\"y) = Ann > 5", &election).unwrap();
+    count(&election, &mut trace).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let page = page::page(&record);
+    assert_well_formed(&page);
+    let called = ["J LI (Red) [1]", "J LI (=Blue, \"x\"y)", "J LI (Red) [3]", "Ann (Red)", "Candidate 5"];
+    for name in called {
+        let (action, status) =
+            if name == called[0] { ("Elect", "Elected: ") } else { ("Defeat", "Defeated:") };
+        // Of the count, then of plurality.
+        for line in [
+            format!("\tAdd eligible: {name}\n"),
+            format!("\tHopeful:  {name} ("),
+            format!("Action: {action}: {name}\n"),
+            format!("\t{status} {name} ("),
+        ] {
+            assert!(text.contains(&line), "{line}: {text}");
+        }
+        assert!(page.contains(&name.replace('"', "&quot;")), "{name}: {page}");
+    }
+    assert!(
+        text.contains("\nBallot: J LI (Red) [3] > J LI (=Blue, \"x\"y) = Ann (Red) > Candidate 5\n"),
+        "{text}"
     );
 }
 

@@ -6,7 +6,7 @@
 
 use crate::{
     arithmetic::{Arithmetic, Integer},
-    election::{Ballot, Ballots, CandidateIndex, Election, Preferences},
+    election::{Ballot, Ballots, CandidateIndex, Election, Preferences, called},
     error::{CountError, printable},
     events::{Action, Event, Iteration, Listener, Scene},
     spread::Votes,
@@ -19,6 +19,8 @@ use std::io::Write;
 pub(crate) struct Trace<W> {
     out: W,
     ballot: Ballots,
+    /// What the candidates are called.
+    names: Vec<String>,
     /// What has been decided since the last round was written.
     decided: Vec<String>,
 }
@@ -27,10 +29,12 @@ impl<W: Write> Trace<W> {
     /// The ballot in the words of the option, or what is wrong with them.
     pub(crate) fn new(out: W, text: &str, election: &Election) -> Result<Self, String> {
         let mut ballot = Ballots::new();
-        let ranked = ranked(text, election).map_err(|wrong| printable(&format!("--trace: {wrong}")))?;
+        let names = called(&election.candidates);
+        let ranked =
+            ranked(text, election, &names).map_err(|wrong| printable(&format!("--trace: {wrong}")))?;
         ballot.equalize = election.ballots.equalize;
         ballot.push(Integer::Word(1), &ranked);
-        Ok(Self { out, ballot, decided: Vec::new() })
+        Ok(Self { out, ballot, names, decided: Vec::new() })
     }
 
     fn preferences(&self) -> Preferences<'_> {
@@ -40,7 +44,7 @@ impl<W: Write> Trace<W> {
     fn header(&mut self, election: &Election) -> Result<(), CountError> {
         let mut text = String::new();
         for preference in self.preferences() {
-            text += &printable(&election.candidates[preference.candidate()].name);
+            text += &self.names[preference.candidate()];
             text += if preference.shares_rank_with_next() { " = " } else { " > " };
         }
         let ballots = &election.ballots;
@@ -69,7 +73,7 @@ impl<W: Write> Trace<W> {
                 Status::Defeated => "Defeated:",
                 Status::Hopeful | Status::Withdrawn => "Hopeful: ",
             };
-            let name = printable(&scene.election.candidates[candidate].name);
+            let name = &self.names[candidate];
             writeln!(self.out, "\t{status} {name} ({})", votes.of[candidate])?;
         }
         writeln!(self.out, "\tExhausted: {}", votes.exhausted)?;
@@ -79,7 +83,6 @@ impl<W: Write> Trace<W> {
 
 impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
     fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
-        let name = |candidate: &CandidateIndex| printable(&scene.election.candidates[*candidate].name);
         let round = format!("Round {}", scene.round);
         match event {
             Event::Act(Action::Begin) => {
@@ -87,10 +90,10 @@ impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
                 self.place("Begin", scene)?;
             }
             Event::Act(Action::Elect(candidate) | Action::ElectRemaining(candidate)) => {
-                self.decided.push(format!("{} elected", name(candidate)));
+                self.decided.push(format!("{} elected", self.names[*candidate]));
             }
             Event::Act(Action::Defeat(candidate, _) | Action::DefeatRemaining(candidate)) => {
-                self.decided.push(format!("{} defeated", name(candidate)));
+                self.decided.push(format!("{} defeated", self.names[*candidate]));
             }
             Event::Act(Action::Iterate(Iteration::Elected)) => self.place(&round, scene)?,
             // Of a round; those for whom no seat is left leave together, at the end.
@@ -106,19 +109,19 @@ impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
 
 /// The ranking that the text gives: numbers as in a ballot file, `3 - 1=2` with `-` for a rank left
 /// out, or names and numbers from best to worst, `Cleo > Ada = Bert`.
-fn ranked(text: &str, election: &Election) -> Result<Vec<(CandidateIndex, usize)>, String> {
+fn ranked(text: &str, election: &Election, names: &[String]) -> Result<Vec<(CandidateIndex, usize)>, String> {
     let in_numbers = text.chars().all(|letter| letter.is_ascii_digit() || " =-".contains(letter));
     let ranks: Vec<&str> = if in_numbers {
         text.split_whitespace().filter(|&word| word != "-").collect()
     } else {
-        split(text, " > ", '>', election)
+        split(text, " > ", '>', election, names)
     };
     let mut ranked: Vec<(CandidateIndex, usize)> = Vec::new();
     for (rank, text) in ranks.into_iter().enumerate() {
-        for text in split(text, " = ", '=', election) {
-            let candidate = candidate(text.trim(), election)?;
+        for text in split(text, " = ", '=', election, names) {
+            let candidate = candidate(text.trim(), election, names)?;
             if ranked.iter().any(|other| other.0 == candidate) {
-                return Err(format!("`{}` stands twice on the ballot", election.candidates[candidate].name));
+                return Err(format!("`{}` stands twice on the ballot", names[candidate]));
             }
             ranked.push((candidate, rank));
         }
@@ -132,9 +135,8 @@ fn ranked(text: &str, election: &Election) -> Result<Vec<(CandidateIndex, usize)
 }
 
 /// The parts of a text between signs, unless all of it is a name, with signs in it.
-fn split<'a>(text: &'a str, spaced: &str, sign: char, election: &Election) -> Vec<&'a str> {
-    let is_name = |text: &str| election.candidates.iter().any(|candidate| candidate.name == text.trim());
-    if is_name(text) {
+fn split<'a>(text: &'a str, spaced: &str, sign: char, election: &Election, names: &[String]) -> Vec<&'a str> {
+    if with_name(text.trim(), election, names).next().is_some() {
         vec![text]
     } else if text.contains(spaced) {
         text.split(spaced).collect()
@@ -143,7 +145,18 @@ fn split<'a>(text: &'a str, spaced: &str, sign: char, election: &Election) -> Ve
     }
 }
 
-fn candidate(text: &str, election: &Election) -> Result<CandidateIndex, String> {
+/// Those who are called this, or have it for a name.
+fn with_name<'a>(
+    text: &'a str,
+    election: &'a Election,
+    names: &'a [String],
+) -> impl Iterator<Item = CandidateIndex> + 'a {
+    let called = names.iter().position(|name| name == text);
+    let named = move |&place: &CandidateIndex| called.is_none() && election.candidates[place].name == text;
+    called.into_iter().chain((0..names.len()).filter(named))
+}
+
+fn candidate(text: &str, election: &Election, names: &[String]) -> Result<CandidateIndex, String> {
     let candidates = &election.candidates;
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         let number = text.parse().ok().filter(|number| (1..=candidates.len()).contains(number));
@@ -151,10 +164,13 @@ fn candidate(text: &str, election: &Election) -> Result<CandidateIndex, String> 
             format!("there is no candidate `{text}`; the numbers go from 1 to {}", candidates.len())
         });
     }
-    let mut found = (0..candidates.len()).filter(|&place| candidates[place].name == text);
+    let mut found = with_name(text, election, names);
     match (found.next(), found.next()) {
         (Some(candidate), None) => Ok(candidate),
-        (Some(_), Some(_)) => Err(format!("several candidates are called `{text}`; give a number instead")),
+        (Some(first), Some(_)) => Err(format!(
+            "several candidates have the name `{text}`; give a number instead, or all that the outputs call one of them, such as `{}`",
+            names[first]
+        )),
         (None, _) => Err(format!(
             "`{text}` is neither the number nor the name of a candidate; write `3 1=2` or `Cleo > Ada = Bert`"
         )),
@@ -169,7 +185,8 @@ mod tests {
     fn ranks(text: &str) -> Result<Vec<(CandidateIndex, usize)>, String> {
         let names = "\"Ada\" \"Bert\" \"Cleo > Co = 1\" \"Dora\" \"Dora\" \"T\"";
         let election = blt::read("test", format!("5 1\n-4\n1 1 0\n0\n{names}").as_bytes());
-        ranked(text, &election.unwrap_or_else(|error| panic!("{error}")))
+        let election = election.unwrap_or_else(|error| panic!("{error}"));
+        ranked(text, &election, &called(&election.candidates))
     }
 
     #[test]
@@ -180,6 +197,25 @@ mod tests {
         assert_eq!(ranks("Bert>Ada"), Ok(vec![(1, 0), (0, 1)]));
         assert_eq!(ranks("Cleo > Co = 1"), Ok(vec![(2, 0)]), "a name may hold the signs");
         assert_eq!(ranks("4 2 1"), Ok(vec![(1, 1), (0, 2)]), "withdrawn");
+    }
+
+    /// The name alone will do, if nobody else has it.
+    #[test]
+    fn candidates_are_named_with_or_without_the_party() {
+        let names = "\"J LI\" \"Red\"\n\"J LI\" \"Blue\"\n\"Ann\" \"Red\"\n\"J LI (Red)\" \"\"\n\"T\"";
+        let election = blt::read("test", format!("4 1\n1 1 0\n0\n{names}").as_bytes()).unwrap();
+        let names = called(&election.candidates);
+        assert_eq!(names, ["J LI (Red) [1]", "J LI (Blue)", "Ann (Red)", "J LI (Red) [4]"]);
+        let ranks = |text| ranked(text, &election, &names);
+        assert_eq!(ranks("Ann > J LI (Blue) = J LI (Red) [1]"), Ok(vec![(2, 0), (1, 1), (0, 1)]));
+        assert_eq!(ranks("Ann (Red)>J LI (Red)"), Ok(vec![(2, 0), (3, 1)]));
+        let several = ranks("J LI").unwrap_err();
+        assert!(
+            several.ends_with(
+                "give a number instead, or all that the outputs call one of them, such as `J LI (Red) [1]`"
+            ),
+            "{several}"
+        );
     }
 
     #[test]

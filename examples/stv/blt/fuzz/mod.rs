@@ -72,7 +72,7 @@ struct Figures {
 
 impl Figures {
     fn read(&mut self, input: &[u8], most_errors: usize) -> Result<Election, Vec<InputError>> {
-        let survey = || survey("test", &mut &*input, most_errors).map(|(election, _)| election);
+        let survey = || survey("test", &mut &*input, None, most_errors).map(|(election, _)| election);
         let budget = BYTES + BYTES_PER_BYTE * input.len();
         let begin = cpu_time();
         let (read, memory) = memory::most_taken(survey);

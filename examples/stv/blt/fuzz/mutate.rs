@@ -60,6 +60,7 @@ const PIECES: &[&str] = &[
     "\u{2028}",
     "\u{3000}",
     "\u{0}",
+    "\u{1a}",
     "\u{1b}[2J",
     "é",
     "\u{301}",
@@ -375,9 +376,10 @@ impl<'a> Election<'a> {
     }
 
     fn names(&mut self) {
-        let shape = self.below(8);
+        const SHAPES: usize = 13;
+        let shape = self.below(SHAPES);
         for candidate in 0..=self.candidates {
-            let shape = if self.one_in(40) { self.below(8) } else { shape };
+            let shape = if self.one_in(40) { self.below(SHAPES) } else { shape };
             let _ = match shape {
                 0 => writeln!(self.text, "Name {candidate}"),
                 1 => writeln!(self.text, "“Name {candidate}”"),
@@ -386,6 +388,14 @@ impl<'a> Election<'a> {
                 4 => write!(self.text, "\"é\" "),
                 5 => write!(self.text, "\"\" "),
                 6 => writeln!(self.text, "n"),
+                7 => writeln!(self.text, "\"Red \"\"Name {candidate}\"\" \""),
+                8 => writeln!(self.text, "Red \"Name {candidate}\""),
+                9 => writeln!(self.text, "\"\"\"Name {candidate}\"\" \"\"Red\"\" \""),
+                10 => writeln!(self.text, "\"Name \"\"{candidate}\"\" LI\""),
+                11 if candidate < self.candidates => {
+                    writeln!(self.text, "# ALTERNATIVE NAME {}: Name", candidate + 1)
+                }
+                11 => write!(self.text, "Title"),
                 _ => writeln!(self.text, "\"Name {candidate}\""),
             };
         }

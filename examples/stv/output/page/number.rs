@@ -94,13 +94,15 @@ pub(super) fn fitted(name: &str, pixels: f64, letter: f64) -> String {
     if name.chars().map(width).sum::<f64>() <= pixels {
         return escaped(name);
     }
-    let mut left = pixels - letter * 1.5;
+    // The number tells somebody from another of the same name.
+    let number = name.rfind(" [").filter(|_| name.ends_with(']')).map_or("", |at| &name[at..]);
+    let mut left = pixels - letter * 1.5 - number.chars().map(width).sum::<f64>();
     let fits = |character: &char| {
         left -= width(*character);
         left >= 0.0
     };
     let cut: String = name.chars().take_while(fits).collect();
-    escaped(cut.trim_end()) + "…"
+    escaped(cut.trim_end()) + "…" + &escaped(number)
 }
 
 #[cfg(test)]
@@ -153,6 +155,7 @@ mod tests {
     fn names_are_cut_and_escaped() {
         assert_eq!(fitted("<Ada>", 100.0, 7.0), "&lt;Ada&gt;");
         assert_eq!(fitted("Ada Lovelace", 50.0, 7.0), "Ada L…");
+        assert_eq!(fitted("Ada Lovelace (Red) [12]", 80.0, 7.0), "Ada L… [12]");
         assert_eq!(escaped("\"&'🍌"), "&quot;&amp;&#39;🍌");
         assert_eq!(escaped("A\u{0}\u{1b}"), "A\u{fffd}\u{fffd}");
     }

@@ -45,10 +45,9 @@ pub(super) fn label(step: &Step) -> String {
     if step.action == Action::Complete { "End".to_owned() } else { format!("Round {}", step.round) }
 }
 
-/// What a candidate is called, in text: without a name, by the number.
+/// What a candidate is called, in text.
 pub(super) fn name(record: &Record, candidate: CandidateIndex) -> Cow<'_, str> {
-    let name = &record.candidates[candidate].name;
-    if name.trim().is_empty() { Cow::from(format!("Candidate {}", candidate + 1)) } else { Cow::from(name) }
+    Cow::from(&record.names[candidate])
 }
 
 /// The votes of a candidate at a step.
