@@ -175,7 +175,8 @@ fn judge(ended: &Ended, most_errors: usize) {
     assert!(!complaints.contains("panicked") && !complaints.contains("fault of the program"));
     assert!(complaints.is_empty() || complaints.ends_with('\n'), "whole lines");
     let errors = complaints.lines().filter(|line| {
-        assert!(line.starts_with("stv: ") && line.len() > 10 && !line.contains(char::is_control), "{line:?}");
+        let misleads = |character: char| character.is_control() || "\u{2028}\u{feff}".contains(character);
+        assert!(line.starts_with("stv: ") && line.len() > 10 && !line.contains(misleads), "{line:?}");
         assert!(line.len() < 1000, "{line}");
         let effort = line.contains(" distributions, ");
         !line.starts_with("stv: warn: ") && !effort

@@ -151,25 +151,31 @@ fn two_ballot_files_are_no_command_line() {
     }
 }
 
-/// A terminal obeys them, and a spreadsheet obeys what begins like a formula.
+/// A terminal obeys them, an eye is led astray by what turns a line about or ends it, and a
+/// spreadsheet obeys what begins like a formula.
 #[test]
 fn names_are_text_in_every_output() {
-    let ballots = BALLOTS.replace("Ada", "=A\u{1b}[2J").replace("Mayor", "May\u{7}or");
+    let ballots = BALLOTS.replace("Ada", "=A\u{1b}[2J\u{202e}\u{2028}").replace("Mayor", "May\u{2066}or");
     let page = BallotFile::new("names.html", b"");
+    let file = BallotFile::new("names.blt", ballots.as_bytes());
     let written = [
         transcript(&["meek", "--html", page.path()], &ballots),
         transcript(&["plurality"], &ballots),
         transcript(&["meek", "--trace", "1 2"], &ballots),
         transcript(&["meek", "--format", "csv"], &ballots),
+        transcript(&["check", file.path()], &ballots),
         fs::read_to_string(page.path()).expect("the page"),
     ];
     for output in &written {
-        assert!(output.contains("=A\u{fffd}[2J") && !output.contains(['\u{1b}', '\u{7}']), "{output}");
+        let misleads = ['\u{1b}', '\u{202e}', '\u{2028}', '\u{2066}'];
+        assert!(output.contains("=A\u{fffd}[2J\u{fffd}\u{fffd}") && !output.contains(misleads), "{output}");
     }
-    assert!(written[3].contains(",\"'=A\u{fffd}[2J\","), "{}", written[3]);
+    assert!(written[3].contains(",\"'=A\u{fffd}[2J\u{fffd}\u{fffd}\","), "{}", written[3]);
     let json: serde_json::Value =
         serde_json::from_str(&transcript(&["meek", "--format", "json"], &ballots)).expect("JSON");
-    assert_eq!(json["candidates"][0]["name"], "=A\u{1b}[2J", "exactly");
+    assert_eq!(json["candidates"][0]["name"], "=A\u{1b}[2J\u{202e}\u{2028}", "exactly");
+    let complaint = stv(&["meek"], "2 1\n1 \u{202e}1\u{2069} 0\n0\n");
+    assert!(text(&complaint.stderr).contains("\u{fffd}1\u{fffd}"), "{complaint:?}");
 }
 
 /// A device that has no room, where there is one.
@@ -209,7 +215,10 @@ fn json_csv_and_page_tell_the_same_count() {
     let steps = json["steps"].as_array().expect("steps");
     assert_eq!(csv.lines().count(), 1 + 3 * steps.len());
     let html = fs::read_to_string(page.path()).expect("the page");
-    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<strong>Bert</strong>"), "{html}");
+    assert!(
+        html.starts_with("<!DOCTYPE html>") && html.contains("<strong><bdi>Bert</bdi></strong>"),
+        "{html}"
+    );
     let with_page = transcript(&["meek", "--html", page.path()], BALLOTS);
     assert_eq!(with_page, transcript(&["meek"], BALLOTS), "the page is no matter of the transcript");
 }

@@ -6,7 +6,7 @@ use crate::{
     check::{self, Check},
     convert::{self, Convert},
     election::Election,
-    error,
+    error::{self, misleads},
     generate::{self, Synthetic},
     help, input,
     meek::Rule,
@@ -175,8 +175,8 @@ fn join<T>(before: &mut Option<T>, after: &mut Option<T>, what: &str) -> Result<
 
 /// Nothing that would look like a line of the transcript.
 fn one_line(text: &str) -> Result<String, &'static str> {
-    if text.contains(char::is_control) {
-        Err("line breaks and control characters are not allowed")
+    if text.contains(misleads) {
+        Err("line breaks, control characters and characters that are not seen are not allowed")
     } else {
         Ok(text.to_owned())
     }

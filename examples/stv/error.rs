@@ -109,9 +109,25 @@ pub(crate) fn plural(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A name or a message on one line, without characters that a terminal would obey.
+/// A name or a message on one line that looks like no other: without what [`misleads`].
 pub(crate) fn printable(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
+    text.replace(misleads, "\u{fffd}")
+}
+
+/// Whether a character makes a line look like another one: a terminal obeys it, it breaks the line
+/// or turns it about, or nobody sees it. The joiners U+200C and U+200D stay, for Persian, Hindi and
+/// emoji are not written without them; and so do variation selectors.
+pub(crate) fn misleads(character: char) -> bool {
+    matches!(
+        character,
+        // Direction; ends of lines and paragraphs.
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        // No width: hyphens that may be, blanks, joiners of words, marks of order and of notes.
+        | '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        // Letters without a picture.
+        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
+    ) || character.is_control()
 }
 
 impl From<Fault> for CountError {
@@ -129,5 +145,27 @@ impl From<Elsewhere> for CountError {
 impl From<io::Error> for CountError {
     fn from(error: io::Error) -> Self {
         Self::Transcript(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_misleads_is_shown_and_what_names_need_stays() {
+        for character in "\0\t\n\r\u{1b}\u{7f}\u{85}\u{9b}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}\u{2029}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\u{3164}\u{feff}\u{fff9}\u{e0041}".chars() {
+            assert_eq!(printable(&format!("A{character}da")), "A\u{fffd}da", "U+{:04X}", u32::from(character));
+        }
+        for name in [
+            "می\u{200c}خواهم",
+            "क्\u{200d}ष",
+            "👩\u{200d}🔬 ❤\u{fe0f}",
+            "Zoe\u{301} d’Été-Łów",
+            "葛\u{e0100}城",
+            "שרה",
+        ] {
+            assert_eq!(printable(name), name);
+        }
     }
 }

@@ -15,7 +15,8 @@ pub(super) fn complaint(bytes: &[u8], column: usize, on_first_line: bool) -> Str
             let (encoding, name) =
                 if (0x80..0xa0).contains(&byte) { ("Windows-1252", "WINDOWS-1252") } else { ("Latin-1", "LATIN1") };
             let letter = match byte {
-                0xa1.. => format!(", where it is {}", char::from(byte)),
+                // Without the hyphen that may be: nobody sees it.
+                0xa1..=0xac | 0xae.. => format!(", where it is {}", char::from(byte)),
                 _ => String::new(),
             };
             format!(

@@ -13,7 +13,7 @@
 //! ```
 //! White space of any kind separates words; a ballot may span lines and a line may hold several
 //! ballots. All of them may have an id in parentheses instead of a weight. Comments run from `#` to
-//! the end of the line or from `/*` to `*/`.
+//! the end of the line or from `/*` to `*/`. Candidates may have their parties beside them.
 
 mod ballots;
 mod candidates;

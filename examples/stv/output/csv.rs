@@ -4,7 +4,7 @@ use super::{
     json,
     record::{Record, Step},
 };
-use crate::{election::called_by_name, error::printable};
+use crate::error::{misleads, printable};
 use std::io::{self, Write};
 
 const HEADER: &str =
@@ -12,20 +12,13 @@ const HEADER: &str =
 
 pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADER}")?;
-    let names = called_by_name(&record.candidates);
     for (number, step) in record.steps.iter().enumerate() {
-        rows(record, &names, number + 1, step, out)?;
+        rows(record, number + 1, step, out)?;
     }
     Ok(())
 }
 
-fn rows(
-    record: &Record,
-    names: &[String],
-    number: usize,
-    step: &Step,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn rows(record: &Record, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
     let (action, subject) = step.action();
     let subject = subject.map_or_else(String::new, |subject| (subject + 1).to_string());
     let of_step = format!(
@@ -34,7 +27,7 @@ fn rows(
     );
     for (place, (candidate, state)) in record.candidates.iter().zip(&step.states).enumerate() {
         if !candidate.withdrawn {
-            let (status, name) = (json::status(state.status), quoted(&names[place]));
+            let (status, name) = (json::status(state.status), quoted(&record.names[place]));
             let party = candidate.party.as_deref().map_or_else(String::new, quoted);
             writeln!(out, "{of_step},{},{name},{status},{},{},{party}", place + 1, state.votes, state.keep)?;
         }
@@ -43,8 +36,11 @@ fn rows(
 }
 
 /// Always in quotes, doubled inside: so a name can hold commas and quotes. What a spreadsheet would
-/// take for a formula gets an apostrophe before it, which makes it text there.
+/// take for a formula gets an apostrophe before it, which makes it text there: some skip blanks and
+/// what is not seen before the sign, and some read the wide signs of East Asia.
 fn quoted(text: &str) -> String {
-    let live = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
+    let begins = text
+        .trim_start_matches(|first: char| first.is_whitespace() || misleads(first) || first == '\u{fffd}');
+    let live = if begins.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']) { "'" } else { "" };
     format!("\"{live}{}\"", printable(text).replace('"', "\"\""))
 }

@@ -2,9 +2,12 @@
 //! what every field means.
 
 use super::record::{Cause, Record, State, Step, Transfer};
-use crate::{events::Action, standing::Status};
+use crate::{error::misleads, events::Action, standing::Status};
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
 /// Raised when a field changes its meaning or goes; a new field leaves it as it is.
 const VERSION: u32 = 1;
@@ -26,7 +29,7 @@ pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     ];
     writeln!(out, "{{")?;
     for (name, value) in single {
-        writeln!(out, "\"{name}\": {value},")?;
+        writeln!(out, "\"{name}\": {},", escaped(&value))?;
     }
     let candidates = record.candidates.iter().enumerate().map(|(place, candidate)| {
         json!({
@@ -46,9 +49,29 @@ pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
 fn list(out: &mut dyn Write, name: &str, values: impl Iterator<Item = Value>, comma: &str) -> io::Result<()> {
     write!(out, "\"{name}\": [")?;
     for (place, value) in values.enumerate() {
-        write!(out, "{}\n{value}", if place == 0 { "" } else { "," })?;
+        write!(out, "{}\n{}", if place == 0 { "" } else { "," }, escaped(&value))?;
     }
     writeln!(out, "\n]{comma}")
+}
+
+/// With escapes also for what JSON allows as it is and what makes a line look like another one:
+/// outside of strings there is nothing of the kind.
+fn escaped(value: &Value) -> String {
+    let text = value.to_string();
+    if !text.contains(misleads) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if misleads(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
 }
 
 fn step(record: &Record, step: &Step) -> Value {

@@ -6,7 +6,7 @@
 
 use crate::{
     arithmetic::{Arithmetic, Fault},
-    election::{Candidate, CandidateIndex, called},
+    election::{Candidate, CandidateIndex, called_by_name},
     error::CountError,
     events::{Action, Event, Listener, Scene},
     standing::Status,
@@ -22,7 +22,7 @@ pub(crate) struct Record {
     pub(super) seats: usize,
     pub(super) ballots: String,
     pub(super) candidates: Vec<Candidate>,
-    /// What they are called.
+    /// What they are called where their party has a place of its own.
     pub(super) names: Vec<String>,
     pub(super) steps: Vec<Step>,
     pub(super) transfers: Vec<Transfer>,
@@ -105,7 +105,7 @@ impl<A: Arithmetic> Recorder<A> {
         record.seats = election.seats;
         record.ballots = election.ballots.total().to_string();
         record.candidates.clone_from(&election.candidates);
-        record.names = called(&election.candidates);
+        record.names = called_by_name(&election.candidates);
     }
 
     fn step(&mut self, action: &Action, scene: &Scene<'_, A>) -> Result<(), Fault> {

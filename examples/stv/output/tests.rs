@@ -21,7 +21,7 @@ use serde_json::Value;
 
 const STRANGE: &str = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"<A> & 'a'\"\n\"B, b\"\n\"🍌\"\n\"May<or>\"\n";
 
-fn record(ballots: &str) -> Record {
+pub(super) fn record(ballots: &str) -> Record {
     counted(ballots).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -128,8 +128,15 @@ fn every_output_tells_candidates_apart_and_names_parties() {
         ] {
             assert!(text.contains(&line), "{line}: {text}");
         }
-        assert!(page.contains(&name.replace('"', "&quot;")), "{name}: {page}");
     }
+    // There the party has a place of its own, so more are alike.
+    let shown =
+        [("J LI [1]", "Red"), ("J LI [2]", "=Blue, &quot;x&quot;y"), ("J LI [3]", "Red"), ("Ann", "Red")];
+    for (name, party) in shown {
+        let beside = format!("<bdi>{name}</bdi> <span class=\"party\"><bdi>{party}</bdi></span>");
+        assert!(page.contains(&beside), "{name}: {page}");
+    }
+    assert!(page.contains("<bdi>Candidate 5</bdi>"), "{page}");
     assert!(
         text.contains("\nBallot: J LI (Red) [3] > J LI (=Blue, \"x\"y) = Ann (Red) > Candidate 5\n"),
         "{text}"
@@ -153,9 +160,44 @@ fn one_elected_candidate_gives_exactly_and_several_give_net() {
     assert!(surplus.changes.iter().any(|(candidate, change)| *candidate == 2 && !change.starts_with('-')));
 }
 
+/// What turns a line about, ends it or is not seen is shown in text, and in JSON exactly.
+#[test]
+fn what_misleads_is_shown_and_exact_in_json() {
+    let name = "Eve\u{202e}\u{2066}99\u{2028}\u{2029}\u{61c}\u{200b}\u{7f}\u{e0041}\u{200d}";
+    let record = record(&STRANGE.replace("B, b", name));
+    let shown = "Eve\u{fffd}\u{fffd}99\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{fffd}\u{200d}";
+    assert!(written(csv::write, &record).contains(&format!(",\"{shown}\",")));
+    let text = written(json::write, &record);
+    let escaped = "Eve\\u202e\\u206699\\u2028\\u2029\\u061c\\u200b\\u007f\\udb40\\udc41\u{200d}";
+    assert!(text.contains(escaped), "{text}");
+    let json: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["candidates"][1]["name"], name);
+}
+
+#[test]
+fn no_name_in_csv_is_a_formula() {
+    let cell = |name: &str| {
+        let csv = written(csv::write, &record(&STRANGE.replace("B, b", name)));
+        csv.lines().nth(2).unwrap().split(',').nth(8).unwrap().to_owned()
+    };
+    for (name, wanted) in [
+        ("=1", "\"'=1\""),
+        ("@A", "\"'@A\""),
+        ("  =1", "\"'  =1\""),
+        ("\u{a0}\u{3000}+1", "\"'\u{a0}\u{3000}+1\""),
+        ("\t-1", "\"'\u{fffd}-1\""),
+        ("\u{200b}=1", "\"'\u{fffd}=1\""),
+        ("＝1", "\"'＝1\""),
+        ("A=1", "\"A=1\""),
+        ("  A", "\"  A\""),
+    ] {
+        assert_eq!(cell(name), wanted, "{name}");
+    }
+}
+
 /// Reads as XML does, as far as it takes to know that every element is closed in its order, every
 /// attribute quoted, every name harmless.
-fn assert_well_formed(page: &str) {
+pub(super) fn assert_well_formed(page: &str) {
     let body = page.strip_prefix("<!DOCTYPE html>").expect("a page of HTML 5");
     let mut open: Vec<&str> = Vec::new();
     let mut rest = body;
@@ -204,8 +246,9 @@ fn the_page_begins_with_the_winners_in_their_order() {
     ));
     assert_well_formed(&page);
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is missing"));
-    assert!(place("<strong>Ada</strong><span>round 1, with 10 votes") < place("<strong>Cleo</strong>"));
-    assert!(place("<strong>Cleo</strong>") < place("<h2>Rounds</h2>"));
+    let ada = "<strong><bdi>Ada</bdi></strong><span>round 1, with 10 votes";
+    assert!(place(ada) < place("<strong><bdi>Cleo</bdi></strong>"));
+    assert!(place("<strong><bdi>Cleo</bdi></strong>") < place("<h2>Rounds</h2>"));
     assert!(place(">quota just above 7<") < place("<h2>Flow of votes</h2>"));
     assert!(page.contains(": 2 from Dora to Cleo"), "{page}");
 }
@@ -242,10 +285,11 @@ fn the_nameless_have_a_number() {
     let page = page::page(&record(COUNCIL));
     assert_well_formed(&page);
     assert!(
-        page.contains("<strong>Candidate 3</strong> elected") && page.contains("</span>Candidate 3</th>")
+        page.contains("<strong><bdi>Candidate 3</bdi></strong> elected")
+            && page.contains("</span><bdi>Candidate 3</bdi></th>")
     );
     assert!(page.matches(">Candidate 3</text>").count() >= 4, "in both pictures: {page}");
-    assert!(!page.contains("<strong></strong>") && !page.contains("</span></th>"), "{page}");
+    assert!(!page.contains("<bdi></bdi>"), "{page}");
 }
 
 #[test]
@@ -268,10 +312,10 @@ fn no_line_goes_through_the_number_beside_a_bar() {
     let page = page::page(&record(include_str!("../sample.blt")));
     let (_, bars) = page.split_once("<h2>Votes by round</h2>").unwrap();
     let (bars, _) = bars.split_once("<figcaption>").unwrap();
-    let number = |text: &str| text.split_once('"').unwrap().0.parse::<f64>().unwrap();
+    let number = |text: &str| text.split_once(['"', ' ']).unwrap().0.parse::<f64>().unwrap();
     let mut lines_seen = 0;
     for picture in bars.split("</svg>").filter(|picture| picture.contains("<svg")) {
-        let lines: Vec<f64> = picture.split(" x1=\"").skip(1).map(number).collect();
+        let lines: Vec<f64> = picture.split(" d=\"M").skip(1).map(number).collect();
         lines_seen += lines.len();
         for text in picture.split("<text class=\"soft\" x=\"").skip(1) {
             let shown = text.split_once('>').unwrap().1.split_once('<').unwrap().0;
@@ -282,14 +326,14 @@ fn no_line_goes_through_the_number_beside_a_bar() {
             );
         }
     }
-    assert_eq!(lines_seen, 4, "the first quota and the last, in both pictures");
+    assert_eq!(lines_seen, 8, "the first quota and the last with their halos, in both pictures");
 }
 
 #[test]
 fn a_count_without_a_round_has_a_page() {
     let page = page::page(&record("2 1\n-1\n1 2 0\n0\n\"Ada\" \"Bert\" \"\""));
     assert_well_formed(&page);
-    assert!(page.contains("No votes moved") && page.contains("Withdrawn: Ada."), "{page}");
+    assert!(page.contains("No votes moved") && page.contains("Withdrawn: <bdi>Ada</bdi></div>"), "{page}");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //! round added, against the quota.
 
 use super::{
-    number::{aligned, escaped, fitted, is_broken, is_more_than_shown, shown, value},
-    order,
+    number::{aligned, count, is_broken, is_more_than_shown, shown, value},
+    order::{self, in_full},
+    text::{LINE, MOST_LINES, label, wrapped},
+    words,
 };
 use crate::{
     election::CandidateIndex,
@@ -14,6 +16,8 @@ use std::fmt::Write;
 /// Where things stand in a picture of some width.
 struct Frame {
     class: &'static str,
+    /// Of names, as in the style sheet.
+    font: f64,
     width: f64,
     /// Left of the bars.
     names: f64,
@@ -21,15 +25,19 @@ struct Frame {
     results: f64,
 }
 
-const WIDE: Frame = Frame { class: "wide", width: 940.0, names: 200.0, results: 150.0 };
-const NARROW: Frame = Frame { class: "narrow", width: 350.0, names: 112.0, results: 64.0 };
+const WIDE: Frame = Frame { class: "wide", font: 12.0, width: 940.0, names: 200.0, results: 150.0 };
+const NARROW: Frame = Frame { class: "narrow", font: 11.0, width: 350.0, names: 112.0, results: 64.0 };
 const ROW: f64 = 26.0;
 const BAR: f64 = 18.0;
 const TOP: f64 = 30.0;
+/// The narrowest piece of a bar.
+const NARROWEST: f64 = 4.0;
 
-/// A bar: from where to where it grew, and in which round. Round 0 is the first preferences.
+/// A piece of a bar: from where to where it grew, and from which round to which. Round 0 is the
+/// first preferences.
+#[derive(Clone)]
 struct Growth {
-    round: usize,
+    rounds: (usize, usize),
     from: f64,
     to: f64,
 }
@@ -39,74 +47,125 @@ struct Growth {
 /// Beside them, what the candidate had when the last seat was filled.
 fn growth(record: &Record, candidate: CandidateIndex) -> (Vec<Growth>, f64) {
     let mut votes = order::votes(&record.steps[0], candidate);
-    let mut growth = vec![Growth { round: 0, from: 0.0, to: votes }];
+    let mut growth = vec![Growth { rounds: (0, 0), from: 0.0, to: votes }];
     for transfer in record.transfers.iter().filter(|transfer| transfer.cause != Cause::NoSeatLeft) {
         let Ok(place) = transfer.changes.binary_search_by_key(&candidate, |change| change.0) else {
             continue;
         };
         votes += value(&transfer.changes[place].1);
         let Some(last) = growth.last_mut().filter(|last| votes > last.to) else { continue };
-        if last.round == transfer.round {
+        if last.rounds.1 == transfer.round {
             last.to = votes;
         } else {
             let from = last.to;
-            growth.push(Growth { round: transfer.round, from, to: votes });
+            growth.push(Growth { rounds: (transfer.round, transfer.round), from, to: votes });
         }
     }
     (growth, votes)
 }
 
-pub(super) fn draw(record: &Record, order: &[CandidateIndex], out: &mut String) {
+/// The pieces that are drawn: what is narrower than this waits for what the next rounds add. A long
+/// count of many candidates would else be of slivers that nobody can see, and of megabytes.
+fn pieces(bar: &[Growth], least: f64) -> Vec<Growth> {
+    let mut pieces: Vec<Growth> = Vec::new();
+    for growth in bar {
+        match pieces.last_mut() {
+            Some(last) if last.rounds.0 > 0 && last.to - last.from < least => {
+                last.rounds.1 = growth.rounds.1;
+                last.to = growth.to;
+            }
+            _ => pieces.push(growth.clone()),
+        }
+    }
+    pieces
+}
+
+pub(super) fn draw(record: &Record, order: &[CandidateIndex], colours: &[String], out: &mut String) {
     for frame in [WIDE, NARROW] {
-        frame.draw(record, order, out);
+        frame.draw(record, order, colours, out);
+    }
+}
+
+/// A candidate's row.
+struct Row {
+    candidate: CandidateIndex,
+    bar: Vec<Growth>,
+    /// Of the elected: what they had when the last seat was filled.
+    kept: Option<f64>,
+    /// The number beside the bar.
+    result: f64,
+    label: Vec<(String, &'static str)>,
+    /// The top of the bar.
+    y: f64,
+}
+
+impl Row {
+    fn peak(&self) -> f64 {
+        self.bar.last().map_or(0.0, |growth| growth.to)
     }
 }
 
 impl Frame {
-    fn draw(&self, record: &Record, order: &[CandidateIndex], out: &mut String) {
+    /// Everybody's row, and where the last one ends.
+    fn rows(&self, record: &Record, order: &[CandidateIndex]) -> (Vec<Row>, f64) {
+        let mut top = TOP;
+        let mut rows = Vec::new();
+        for &candidate in order {
+            let (bar, kept) = growth(record, candidate);
+            let is_elected = record.elected.contains(&candidate);
+            let (class, letter) = if is_elected { (" strong", 0.65) } else { ("", 0.58) };
+            let room = (self.names - 8.0) / self.font;
+            let name = wrapped(&order::name(record, candidate), room / letter, MOST_LINES);
+            let party = order::party(record, candidate).map(|party| wrapped(party, room / 0.55, 2));
+            let party = party.into_iter().flatten().map(|line| (line, " soft"));
+            let label: Vec<_> = name.into_iter().map(|line| (line, class)).chain(party).collect();
+            let height = ROW.max(LINE * count(label.len()) + 5.0);
+            let peak = bar.last().map_or(0.0, |growth| growth.to);
+            let (kept, result) = if is_elected { (Some(kept), kept) } else { (None, peak) };
+            rows.push(Row { candidate, bar, kept, result, label, y: top + (height - ROW) / 2.0 });
+            top += height;
+        }
+        (rows, top + 6.0)
+    }
+
+    fn draw(&self, record: &Record, order: &[CandidateIndex], colours: &[String], out: &mut String) {
         let (Some(begin), Some(end)) = (record.steps.first(), order::last_decision(record)) else { return };
         let (first_quota, quota) = (value(&begin.quota), value(&end.quota));
-        let (bars, kept): (Vec<_>, Vec<_>) = order.iter().map(|&candidate| growth(record, candidate)).unzip();
-        let peaks = bars.iter().filter_map(|bar| bar.last()).map(|growth| growth.to);
-        let most = peaks.fold(first_quota.max(quota), f64::max);
-        let elected = |row: usize| record.elected.contains(&order[row]);
-        let results: Vec<_> =
-            (0..order.len()).map(|row| if elected(row) { kept[row] } else { peak(&bars[row]) }).collect();
-        let broken = results.iter().any(|&votes| is_broken(votes));
+        let (rows, height) = self.rows(record, order);
+        let most = rows.iter().map(Row::peak).fold(first_quota.max(quota), f64::max);
+        let broken = rows.iter().any(|row| is_broken(row.result));
         let scale = (self.width - self.names - self.results) / most;
-        let height = TOP + ROW * count(order.len()) + 6.0;
         let _ = write!(
             out,
-            "<svg class=\"{}\" viewBox=\"0 0 {} {height:.0}\" role=\"img\" aria-label=\"Votes of every candidate by round\">",
-            self.class, self.width
+            "<svg class=\"{}\" viewBox=\"0 0 {} {height:.0}\" role=\"img\" aria-label=\"Votes of every candidate by round. {}\">",
+            self.class,
+            self.width,
+            words::result(record, order)
         );
         let mut numbers = String::new();
-        for (row, (&candidate, bar)) in order.iter().zip(&bars).enumerate() {
-            let y = TOP + ROW * count(row);
-            let kept = elected(row).then_some(kept[row]);
-            self.bar(record, candidate, bar, kept, (y, scale), out);
+        for row in &rows {
+            self.bar(record, row, &colours[row.candidate], scale, out);
             // No line goes through a number: it stands right of those that would.
-            let text = aligned(results[row], broken);
-            let mut x = self.names + peak(bar) * scale + 6.0;
+            let text = aligned(row.result, broken);
+            let mut x = self.names + row.peak() * scale + 6.0;
             for line in [quota, first_quota].map(|votes| self.names + votes * scale) {
                 if line > x - 4.0 && line < x + count(text.len()) * 6.5 + 2.0 {
                     x = line + 5.0;
                 }
             }
-            let middle = y + BAR / 2.0 + 4.0;
+            let middle = row.y + BAR / 2.0 + 4.0;
             let _ = write!(numbers, "<text class=\"soft\" x=\"{x:.1}\" y=\"{middle:.1}\">{text}</text>");
         }
         let mark = |votes: f64, class: &str, out: &mut String| {
             let x = self.names + votes * scale;
-            let _ = write!(
-                out,
-                "<line class=\"quota {class}\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.0}\" y2=\"{height:.0}\"/>",
-                TOP - 8.0
-            );
+            // On its own paper, so that it can be told from the bars that it crosses.
+            for class in ["halo", class] {
+                let _ = write!(out, "<path class=\"{class}\" d=\"M{x:.1} {:.0}V{height:.0}\"/>", TOP - 8.0);
+            }
         };
-        mark(quota, "", out);
+        mark(quota, "quota", out);
         if (first_quota - quota) * scale > 3.0 {
-            mark(first_quota, "first", out);
+            mark(first_quota, "quota first", out);
         }
         let x = self.names + quota * scale;
         let class = if x > self.width / 2.0 { " end" } else { "" };
@@ -119,59 +178,50 @@ impl Frame {
     }
 
     /// Draws one row, but for the number beside the bar.
-    fn bar(
-        &self,
-        record: &Record,
-        candidate: CandidateIndex,
-        bar: &[Growth],
-        kept: Option<f64>,
-        (y, scale): (f64, f64),
-        out: &mut String,
-    ) {
-        let name = &*order::name(record, candidate);
+    fn bar(&self, record: &Record, row: &Row, colour: &str, scale: f64, out: &mut String) {
+        let name = in_full(record, row.candidate);
+        let y = row.y;
         let mut rounds = String::new();
-        let middle = y + BAR / 2.0 + 4.0;
-        let strong = if kept.is_some() { " strong" } else { "" };
-        let _ = write!(
-            out,
-            "<g class=\"k{candidate}\"><text class=\"end{strong}\" x=\"{:.0}\" y=\"{middle:.1}\">{}</text>",
-            self.names - 8.0,
-            fitted(name, self.names - 8.0, if kept.is_some() { 8.4 } else { 7.0 })
-        );
-        for Growth { round, from, to } in bar {
+        let middle = y + BAR / 2.0;
+        let _ = write!(out, "<g class=\"{colour}\"><title>{name}</title>");
+        label(&row.label, self.names - 8.0, middle, out);
+        for (place, Growth { rounds: (first, last), from, to }) in
+            pieces(&row.bar, NARROWEST / scale).iter().enumerate()
+        {
             let (x, width) = (self.names + from * scale, (to - from) * scale);
             if width < 0.2 {
                 continue;
             }
-            let what =
-                if *round == 0 { "first preferences".to_owned() } else { format!("gained by round {round}") };
+            let what = match (first, last) {
+                (0, _) => "first preferences".to_owned(),
+                _ if first == last => format!("gained by round {first}"),
+                _ => format!("gained by rounds {first} to {last}"),
+            };
             // Rounds alternate, so that neighbours can be told apart; first preferences stand out.
-            let opacity = [1.0, 0.72, 0.5][if *round == 0 { 0 } else { 1 + round % 2 }];
+            let shade = if *first == 0 { "b" } else { ["f", "e"][place % 2] };
             let _ = write!(
                 out,
-                "<rect class=\"f\" opacity=\"{opacity}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"><title>{}: {} {what}</title></rect>",
+                "<rect class=\"{shade}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"><title>{name}: {} {what}</title></rect>",
                 (width - 0.6).max(0.4),
-                escaped(name),
                 shown(to - from)
             );
-            if *round > 0 && width > 15.0 {
-                let over = if kept.is_some_and(|kept| *to > kept) { " over" } else { "" };
+            if *first > 0 && first == last && width > 15.0 {
+                let over = if row.kept.is_some_and(|kept| *to > kept) { " over" } else { "" };
                 let _ = write!(
                     rounds,
-                    "<text class=\"on{over}\" x=\"{:.1}\" y=\"{:.1}\">{round}</text>",
+                    "<text class=\"on{over}\" x=\"{:.1}\" y=\"{:.1}\">{first}</text>",
                     x + width / 2.0,
-                    middle - 0.5
+                    middle + 3.5
                 );
             }
         }
-        let peak = peak(bar);
-        if let Some(kept) = kept.filter(|kept| (peak - kept) * scale > 1.0) {
+        let peak = row.peak();
+        if let Some(kept) = row.kept.filter(|kept| (peak - kept) * scale > 1.0) {
             let _ = write!(
                 out,
-                "<rect class=\"gone\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"><title>{}: {} more than when the last seat was filled</title></rect>",
+                "<rect class=\"gone\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAR}\"><title>{name}: {} more than when the last seat was filled</title></rect>",
                 self.names + kept * scale,
                 (peak - kept) * scale,
-                escaped(name),
                 shown(peak - kept)
             );
         }
@@ -180,16 +230,6 @@ impl Frame {
     }
 }
 
-fn peak(bar: &[Growth]) -> f64 {
-    bar.last().map_or(0.0, |growth| growth.to)
-}
-
 /// The hatching that marks what was passed on. Once on the page, and not in a picture: a picture
 /// that is not shown has no patterns either.
-pub(super) const PATTERNS: &str = "<svg width=\"0\" height=\"0\" style=\"position:absolute;width:0;height:0\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><path d=\"M-1 7L7 -1M-1 1L1 -1M5 7L7 5\"/></pattern></defs></svg>";
-
-/// A number of rows or columns; there are never so many that a double could not tell them apart.
-#[expect(clippy::cast_precision_loss, reason = "as its comment says")]
-pub(super) fn count(number: usize) -> f64 {
-    number as f64
-}
+pub(super) const PATTERNS: &str = "<svg width=\"0\" height=\"0\" class=\"patterns\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><path d=\"M-1 7L7 -1M-1 1L1 -1M5 7L7 5\"/></pattern></defs></svg>";

@@ -4,10 +4,13 @@
 //! A long count is cut into panels, each with the lanes that still matter, so that none is wider
 //! than a page.
 
+mod gap;
+
 use super::{
-    bars::count,
-    number::{escaped, fitted, shown, value},
+    number::{count, value},
     order,
+    text::{LINE, MOST_LINES, escaped, label, wrapped},
+    words,
 };
 use crate::{
     election::CandidateIndex,
@@ -18,20 +21,45 @@ use std::{borrow::Cow, fmt::Write};
 /// Where things stand in a picture of some width.
 struct Frame {
     class: &'static str,
+    /// Of names, as in the style sheet.
+    font: f64,
     width: f64,
     names: f64,
     /// The least distance of two columns.
     column: f64,
     /// How thick all ballots together are.
     thickness: f64,
+    /// Whether each ribbon says what it is when somebody points at it.
+    has_tips: bool,
+    /// How many candidates have lanes of their own in a panel.
+    lanes: usize,
 }
 
-const WIDE: Frame = Frame { class: "wide", width: 940.0, names: 170.0, column: 74.0, thickness: 440.0 };
-const NARROW: Frame = Frame { class: "narrow", width: 350.0, names: 112.0, column: 46.0, thickness: 260.0 };
-const TOP: f64 = 40.0;
+const WIDE: Frame = Frame {
+    class: "wide",
+    font: 12.0,
+    width: 940.0,
+    names: 170.0,
+    column: 84.0,
+    thickness: 440.0,
+    has_tips: true,
+    lanes: 24,
+};
+const NARROW: Frame = Frame {
+    class: "narrow",
+    font: 11.0,
+    width: 350.0,
+    names: 112.0,
+    column: 46.0,
+    thickness: 260.0,
+    has_tips: false,
+    lanes: 16,
+};
 const LANE: f64 = 14.0;
 const GAP: f64 = 5.0;
 const NODE: f64 = 6.0;
+/// More panels than this are folded up.
+const FEW: usize = 3;
 /// What is thinner is not there: the rest of a rounding.
 const SEEN: f64 = 0.02;
 
@@ -40,6 +68,7 @@ pub(super) const LEAST: f64 = 0.001;
 
 /// A transfer as it is drawn: how many votes every place has afterwards. The last place is for the
 /// exhausted.
+#[derive(Clone)]
 struct Move<'a> {
     transfer: &'a Transfer,
     before: Vec<f64>,
@@ -72,66 +101,151 @@ fn moves(record: &Record) -> (Vec<Move<'_>>, usize) {
 
 /// Draws all panels; the result is how many transfers are too small to be drawn, or nothing if none
 /// can be.
-pub(super) fn draw(record: &Record, order: &[CandidateIndex], out: &mut String) -> Option<usize> {
+pub(super) fn draw(
+    record: &Record,
+    order: &[CandidateIndex],
+    colours: &[String],
+    out: &mut String,
+) -> Option<usize> {
     let (moves, hidden) = moves(record);
     // The exhausted flow past everybody, at the bottom.
     let places: Vec<_> = order.iter().copied().chain([record.candidates.len()]).collect();
     for frame in [WIDE, NARROW] {
-        frame.draw(record, &places, &moves, out);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few columns")]
+        let columns = ((frame.width - frame.names - NODE) / frame.column) as usize;
+        // Panels of about the same length: none of a single column after many full ones.
+        let panels = moves.len().div_ceil(columns).max(1);
+        let parts = moves.chunks(moves.len().div_ceil(panels).max(1));
+        let number = parts.len();
+        for (place, part) in parts.enumerate() {
+            let panel = Panel::new(&frame, record, colours, &places, part);
+            // Of many panels the last, which decides, is seen at once.
+            let is_folded = number > FEW && place + 1 < number;
+            if is_folded {
+                let (class, rounds) = (frame.class, panel.rounds());
+                let _ = write!(out, "<details class=\"{class}\"><summary>{rounds}</summary>");
+            }
+            panel.draw(out);
+            out.push_str(if is_folded { "</details>" } else { "" });
+        }
     }
     (!moves.is_empty()).then_some(hidden)
 }
 
-impl Frame {
-    fn draw(&self, record: &Record, places: &[usize], moves: &[Move<'_>], out: &mut String) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few columns")]
-        let columns = ((self.width - self.names - NODE) / self.column) as usize;
-        // Panels of about the same length: none of a single column after many full ones.
-        let panels = moves.len().div_ceil(columns).max(1);
-        for part in moves.chunks(moves.len().div_ceil(panels).max(1)) {
-            let scale = self.thickness / value(&record.ballots);
-            let panel = Panel::new(self, record, places, part, scale);
-            panel.draw(out);
+/// The lanes of a panel, no more than so many: who gives alone, who is elected, and who has most.
+/// All others share one, whose place is behind that of the exhausted. With them how many these are.
+fn gathered<'a>(
+    record: &Record,
+    places: &[usize],
+    moves: &[Move<'a>],
+    most: usize,
+) -> (Vec<usize>, Vec<Move<'a>>, usize) {
+    let others = moves[0].before.len();
+    let part = |place: usize| {
+        let gives = moves.iter().any(|step| step.transfer.from[..] == [place]);
+        (gives, record.elected.contains(&place))
+    };
+    let mut ranked: Vec<_> =
+        places.iter().map(|&place| (place, part(place), highest(moves, place))).collect();
+    ranked.retain(|&(place, _, highest)| place + 1 < others && highest > 0.0);
+    if ranked.len() <= most + 1 {
+        return (places.to_vec(), moves.to_vec(), 0);
+    }
+    ranked.sort_by(|left, right| right.1.cmp(&left.1).then(right.2.total_cmp(&left.2)));
+    let mut is_other = vec![false; others];
+    ranked[most..].iter().for_each(|&(place, ..)| is_other[place] = true);
+    let mut lanes = Vec::new();
+    for &place in places {
+        if !is_other[place] {
+            lanes.push(place);
+        } else if !lanes.contains(&others) {
+            lanes.push(others);
         }
     }
+    let sum =
+        |state: &[f64]| state.iter().zip(&is_other).filter(|(_, is)| **is).map(|(votes, _)| votes).sum();
+    let with_sum = |step: &Move<'a>| {
+        let mut step = step.clone();
+        step.before.push(sum(&step.before));
+        step.after.push(sum(&step.after));
+        step
+    };
+    (lanes, moves.iter().map(with_sum).collect(), ranked.len() - most)
+}
+
+/// The most votes that a place has in these transfers.
+fn highest(moves: &[Move<'_>], place: usize) -> f64 {
+    moves.iter().flat_map(|step| [step.before[place], step.after[place]]).fold(0.0, f64::max)
 }
 
 struct Panel<'a> {
     frame: &'a Frame,
     record: &'a Record,
-    moves: &'a [Move<'a>],
-    /// The places that have votes in this panel, from top to bottom, each with the middle of its
-    /// lane.
-    lanes: Vec<(usize, f64)>,
+    colours: &'a [String],
+    moves: Vec<Move<'a>>,
+    /// How many candidates share a lane.
+    others: usize,
+    /// The places that have votes in this panel, from top to bottom.
+    lanes: Vec<Lane>,
+    /// The cause of every transfer, in lines.
+    causes: Vec<Vec<String>>,
+    /// Where the lanes begin.
+    top: f64,
     height: f64,
     column: f64,
     scale: f64,
+}
+
+struct Lane {
+    place: usize,
+    middle: f64,
+    label: Vec<String>,
 }
 
 impl<'a> Panel<'a> {
     fn new(
         frame: &'a Frame,
         record: &'a Record,
+        colours: &'a [String],
         places: &[usize],
-        moves: &'a [Move<'a>],
-        scale: f64,
+        moves: &[Move<'a>],
     ) -> Self {
-        let mut lanes = Vec::new();
-        let mut y = TOP;
-        for &place in places {
-            let states = moves.iter().flat_map(|step| [step.before[place], step.after[place]]);
-            let most = states.fold(0.0, f64::max);
-            if most * scale > SEEN {
-                let lane = (most * scale).max(LANE);
-                lanes.push((place, y + lane / 2.0));
-                y += lane + GAP;
-            }
-        }
+        let (places, moves, others) = gathered(record, places, moves, frame.lanes);
+        let scale = frame.thickness / value(&record.ballots);
         // Few transfers do not fill the width: ribbons that are longer than twice the least say no
         // more.
         let room = frame.width - frame.names - NODE;
         let column = (room / count(moves.len())).min(frame.column * 2.2);
-        Self { frame, record, moves, lanes, height: y + 4.0, column, scale }
+        let mut panel = Self {
+            frame,
+            record,
+            colours,
+            moves,
+            others,
+            lanes: Vec::new(),
+            causes: Vec::new(),
+            top: 0.0,
+            height: 0.0,
+            column,
+            scale,
+        };
+        panel.causes = panel.moves.iter().map(|step| panel.cause(step.transfer)).collect();
+        let lines = panel.causes.iter().map(Vec::len).max().unwrap_or(1);
+        panel.top = 27.0 + LINE * count(lines);
+        let mut y = panel.top;
+        for place in places {
+            let most = highest(&panel.moves, place);
+            if most * scale > SEEN {
+                let letter = if record.elected.contains(&place) { 0.65 } else { 0.58 };
+                let label =
+                    wrapped(&panel.name(place), (frame.names - 8.0) / (letter * frame.font), MOST_LINES);
+                let lane = (most * scale).max(LANE).max(LINE * count(label.len()));
+                panel.lanes.push(Lane { place, middle: y + lane / 2.0, label });
+                y += lane + GAP;
+            }
+        }
+        panel.height = y + 4.0;
+        panel
     }
 
     fn x(&self, column: usize) -> f64 {
@@ -139,290 +253,116 @@ impl<'a> Panel<'a> {
     }
 
     fn name(&self, place: usize) -> Cow<'_, str> {
-        if place < self.record.candidates.len() {
-            order::name(self.record, place)
-        } else {
-            Cow::from("Exhausted")
+        match place.checked_sub(self.record.candidates.len()) {
+            None => order::name(self.record, place),
+            Some(0) => Cow::from("Exhausted"),
+            Some(_) => Cow::from(format!("{} others", self.others)),
         }
     }
 
-    fn class(&self, place: usize) -> String {
-        if place < self.record.candidates.len() { format!("k{place}") } else { "kx".to_owned() }
+    /// With the party, for tips; escaped.
+    fn in_full(&self, place: usize) -> String {
+        if place < self.record.candidates.len() {
+            order::in_full(self.record, place)
+        } else {
+            self.name(place).into_owned()
+        }
+    }
+
+    fn colour(&self, place: usize) -> &str {
+        self.colours.get(place).map_or("kx", |colour| colour)
+    }
+
+    fn rounds(&self) -> String {
+        match &self.moves[..] {
+            [only] => format!("Round {}", only.transfer.round),
+            [first, .., last] => format!("Rounds {} to {}", first.transfer.round, last.transfer.round),
+            [] => String::new(),
+        }
     }
 
     fn draw(&self, out: &mut String) {
+        let transfers = self.moves.iter().map(|step| step.transfer);
         let _ = write!(
             out,
-            "<svg class=\"{}\" viewBox=\"0 0 {} {:.0}\" role=\"img\" aria-label=\"Flow of votes between candidates\">",
-            self.frame.class, self.frame.width, self.height
+            "<svg class=\"{}\" viewBox=\"0 0 {} {:.0}\" role=\"img\" aria-label=\"Flow of votes. {}: {}\">",
+            self.frame.class,
+            self.frame.width,
+            self.height,
+            self.rounds(),
+            words::transfers(self.record, transfers)
         );
-        for &(place, y) in &self.lanes {
-            let elected = self.record.elected.contains(&place);
-            let class = if elected { "end strong" } else { "end" };
-            let label = self.frame.names - 8.0;
-            let _ = write!(
-                out,
-                "<text class=\"{class}\" x=\"{label:.0}\" y=\"{:.1}\">{}</text>",
-                y + 4.0,
-                fitted(&self.name(place), label, if elected { 8.4 } else { 7.0 })
-            );
-        }
+        let (mut stays, mut ribbons) = (vec![String::new(); self.lanes.len()], String::new());
         let mut round = 0;
         for (column, step) in self.moves.iter().enumerate() {
             self.heading(column, step.transfer, &mut round, out);
-            self.gap(column, step, out);
+            self.gap(column, step, &mut stays, &mut ribbons);
         }
-        for column in 0..=self.moves.len() {
-            let state = match self.moves.get(column) {
-                Some(step) => &step.before,
-                None => &self.moves[column - 1].after,
-            };
-            for &(place, y) in &self.lanes {
-                let thickness = state[place] * self.scale;
-                if thickness > SEEN {
-                    let _ = write!(
-                        out,
-                        "<rect class=\"f {}\" x=\"{:.1}\" y=\"{:.1}\" width=\"{NODE}\" height=\"{:.1}\"><title>{}: {}</title></rect>",
-                        self.class(place),
-                        self.x(column),
-                        y - thickness / 2.0,
-                        thickness.max(0.6),
-                        escaped(&self.name(place)),
-                        shown(state[place])
-                    );
-                }
-            }
+        for (lane, stays) in self.lanes.iter().zip(stays) {
+            let class = if self.record.elected.contains(&lane.place) { " strong" } else { "" };
+            let lines: Vec<_> = lane.label.iter().map(|line| (line.clone(), class)).collect();
+            let (colour, name) = (self.colour(lane.place), self.in_full(lane.place));
+            let _ = write!(out, "<g class=\"{colour}\"><title>{name}</title>");
+            label(&lines, self.frame.names - 8.0, lane.middle, out);
+            let _ = write!(out, "<path class=\"s\" d=\"{stays}\"/></g>");
+        }
+        out.push_str(&ribbons);
+        for lane in &self.lanes {
+            self.nodes(lane, out);
         }
         out.push_str("</svg>");
+    }
+
+    /// The marks where a lane's votes lay before and after every transfer.
+    fn nodes(&self, lane: &Lane, out: &mut String) {
+        let _ = write!(out, "<path class=\"f {}\" d=\"", self.colour(lane.place));
+        let states =
+            self.moves.iter().map(|step| &step.before).chain(self.moves.last().map(|step| &step.after));
+        for (column, state) in states.enumerate() {
+            let thickness = state[lane.place] * self.scale;
+            if thickness > SEEN {
+                let (x, y) = (self.x(column), lane.middle - thickness / 2.0);
+                let _ = write!(out, "M{x:.1} {y:.1}h{NODE}v{:.1}h-{NODE}z", thickness.max(0.6));
+            }
+        }
+        out.push_str("\"/>");
+    }
+
+    /// What moved these votes, in lines above them.
+    fn cause(&self, transfer: &Transfer) -> Vec<String> {
+        match (transfer.cause, transfer.from.first()) {
+            (Cause::Defeat, Some(&candidate)) if self.is_wide() => {
+                wrapped(&format!("✕ {}", self.name(candidate)), (self.column - 4.0) / 6.1, 3)
+            }
+            (Cause::Defeat | Cause::NoSeatLeft, _) => vec!["defeat".to_owned()],
+            (Cause::Surplus, _) => vec!["surplus".to_owned()],
+        }
+    }
+
+    fn is_wide(&self) -> bool {
+        self.column > 60.0
     }
 
     /// Round and cause above the ribbons.
     fn heading(&self, column: usize, transfer: &Transfer, round: &mut usize, out: &mut String) {
         let middle = self.x(column) + f64::midpoint(self.column, NODE);
-        let wide = self.column > 60.0;
         if *round != transfer.round {
             *round = transfer.round;
-            let word = if wide { "Round " } else { "" };
+            let word = if self.is_wide() { "Round " } else { "" };
             let _ = write!(out, "<text class=\"mid strong\" x=\"{middle:.1}\" y=\"12\">{word}{round}</text>");
         }
-        let cause = match (transfer.cause, transfer.from.first()) {
-            (Cause::Defeat, Some(&candidate)) if wide => {
-                fitted(&format!("✕ {}", self.name(candidate)), self.column + 6.0, 6.1)
-            }
-            (Cause::Defeat | Cause::NoSeatLeft, _) => "defeat".to_owned(),
-            (Cause::Surplus, _) => "surplus".to_owned(),
-        };
-        let _ = write!(out, "<text class=\"soft mid\" x=\"{middle:.1}\" y=\"26\">{cause}</text>");
-    }
-
-    /// Everything between two columns: what stays in its lane, and what moves.
-    fn gap(&self, column: usize, step: &Move<'_>, out: &mut String) {
-        let (left, right) = (self.x(column) + NODE, self.x(column + 1));
-        let mut flows = Flows::new(self, step);
-        for (lane, &(place, _)) in self.lanes.iter().enumerate() {
-            let kept = step.before[place].min(step.after[place]) * self.scale;
-            if kept > SEEN {
-                let (from, to) = (flows.stays(lane, true), flows.stays(lane, false));
-                ribbon((left, from), (right, to), kept, &format!("s {}", self.class(place)), "", out);
-            }
+        out.push_str("<g>");
+        if let (Cause::Defeat, Some(&candidate)) = (transfer.cause, transfer.from.first()) {
+            let _ = write!(out, "<title>defeat of {}</title>", self.in_full(candidate));
         }
-        let heading = format!("Round {}: ", step.transfer.round);
-        if let [giver] = flows.givers[..]
-            && step.transfer.from.len() == 1
-        {
-            for receiver in flows.receivers.clone() {
-                let thickness = flows.amount(receiver) * self.scale;
-                let (from, to) = (flows.leave(giver, receiver), flows.arrive(receiver, giver));
-                let votes = shown(flows.amount(receiver));
-                let [source, target] = [giver, receiver].map(|lane| self.name(self.lanes[lane].0));
-                let title = format!("{heading}{votes} from {source} to {target}");
-                let class = format!("r {}", self.class(self.lanes[receiver].0));
-                ribbon((left, from), (right, to), thickness, &class, &title, out);
-            }
-            return;
-        }
-        self.through_gate(&mut flows, (left, right), &heading, out);
-    }
-
-    /// Several have given at once: who lost and who gained is known, who gave to whom is not. All
-    /// of it passes one gate.
-    fn through_gate(&self, flows: &mut Flows, (left, right): (f64, f64), heading: &str, out: &mut String) {
-        let total: f64 = flows.receivers.iter().map(|&lane| flows.amount(lane)).sum();
-        let ends = flows.givers.iter().chain(&flows.receivers);
-        let weighted: f64 = ends.map(|&lane| self.lanes[lane].1 * flows.amount(lane)).sum();
-        let height = total * self.scale;
-        let y = weighted / (2.0 * total);
-        let middle = f64::midpoint(left, right);
-        let gate = (y - height / 2.0).max(TOP);
-        let (mut entrance, mut exit) = (gate, gate);
-        for lane in flows.givers.clone() {
-            let thickness = flows.amount(lane) * self.scale;
-            let place = self.lanes[lane].0;
-            let title = format!("{heading}{} net from {}", shown(flows.amount(lane)), self.name(place));
-            let from = flows.leave_towards(lane, y);
-            ribbon(
-                (left, from),
-                (middle, entrance),
-                thickness,
-                &format!("r {}", self.class(place)),
-                &title,
+        for (line, cause) in self.causes[column].iter().enumerate() {
+            let y = 26.0 + LINE * count(line);
+            let _ = write!(
                 out,
+                "<text class=\"soft mid\" x=\"{middle:.1}\" y=\"{y:.0}\">{}</text>",
+                escaped(cause)
             );
-            entrance += thickness;
         }
-        for lane in flows.receivers.clone() {
-            let thickness = flows.amount(lane) * self.scale;
-            let place = self.lanes[lane].0;
-            let title = format!("{heading}{} net to {}", shown(flows.amount(lane)), self.name(place));
-            let to = flows.arrive_from(lane, y);
-            ribbon((middle, exit), (right, to), thickness, &format!("r {}", self.class(place)), &title, out);
-            exit += thickness;
-        }
-        let _ = write!(
-            out,
-            "<rect class=\"gate\" x=\"{:.1}\" y=\"{:.1}\" width=\"3\" height=\"{:.1}\" rx=\"1.5\"/>",
-            middle - 1.5,
-            gate - 1.5,
-            height + 3.0
-        );
-    }
-}
-
-/// The lanes that give and receive in one transfer, and how far the sides of their nodes are taken
-/// already.
-struct Flows {
-    givers: Vec<usize>,
-    receivers: Vec<usize>,
-    amounts: Vec<f64>,
-    middles: Vec<f64>,
-    scale: f64,
-    /// The tops of the nodes, left and right of the gap.
-    left: Vec<f64>,
-    right: Vec<f64>,
-    /// What is taken at the upper and the lower end of the side where ribbons leave or arrive; the
-    /// rest in between stays.
-    upper: Vec<f64>,
-    lower: Vec<f64>,
-    heights: Vec<(f64, f64)>,
-}
-
-impl Flows {
-    fn new(panel: &Panel<'_>, step: &Move<'_>) -> Self {
-        let lanes = &panel.lanes;
-        let change = |&(place, _): &(usize, f64)| step.after[place] - step.before[place];
-        let changes: Vec<f64> = lanes.iter().map(change).collect();
-        let seen = |change: f64| change.abs() * panel.scale > SEEN;
-        let givers: Vec<_> =
-            (0..lanes.len()).filter(|&lane| changes[lane] < 0.0 && seen(changes[lane])).collect();
-        let receivers = (0..lanes.len()).filter(|&lane| changes[lane] > 0.0 && seen(changes[lane])).collect();
-        let heights: Vec<_> = lanes
-            .iter()
-            .map(|&(place, _)| (step.before[place] * panel.scale, step.after[place] * panel.scale))
-            .collect();
-        let top = |(lane, height): (usize, f64)| lanes[lane].1 - height / 2.0;
-        let mut flows = Self {
-            givers,
-            receivers,
-            amounts: changes.iter().map(|change| change.abs()).collect(),
-            middles: lanes.iter().map(|lane| lane.1).collect(),
-            scale: panel.scale,
-            left: heights.iter().map(|height| height.0).enumerate().map(top).collect(),
-            right: heights.iter().map(|height| height.1).enumerate().map(top).collect(),
-            upper: vec![0.0; lanes.len()],
-            lower: vec![0.0; lanes.len()],
-            heights,
-        };
-        flows.reserve(step.transfer.from.len());
-        flows
-    }
-
-    /// How much of a giver's flow leaves upwards decides where the rest, which stays, begins.
-    fn reserve(&mut self, from: usize) {
-        if let ([giver], 1) = (&self.givers[..], from) {
-            let above = self.receivers.iter().filter(|lane| *lane < giver);
-            self.upper[*giver] = above.map(|&lane| self.amounts[lane] * self.scale).sum();
-            for &lane in &self.receivers {
-                if lane > *giver {
-                    self.upper[lane] = self.amounts[lane] * self.scale;
-                }
-            }
-            return;
-        }
-        let ends = self.givers.iter().chain(&self.receivers);
-        let (mut weighted, mut total) = (0.0, 0.0);
-        for &lane in ends {
-            weighted += self.middles[lane] * self.amounts[lane];
-            total += self.amounts[lane];
-        }
-        for &lane in self.givers.iter().chain(&self.receivers) {
-            if weighted / total < self.middles[lane] {
-                self.upper[lane] = self.amounts[lane] * self.scale;
-            }
-        }
-    }
-
-    fn amount(&self, lane: usize) -> f64 {
-        self.amounts[lane]
-    }
-
-    /// Where what stays in the lane begins, at its left or right node.
-    fn stays(&self, lane: usize, at_left: bool) -> f64 {
-        let (before, after) = self.heights[lane];
-        let gives = before > after;
-        match (at_left, gives) {
-            (true, true) => self.left[lane] + self.upper[lane],
-            (true, false) => self.left[lane],
-            (false, true) => self.right[lane],
-            (false, false) => self.right[lane] + self.upper[lane],
-        }
-    }
-
-    /// Where the ribbon to a receiver leaves the one giver: upwards above what stays, downwards
-    /// below it, in the order of the lanes.
-    fn leave(&mut self, giver: usize, receiver: usize) -> f64 {
-        let (before, after) = self.heights[giver];
-        let kept = before.min(after);
-        let start = self.left[giver] + self.lower[giver] + if receiver > giver { kept } else { 0.0 };
-        self.lower[giver] += self.amounts[receiver] * self.scale;
-        start
-    }
-
-    fn arrive(&self, receiver: usize, giver: usize) -> f64 {
-        if receiver > giver { self.right[receiver] } else { self.right[receiver] + self.heights[receiver].0 }
-    }
-
-    fn leave_towards(&self, giver: usize, y: f64) -> f64 {
-        if y < self.middles[giver] { self.left[giver] } else { self.left[giver] + self.heights[giver].1 }
-    }
-
-    fn arrive_from(&self, receiver: usize, y: f64) -> f64 {
-        if y < self.middles[receiver] {
-            self.right[receiver]
-        } else {
-            self.right[receiver] + self.heights[receiver].0
-        }
-    }
-}
-
-/// A band of this thickness between two points, which are its upper corners.
-fn ribbon(
-    (x0, y0): (f64, f64),
-    (x1, y1): (f64, f64),
-    thickness: f64,
-    class: &str,
-    title: &str,
-    out: &mut String,
-) {
-    let middle = f64::midpoint(x0, x1);
-    let thickness = thickness.max(0.4);
-    let (below0, below1) = (y0 + thickness, y1 + thickness);
-    let _ = write!(
-        out,
-        "<path class=\"{class}\" d=\"M{x0:.1} {y0:.1}C{middle:.1} {y0:.1} {middle:.1} {y1:.1} {x1:.1} {y1:.1}V{below1:.1}C{middle:.1} {below1:.1} {middle:.1} {below0:.1} {x0:.1} {below0:.1}Z\""
-    );
-    if title.is_empty() {
-        out.push_str("/>");
-    } else {
-        let _ = write!(out, "><title>{}</title></path>", escaped(title));
+        out.push_str("</g>");
     }
 }

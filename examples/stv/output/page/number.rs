@@ -1,7 +1,6 @@
 //! Numbers for the eye. The page rounds, to two decimals and to pixels; the exact ones are in the
 //! transcript, in JSON and in CSV.
 
-use crate::error::printable;
 use std::fmt::Write;
 
 /// The value of a number as an arithmetic prints it: a decimal or a fraction, of any length.
@@ -65,44 +64,15 @@ pub(super) fn rounded(text: &str) -> String {
     shown(value(text))
 }
 
-/// The characters that mean something in HTML made harmless, in text and in attributes; of control
-/// characters, which XML has not, none is left.
-pub(super) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in printable(text).chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(character),
-        }
-    }
-    escaped
+/// Of a hundred, always with two decimals.
+pub(super) fn percent(share: f64) -> String {
+    format!("{} %", aligned(share, true))
 }
 
-/// A name cut to about this many pixels of letters that are so wide on average, and escaped.
-pub(super) fn fitted(name: &str, pixels: f64, letter: f64) -> String {
-    // Capitals are wider, and letters beyond the European alphabets twice as wide.
-    let width = |character: char| match character {
-        '\u{2000}'.. => letter * 1.9,
-        'i' | 'j' | 'l' | 't' | 'f' | 'I' | ' ' | '.' | ',' | '\'' => letter * 0.55,
-        character if character.is_uppercase() => letter * 1.2,
-        _ => letter,
-    };
-    if name.chars().map(width).sum::<f64>() <= pixels {
-        return escaped(name);
-    }
-    // The number tells somebody from another of the same name.
-    let number = name.rfind(" [").filter(|_| name.ends_with(']')).map_or("", |at| &name[at..]);
-    let mut left = pixels - letter * 1.5 - number.chars().map(width).sum::<f64>();
-    let fits = |character: &char| {
-        left -= width(*character);
-        left >= 0.0
-    };
-    let cut: String = name.chars().take_while(fits).collect();
-    escaped(cut.trim_end()) + "…" + &escaped(number)
+/// A number of rows or columns; there are never so many that a double could not tell them apart.
+#[expect(clippy::cast_precision_loss, reason = "as its comment says")]
+pub(super) fn count(number: usize) -> f64 {
+    number as f64
 }
 
 #[cfg(test)]
@@ -149,14 +119,5 @@ mod tests {
     fn a_column_has_the_same_decimals() {
         assert_eq!([6.5, 12.0].map(|value| aligned(value, true)), ["6.50", "12.00"]);
         assert!(is_broken(6.5) && !is_broken(12.000_000_001));
-    }
-
-    #[test]
-    fn names_are_cut_and_escaped() {
-        assert_eq!(fitted("<Ada>", 100.0, 7.0), "&lt;Ada&gt;");
-        assert_eq!(fitted("Ada Lovelace", 50.0, 7.0), "Ada L…");
-        assert_eq!(fitted("Ada Lovelace (Red) [12]", 80.0, 7.0), "Ada L… [12]");
-        assert_eq!(escaped("\"&'🍌"), "&quot;&amp;&#39;🍌");
-        assert_eq!(escaped("A\u{0}\u{1b}"), "A\u{fffd}\u{fffd}");
     }
 }

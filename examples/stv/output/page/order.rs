@@ -1,6 +1,10 @@
-//! The order in which the page shows the candidates, and what it shows of every round.
+//! The order in which the page shows the candidates, what it calls them, and what it shows of every
+//! round.
 
-use super::number::value;
+use super::{
+    number::value,
+    text::{apart, isolated},
+};
 use crate::{
     election::CandidateIndex,
     events::Action,
@@ -50,7 +54,53 @@ pub(super) fn name(record: &Record, candidate: CandidateIndex) -> Cow<'_, str> {
     Cow::from(&record.names[candidate])
 }
 
+/// What the file says beside the name, if anything.
+pub(super) fn party(record: &Record, candidate: CandidateIndex) -> Option<&str> {
+    record.candidates[candidate].party.as_deref().filter(|party| !party.trim().is_empty())
+}
+
+/// Name and party, in HTML.
+pub(super) fn with_party(record: &Record, candidate: CandidateIndex) -> String {
+    let name = isolated(&name(record, candidate));
+    match party(record, candidate) {
+        Some(party) => format!("{name} <span class=\"party\">{}</span>", isolated(party)),
+        None => name,
+    }
+}
+
+/// Name and party where no elements can be.
+pub(super) fn in_full(record: &Record, candidate: CandidateIndex) -> String {
+    let name = apart(&name(record, candidate));
+    party(record, candidate).map_or(name.clone(), |party| format!("{name} ({})", apart(party)))
+}
+
+/// How many colours the style sheet has for winners, `w0` and on, and for others, `o0` and on.
+pub(super) const WINNERS: usize = 12;
+pub(super) const OTHERS: usize = 8;
+
+/// The class of everybody's colour, and of the exhausted, who come last: strong colours for
+/// winners, faint ones for the others. There are more candidates than colours that can be told
+/// apart; so those who stand next to each other differ.
+pub(super) fn colours(record: &Record, order: &[CandidateIndex]) -> Vec<String> {
+    let mut colours = vec!["kx".to_owned(); record.candidates.len() + 1];
+    let (winners, others) = order.split_at(record.elected.len());
+    for (place, &candidate) in winners.iter().enumerate() {
+        colours[candidate] = format!("w{}", place % WINNERS);
+    }
+    for (place, &candidate) in others.iter().enumerate() {
+        colours[candidate] = format!("o{}", place % OTHERS);
+    }
+    colours
+}
+
 /// The votes of a candidate at a step.
 pub(super) fn votes(step: &Step, candidate: CandidateIndex) -> f64 {
     value(&step.states[candidate].votes)
+}
+
+/// A candidate's first preferences, and the share of all of them in percent.
+pub(super) fn first_preferences(record: &Record, candidate: CandidateIndex) -> (f64, f64) {
+    let Some(begin) = record.steps.first() else { return (0.0, 0.0) };
+    let (first, all) = (votes(begin, candidate), value(&begin.votes));
+    (first, if all > 0.0 { 100.0 * first / all } else { 0.0 })
 }
