@@ -5,6 +5,7 @@ use crate::{
     blt::{self, Order},
     check::{self, Check},
     convert::{self, Convert},
+    crew::Crew,
     election::Election,
     error::{self, misleads},
     generate::{self, Synthetic},
@@ -287,12 +288,20 @@ fn log_to_standard_error(is_first: bool) {
 
 fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let mut election = if ranks.number() == 1 {
+    let path = arguments.before.input.as_deref();
+    let in_parts = meek.parallel == Parallel::Pool && input::is_long(path);
+    let mut election = if ranks.number() == 1 && !in_parts {
         read(arguments)?
     } else {
-        input::open_to_share(arguments.before.input.as_deref(), |source| {
-            blt::read_share(source, arguments.before.names, tally::in_order::block, ranks)
-        })?
+        let order = arguments.before.names;
+        let read = |crew: Crew<'_>| {
+            input::open_to_share(path, |source| {
+                blt::read_share(source, order, tally::in_order::block, ranks, crew)
+            })
+        };
+        // Who has no pool reads all the same: the other ranks would wait for it. The count says why.
+        let together = in_parts.then(|| threads(meek, ranks).together(read)).and_then(Result::ok);
+        together.unwrap_or_else(|| read(Crew::ALONE))?
     };
     let reading = start.elapsed();
     election.ballots.equalize = meek.equalize;
@@ -339,7 +348,15 @@ fn count_with<A: Arithmetic>(
 ) -> Result<Effort, Box<dyn Error>> {
     let rule =
         Rule { omega_exponent: meek.omega_exponent, force_positive_surplus: meek.force_positive_surplus };
-    let threads = Threads {
+    let threads = threads(meek, ranks);
+    let package = package(arguments, meek.equalize);
+    meek.output.of(election, package, ranks, &mut |listeners| {
+        tally::count::<A, _>(election, rule, threads, ranks, listeners)
+    })
+}
+
+fn threads(meek: &MeekArguments, ranks: &dyn Ranks) -> Threads {
+    Threads {
         parallel: meek.parallel,
         number: meek.num_threads,
         pinning: match meek.pinning {
@@ -349,11 +366,7 @@ fn count_with<A: Arithmetic>(
         stealing: !meek.disable_work_stealing,
         stats: meek.stats,
         timeline: meek.timeline.is_some(),
-    };
-    let package = package(arguments, meek.equalize);
-    meek.output.of(election, package, ranks, &mut |listeners| {
-        tally::count::<A, _>(election, rule, threads, ranks, listeners)
-    })
+    }
 }
 
 #[cfg(test)]

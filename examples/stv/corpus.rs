@@ -11,6 +11,7 @@
 use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     blt::{self, Naming, Source, hostile::reads_as_printed},
+    crew::Crew,
     election::Election,
     error::CountError,
     meek::Rule,
@@ -104,8 +105,14 @@ fn count_together(
         let open = |at: u64| -> io::Result<Box<dyn Read>> {
             Ok(Box::new(ballots.get(usize::try_from(at).unwrap()..).unwrap_or_default()))
         };
-        let source = Source { name: "corpus", len: Some(ballots.len() as u64), open: &open };
-        let election = blt::read_share(&source, None, tally::in_order::block, ranks).unwrap();
+        let source = Source { name: "corpus", len: Some(ballots.len() as u64), part: 1000, open: &open };
+        let block = tally::in_order::block;
+        let read = |crew: Crew<'_>| blt::read_share(&source, None, block, ranks, crew).unwrap();
+        let election = if threads.parallel == Parallel::Pool {
+            threads.together(read).unwrap()
+        } else {
+            read(Crew::ALONE)
+        };
         count_share(election, options, threads, ranks)
     })
 }

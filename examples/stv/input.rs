@@ -9,6 +9,17 @@ use std::{
     path::Path,
 };
 
+/// How many bytes of a file a thread reads at once: that takes much longer than to begin it, and
+/// parts of a large file are still many.
+const PART: u64 = 1 << 18;
+
+/// Whether several threads have something to read.
+pub(crate) fn is_long(path: Option<&Path>) -> bool {
+    const LONG: u64 = 1 << 20;
+    let path = path.filter(|path| !is_compressed(path));
+    path.and_then(|path| fs::metadata(path).ok()).is_some_and(|data| data.is_file() && data.len() >= LONG)
+}
+
 /// Opens a file that several ranks read, each its share: more than once, and from anywhere if it is
 /// not compressed.
 pub(crate) fn open_to_share<T>(
@@ -35,7 +46,7 @@ pub(crate) fn open_to_share<T>(
         file.seek(SeekFrom::Start(at))?;
         Ok(Box::new(file))
     };
-    read(&Source { name: &name, len, open: &open })
+    read(&Source { name: &name, len, part: PART, open: &open })
 }
 
 fn is_compressed(path: &Path) -> bool {

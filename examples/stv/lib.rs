@@ -16,6 +16,7 @@
 //! | `convert` | a ballot file in plain form |
 //! | `output` | what is written: the formats, the page, the trace, the progress bar |
 //! | `generate`, `random` | synthetic elections, their random numbers |
+//! | `crew` | who prepares the count, one thread or those of a pool |
 //! | `tally` | distributions as parallel loops, on the pool or on rayon; `in_order` where sums depend on their order |
 //! | `ranks`, `wire` | what processes that count together say to each other, and in which bytes |
 //! | `pinning` | the option of that name, shared with another example |
@@ -40,6 +41,7 @@ mod cli;
 mod convert;
 #[cfg(test)]
 mod corpus;
+mod crew;
 mod election;
 mod error;
 mod events;

@@ -1,8 +1,9 @@
-//! The tally: a distribution of all ballots is one parallel loop. The only file that knows the pool
-//! and rayon.
+//! The tally: a distribution of all ballots is one parallel loop. Beside `crew`, which prepares them,
+//! the only file that knows the pool and rayon.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},
+    crew::Crew,
     election::{Ballot, Election},
     error::CountError,
     events::Listener,
@@ -54,6 +55,32 @@ pub(crate) struct Threads {
     pub(crate) timeline: bool,
 }
 
+impl Threads {
+    /// Has the threads of the pool do something together.
+    pub(crate) fn together<R>(self, work: impl FnOnce(Crew<'_>) -> R) -> Result<R, CountError> {
+        self.scope(|pool| work(Crew::of(pool)))
+    }
+
+    /// This thread is a worker of the pool too, pinned as they are as long as the work lasts.
+    fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, CountError> {
+        let mut builder = Pool::builder();
+        if let Some(pinning) = self.pinning {
+            builder = builder.pinning(pinning);
+        }
+        if let Some(number) = self.number {
+            builder = builder.num_threads(number.get());
+        }
+        if !self.stealing {
+            builder = builder.stealing(Stealing::Off);
+        }
+        let worked = builder.scope(|pool| {
+            log::debug!("{}", pool.placement());
+            work(pool)
+        });
+        worked.map_err(|error| CountError::Threads(error.to_string()))
+    }
+}
+
 /// What the count took.
 #[derive(Debug)]
 pub(crate) struct Effort {
@@ -100,61 +127,54 @@ fn count_share<A: Arithmetic, L: Listener<A> + Send>(
         };
         meek::count(election, rule, &mut everywhere, listener)
     };
-    let mut words = InWords::of(election);
-    let mut stats = threads.stats.then(|| Stats::new(words.as_ref()));
+    let prepare = |crew: Crew<'_>| {
+        let words = InWords::of(election, crew);
+        let stats = threads.stats.then(|| Stats::new(words.as_ref()));
+        Prepared { words, stats, took: start.elapsed() }
+    };
     let mut timeline = threads.timeline.then(Trace::new);
-    let preparing = start.elapsed();
-    let (threads, length, thefts) = match parallel {
+    let (Prepared { stats, took: preparing, .. }, threads, length, thefts) = match parallel {
         Parallel::No => {
+            let mut prepared = prepare(Crew::ALONE);
+            let words = &mut prepared.words;
             let mut sums = Sums::new(election.candidates.len());
             let length = count(&mut |keep| {
-                InWords::distribute(&mut words, keep, |words| words.serially(&mut sums))
+                InWords::distribute(words, keep, |words| words.serially(&mut sums))
                     .unwrap_or_else(|| serially(together, election, keep))
             })?;
             InWords::audit(words.as_ref(), |keep| serially(together, election, keep))?;
-            (1, length, None)
+            (prepared, 1, length, None)
         }
         Parallel::Rayon => {
             let number = threads.number.map_or(0, NonZeroUsize::get); // 0: rayon decides
             let rayon = rayon::ThreadPoolBuilder::new().num_threads(number).build();
             let rayon = rayon.map_err(|error| CountError::Threads(error.to_string()))?;
+            let mut prepared = prepare(Crew::ALONE);
+            let words = &mut prepared.words;
             // The whole count runs inside rayon's threads, where starting a loop costs it least.
             let length = rayon.install(|| {
                 let length = count(&mut |keep| {
-                    InWords::distribute(&mut words, keep, InWords::on_rayon)
+                    InWords::distribute(words, keep, InWords::on_rayon)
                         .unwrap_or_else(|| on_rayon(election, keep))
                 })?;
                 InWords::audit(words.as_ref(), |keep| on_rayon(election, keep))?;
                 Ok::<_, CountError>(length)
             })?;
-            (rayon.current_num_threads(), length, None)
+            (prepared, rayon.current_num_threads(), length, None)
         }
-        Parallel::Pool => {
-            let mut builder = Pool::builder();
-            if let Some(pinning) = threads.pinning {
-                builder = builder.pinning(pinning);
-            }
-            if let Some(number) = threads.number {
-                builder = builder.num_threads(number.get());
-            }
-            if !threads.stealing {
-                builder = builder.stealing(Stealing::Off);
-            }
-            // This thread is a worker too, pinned as they are as long as the count lasts.
-            let counted = builder.scope(|pool| {
-                log::debug!("{}", pool.placement());
-                let mut sums = pool.per_worker(|_| Sums::new(election.candidates.len()));
-                let length = count(&mut |keep| {
-                    InWords::distribute(&mut words, keep, |words| {
-                        words.on_pool(pool, &mut sums, stats.as_mut(), timeline.as_mut())
-                    })
-                    .unwrap_or_else(|| on_pool(together, pool, election, keep, timeline.as_mut()))
-                })?;
-                InWords::audit(words.as_ref(), |keep| on_pool(together, pool, election, keep, None))?;
-                Ok::<_, CountError>((pool.num_threads(), length, Some(pool.thefts())))
-            });
-            counted.map_err(|error| CountError::Threads(error.to_string()))??
-        }
+        Parallel::Pool => threads.scope(|pool| {
+            let mut prepared = prepare(Crew::of(pool));
+            let Prepared { words, stats, .. } = &mut prepared;
+            let mut sums = pool.per_worker(|_| Sums::new(election.candidates.len()));
+            let length = count(&mut |keep| {
+                InWords::distribute(words, keep, |words| {
+                    words.on_pool(pool, &mut sums, stats.as_mut(), timeline.as_mut())
+                })
+                .unwrap_or_else(|| on_pool(together, pool, election, keep, timeline.as_mut()))
+            })?;
+            InWords::audit(words.as_ref(), |keep| on_pool(together, pool, election, keep, None))?;
+            Ok::<_, CountError>((prepared, pool.num_threads(), length, Some(pool.thefts())))
+        })??,
     };
     let elapsed = start.elapsed();
     let ranks = together.number();
@@ -217,6 +237,14 @@ fn titled(timeline: &mut Trace) -> &mut Trace {
     timeline.titled(format!("distribution {number}"))
 }
 
+/// What there is before the first distribution.
+struct Prepared<A> {
+    words: Option<InWords<A>>,
+    stats: Option<Stats>,
+    /// How long that took.
+    took: Duration,
+}
+
 /// Distributions in machine words: nearly all that are not of fractions.
 struct InWords<A> {
     layout: Layout,
@@ -227,9 +255,9 @@ struct InWords<A> {
 }
 
 impl<A: Arithmetic> InWords<A> {
-    fn of(election: &Election) -> Option<Self> {
+    fn of(election: &Election, crew: Crew<'_>) -> Option<Self> {
         let words = A::WORDS?;
-        let layout = Layout::of(election)?;
+        let layout = Layout::of(election, crew)?;
         log::debug!("{} ballots as {}", election.ballots.records().len(), layout.size());
         Some(Self { layout, words, kept: Kept::default(), last: None })
     }
@@ -404,7 +432,7 @@ mod tests {
     fn a_distribution_that_other_code_does_not_confirm_is_found_out() {
         let election = election("3 1=2 3 0\n2 2 1 0");
         let keep: Vec<KeepFactor<Fixed9>> = vec![KeepFactor::all(); 4];
-        let mut words = InWords::of(&election);
+        let mut words = InWords::of(&election, Crew::ALONE);
         let mut sums = Sums::new(4);
         let votes = InWords::distribute(&mut words, &keep, |words| words.serially(&mut sums));
         assert_eq!(votes, Some(serially(&Together::new(&Alone), &election, &keep)));

@@ -9,7 +9,7 @@ const FIRST: usize = 2048;
 /// All have one once the file has named one in so many of the others.
 const NAMED: usize = 4;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Candidates {
     number: usize,
     first: Vec<Known>,
@@ -35,6 +35,12 @@ impl Candidates {
 
     pub(super) fn withdrawn(&self, candidate: CandidateIndex) -> bool {
         self.first.get(candidate).or_else(|| self.others.get(&candidate)).is_some_and(|known| known.withdrawn)
+    }
+
+    /// Whether all of them have a place of their own from the start, so that these take little
+    /// memory.
+    pub(super) fn are_few(&self) -> bool {
+        self.number <= FIRST
     }
 
     /// How many have not withdrawn.

@@ -46,7 +46,7 @@ use nicknames::Nicknames;
 pub(crate) use parties::Order;
 pub(crate) use print::{Naming, each_ballot, print};
 pub(crate) use share::{Source, read_share};
-use std::{fmt, io::Read};
+use std::{fmt, io::Read, sync::Arc};
 use text::Text;
 
 /// More than any election has.
@@ -149,7 +149,7 @@ fn header_number(text: &mut Text<'_>, what: &str) -> Result<(usize, usize), Inpu
 /// What has been read before and among the ballots.
 struct Reader<'a> {
     text: Text<'a>,
-    nicknames: Nicknames,
+    nicknames: Arc<Nicknames>,
     candidates: Candidates,
     /// As listed, if the file does not say.
     tie_break: Option<Vec<usize>>,
@@ -173,10 +173,23 @@ impl<'a> Reader<'a> {
         most_errors: usize,
     ) -> Result<(Self, Header), InputError> {
         let header = header(&mut text)?;
-        let reader = Self {
+        let candidates = Candidates::new(header.candidates);
+        Ok((Self::new(text, Arc::default(), candidates, ballots, order, most_errors), header))
+    }
+
+    /// Reads the ballots of these candidates.
+    fn new(
+        text: Text<'a>,
+        nicknames: Arc<Nicknames>,
+        candidates: Candidates,
+        ballots: Ballots,
+        order: Option<Order>,
+        most_errors: usize,
+    ) -> Self {
+        Self {
             text,
-            nicknames: Nicknames::default(),
-            candidates: Candidates::new(header.candidates),
+            nicknames,
+            candidates,
             tie_break: None,
             ballots,
             ballot: 0,
@@ -191,8 +204,7 @@ impl<'a> Reader<'a> {
             order,
             errors: Vec::new(),
             most_errors,
-        };
-        Ok((reader, header))
+        }
     }
 
     /// Everything after the header.

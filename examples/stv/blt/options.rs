@@ -106,7 +106,7 @@ impl Reader<'_> {
             );
             return Err(self.text.error(line, message));
         }
-        self.nicknames = Nicknames::with_room_for(candidates);
+        let mut nicknames = Nicknames::with_room_for(candidates);
         for (candidate, name) in names.iter().enumerate() {
             let quoted = Quoted(&name.text);
             if name.text.contains('=') {
@@ -121,11 +121,12 @@ impl Reader<'_> {
                 );
                 self.text.warn(name.line, &message);
             }
-            if !self.nicknames.insert(&name.text, candidate) {
+            if !nicknames.insert(&name.text, candidate) {
                 let message = format!("the nickname {quoted} is given twice; change one");
                 return Err(self.text.error(name.line, message));
             }
         }
+        self.nicknames = nicknames.into();
         Ok(())
     }
 

@@ -11,6 +11,8 @@
 //! the ballots, and then once more to keep their own. That takes longer, and says of what is wrong
 //! just what one rank says.
 //!
+//! The threads of a rank read its piece in the same way, in parts.
+//!
 //! Shares are whole blocks of ballots, because sums of floating-point numbers want them so. So a
 //! rank leaves its first ballots to the one before it, and reads on to the end of its last block.
 
@@ -21,6 +23,7 @@ use super::{
 };
 use crate::{
     arithmetic::Integer,
+    crew::Crew,
     election::{Ballots, Election},
     ranks::{self, Elsewhere, Ranks},
     wire,
@@ -31,6 +34,7 @@ use std::{
     ops::Range,
 };
 
+mod parts;
 #[cfg(test)]
 mod tests;
 
@@ -40,8 +44,10 @@ pub(crate) struct Source<'a> {
     pub(crate) name: &'a str,
     /// How long it is, if it can be read from anywhere.
     pub(crate) len: Option<u64>,
+    /// How many bytes of it a thread reads at once, where several do.
+    pub(crate) part: u64,
     /// What reads it from this byte on.
-    pub(crate) open: &'a dyn Fn(u64) -> io::Result<Box<dyn Read + 'a>>,
+    pub(crate) open: &'a (dyn Fn(u64) -> io::Result<Box<dyn Read + 'a>> + Sync),
 }
 
 /// What a rank says of its piece of the ballots.
@@ -67,13 +73,14 @@ pub(crate) fn read_share(
     order: Option<Order>,
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
+    crew: Crew<'_>,
 ) -> Result<Election, Box<dyn Error>> {
     // Who has no file, or another one, would look for its piece elsewhere than the others think.
     let opened = source.len.map_or_else(|| (source.open)(0).map(|_| 0), Ok);
     let said = opened.map(|len| len.to_le_bytes().to_vec());
     let said = said.map_err(|error| Box::<dyn Error>::from(unreadable(source, &error)));
     ranks::agree(ranks, said, "its file has another length")?;
-    let in_pieces = in_pieces(source, order, block, ranks)?;
+    let in_pieces = in_pieces(source, order, block, ranks, crew)?;
     let was_in_pieces = in_pieces.is_some();
     let election = in_pieces.map_or_else(|| twice(source, order, block, ranks), Ok);
     // Who could not read says so, and who has read something else, or in the other way: then the
@@ -105,8 +112,9 @@ fn in_pieces(
     order: Option<Order>,
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
+    crew: Crew<'_>,
 ) -> Result<Option<Election>, Box<dyn Error>> {
-    let piece = source.len.and_then(|len| Piece::read(source, len, order, ranks));
+    let piece = source.len.and_then(|len| Piece::read(source, len, order, ranks, crew));
     let mut said = Vec::new();
     if let Some(report) = piece.as_ref().and_then(|piece| piece.report.as_ref()) {
         report.write(&mut said);
@@ -153,7 +161,13 @@ struct Piece<'a> {
 
 impl<'a> Piece<'a> {
     /// Reads what is before the ballots, and the piece of this rank. None if that cannot be done.
-    fn read(source: &Source<'a>, len: u64, order: Option<Order>, ranks: &dyn Ranks) -> Option<Self> {
+    fn read(
+        source: &Source<'a>,
+        len: u64,
+        order: Option<Order>,
+        ranks: &dyn Ranks,
+        crew: Crew<'_>,
+    ) -> Option<Self> {
         let text = Text::new(source.name, (source.open)(0).ok()?);
         let (mut reader, header) = Reader::begin(text, Ballots::new(), order, 1).ok()?;
         reader.text.held_back = Some(Vec::new());
@@ -169,11 +183,7 @@ impl<'a> Piece<'a> {
         };
         let (start, end) = (cut(ranks.rank())?, cut(ranks.rank() + 1)?);
         let warnings = reader.text.held_back.take().unwrap_or_default();
-        let bytes = (source.open)(start).ok()?.take(end - start);
-        // Not line 1: in the middle of a file no mark of its encoding is expected.
-        let first_line = line.max(2);
-        reader.text = held_back(Text::from_line(first_line, source.name, Box::new(bytes)));
-        let report = reader.piece(start..end, first_line);
+        let report = reader.piece(source, &(start..end), crew);
         Some(Self { header, reader, end, line, report, warnings })
     }
 
@@ -216,31 +226,6 @@ impl<'a> Piece<'a> {
     }
 }
 
-impl Reader<'_> {
-    /// Reads a piece of the ballots, which begins with this line of the file. None if it is not
-    /// plain.
-    fn piece(&mut self, bytes: Range<u64>, first_line: usize) -> Option<Report> {
-        let mut ids = Ids::default();
-        let end = loop {
-            match self.ballot(&mut ids).ok()? {
-                Step::Ballot => {}
-                Step::Nothing => break None,
-                Step::End(line) => break Some((bytes.start + self.text.position(), line - first_line)),
-            }
-        };
-        let is_plain = ids.is_empty() && self.seen.spanning == 0;
-        is_plain.then(|| Report {
-            bytes,
-            records: self.ballots.records().len(),
-            total: self.ballots.total().clone(),
-            lines: self.seen.lines,
-            empty_lines: self.seen.empty_lines,
-            line_ends: self.text.line() - first_line,
-            end,
-        })
-    }
-}
-
 /// What reads it tells the user nothing, as long as it is not sure that it is read for good.
 fn held_back(mut text: Text<'_>) -> Text<'_> {
     text.held_back = Some(Vec::new());
@@ -271,7 +256,8 @@ fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
     }
 }
 
-/// Reads the whole file to count the ballots, and again to keep those of this rank.
+/// Reads the whole file to count the ballots, and again to keep those of this rank. Who is alone
+/// keeps all, and reads it once.
 fn twice(
     source: &Source<'_>,
     order: Option<Order>,
@@ -286,6 +272,9 @@ fn twice(
         let names = reader.rest(&header);
         reader.end(&header, names).map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
     };
+    if ranks.number() == 1 {
+        return read(0..usize::MAX, true);
+    }
     let Ok(counted) = read(0..0, false) else { return read(0..0, true) };
     let number = counted.ballots.number();
     let blocks = number.div_ceil(block(number));

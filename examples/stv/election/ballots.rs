@@ -6,7 +6,7 @@
 //! candidate and two more.
 
 use super::CandidateIndex;
-use crate::arithmetic::Integer;
+use crate::{arithmetic::Integer, crew::Crew};
 use std::ops::Range;
 
 /// The ballots, in the order of the file.
@@ -64,10 +64,27 @@ impl Preference {
         self.0 & 1 != 0
     }
 
+    /// None of 0, which is no code.
+    #[inline]
+    pub(crate) fn of_code(code: u64) -> Option<Self> {
+        u32::try_from(code.checked_sub(1)?).ok().map(Self)
+    }
+
     /// A number above zero, the lower the earlier the candidate.
     #[inline]
     pub(crate) fn code(self) -> u32 {
         self.0 + 1
+    }
+}
+
+impl Ballot {
+    /// Where it begins, for `at`.
+    pub(crate) fn place(self) -> u64 {
+        self.0 as u64
+    }
+
+    pub(crate) fn at(place: u64) -> Self {
+        Self(usize::try_from(place).unwrap_or(usize::MAX))
     }
 }
 
@@ -114,9 +131,9 @@ impl Iterator for Preferences<'_> {
     fn next(&mut self) -> Option<Preference> {
         let mut rest = self.0;
         let code = number(&mut rest)?;
-        let preference = u32::try_from(code.checked_sub(1)?).ok()?;
+        let preference = Preference::of_code(code)?;
         self.0 = rest;
-        Some(Preference(preference))
+        Some(preference)
     }
 }
 
@@ -166,6 +183,37 @@ impl Ballots {
             push(&mut self.bytes, Preference::new(candidate, shares).code().into());
         }
         self.bytes.push(0);
+    }
+
+    /// All of these, one after the other. None if some weigh too much to be written beside their
+    /// flags.
+    pub(crate) fn joined(parts: Vec<Self>, crew: Crew<'_>) -> Option<Self> {
+        if parts.iter().any(|part| !part.large.is_empty()) {
+            return None;
+        }
+        let mut all = Self::new();
+        all.number = parts.iter().map(|part| part.number).sum();
+        all.total = parts.iter().fold(Integer::Word(0), |total, part| total.plus(&part.total));
+        all.records = vec![Ballot(0); parts.iter().map(|part| part.records.len()).sum()];
+        all.bytes = vec![0; parts.iter().map(|part| part.bytes.len()).sum()];
+        let (mut records, mut bytes, mut start) = (&mut all.records[..], &mut all.bytes[..], 0);
+        let mut jobs = Vec::with_capacity(parts.len());
+        for part in parts {
+            let (its_records, its_bytes);
+            (its_records, records) = records.split_at_mut(part.records.len());
+            (its_bytes, bytes) = bytes.split_at_mut(part.bytes.len());
+            let length = part.bytes.len();
+            jobs.push((its_records, its_bytes, start, part));
+            start += length;
+        }
+        crew.change(&mut jobs, |(records, bytes, start, part)| {
+            for (to, from) in records.iter_mut().zip(&part.records) {
+                *to = Ballot(*start + from.0);
+            }
+            bytes.copy_from_slice(&part.bytes);
+            (part.records, part.bytes) = (Vec::new(), Vec::new());
+        });
+        Some(all)
     }
 
     /// How many ballots are written, those of other ranks too.

@@ -1,7 +1,7 @@
-//! The ranks of ballots that `--equalize` spreads: what reaches and stays with each of a rank's
-//! candidates, worked out once a distribution.
+//! Shared ranks by number, and those of ballots that `--equalize` spreads: what reaches and stays
+//! with each of a rank's candidates, worked out once a distribution.
 
-use super::{ONE, trie::Rank, walk::Kept};
+use super::{ONE, kept::Kept};
 use crate::{
     arithmetic::Fixed9,
     election::{Preference, Preferences},
@@ -21,34 +21,80 @@ pub(super) struct Groups {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group(u32);
 
-impl Rank for Group {
-    fn parts(self) -> u32 {
-        1
+impl Group {
+    pub(super) fn number(self) -> usize {
+        self.0 as usize
     }
 }
 
-/// Numbers the ranks as they come: one that is written alike has the same number.
+/// The ranks of some ballots, numbered as they come: one that is written alike has the same number.
 #[derive(Default)]
-pub(super) struct Numbers<'a>(HashMap<&'a [u8], u32>);
+pub(super) struct Numbers<'a> {
+    numbers: HashMap<&'a [u8], u32>,
+    ranks: Vec<Preferences<'a>>,
+}
 
-/// More equals may have polynomials that do not fit in a word.
-const MOST_EQUALS: usize = 32;
+/// More equals may have polynomials that do not fit in a word, if they are treated as `--equalize`
+/// does.
+pub(super) const MOST_EQUALS: usize = 32;
 
-impl Groups {
-    /// The number of a rank; None if it is too long.
-    pub(super) fn number<'a>(&mut self, rank: Preferences<'a>, numbers: &mut Numbers<'a>) -> Option<Group> {
-        if rank.clone().count() > MOST_EQUALS {
-            return None;
-        }
-        let next = u32::try_from(self.ends.len()).ok()?;
-        Some(Group(*numbers.0.entry(rank.written()).or_insert_with(|| {
-            self.members.extend(rank);
-            self.ends.push(u32::try_from(self.members.len()).unwrap_or(u32::MAX));
+impl<'a> Numbers<'a> {
+    /// The number of a rank; None if there are too many.
+    pub(super) fn number(&mut self, rank: Preferences<'a>) -> Option<Group> {
+        let next = u32::try_from(self.ranks.len()).ok()?;
+        Some(Group(*self.numbers.entry(rank.written()).or_insert_with(|| {
+            self.ranks.push(rank);
             next
         })))
     }
 
-    fn range(&self, group: usize) -> Range<usize> {
+    /// How many candidates a rank has.
+    pub(super) fn equals(&self, group: Group) -> usize {
+        self.ranks[group.number()].clone().count()
+    }
+}
+
+/// What the numbers of some ballots are among those of all.
+pub(super) struct Names(Vec<Group>);
+
+impl Names {
+    pub(super) fn of(&self, group: Group) -> Group {
+        self.0[group.0 as usize]
+    }
+}
+
+impl Groups {
+    /// The ranks of all of these, numbered once more.
+    pub(super) fn of(parts: &[Numbers<'_>]) -> Option<(Self, Vec<Names>)> {
+        let mut all = Numbers::default();
+        let names = parts.iter().map(|part| {
+            let names = part.ranks.iter().map(|rank| all.number(rank.clone()));
+            names.collect::<Option<_>>().map(Names)
+        });
+        let names = names.collect::<Option<_>>()?;
+        let mut groups = Self::default();
+        for rank in all.ranks {
+            groups.members.extend(rank);
+            groups.ends.push(u32::try_from(groups.members.len()).ok()?);
+        }
+        Some((groups, names))
+    }
+
+    /// How many ranks there are.
+    pub(super) fn number(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// How many candidates all of them have.
+    pub(super) fn members(&self) -> usize {
+        self.members.len()
+    }
+
+    pub(super) fn candidates(&self, group: Group) -> impl Iterator<Item = usize> {
+        self.members[self.range(group.number())].iter().map(|member| member.candidate())
+    }
+
+    pub(super) fn range(&self, group: usize) -> Range<usize> {
         let start = group.checked_sub(1).map_or(0, |before| self.ends[before]);
         start as usize..self.ends[group] as usize
     }

@@ -6,57 +6,73 @@
 //! prefixes, and every node knows the weight of all ballots through it. Where nothing is passed on,
 //! a whole subtree is skipped. The sums are of integers: no digit differs from counting ballot by
 //! ballot.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `order` | the ballots sorted, and cut into pieces |
+//! | `piece` | a piece of them as trees |
+//! | `trie` | a tree |
+//! | `walk` | how votes go down a tree |
+//! | `steps` | the same, written down where a walk would have to decide often |
+//! | `equals` | who of the candidates of a shared rank holds it |
+//! | `groups` | shared ranks by number: those of `--equalize`, and those of too many candidates for sets |
+//! | `kept` | the keep factors |
 
+mod equals;
 mod groups;
+mod kept;
 mod order;
+mod piece;
+mod steps;
 mod trie;
 mod walk;
 
+pub(crate) use kept::Kept;
 pub(crate) use trie::Size;
-pub(crate) use walk::{Kept, Sums};
+pub(crate) use walk::Sums;
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
-    election::{Election, Preference},
+    crew::Crew,
+    election::Election,
     spread::{KeepFactor, Votes},
 };
-use groups::{Group, Groups, Numbers};
-use order::Order;
-use std::ops::Range;
-use trie::{Builder, MOST_BALLOTS, Rank, Trie};
+use equals::Equals;
+use groups::Groups;
+use piece::{Piece, Tree};
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
+use steps::Steps;
+use trie::{MOST_BALLOTS, Trie};
 
-/// An election's ballots as trees: strict ballots, whose ranks are candidates; and ballots with
-/// equal ranks, whose ranks are sets, or numbered groups if the equals are to be treated as
-/// `--equalize` does.
+/// An election's ballots as trees, in pieces that were laid out each by itself: what ballots of two
+/// pieces have in common is written twice, and counted twice with a part of the weight.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    strict: Trie<u16>,
-    small_sets: Trie<u32>,
-    sets: Trie<u64>,
-    equalized: Trie<Group>,
+    pieces: Vec<Piece>,
     groups: Groups,
     chunks: Vec<Chunk>,
+    /// Of each chunk; only one thread at a time has it.
+    steps: Vec<Mutex<Steps>>,
+    equalize: bool,
     /// The ballots in all trees, in billionths.
     total: u128,
+    size: Size,
     candidates: usize,
 }
 
 /// Neighbouring nodes of one tree: an item of the parallel loop.
 #[derive(Debug, Clone)]
 pub(crate) struct Chunk {
+    number: usize,
+    piece: usize,
     tree: Tree,
     nodes: Range<u32>,
     /// Where the nodes above the first one are listed, from the root down: they say with how much a
     /// ballot arrives there.
     above: Range<u32>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Tree {
-    Strict,
-    SmallSets,
-    Sets,
-    Equalized,
 }
 
 /// One in billionths.
@@ -66,69 +82,52 @@ const MOST_IN_SETS: usize = 64;
 const MOST_IN_SMALL_SETS: usize = 32;
 /// A strict rank has 16 bits, and so has the depth of a node.
 const MOST_CANDIDATES: usize = 1 << 16;
-
-impl Rank for u16 {
-    fn parts(self) -> u32 {
-        1
-    }
-}
-
-impl Rank for u32 {
-    fn parts(self) -> u32 {
-        self.count_ones()
-    }
-}
-
-impl Rank for u64 {
-    fn parts(self) -> u32 {
-        self.count_ones()
-    }
-}
+/// How many ballots a piece has: many, so that little is written twice, and so few that large
+/// elections are of many pieces. The same for any number of threads, and so is the layout.
+const PIECE: usize = 1 << 14;
+/// What a chunk costs at least: much more than to begin one.
+const LEAST: u64 = 512;
+/// About how many chunks there are at most: enough to deal out evenly.
+const MOST: u64 = 2048;
 
 impl Layout {
     /// None if the election is too large for machine words: those are counted ballot by ballot.
-    pub(crate) fn of(election: &Election) -> Option<Self> {
+    pub(crate) fn of(election: &Election, crew: Crew<'_>) -> Option<Self> {
+        Self::in_pieces(election, PIECE, crew)
+    }
+
+    fn in_pieces(election: &Election, length: usize, crew: Crew<'_>) -> Option<Self> {
         let (ballots, candidates) = (&election.ballots, election.candidates.len());
-        if *ballots.total() >= Integer::from(MOST_BALLOTS) {
+        if *ballots.total() >= Integer::from(MOST_BALLOTS) || candidates > MOST_CANDIDATES {
             return None;
         }
-        let shares = ballots.records().iter().any(|&ballot| ballots.has_equal_ranks(ballot));
-        if candidates > if shares && !ballots.equalize { MOST_IN_SETS } else { MOST_CANDIDATES } {
-            return None;
+        let equalize = ballots.equalize;
+        let as_written = equalize || candidates > MOST_IN_SETS;
+        let (keys, writing) = order::order(ballots, candidates, as_written, crew)?;
+        let pieces =
+            order::pieces(keys, length, crew, |keys| Piece::of(keys, &writing, candidates, equalize));
+        let pieces: Option<(Vec<_>, Vec<_>)> = pieces.into_iter().collect();
+        let (mut pieces, numbers) = pieces?;
+        let (groups, names) = Groups::of(&numbers)?;
+        let mut named: Vec<_> = pieces.iter_mut().zip(&names).collect();
+        crew.change(&mut named, |(piece, names)| piece.grouped.rename(|group| names.of(group)));
+        let cost = pieces.iter().map(|piece: &Piece| piece.cost).sum::<u64>();
+        crew.change(&mut pieces, |piece| piece.split(LEAST.max(cost / MOST), &groups, equalize));
+        let chunks = pieces.iter().enumerate().flat_map(|(piece, trees)| {
+            let chunk = move |tree| move |(nodes, above)| Chunk { number: 0, piece, tree, nodes, above };
+            let strict = trees.strict.chunks().map(chunk(Tree::Strict));
+            let sets = trees.small_sets.chunks().map(chunk(Tree::SmallSets));
+            let sets = sets.chain(trees.sets.chunks().map(chunk(Tree::Sets)));
+            strict.chain(sets).chain(trees.grouped.chunks().map(chunk(Tree::Grouped)))
+        });
+        let mut chunks: Vec<_> = chunks.collect();
+        for (number, chunk) in chunks.iter_mut().enumerate() {
+            chunk.number = number;
         }
-        let (mut strict, mut small_sets) = (Builder::new(), Builder::new());
-        let (mut sets, mut equalized) = (Builder::new(), Builder::new());
-        let (mut groups, mut numbers, mut numbered) = (Groups::default(), Numbers::default(), Vec::new());
-        for ballot in Order::new(ballots, candidates) {
-            let weight = u64::try_from(ballots.weight(ballot).word()?).ok()?;
-            let mut preferences = ballots.preferences(ballot);
-            if !ballots.has_equal_ranks(ballot) {
-                strict.add(preferences.map(strict_rank), weight);
-            } else if ballots.equalize {
-                numbered.clear();
-                while !preferences.is_empty() {
-                    let (rank, below) = preferences.first_rank();
-                    numbered.push(groups.number(rank, &mut numbers)?);
-                    preferences = below;
-                }
-                equalized.add(numbered.iter().copied(), weight);
-            } else if candidates <= MOST_IN_SMALL_SETS {
-                #[allow(clippy::cast_possible_truncation)] // of so few candidates
-                small_sets.add(order::sets(preferences).map(|set| set as u32), weight);
-            } else {
-                sets.add(order::sets(preferences), weight);
-            }
-        }
-        let (strict, small_sets) = (strict.finish()?, small_sets.finish()?);
-        let (sets, equalized) = (sets.finish()?, equalized.finish()?);
-        let chunk = |tree| move |(nodes, above)| Chunk { tree, nodes, above };
-        let mut chunks: Vec<_> = strict.chunks().map(chunk(Tree::Strict)).collect();
-        chunks.extend(small_sets.chunks().map(chunk(Tree::SmallSets)));
-        chunks.extend(sets.chunks().map(chunk(Tree::Sets)));
-        chunks.extend(equalized.chunks().map(chunk(Tree::Equalized)));
-        let total = strict.weight() + small_sets.weight() + sets.weight() + equalized.weight();
-        let total = u128::from(total) * u128::from(ONE);
-        Some(Self { strict, small_sets, sets, equalized, groups, chunks, total, candidates })
+        let steps = chunks.iter().map(|_| Mutex::default()).collect();
+        let total = pieces.iter().map(|piece| u128::from(piece.weight())).sum::<u128>() * u128::from(ONE);
+        let size = pieces.iter().map(Piece::size).fold(Size::default(), |sum, size| sum + size);
+        Some(Self { pieces, groups, chunks, steps, equalize, total, size, candidates })
     }
 
     /// What a distribution loops over.
@@ -141,7 +140,7 @@ impl Layout {
     }
 
     pub(crate) fn size(&self) -> Size {
-        self.strict.size() + self.small_sets.size() + self.sets.size() + self.equalized.size()
+        self.size
     }
 
     /// Adds what a chunk's ballots give to whom.
@@ -149,13 +148,33 @@ impl Layout {
         let above = chunk.above.start as usize..chunk.above.end as usize;
         let nodes = chunk.nodes.start as usize..chunk.nodes.end as usize;
         sums.covered += nodes.len();
+        let Piece { strict, small_sets, sets, grouped, .. } = &self.pieces[chunk.piece];
         match chunk.tree {
-            Tree::Strict => sums.strict(&self.strict, nodes, self.strict.above(above), kept),
-            Tree::SmallSets => sums.shared(&self.small_sets, nodes, self.small_sets.above(above), kept),
-            Tree::Sets => sums.shared(&self.sets, nodes, self.sets.above(above), kept),
-            Tree::Equalized => {
-                sums.equalized(&self.equalized, nodes, self.equalized.above(above), &self.groups, kept);
+            Tree::Strict => sums.strict(strict, nodes, strict.above(above), kept),
+            Tree::SmallSets => self.shared(chunk, small_sets, nodes, small_sets.above(above), kept, sums),
+            Tree::Sets => self.shared(chunk, sets, nodes, sets.above(above), kept, sums),
+            Tree::Grouped if self.equalize => {
+                sums.equalized(grouped, nodes, grouped.above(above), &self.groups, kept);
             }
+            Tree::Grouped => sums.shared(grouped, nodes, grouped.above(above), &self.groups, kept),
+        }
+    }
+
+    fn shared<S: Equals + Into<u64>>(
+        &self,
+        chunk: &Chunk,
+        tree: &Trie<S>,
+        nodes: Range<usize>,
+        above: &[u32],
+        kept: &Kept,
+        sums: &mut Sums,
+    ) {
+        let mut steps = self.steps[chunk.number].lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(steps) = steps.of(tree, &nodes, above, kept) {
+            sums.repeat(steps, kept);
+        } else {
+            drop(steps);
+            sums.shared(tree, nodes, above, &self.groups, kept);
         }
     }
 
@@ -170,14 +189,10 @@ impl Layout {
         if sums.covered != self.size().nodes {
             return Err(Fault::Incomplete);
         }
-        let given: u128 = sums.votes().iter().sum();
-        let of = sums.votes().iter().map(|&votes| from_billionths(votes)).collect::<Result<_, _>>()?;
+        let given = sums.votes().iter().map(|&votes| u128::from(votes)).sum();
+        let of = sums.votes().iter().map(|&votes| from_billionths(votes.into())).collect::<Result<_, _>>()?;
         Ok(Votes { of, exhausted: from_billionths(self.total.checked_sub(given).ok_or(Fault::Overflow)?)? })
     }
-}
-
-fn strict_rank(preference: Preference) -> u16 {
-    u16::try_from(preference.candidate()).unwrap_or(u16::MAX) // none is more than the last of MOST_CANDIDATES
 }
 
 /// The keep factors in billionths, or false if one of them is not between zero and one.

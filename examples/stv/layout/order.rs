@@ -1,58 +1,156 @@
 //! The ballots in an order that brings equal beginnings together.
 
-use crate::election::{Ballot, Ballots, Preference, Preferences};
-use std::cmp::Ordering;
+use crate::{
+    crew::Crew,
+    election::{Ballot, Ballots, Preference, Preferences},
+};
+use std::{
+    cmp::Ordering,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
-/// What is left of the ballots, last ones first; those with equal ranks come before the strict
-/// ones.
-pub(super) struct Order {
-    /// As many codes of a ballot as fit.
-    keys: Vec<(u64, Ballot)>,
+/// As many codes of a ballot as fit, behind whether it has equal ranks; then its weight if these
+/// are all codes of all ballots, else which ballot it is.
+pub(super) type Key = (u64, u64);
+
+/// How ballots are written in keys. What fits is read from nowhere else: sorted ballots lie all
+/// over the memory.
+pub(super) struct Writing<'a> {
+    ballots: &'a Ballots,
+    /// How many of a code.
+    bits: u32,
+    /// How many codes.
+    fit: u32,
+    /// Whether there is nothing else to know of any ballot.
+    is_all: bool,
 }
 
-/// So many ballots later, the memory of those that have been taken is given back: that of what they
-/// become grows meanwhile.
-const PORTION: usize = 1 << 14;
+impl<'a> Writing<'a> {
+    pub(super) fn has_equal_ranks(&self, key: Key) -> bool {
+        key.0 >> (self.bits * self.fit) != 0
+    }
 
-impl Order {
-    pub(super) fn new(ballots: &Ballots, candidates: usize) -> Self {
-        let records = ballots.records();
-        let bits = (2 * candidates as u64).ilog2() + 1;
-        let fit = 63 / bits;
-        let (mut keys, mut codes, mut longest) = (Vec::with_capacity(records.len()), Vec::new(), 0);
-        for &ballot in records {
-            let equal_ranks = ballots.has_equal_ranks(ballot);
-            codes.clear();
-            encode(ballots.preferences(ballot), equal_ranks && !ballots.equalize, &mut codes);
-            longest = longest.max(codes.len());
-            let mut key = u64::from(equal_ranks);
-            for at in 0..fit as usize {
-                key = key << bits | codes.get(at).map_or(0, |&code| u64::from(code));
-            }
-            keys.push((key, ballot));
+    /// None if it is too large for a word.
+    pub(super) fn weight(&self, key: Key) -> Option<u64> {
+        if self.is_all {
+            return Some(key.1);
         }
-        if longest <= fit as usize {
-            keys.sort_unstable_by_key(|key| key.0);
+        u64::try_from(self.ballots.weight(Ballot::at(key.1)).word()?).ok()
+    }
+
+    pub(super) fn ballot(&self, key: Key) -> Preferences<'a> {
+        self.ballots.preferences(Ballot::at(key.1))
+    }
+
+    /// Its candidates; where equals may be in any order, in one of them.
+    pub(super) fn preferences(&self, key: Key) -> Written<'a> {
+        if self.is_all {
+            let (bits, codes) = (self.bits, key.0 << (u64::BITS - self.bits * self.fit));
+            Written::InKey { bits, codes }
         } else {
-            keys.sort_unstable_by(|left, right| {
-                left.0.cmp(&right.0).then_with(|| compare(ballots, left.1, right.1))
-            });
+            Written::InBallot(self.ballot(key))
         }
-        Self { keys }
     }
 }
 
-impl Iterator for Order {
-    type Item = Ballot;
+/// The candidates of a ballot, best first.
+pub(super) enum Written<'a> {
+    /// The highest bits are the next code, or 0.
+    InKey {
+        bits: u32,
+        codes: u64,
+    },
+    InBallot(Preferences<'a>),
+}
 
-    fn next(&mut self) -> Option<Ballot> {
-        let (_, ballot) = self.keys.pop()?;
-        if self.keys.len().is_multiple_of(PORTION) {
-            self.keys.shrink_to_fit();
+impl Iterator for Written<'_> {
+    type Item = Preference;
+
+    #[inline]
+    fn next(&mut self) -> Option<Preference> {
+        match self {
+            Self::InKey { bits, codes } => {
+                let code = *codes >> (u64::BITS - *bits);
+                *codes <<= *bits;
+                Preference::of_code(code)
+            }
+            Self::InBallot(preferences) => preferences.next(),
         }
-        Some(ballot)
     }
 }
+
+/// The ballots in order, and how they are written: strict ones come before those with equal ranks.
+/// `as_written` says whether equals have an order. None if a ballot weighs too much for a word.
+pub(super) fn order<'a>(
+    ballots: &'a Ballots,
+    candidates: usize,
+    as_written: bool,
+    crew: Crew<'_>,
+) -> Option<(Vec<Key>, Writing<'a>)> {
+    let bits = (2 * candidates as u64).ilog2() + 1;
+    let fit = 63 / bits;
+    let (some_are_longer, some_are_equal) = (AtomicBool::new(false), AtomicBool::new(false));
+    let tell = |about: &AtomicBool, it_is: bool| {
+        if it_is && !about.load(Relaxed) {
+            about.store(true, Relaxed);
+        }
+    };
+    let key = |codes: &mut Vec<u32>, &ballot: &Ballot| {
+        let equal_ranks = ballots.has_equal_ranks(ballot);
+        codes.clear();
+        encode(ballots.preferences(ballot), equal_ranks && !as_written, codes);
+        tell(&some_are_longer, codes.len() > fit as usize);
+        tell(&some_are_equal, equal_ranks);
+        let mut key = u64::from(equal_ranks);
+        for at in 0..fit as usize {
+            key = key << bits | codes.get(at).map_or(0, |&code| u64::from(code));
+        }
+        (key, ballot.place())
+    };
+    let mut keys = crew.map(ballots.records(), Vec::new, key);
+    let (some_are_longer, some_are_equal) = (some_are_longer.into_inner(), some_are_equal.into_inner());
+    // Numbers of groups are those of ranks as written.
+    let is_all = !some_are_longer && !(as_written && some_are_equal);
+    let mut writing = Writing { ballots, bits, fit, is_all: false };
+    if is_all {
+        crew.change(&mut keys, |key| key.1 = writing.weight(*key).unwrap_or(u64::MAX));
+        if keys.iter().any(|key| key.1 == u64::MAX) {
+            return None;
+        }
+        writing.is_all = true;
+    }
+    if some_are_longer {
+        crew.sort_by(&mut keys, |left, right| {
+            let [left_one, right_one] = [left, right].map(|key| Ballot::at(key.1));
+            left.0.cmp(&right.0).then_with(|| compare(ballots, as_written, left_one, right_one))
+        });
+    } else {
+        crew.sort_by(&mut keys, |left, right| left.0.cmp(&right.0));
+    }
+    Some((keys, writing))
+}
+
+/// What `make` makes of pieces of so many neighbours; the last piece first.
+pub(super) fn pieces<R: Send>(
+    mut keys: Vec<Key>,
+    length: usize,
+    crew: Crew<'_>,
+    make: impl Fn(&[Key]) -> R + Sync,
+) -> Vec<R> {
+    let mut made = Vec::with_capacity(keys.len().div_ceil(length));
+    while !keys.is_empty() {
+        let pieces: Vec<_> = keys.rchunks(length).take(PIECES * crew.threads()).collect();
+        let left = keys.len() - pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        made.extend(crew.map(&pieces, || (), |(), piece| make(piece)));
+        keys.truncate(left);
+        keys.shrink_to_fit();
+    }
+    made
+}
+
+/// How many pieces are made at once, for each thread. Then the memory of their ballots' keys is
+/// given back: that of what they become grows meanwhile.
+const PIECES: usize = 4;
 
 /// The codes of a ballot; equals in candidate order if they may be, so that ranks are equal as
 /// codes if they are equal as sets.
@@ -74,9 +172,9 @@ fn encode(preferences: Preferences<'_>, in_any_order: bool, codes: &mut Vec<u32>
 }
 
 /// Two ballots that have equal ranks both or neither of them, and begin alike.
-fn compare(ballots: &Ballots, left: Ballot, right: Ballot) -> Ordering {
+fn compare(ballots: &Ballots, as_written: bool, left: Ballot, right: Ballot) -> Ordering {
     let [left_ones, right_ones] = [left, right].map(|ballot| ballots.preferences(ballot));
-    if ballots.has_equal_ranks(left) && !ballots.equalize {
+    if ballots.has_equal_ranks(left) && !as_written {
         sets(left_ones).cmp(sets(right_ones))
     } else {
         left_ones.map(Preference::code).cmp(right_ones.map(Preference::code))
@@ -84,7 +182,7 @@ fn compare(ballots: &Ballots, left: Ballot, right: Ballot) -> Ordering {
 }
 
 /// The ranks of a ballot as sets of candidates: equals are written in any order.
-pub(super) fn sets(mut preferences: Preferences<'_>) -> impl Iterator<Item = u64> {
+pub(super) fn sets(mut preferences: impl Iterator<Item = Preference>) -> impl Iterator<Item = u64> {
     std::iter::from_fn(move || {
         let mut set = 0;
         for preference in preferences.by_ref() {

@@ -1,12 +1,13 @@
 //! The layout against `spread`, ballot by ballot: the same digits for every election and all keep
 //! factors.
 
-use super::*;
+use super::{trie::Rank, *};
 use crate::{
     arithmetic::{BigFixed9, Fixed9, Integer},
     blt,
     random::SplitMix64,
 };
+use rangesteal::Pool;
 
 /// Ballots of up to all candidates, many of them alike; with equal ranks, some.
 fn election(random: &mut SplitMix64, candidates: usize, equals: bool) -> Election {
@@ -22,13 +23,18 @@ fn election(random: &mut SplitMix64, candidates: usize, equals: bool) -> Electio
             rank += usize::from(!equals || random.below(3) > 0);
             ranked.push((place, rank));
         }
-        election.ballots.push(Integer::from(1 + random.below(9) as u64), &ranked);
+        let most = [9, 9, 300, 1 << 20][random.below(4)];
+        election.ballots.push(Integer::from(1 + random.below(most) as u64), &ranked);
     }
     election
 }
 
 /// Some keep everything, some nothing, the others anything between.
-fn factors<A: Arithmetic>(random: &mut SplitMix64, candidates: usize) -> Vec<KeepFactor<A>> {
+fn kinds(random: &mut SplitMix64, candidates: usize) -> Vec<usize> {
+    (0..candidates).map(|_| random.below(5)).collect()
+}
+
+fn factors<A: Arithmetic>(random: &mut SplitMix64, kinds: &[usize]) -> Vec<KeepFactor<A>> {
     let part = |billionths: usize| {
         let votes = A::epsilon().times_whole(&Integer::from(billionths as u64)).unwrap();
         KeepFactor::all().lowered(&votes, &A::one()).unwrap()
@@ -37,14 +43,9 @@ fn factors<A: Arithmetic>(random: &mut SplitMix64, candidates: usize) -> Vec<Kee
         0 => KeepFactor::none(),
         1 => KeepFactor::all(),
         2 => part(1 + random.below(5)),
-        _ => part(random.below(ONE as usize)),
+        _ => part(1 + random.below(ONE as usize - 1)),
     };
-    (0..candidates)
-        .map(|_| {
-            let kind = random.below(5);
-            factor(kind, random)
-        })
-        .collect()
+    kinds.iter().map(|&kind| factor(kind, random)).collect()
 }
 
 /// The layout's votes at these keep factors are those of the ballots one by one.
@@ -69,14 +70,18 @@ fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equalize: bool) {
     for _ in 0..20 {
         let mut election = election(random, candidates, equals);
         election.ballots.equalize = equalize;
-        let layout = Layout::of(&election).unwrap();
+        let layout = Layout::of(&election, Crew::ALONE).unwrap();
         let total = Integer::from(u64::try_from(layout.total / u128::from(ONE)).unwrap());
         assert_eq!(&total, election.ballots.total(), "no ballot is lost");
         assert!(layout.chunks().len() > 1 || candidates < 4, "chunks begin inside the tree");
         let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
         for _ in 0..5 {
-            let factors = factors::<A>(random, candidates);
-            agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+            // The second time all is written down, and then repeated.
+            let kinds = kinds(random, candidates);
+            for _ in 0..3 {
+                let factors = factors::<A>(random, &kinds);
+                agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+            }
         }
     }
 }
@@ -91,7 +96,7 @@ fn strict_ballots_count_as_one_by_one() {
 
 #[test]
 fn equal_ranks_count_as_one_by_one() {
-    for candidates in [2, 7, 12] {
+    for candidates in [2, 7, 12, 64, 65, 130] {
         agrees::<Fixed9>(candidates, true, false);
         agrees::<BigFixed9>(candidates, true, false);
     }
@@ -114,10 +119,17 @@ fn a_ballot_in_thousands_of_parts_counts_as_one() {
         let ranked: Vec<_> = (0..30 - last).map(|candidate| (candidate, candidate / 3)).collect();
         election.ballots.push(Integer::Word(5), &ranked);
     }
-    let layout = Layout::of(&election).unwrap();
+    let layout = Layout::of(&election, Crew::ALONE).unwrap();
     let sixth = Fixed9::one().over_whole(&Integer::Word(6)).unwrap();
     let factors = vec![KeepFactor::all().lowered(&sixth, &Fixed9::one()).unwrap(); 30];
-    agrees_at(&election, &layout, (&mut Kept::default(), &mut Sums::new(30)), &factors);
+    let (mut kept, mut sums) = (Kept::default(), Sums::new(30));
+    for _ in 0..3 {
+        agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+    }
+    let steps = layout.steps.iter().map(|steps| steps.lock().unwrap().written());
+    let steps: Vec<_> = steps.collect();
+    assert!(steps.contains(&None), "those are too many steps to write down");
+    assert!(steps.iter().any(|steps| steps.is_some_and(|steps| steps > 100)), "others are written down");
 }
 
 fn written<S: Rank>(tree: &Trie<S>) -> Vec<(usize, u64, &[S])> {
@@ -127,23 +139,53 @@ fn written<S: Rank>(tree: &Trie<S>) -> Vec<(usize, u64, &[S])> {
 #[test]
 fn identical_ballots_and_beginnings_are_written_once() {
     let text = "3 1\n2 1 2 0\n3 1 2 0\n1 1 3 0\n4 1=2 3 0\n5 2=1 0\n0\n\"A\" \"B\" \"C\" \"T\"";
-    let layout = Layout::of(&blt::read("test", text.as_bytes()).unwrap()).unwrap();
-    assert_eq!(written(&layout.strict), [(0, 6, &[0][..]), (1, 5, &[1]), (1, 1, &[2])]);
-    assert_eq!(written(&layout.small_sets), [(0, 9, &[0b11][..]), (1, 4, &[0b100])]);
+    let layout = Layout::of(&blt::read("test", text.as_bytes()).unwrap(), Crew::ALONE).unwrap();
+    assert_eq!(written(&layout.pieces[0].strict), [(0, 6, &[0][..]), (1, 5, &[1]), (1, 1, &[2])]);
+    assert_eq!(written(&layout.pieces[0].small_sets), [(0, 9, &[0b11][..]), (1, 4, &[0b100])]);
 }
 
 #[test]
 fn what_words_cannot_hold_is_left_to_the_plain_loop() {
-    let ballots = |text: &str| Layout::of(&blt::read("test", text.as_bytes()).unwrap()).is_none();
+    let ballots =
+        |text: &str| Layout::of(&blt::read("test", text.as_bytes()).unwrap(), Crew::ALONE).is_none();
     assert!(ballots("2 1\n18446744073709551616 1 2 0\n0\n\"A\" \"B\" \"T\""), "too many ballots");
     let names = "\"A\" ".repeat(65);
-    assert!(ballots(&format!("65 1\n1 1=2 0\n0\n{names}\"T\"")), "no set of 65 candidates");
+    assert!(!ballots(&format!("65 1\n1 1=2 0\n0\n{names}\"T\"")), "groups instead of sets");
     assert!(!ballots(&format!("65 1\n1 1 2 0\n0\n{names}\"T\"")), "strict ballots need no sets");
     let mut kept = Kept::default();
     let beyond = KeepFactor::all()
         .lowered(&Fixed9::one(), &Fixed9::one().over_whole(&Integer::Word(2)).unwrap())
         .unwrap();
     assert!(!keep(&mut kept, &[beyond], Fixed9::WORDS.unwrap().billionths));
+}
+
+/// However the ballots are cut, and whoever lays them out.
+#[test]
+fn pieces_count_as_one() {
+    let pool = Pool::builder().num_threads(3).build().unwrap();
+    let random = &mut SplitMix64::new(11);
+    for (candidates, equals, equalize) in [
+        (5, false, false),
+        (70, false, false),
+        (7, true, false),
+        (40, true, false),
+        (90, true, false),
+        (9, true, true),
+    ] {
+        let mut election = election(random, candidates, equals);
+        election.ballots.equalize = equalize;
+        let kinds = kinds(random, candidates);
+        let factors = factors::<Fixed9>(random, &kinds);
+        for length in [1, 7, 64, 599, 600, 601] {
+            let layout = Layout::in_pieces(&election, length, Crew::ALONE).unwrap();
+            let together = Layout::in_pieces(&election, length, Crew::of(&pool)).unwrap();
+            let is_same = format!("{layout:?}") == format!("{together:?}");
+            assert!(is_same, "{candidates} candidates in pieces of {length}");
+            assert_eq!(layout.pieces.len(), 601_usize.div_ceil(length));
+            let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
+            agrees_at(&election, &layout, (&mut kept, &mut sums), &factors);
+        }
+    }
 }
 
 #[test]
@@ -154,7 +196,7 @@ fn nodes_stay_small() {
 #[test]
 fn what_is_lost_or_counted_twice_is_found_out() {
     let election = election(&mut SplitMix64::new(3), 6, true);
-    let layout = Layout::of(&election).unwrap();
+    let layout = Layout::of(&election, Crew::ALONE).unwrap();
     let words = <BigFixed9 as Arithmetic>::WORDS.unwrap();
     let mut kept = Kept::default();
     assert!(keep(&mut kept, &vec![KeepFactor::<BigFixed9>::all(); 6], words.billionths));

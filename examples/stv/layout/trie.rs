@@ -18,8 +18,9 @@ pub(super) struct Node {
 }
 
 const DEPTH_BITS: u32 = 16;
-/// More ballots do not fit beside a depth.
-pub(super) const MOST_BALLOTS: u64 = 1 << (u64::BITS - DEPTH_BITS);
+/// So many ballots, in billionths, do not fit in a word.
+pub(super) const MOST_BALLOTS: u64 = u64::MAX / super::ONE as u64;
+const _: () = assert!(MOST_BALLOTS < 1 << (u64::BITS - DEPTH_BITS), "they fit beside a depth");
 
 impl Node {
     pub(super) fn weight(&self) -> u64 {
@@ -94,10 +95,9 @@ struct Open {
 }
 
 /// A rank as a tree knows it.
-pub(super) trait Rank: Copy + PartialEq {
-    /// How many parts it can split a ballot into.
-    fn parts(self) -> u32;
-}
+pub(super) trait Rank: Copy + PartialEq {}
+
+impl<T: Copy + PartialEq> Rank for T {}
 
 impl<S: Rank> Builder<S> {
     pub(super) fn new() -> Self {
@@ -155,16 +155,10 @@ impl<S: Rank> Builder<S> {
             start += std::mem::replace(&mut node.ranks, start);
         }
         nodes.push(Node { weight_and_depth: 0, next: count, ranks: end });
-        let mut trie = Trie { nodes, ranks, chunks: Vec::new(), above: Vec::new() };
-        trie.split(count);
-        Some(trie)
+        Some(Trie { nodes, ranks, chunks: Vec::new(), above: Vec::new() })
     }
 }
 
-/// What a chunk costs at least: much more than to begin one.
-const LEAST: u64 = 512;
-/// About how many chunks there are at most: enough to deal out evenly.
-const MOST: u64 = 2048;
 /// A rank counts as at most so many: few ballots are ever in as many parts as they could be.
 const MOST_COUNTED: u32 = 4096;
 /// What may have to be repeated where a chunk begins inside a tree: each part that a ballot has
@@ -194,6 +188,11 @@ impl<S: Rank> Trie<S> {
         sum
     }
 
+    /// Gives the ranks other names.
+    pub(super) fn rename(&mut self, name: impl Fn(S) -> S) {
+        self.ranks.iter_mut().for_each(|rank| *rank = name(*rank));
+    }
+
     pub(super) fn above(&self, range: Range<usize>) -> &[u32] {
         &self.above[range]
     }
@@ -208,14 +207,18 @@ impl<S: Rank> Trie<S> {
         Size { nodes, ranks: self.ranks.len(), bytes, chunks: self.chunks.len() }
     }
 
-    /// Cuts the nodes into chunks of about equal cost, where a cut costs little.
-    fn split(&mut self, count: u32) {
-        let total: u64 = self.costs().map(|(_, cost)| cost).sum();
-        let least = LEAST.max(total / MOST);
+    /// What all of its ranks cost; `parts` is how many parts one can split a ballot into.
+    pub(super) fn cost(&self, parts: impl Fn(S) -> u32) -> u64 {
+        self.costs(parts).map(|(_, cost)| cost).sum()
+    }
+
+    /// Cuts the nodes into chunks of about equal cost, at least this one, where a cut costs little.
+    pub(super) fn split(&mut self, least: u64, parts: impl Fn(S) -> u32) {
+        let count = index(self.nodes.len() - 1);
         let (mut chunks, mut list) = (Vec::new(), Vec::new());
         let (mut start, mut above, mut sum) = (0, 0..0, 0);
         let mut path: Vec<u32> = Vec::new();
-        for (at, (parts, cost)) in (0..count).zip(self.costs()) {
+        for (at, (parts, cost)) in (0..count).zip(self.costs(parts)) {
             while path.pop_if(|above| self.nodes[*above as usize].next <= at).is_some() {}
             if sum >= least && parts <= MOST_PARTS {
                 chunks.push((start..at, above));
@@ -233,15 +236,15 @@ impl<S: Rank> Trie<S> {
     }
 
     /// Of each node, how many parts a ballot can be in before it, and what its ranks cost.
-    fn costs(&self) -> impl Iterator<Item = (u32, u64)> {
+    fn costs(&self, parts_of: impl Fn(S) -> u32) -> impl Iterator<Item = (u32, u64)> {
         // Where a node's last one below ends, and in how many parts a ballot comes to those.
         let mut path: Vec<(usize, u32)> = Vec::new();
         self.nodes().enumerate().map(move |(at, (node, ranks))| {
             while path.pop_if(|above| above.0 <= at).is_some() {}
             let before = path.last().map_or(1, |above| above.1);
             let (mut parts, mut cost) = (before, 0);
-            for rank in ranks {
-                parts = parts.saturating_mul(rank.parts());
+            for &rank in ranks {
+                parts = parts.saturating_mul(parts_of(rank));
                 cost += u64::from(parts.min(MOST_COUNTED));
             }
             path.push((node.next(), parts));

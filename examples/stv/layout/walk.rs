@@ -3,71 +3,18 @@
 
 use super::{
     MOST_IN_SETS, ONE,
+    equals::{Arranged, Equals},
     groups::{Group, Groups, Shares},
+    kept::Kept,
+    steps::{Room, Step},
     trie::{Rank, Trie},
 };
-use crate::{arithmetic::Fixed9, spread::KeepFactor};
 use std::ops::Range;
-
-/// The keep factors of a distribution, in billionths.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    keep: Vec<u32>,
-    /// Who keeps anything.
-    holders: u64,
-    /// Who keeps something and passes something on.
-    elected: u64,
-    factors: Vec<KeepFactor<Fixed9>>,
-    distribution: u64,
-}
-
-impl Kept {
-    pub(super) fn clear(&mut self) {
-        self.keep.clear();
-        self.factors.clear();
-        self.distribution += 1;
-        (self.holders, self.elected) = (0, 0);
-    }
-
-    /// Says whether it is a keep factor.
-    pub(super) fn push(&mut self, keep: u32) -> bool {
-        // Sets are of the first 64 candidates, and only used if there are no more.
-        let bit = 1_u64.checked_shl(self.keep.len().try_into().unwrap_or(u32::MAX)).unwrap_or(0);
-        self.keep.push(keep);
-        let Ok(factor) = KeepFactor::keeping(Fixed9::from_part(keep)) else { return false };
-        self.factors.push(factor);
-        if keep > 0 {
-            self.holders |= bit;
-        }
-        if keep > 0 && keep < ONE {
-            self.elected |= bit;
-        }
-        keep <= ONE
-    }
-
-    pub(super) fn factors(&self) -> &[KeepFactor<Fixed9>] {
-        &self.factors
-    }
-
-    /// Its number, from 1.
-    pub(super) fn distribution(&self) -> u64 {
-        self.distribution
-    }
-
-    /// What a candidate keeps of this power, and what is passed on; both truncated.
-    #[inline(always)]
-    fn split(&self, power: u32, candidate: usize) -> (u32, u32) {
-        let product = u64::from(power) * u64::from(self.keep[candidate]);
-        let used = part(power, self.keep[candidate]);
-        let exact = u64::from(used) * u64::from(ONE) == product;
-        (used, power - used - u32::from(!exact))
-    }
-}
 
 /// What a worker adds up, in billionths, and its place in a tree. Kept from loop to loop.
 #[derive(Debug)]
 pub(crate) struct Sums {
-    votes: Vec<u128>,
+    votes: Vec<u64>,
     /// How many nodes these are the votes of: what no distribution may lose or count twice.
     pub(super) covered: usize,
     /// How much of each ballot has come to each depth: for strict ballots one power each, else the
@@ -75,7 +22,11 @@ pub(crate) struct Sums {
     powers: Vec<u32>,
     /// Where the powers of the depth before, then of each depth, end.
     ends: Vec<usize>,
+    /// What comes to each of the equals of a rank.
+    parts: Vec<u32>,
     shares: Shares,
+    room: Room,
+    arranged: Arranged,
 }
 
 /// So many parts of a ballot go on together; if there are more, one lot after the other, for
@@ -89,7 +40,10 @@ impl Sums {
             covered: 0,
             powers: Vec::new(),
             ends: Vec::new(),
+            parts: Vec::new(),
             shares: Shares::default(),
+            room: Room::default(),
+            arranged: Arranged::default(),
         }
     }
 
@@ -98,7 +52,7 @@ impl Sums {
         self.covered = 0;
     }
 
-    pub(crate) fn votes(&self) -> &[u128] {
+    pub(crate) fn votes(&self) -> &[u64] {
         &self.votes
     }
 
@@ -121,7 +75,7 @@ impl Sums {
     fn strict_run(&mut self, depth: usize, ranks: &[u16], weight: u64, kept: &Kept) -> bool {
         let mut power = self.powers[depth];
         for &candidate in ranks {
-            let (used, rest) = kept.split(power, usize::from(candidate));
+            let (used, rest) = kept.split(usize::from(candidate)).of(power);
             give(&mut self.votes, usize::from(candidate), used, weight);
             if rest == 0 {
                 return false;
@@ -175,15 +129,22 @@ impl Sums {
         true
     }
 
+    /// Shared ranks, as written down.
+    pub(super) fn repeat(&mut self, steps: &[Step], kept: &Kept) {
+        self.room.repeat(steps, kept, &mut self.votes);
+    }
+
     /// Equals get equal parts, and what each passes on goes down on its own; a rank that nobody
     /// holds blocks the ballot.
-    pub(super) fn shared<S: Rank + Into<u64>>(
+    pub(super) fn shared<S: Equals>(
         &mut self,
         tree: &Trie<S>,
         range: Range<usize>,
         above: &[u32],
+        groups: &Groups,
         kept: &Kept,
     ) {
+        self.arranged.make_room(groups);
         self.powers.resize(self.powers.len().max(LOT), 0);
         self.powers[0] = ONE;
         self.ends.clear();
@@ -191,19 +152,20 @@ impl Sums {
         for &node in above {
             let (node, ranks) = tree.node(node as usize);
             let mut ranks = (node.depth()..).zip(ranks);
-            if !ranks.all(|(depth, &set)| self.rank(set.into(), depth, 0, kept)) {
-                return self.shared_below(tree, node.next()..range.end, 0, kept);
+            if !ranks.all(|(depth, &set)| self.rank(set, depth, 0, groups, kept)) {
+                return self.shared_below(tree, node.next()..range.end, 0, groups, kept);
             }
         }
-        self.shared_below(tree, range, 0, kept);
+        self.shared_below(tree, range, 0, groups, kept);
     }
 
     /// These nodes, the first one without the ranks that have been passed.
-    fn shared_below<S: Rank + Into<u64>>(
+    fn shared_below<S: Equals>(
         &mut self,
         tree: &Trie<S>,
         range: Range<usize>,
         mut passed: usize,
+        groups: &Groups,
         kept: &Kept,
     ) {
         let Range { start: mut at, end } = range;
@@ -214,7 +176,7 @@ impl Sums {
             while let Some(&set) = ranks.get(passed) {
                 let depth = node.depth() + passed;
                 passed += 1;
-                if !self.rank(set.into(), depth, node.weight(), kept) {
+                if !self.rank(set, depth, node.weight(), groups, kept) {
                     at = next;
                     break;
                 }
@@ -224,7 +186,7 @@ impl Sums {
                     for lot in parts.chunks(LOT) {
                         self.powers[from..][..lot.len()].copy_from_slice(lot);
                         self.ends[depth + 2] = from + lot.len();
-                        self.shared_below(tree, at - 1..next.min(end), passed, kept);
+                        self.shared_below(tree, at - 1..next.min(end), passed, groups, kept);
                     }
                     at = next;
                     break;
@@ -236,46 +198,55 @@ impl Sums {
 
     /// One rank of all parts of a ballot; whether anything is passed on.
     #[inline(always)]
-    fn rank(&mut self, set: u64, depth: usize, weight: u64, kept: &Kept) -> bool {
-        let holders = set & kept.holders;
-        let equals = holders.count_ones();
+    fn rank<S: Equals>(&mut self, rank: S, depth: usize, weight: u64, groups: &Groups, kept: &Kept) -> bool {
+        let (equals, elected, hopefuls) = rank.stand(groups, kept, &mut self.arranged);
         let (from, to) = (self.ends[depth], self.ends[depth + 1]);
         if self.ends.len() < depth + 3 {
             self.ends.push(to);
         }
-        let most = to + (to - from) * equals as usize;
+        let most = to + (to - from) * equals;
         if self.powers.len() < most {
             self.powers.resize(2 * most, 0);
         }
-        let share = SHARES[equals as usize];
+        let share = Share::of_so_many(equals);
         let (powers, below) = self.powers.split_at_mut(to);
-        let powers = &mut powers[from..];
+        let powers = &powers[from..];
         let mut end = 0;
         if let [power] = powers {
             // The usual case, with as few branches as can be: hopefuls too pass on what is left,
             // which is nothing.
             let part = share.of(*power);
-            for candidate in members(holders) {
-                let (used, rest) = kept.split(part, candidate);
+            for candidate in elected.chain(hopefuls) {
+                let (used, rest) = kept.split(candidate).of(part);
                 give(&mut self.votes, candidate, used, weight);
                 below[end] = rest;
                 end += usize::from(rest != 0);
             }
         } else {
-            let elected = holders & kept.elected;
-            let hopeful = powers.iter().map(|&power| share.of(power)).sum();
-            for candidate in members(elected) {
-                let mut all = 0;
-                for &mut power in &mut *powers {
-                    let (used, rest) = kept.split(share.of(power), candidate);
+            self.parts.clear();
+            self.parts.extend(powers.iter().map(|&power| share.of(power)));
+            for candidate in elected {
+                let split = kept.split(candidate);
+                let (mut all, mut nothing) = (0, 0);
+                let below = &mut below[end..][..self.parts.len()];
+                for (below, &part) in below.iter_mut().zip(&self.parts) {
+                    let (used, rest) = split.of(part);
                     all += used;
-                    below[end] = rest;
-                    end += usize::from(rest != 0);
+                    *below = rest;
+                    nothing += usize::from(rest == 0);
+                }
+                end += below.len() - nothing;
+                if nothing > 0 {
+                    leave_out_nothing(below);
                 }
                 give(&mut self.votes, candidate, all, weight);
             }
-            for candidate in members(holders & !elected) {
-                give(&mut self.votes, candidate, hopeful, weight);
+            let mut hopefuls = hopefuls.peekable();
+            if hopefuls.peek().is_some() {
+                let hopeful = self.parts.iter().sum();
+                for candidate in hopefuls {
+                    give(&mut self.votes, candidate, hopeful, weight);
+                }
             }
         }
         self.ends[depth + 2] = to + end;
@@ -286,7 +257,7 @@ impl Sums {
 /// Goes down to these nodes by way of those above, which give nothing, and through them. `run` is
 /// told depth, ranks and weight of each, and tells whether anything is passed on to those below it.
 #[inline(always)]
-fn walk<S: Rank>(
+pub(super) fn walk<S: Rank>(
     tree: &Trie<S>,
     range: Range<usize>,
     above: &[u32],
@@ -314,55 +285,63 @@ fn part(power: u32, share: u32) -> u32 {
     part
 }
 
+/// All ballots together, in billionths, fit in a word, and so do the votes of some of them.
 #[inline(always)]
-fn give(votes: &mut [u128], candidate: usize, used: u32, weight: u64) {
-    votes[candidate] += u128::from(used) * u128::from(weight);
+fn give(votes: &mut [u64], candidate: usize, used: u32, weight: u64) {
+    votes[candidate] += u64::from(used) * weight;
 }
 
-/// A division that takes no longer than a product: by far most of the time would be spent on
-/// dividing.
-#[derive(Clone, Copy)]
-struct Share {
-    factor: u64,
-    shift: u32,
+/// Moves the others to the front.
+#[cold]
+fn leave_out_nothing(powers: &mut [u32]) {
+    let mut end = 0;
+    for at in 0..powers.len() {
+        powers[end] = powers[at];
+        end += usize::from(powers[end] != 0);
+    }
 }
+
+/// A division that takes no longer than a product, by the same means as `Split`: by far most of the
+/// time would be spent on dividing.
+#[derive(Clone, Copy)]
+pub(super) struct Share(u64);
 
 impl Share {
-    /// The factor is rounded up, which adds less than one in `parts` to the result of a power below
-    /// 2^30: nothing, once truncated.
+    /// The factor of 2^63 is rounded up, which adds less than one in `parts` to the result of a
+    /// power below 2^30: nothing, once truncated.
     const fn among(parts: u32) -> Self {
-        let shift = 32 + parts.ilog2();
-        Self { factor: (1 << shift) / parts as u64 + 1, shift }
+        Self((1_u64 << 63).div_ceil(parts as u64))
+    }
+
+    /// Among none at all it is never used.
+    #[inline(always)]
+    fn of_so_many(equals: usize) -> Self {
+        let others = equals.saturating_sub(1);
+        SHARES.get(others).copied().unwrap_or_else(|| {
+            Self::among(u32::try_from(equals).expect("there are fewer candidates than u32::MAX"))
+        })
     }
 
     #[inline(always)]
-    fn of(self, power: u32) -> u32 {
+    pub(super) fn of(self, power: u32) -> u32 {
         #[allow(clippy::cast_possible_truncation)] // a part is no more than the whole
-        let part = ((u64::from(power) * self.factor) >> self.shift) as u32;
+        let part = ((u128::from(power) * 2 * u128::from(self.0)) >> 64) as u32;
         part
     }
 }
 
-/// For each number of equals; among none at all it is never used.
-static SHARES: [Share; MOST_IN_SETS + 1] = {
-    let mut shares = [Share::among(1); MOST_IN_SETS + 1];
-    let mut parts = 1;
-    while parts < shares.len() {
+/// For each number of others beside one.
+pub(super) static SHARES: [Share; MOST_IN_SETS] = {
+    let mut shares = [Share::among(1); MOST_IN_SETS];
+    let mut others = 0;
+    while others < shares.len() {
         #[allow(clippy::cast_possible_truncation)] // up to 64
-        let share = Share::among(parts as u32);
-        shares[parts] = share;
-        parts += 1;
+        let share = Share::among(others as u32 + 1);
+        shares[others] = share;
+        others += 1;
     }
     shares
 };
-
-fn members(mut set: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let first = set.trailing_zeros();
-        set &= set.wrapping_sub(1);
-        (first < u64::BITS).then_some(first as usize)
-    })
-}
 
 #[cfg(test)]
 mod tests {
@@ -372,7 +351,7 @@ mod tests {
     fn shares_are_quotients() {
         for parts in 1..=64 {
             for power in (0..2000).chain(ONE - 2000..=ONE).chain((0..ONE).step_by(999_983)) {
-                assert_eq!(SHARES[parts as usize].of(power), power / parts, "{power} / {parts}");
+                assert_eq!(SHARES[parts as usize - 1].of(power), power / parts, "{power} / {parts}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! However many ranks read a file, all of them together have what one process reads.
+//! However many ranks and threads read a file, all of them together have what one thread reads.
 
 use super::{
     super::{fuzz::mutate, hostile::GOOD, read_from},
@@ -8,15 +8,19 @@ use crate::{
     random::SplitMix64,
     ranks::{Alone, tests::together},
 };
+use rangesteal::Pool;
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     env,
     fmt::Write,
     sync::{
-        Once,
+        LazyLock, Once,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
+
+/// The threads of all ranks: while one rank has them, the others do without.
+static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::builder().num_threads(3).build().unwrap());
 
 /// How the ballots are cut, and so how small the shares are.
 const BLOCKS: [fn(usize) -> usize; 5] =
@@ -88,34 +92,54 @@ struct Done {
 }
 
 /// Counts what is read.
-struct Counted<'a>(&'a [u8], &'a Cell<u64>);
+struct Counted<'a>(&'a [u8], &'a AtomicU64);
 
 impl Read for Counted<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.0.read(into)?;
-        self.1.set(self.1.get() + read as u64);
+        self.1.fetch_add(read as u64, Relaxed);
         Ok(read)
     }
 }
 
-fn read_share_of(bytes: &[u8], seekable: bool, block: fn(usize) -> usize, ranks: &dyn Ranks) -> Done {
-    let (begun, read_bytes) = (Cell::new(0), Cell::new(0));
+/// Threads, and how many bytes each of them reads at once.
+type Parts = (Crew<'static>, u64);
+const ALONE: Parts = (Crew::ALONE, 1);
+
+fn read_share_of(
+    bytes: &[u8],
+    seekable: bool,
+    block: fn(usize) -> usize,
+    ranks: &dyn Ranks,
+    (crew, part): Parts,
+) -> Done {
+    let (begun, read_bytes) = (AtomicU64::new(0), AtomicU64::new(0));
     let open = |at: u64| -> io::Result<Box<dyn Read + '_>> {
-        begun.set(begun.get() + u64::from(at == 0));
+        begun.fetch_add(u64::from(at == 0), Relaxed);
         let from = bytes.get(usize::try_from(at).unwrap()..).expect("it is not read beyond its end");
         Ok(Box::new(Counted(from, &read_bytes)))
     };
-    let source = Source { name: "test", len: seekable.then_some(bytes.len() as u64), open: &open };
-    let (read, told) = listening(|| read_share(&source, None, block, ranks));
+    let source = Source { name: "test", len: seekable.then_some(bytes.len() as u64), part, open: &open };
+    let (read, told) = listening(|| read_share(&source, None, block, ranks, crew));
     let read = read.map_err(|error| error.to_string());
-    Done { read, told, begun: begun.get(), bytes: read_bytes.get() }
+    Done { read, told, begun: begun.into_inner(), bytes: read_bytes.into_inner() }
 }
 
 /// Reads these bytes with so many ranks, and compares with what one process reads. Whether they
 /// were read in pieces.
 fn is_read_alike(bytes: &[u8], number: usize, seekable: bool, block: fn(usize) -> usize) -> bool {
+    is_read_in_parts_alike(bytes, number, seekable, block, ALONE)
+}
+
+fn is_read_in_parts_alike(
+    bytes: &[u8],
+    number: usize,
+    seekable: bool,
+    block: fn(usize) -> usize,
+    parts: Parts,
+) -> bool {
     let (whole, told) = listening(|| read_from("test", &mut &*bytes, None));
-    let done = together(number, |ranks| read_share_of(bytes, seekable, block, ranks));
+    let done = together(number, |ranks| read_share_of(bytes, seekable, block, ranks, parts));
     let in_pieces = done[0].begun == 1;
     let mut all = Vec::new();
     for (rank, done) in done.iter().enumerate() {
@@ -272,7 +296,9 @@ fn what_many_read_is_what_one_reads() {
             mutate::damage(&mut bytes, &mut random, &files);
         }
         let (ranks, block) = (1 + random.below(5), BLOCKS[random.below(BLOCKS.len())]);
-        in_pieces += u64::from(is_read_alike(&bytes, ranks, random.below(8) > 0, block));
+        let seekable = random.below(8) > 0;
+        let parts = if random.below(2) == 0 { ALONE } else { (Crew::of(&POOL), 1 + random.below(50) as u64) };
+        in_pieces += u64::from(is_read_in_parts_alike(&bytes, ranks, seekable, block, parts));
         elections += u64::from(read_from("test", &mut &bytes[..], None).is_ok());
     }
     println!("{in_pieces} read in pieces, {elections} elections");
@@ -295,7 +321,7 @@ fn a_plain_file_is_read_once_by_all_together() {
         let text = plain(100_000, line_end);
         for number in 1..=5 {
             let done = together(number, |ranks| {
-                read_share_of(text.as_bytes(), true, |ballots| (ballots / 1024).max(64), ranks)
+                read_share_of(text.as_bytes(), true, |ballots| (ballots / 1024).max(64), ranks, ALONE)
             });
             for done in done {
                 assert!(done.read.is_ok() && done.begun == 1, "{:?}", done.read.map(|read| common(&read)));
@@ -311,6 +337,33 @@ fn a_plain_file_is_read_once_by_all_together() {
         for number in 1..=5 {
             assert!(is_read_alike(text.as_bytes(), number, true, |_| 1), "{number} ranks: {text}");
         }
+    }
+}
+
+/// Also where lines are longer than parts, weights do not fit beside their flags, candidates are
+/// many, and the ballots end in any part.
+#[test]
+fn threads_read_what_one_reads() {
+    let whole = plain(300, "\n");
+    let heavy = whole.replacen("\n7 ", "\n9223372036854775807 ", 5);
+    let long = whole.replacen("\n1 ", &format!("\n1 {}", " ".repeat(1000)), 3);
+    let many = format!("3000 1\n{}0\n{}", "5 2999 1 0\n".repeat(200), "\"A\"\n".repeat(3001));
+    let nicks = whole.replacen('\n', "\n[nick one two three]\n", 1).replace(" 2 ", " two ");
+    let names = whole.clone() + &"\n# and more".repeat(500);
+    let begins = |text: &str, part: u64| {
+        let alone = read_share_of(text.as_bytes(), true, |_| 1, &Alone, (Crew::of(&POOL), part));
+        alone.begun
+    };
+    for part in [1, 7, 64, 1000] {
+        for text in [&whole, &heavy, &long, &many, &nicks, &names] {
+            for number in [1, 2, 5] {
+                let parts = (Crew::of(&POOL), part);
+                let block = |ballots: usize| (ballots / 16).max(1);
+                is_read_in_parts_alike(text.as_bytes(), number, true, block, parts);
+            }
+        }
+        assert_eq!(begins(&whole, part), 1, "parts of {part}");
+        assert_eq!(begins(&heavy, part), if part < 1000 { 2 } else { 1 }, "parts of {part}");
     }
 }
 
@@ -341,7 +394,7 @@ fn errors_name_the_same_byte() {
 #[test]
 fn one_rank_reads_all() {
     let text = plain(50, "\n");
-    let alone = read_share_of(text.as_bytes(), true, |_| 1, &Alone);
+    let alone = read_share_of(text.as_bytes(), true, |_| 1, &Alone, ALONE);
     assert_eq!(alone.read.map(|election| kept(&election.ballots).len()), Ok(50));
 }
 
@@ -353,8 +406,8 @@ fn read_each(found: &[Option<&str>]) -> Vec<Result<Election, String>> {
             let text = bytes.ok_or(io::ErrorKind::NotFound)?;
             Ok(Box::new(text.as_bytes().get(usize::try_from(at).unwrap()..).unwrap_or_default()))
         };
-        let source = Source { name: "test", len: bytes.map(|text| text.len() as u64), open: &open };
-        read_share(&source, None, |_| 1, ranks).map_err(|error| error.to_string())
+        let source = Source { name: "test", len: bytes.map(|text| text.len() as u64), part: 1, open: &open };
+        read_share(&source, None, |_| 1, ranks, Crew::ALONE).map_err(|error| error.to_string())
     })
 }
 

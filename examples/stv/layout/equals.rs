@@ -1,0 +1,110 @@
+//! Who of the candidates of a shared rank holds it, and who passes something on.
+
+use super::{
+    groups::{Group, Groups},
+    kept::Kept,
+    trie::Rank,
+};
+
+/// A rank that several candidates may share: a set of them, or the number of a group where they are
+/// too many for sets.
+pub(super) trait Equals: Rank {
+    /// How many hold it; those of them who pass something on, and those who do not.
+    fn stand<'a>(
+        self,
+        groups: &'a Groups,
+        kept: &Kept,
+        arranged: &'a mut Arranged,
+    ) -> (usize, impl Iterator<Item = usize> + Clone + 'a, impl Iterator<Item = usize> + Clone + 'a);
+}
+
+impl Equals for u32 {
+    #[inline(always)]
+    fn stand<'a>(
+        self,
+        groups: &'a Groups,
+        kept: &Kept,
+        arranged: &'a mut Arranged,
+    ) -> (usize, impl Iterator<Item = usize> + Clone + 'a, impl Iterator<Item = usize> + Clone + 'a) {
+        u64::from(self).stand(groups, kept, arranged)
+    }
+}
+
+impl Equals for u64 {
+    #[inline(always)]
+    fn stand<'a>(
+        self,
+        _: &'a Groups,
+        kept: &Kept,
+        _: &'a mut Arranged,
+    ) -> (usize, impl Iterator<Item = usize> + Clone + 'a, impl Iterator<Item = usize> + Clone + 'a) {
+        let (holders, elected) = (self & kept.standing().0, self & kept.standing().1);
+        (holders.count_ones() as usize, members(elected), members(holders & !elected))
+    }
+}
+
+impl Equals for Group {
+    #[inline(always)]
+    fn stand<'a>(
+        self,
+        groups: &'a Groups,
+        kept: &Kept,
+        arranged: &'a mut Arranged,
+    ) -> (usize, impl Iterator<Item = usize> + Clone + 'a, impl Iterator<Item = usize> + Clone + 'a) {
+        let (here, elected, holders) = arranged.of(self, groups, kept);
+        let candidates = |part: &'a [u32]| part.iter().map(|&candidate| candidate as usize);
+        (holders, candidates(&here[..elected]), candidates(&here[elected..holders]))
+    }
+}
+
+/// The groups that a worker has come across in this distribution, each with those who pass
+/// something on before the others who hold it.
+#[derive(Debug, Default)]
+pub(super) struct Arranged {
+    candidates: Vec<u32>,
+    /// Of each group, how many pass something on, and how many hold it.
+    counts: Vec<(usize, usize)>,
+    /// The distribution in which it was arranged.
+    when: Vec<u64>,
+}
+
+impl Arranged {
+    pub(super) fn make_room(&mut self, groups: &Groups) {
+        self.candidates.resize(groups.members(), 0);
+        self.counts.resize(groups.number(), (0, 0));
+        self.when.resize(groups.number(), 0);
+    }
+
+    #[inline]
+    fn of(&mut self, group: Group, groups: &Groups, kept: &Kept) -> (&[u32], usize, usize) {
+        let (number, range) = (group.number(), groups.range(group.number()));
+        if self.when[number] != kept.distribution() {
+            let mut end = range.start;
+            let mut elected = 0;
+            for pass_on in [true, false] {
+                for candidate in groups.candidates(group) {
+                    if kept.holds(candidate) && kept.passes_on(candidate) == pass_on {
+                        self.candidates[end] = u32::try_from(candidate).unwrap_or(u32::MAX);
+                        end += 1;
+                    }
+                }
+                if pass_on {
+                    elected = end - range.start;
+                }
+            }
+            self.counts[number] = (elected, end - range.start);
+            self.when[number] = kept.distribution();
+        }
+        let (elected, holders) = self.counts[number];
+        (&self.candidates[range], elected, holders)
+    }
+}
+
+/// The candidates of a set.
+pub(super) fn members(mut set: u64) -> impl Iterator<Item = usize> + Clone {
+    std::iter::from_fn(move || {
+        let first = set.trailing_zeros();
+        set &= set.wrapping_sub(1);
+        (first < u64::BITS).then_some(first as usize)
+    })
+}

@@ -1,0 +1,232 @@
+//! Shared ranks without a decision. What a walk down a tree does is the same in every distribution,
+//! but for the numbers, as long as nobody is elected or defeated. So it is written down, step by
+//! step, and then repeated: a processor that need not guess how many equals hold a rank, and how
+//! many parts of a ballot come to it, does in one step what took it three.
+
+use super::{
+    MOST_IN_SETS, ONE,
+    equals::members,
+    kept::Kept,
+    trie::{Rank, Trie},
+    walk::{SHARES, walk},
+};
+use std::ops::Range;
+
+/// The steps of a chunk.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    /// Who stood how in the last distribution.
+    standing: Option<Standing>,
+    /// What has been written for them; nothing before the second time that they stand so.
+    written: Written,
+    steps: Vec<Step>,
+}
+
+/// Sets of those who keep anything, and of those who keep something and pass something on.
+pub(super) type Standing = (u64, u64);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Written {
+    #[default]
+    NotYet,
+    All,
+    /// There are too many steps.
+    Never,
+}
+
+/// One of the equals of a rank gets a part of what has come there, keeps some and passes on the
+/// rest. All steps are read in every distribution, so that a word has to do: from its lowest bits,
+/// which step has passed on what has come there (from 1; 0 is all of a ballot), the candidate,
+/// among how many it is shared (less one), and how many ballots it is about (or so many times 256).
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step(u32);
+
+const FROM_BITS: u32 = 11;
+const SET_BITS: u32 = 6;
+const WEIGHT_BITS: u32 = 8;
+const _: () = assert!(MOST_IN_SETS == 1 << SET_BITS && FROM_BITS + 2 * SET_BITS + WEIGHT_BITS == 31);
+
+/// More steps have no numbers. A chunk that needs more is walked through: with chunks as they are,
+/// that of a ballot in very many parts. All steps together are some megabytes at most.
+const MOST_STEPS: usize = (1 << FROM_BITS) - 1;
+
+impl Step {
+    fn new(from: u32, candidate: u32, equals: u32) -> Self {
+        Self(from | candidate << FROM_BITS | (equals - 1) << (FROM_BITS + SET_BITS))
+    }
+
+    /// Some of the ballots, and how many are left.
+    fn about(self, weight: u64) -> (Self, u64) {
+        let most = (1 << WEIGHT_BITS) - 1;
+        let (digit, times) = if weight > most { ((weight >> WEIGHT_BITS).min(most), 1) } else { (weight, 0) };
+        #[allow(clippy::cast_possible_truncation)] // a digit
+        let bits = digit as u32 | times << WEIGHT_BITS;
+        (Self(self.0 | bits << (FROM_BITS + 2 * SET_BITS)), weight - (digit << (times * WEIGHT_BITS)))
+    }
+
+    #[inline(always)]
+    fn weight(self) -> u64 {
+        let bits = self.0 >> (FROM_BITS + 2 * SET_BITS);
+        let digit = u64::from(bits & ((1 << WEIGHT_BITS) - 1));
+        if bits >> WEIGHT_BITS == 0 { digit } else { digit << WEIGHT_BITS }
+    }
+
+    #[inline(always)]
+    fn from(self) -> usize {
+        (self.0 & ((1 << FROM_BITS) - 1)) as usize
+    }
+
+    #[inline(always)]
+    fn candidate(self) -> usize {
+        (self.0 >> FROM_BITS & ((1 << SET_BITS) - 1)) as usize
+    }
+
+    /// Among how many it is shared, less one.
+    #[inline(always)]
+    fn others(self) -> usize {
+        (self.0 >> (FROM_BITS + SET_BITS) & ((1 << SET_BITS) - 1)) as usize
+    }
+}
+
+/// What a worker repeats steps with.
+#[derive(Debug)]
+pub(super) struct Room {
+    powers: Box<[u32; MOST_STEPS + 1]>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { powers: Box::new([0; MOST_STEPS + 1]) }
+    }
+}
+
+impl Room {
+    /// Adds what the candidates get.
+    pub(super) fn repeat(&mut self, steps: &[Step], kept: &Kept, votes: &mut [u64]) {
+        let (splits, powers) = (kept.first(), &mut *self.powers);
+        // In turn, since the next step is often about the same candidate and would wait for the sum.
+        let mut more = [[0; MOST_IN_SETS]; 2];
+        powers[0] = ONE;
+        for (place, &step) in (1..).zip(steps) {
+            let part = SHARES[step.others()].of(powers[step.from()]);
+            let (used, rest) = splits[step.candidate()].of(part);
+            powers[place & MOST_STEPS] = rest;
+            more[place % 2][step.candidate()] += u64::from(used) * step.weight();
+        }
+        let [even, odd] = more;
+        votes.iter_mut().zip(even.iter().zip(odd)).for_each(|(votes, (even, odd))| *votes += even + odd);
+    }
+}
+
+impl Steps {
+    /// Those of this chunk, if there are any for those who stand as they do now.
+    pub(super) fn of<S: Rank + Into<u64>>(
+        &mut self,
+        tree: &Trie<S>,
+        range: &Range<usize>,
+        above: &[u32],
+        kept: &Kept,
+    ) -> Option<&[Step]> {
+        let standing = kept.standing();
+        if self.standing != Some(standing) {
+            (self.standing, self.written) = (Some(standing), Written::NotYet);
+            return None;
+        }
+        if self.written == Written::NotYet {
+            self.steps.clear();
+            let mut writer = Writer { standing, steps: &mut self.steps, parts: vec![0], ends: vec![0, 1] };
+            self.written = if writer.write(tree, range, above) { Written::All } else { Written::Never };
+        }
+        (self.written == Written::All).then_some(&self.steps)
+    }
+}
+
+#[cfg(test)]
+impl Steps {
+    /// How many there are, if they are written down.
+    pub(super) fn written(&self) -> Option<usize> {
+        (self.written == Written::All).then_some(self.steps.len())
+    }
+}
+
+struct Writer<'a> {
+    standing: Standing,
+    steps: &'a mut Vec<Step>,
+    /// The steps that have passed on the parts of the ballot that have come to each depth, depth
+    /// after depth.
+    parts: Vec<u16>,
+    /// Where the parts of the depth before, then of each depth, end.
+    ends: Vec<usize>,
+}
+
+impl Writer<'_> {
+    /// Whether all of it could be written.
+    fn write<S: Rank + Into<u64>>(&mut self, tree: &Trie<S>, range: &Range<usize>, above: &[u32]) -> bool {
+        let mut all = true;
+        walk(tree, range.clone(), above, |depth, ranks, weight| {
+            all && (depth..).zip(ranks).all(|(depth, &set)| {
+                let passed_on = self.rank(set.into(), depth, weight);
+                all &= passed_on.is_some();
+                passed_on.unwrap_or(false)
+            })
+        });
+        all
+    }
+
+    /// Whether a rank passes anything on; None if it cannot be written.
+    fn rank(&mut self, set: u64, depth: usize, weight: u64) -> Option<bool> {
+        let (holders, elected) = (set & self.standing.0, set & self.standing.1);
+        let parts = self.ends[depth]..self.ends[depth + 1];
+        self.parts.truncate(parts.end);
+        self.ends.truncate(depth + 2);
+        for part in parts {
+            let from = self.parts[part];
+            // Above the chunk only what comes down matters.
+            for candidate in members(if weight > 0 { holders } else { elected }) {
+                #[allow(clippy::cast_possible_truncation)] // one of a set
+                let step = Step::new(from.into(), candidate as u32, holders.count_ones());
+                let (first, mut left) = step.about(weight);
+                self.steps.push(first);
+                if elected >> candidate & 1 != 0 {
+                    self.parts.push(u16::try_from(self.steps.len()).ok()?);
+                }
+                while left > 0 && self.steps.len() <= MOST_STEPS {
+                    let more;
+                    (more, left) = step.about(left);
+                    self.steps.push(more);
+                }
+            }
+            if self.steps.len() > MOST_STEPS {
+                return None;
+            }
+        }
+        self.ends.push(self.parts.len());
+        Some(elected != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_says_what_was_written() {
+        for (from, candidate, equals) in [(0, 0, 1), (1, 63, 64), (2047, 5, 3)] {
+            for weight in [0, 1, 255, 256, 257, 65_535, 65_536, 1_234_567] {
+                let step = Step::new(from, candidate, equals);
+                let (mut sum, mut left) = (0, weight);
+                loop {
+                    let one;
+                    (one, left) = step.about(left);
+                    sum += one.weight();
+                    let said = [one.from(), one.candidate(), one.others() + 1];
+                    assert_eq!(said, [from, candidate, equals].map(|number| number as usize));
+                    if left == 0 {
+                        break;
+                    }
+                }
+                assert_eq!(sum, weight);
+            }
+        }
+    }
+}
