@@ -853,6 +853,12 @@ fn a_wrong_command_line_is_exit_code_2() {
         &["meek", "--pinning", "perhaps"],
         &["meek", "--parallel", "rayon", "--timeline", "loops.svg"],
         &["meek", "--omega-exponent", "19"],
+        &["meek", "--tie", "random"],
+        &["meek", "--tie", "random:-1"],
+        &["meek", "--explain-ties", "--trace", "1"],
+        &["verify", "a.json"],
+        &["verify", "a.json", "a.blt", "--equalize"],
+        &["--input", "a.blt", "verify", "a.json", "a.blt"],
         &["meek", "--no-such-option"],
         &["plurality", "--votes-per-ballot", "0"],
         &["generate"],
@@ -868,4 +874,236 @@ fn a_wrong_command_line_is_exit_code_2() {
         );
     }
     assert!(transcript(&["--help"], "").contains("meek"));
+}
+
+/// Three candidates who have the same votes from beginning to end.
+const TIE: &str = "3 1\n1 1 0\n1 2 0\n1 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"\n";
+
+/// The lines about ties on standard error, and the warnings.
+fn told(arguments: &[&str], input: &str) -> Vec<String> {
+    let output = stv(arguments, input);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    let lines = text(&output.stderr).lines().filter(|line| !line.contains(" distributions, "));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn every_tie_is_told_with_what_decided_it() {
+    let file = TIE.replace("3 1\n", "3 1\n[tie 2 3 1]\n");
+    for (arguments, input, by, warned) in [
+        (&["meek"][..], TIE, "ballot-paper order: Ada is defeated", true),
+        (&["meek", "--tie", "backwards"], TIE, "ballot-paper order: Ada is defeated", true),
+        (&["meek", "--tie", "order"], TIE, "ballot-paper order: Ada is defeated", false),
+        (&["meek"], &file, "the order of the file’s [tie …]: Bert is defeated", false),
+        (&["meek", "--tie", "random:1"], &file, "lot, drawn with random:1: Bert is defeated", false),
+    ] {
+        let mut lines = told(arguments, input);
+        if warned {
+            let warning = lines.remove(0);
+            assert!(
+                warning.starts_with("stv: warn: round 1: a tie is decided by ballot-paper order"),
+                "{warning}"
+            );
+            assert!(warning.contains("--tie random:SEED"), "{warning}");
+        }
+        assert_eq!(lines[0], format!("stv: round 1: tie of Ada, Bert, Cleo, decided by {by}"), "{lines:?}");
+        assert_eq!(lines.len(), 2, "one more tie, and no other warning: {lines:?}");
+    }
+    // Dora's vote makes all equal, and before that Cleo had fewer than the others.
+    let earlier = "4 1\n3 1 0\n3 2 0\n2 3 0\n1 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"";
+    let lines = told(&["meek", "--tie", "backwards"], earlier);
+    assert!(lines[1].ends_with("decided by fewer votes in round 1: Cleo is defeated"), "{lines:?}");
+    let json: serde_json::Value =
+        serde_json::from_str(&transcript(&["meek", "--tie", "backwards", "--format", "json"], earlier))
+            .expect("JSON");
+    let ties = json["steps"].as_array().expect("steps").iter().filter(|step| step["action"] == "break tie");
+    let by: Vec<_> = ties.map(|step| step["by"].to_string()).collect();
+    assert_eq!(by, [r#"{"backwards":1}"#, r#"{"order":"ballot paper"}"#]);
+    assert!(json["warnings"][0].as_str().is_some_and(|warning| warning.contains("ballot-paper order")));
+}
+
+#[test]
+fn the_transcript_tells_what_decided_a_tie_if_asked() {
+    let plain = transcript(&["meek"], TIE);
+    let explained = transcript(&["meek", "--explain-ties"], TIE);
+    assert!(
+        explained.contains("[Ada, Bert, Cleo] -> Ada\n\tDecided by: ballot-paper order\n"),
+        "{explained}"
+    );
+    assert_eq!(explained.replace("\tDecided by: ballot-paper order\n", ""), plain);
+    let drawn = transcript(&["meek", "--tie", "random:1"], TIE);
+    assert_eq!(
+        drawn,
+        transcript(&["meek"], &TIE.replace("3 1\n", "3 1\n[tie 2 3 1]\n")),
+        "the order that is drawn"
+    );
+}
+
+#[test]
+fn a_strict_count_takes_no_warning() {
+    let page = env::temp_dir().join(format!("rangesteal-stv-{}-strict.html", std::process::id()));
+    let html = page.to_str().expect("a path in UTF-8");
+    let mistaken = BALLOTS.replace("3 1\n", "3 1\n[colour red]\n");
+    for output in [&["--html", html][..], &["--html", html, "--format", "json"], &["--trace", "1"]] {
+        for (input, lines, end) in [
+            (TIE, 1, "with --strict that is an error\n"),
+            (&mistaken, 2, "1 warning: with --strict nothing is counted\n"),
+        ] {
+            let output = stv(&[&["meek", "--strict"], output].concat(), input);
+            let complaint = text(&output.stderr);
+            assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""), "{complaint}");
+            assert!(complaint.ends_with(end) && complaint.lines().count() == lines, "{complaint}");
+            assert!(!page.exists());
+        }
+    }
+    assert_eq!(transcript(&["meek", "--strict"], BALLOTS), transcript(&["meek"], BALLOTS));
+    let drawn = ["meek", "--tie", "random:5", "--strict"];
+    assert_eq!(transcript(&drawn, TIE), transcript(&drawn[..3], TIE));
+}
+
+#[test]
+fn a_result_is_verified() {
+    let ballots = BallotFile::new("verified.blt", BALLOTS.as_bytes());
+    let packed = BallotFile::new("verified.blt.gz", &gzip(BALLOTS.as_bytes()));
+    let tied = BallotFile::new("tied.blt", TIE.as_bytes());
+    let ways: [&[&str]; 4] = [
+        &[],
+        &["--arithmetic", "exact", "--tie", "backwards", "--equalize"],
+        &["--omega-exponent", "3", "--package-name=--A 'B", "--force-positive-surplus"],
+        &["--tie", "random:9", "--record", "changes", "--arithmetic", "float64"],
+    ];
+    for file in [&ballots, &packed, &tied] {
+        for way in ways {
+            let result = transcript(&[&["meek", file.path(), "--format", "json"], way].concat(), "");
+            let result = BallotFile::new("verified.json", result.as_bytes());
+            let same = transcript(&["verify", result.path(), file.path(), "--num-threads", "1"], "");
+            assert!(same.starts_with("the same: 1 winner, ") && same.lines().count() == 1, "{same}");
+            assert!(told(&["verify", result.path(), file.path()], "").is_empty(), "no ties, no effort");
+        }
+    }
+    let result = transcript(&["meek", ballots.path(), "--format", "json"], "");
+    let verify = |result: &str, file: &str, input: &str| {
+        let result = BallotFile::new("other.json", result.as_bytes());
+        let complaint = error(&["verify", result.path(), file], input);
+        complaint.replace(result.path(), "other.json")
+    };
+    let read = BallotFile::new("read.json", result.as_bytes());
+    assert!(transcript(&["verify", read.path(), "-"], BALLOTS).starts_with("the same: "));
+    let other = BallotFile::new("other.blt", BALLOTS.replace("4 1", "5 1").as_bytes());
+    for (file, input) in
+        [(other.path(), ""), (packed.path(), ""), ("-", "3 1\n1 1 0\n0\n\"A\" \"B\" \"C\" \"T\"")]
+    {
+        let complaint = verify(&result, file, input);
+        assert!(complaint.contains("not the file of this result: its SHA-256 is "), "{complaint}");
+    }
+    for (text, other, words) in [
+        (
+            "\"votes\":\"3.000000000\"",
+            "\"votes\":\"3.000000001\"",
+            "not the same: step 1 (round 0, begin), candidates, candidate 2, votes: ",
+        ),
+        (
+            "\"elected\": [2]",
+            "\"elected\": [1]",
+            "not the same: the result, elected, no. 1: the result has 1, the count 2",
+        ),
+        ("\"version\":\"0.1.0\"", "\"version\":\"9\"", ""),
+        ("\"equalize\":false", "\"equalize\":true", "package: the result has "),
+        (
+            "\"equalize\":false",
+            "\"no_such\":true",
+            "the options of the result are wrong: unexpected argument '--no-such'",
+        ),
+        ("\"equalize\":false", "\"help\":true", "the options of the result are wrong"),
+        ("\"equalize\":false", "\"html\":\"/no/such/page\"", "the result, options"),
+        ("\"tie\":null", "\"tie\":[1]", "the options of the result are wrong: invalid value '[1]'"),
+        ("\"format\"", "\"formal\"", "other.json: this is no result"),
+        ("\"version\": 1", "\"version\": 2", "another version of the format"),
+        ("\"sha256\"", "\"sha1\"", "does not say how it was counted"),
+        ("{", "[", "other.json:1: invalid type: sequence"),
+        ("}\n", "", "other.json:"),
+    ] {
+        assert!(result.contains(text), "{text}: {result}");
+        let changed = result.replacen(text, other, 1);
+        if words.is_empty() {
+            let file = BallotFile::new("newer.json", changed.as_bytes());
+            let same = transcript(&["verify", file.path(), ballots.path()], "");
+            assert!(same.contains("written by version 9, this is "), "{same}");
+        } else {
+            let complaint = verify(&changed, ballots.path(), "");
+            assert!(complaint.contains(words), "{other}: {complaint}");
+        }
+    }
+    assert!(error(&["verify", "/no/such.json", ballots.path()], "").contains("cannot read /no/such.json: "));
+    assert!(error(&["verify", read.path(), "/no/such.blt"], "").contains("cannot read /no/such.blt: "));
+}
+
+/// Thousands of candidates on two ballots: as many rounds, in each of which little changes. Before
+/// the record kept only that, so many took more than a gigabyte.
+#[test]
+#[cfg(target_os = "linux")]
+fn thousands_of_candidates_do_not_fill_the_memory() {
+    const CANDIDATES: usize = 2200;
+    let names: Vec<String> = (0..CANDIDATES).map(|number| format!("\"Candidate {number}\"\n")).collect();
+    let ballots = format!("{CANDIDATES} 1\n1 1 0\n1 2 0\n0\n{}\"Many\"\n", names.concat());
+    let file = BallotFile::new("many.blt", ballots.as_bytes());
+    let run = |options: &str| {
+        let command = format!("ulimit -v 400000 && exec \"$0\" meek \"$1\" --parallel no {options}");
+        let output = Command::new("sh").args(["-c", &command]).arg(program()).arg(file.path()).output();
+        let output = output.expect("a shell");
+        (output.status.code(), output.stdout, text(&output.stderr).to_owned())
+    };
+    for options in ["--format json", "--html /dev/null --format csv --record changes"] {
+        let (code, output, complaint) = run(options);
+        assert_eq!((code, output.len()), (Some(1), 0), "{options}: {complaint}");
+        assert!(
+            complaint.lines().last().is_some_and(|line| line.contains("--record changes")),
+            "{complaint}"
+        );
+    }
+    for (options, most) in
+        [("--format json --record changes", 30_000_000), ("--format csv --record changes", 3_000_000)]
+    {
+        let (code, output, complaint) = run(options);
+        assert_eq!(code, Some(0), "{options}: {complaint}");
+        assert!((100_000..most).contains(&output.len()), "{} bytes", output.len());
+        assert!(complaint.contains("stv: and 2178 more ties, all of which"), "{complaint}");
+    }
+}
+
+/// What the README says to type, on a copy of the sample.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_five_commands_of_the_readme() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(top.join("examples/stv/README.md")).expect("the README");
+    let (_, section) = readme.split_once("## From a file to a published page\n").expect("its section");
+    let (_, commands) = section.split_once("```sh\n").expect("commands");
+    let (commands, _) = commands.split_once("```").expect("their end");
+    let folder = env::temp_dir().join(format!("rangesteal-stv-{}-published", std::process::id()));
+    fs::create_dir(&folder).expect("a folder");
+    fs::copy(top.join("examples/stv/sample.blt"), folder.join("ward.blt")).expect("a copy");
+    let path = env::join_paths(
+        [program().parent().expect("its folder").to_owned()]
+            .into_iter()
+            .chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())),
+    );
+    let path = path.expect("no colon in it");
+    let mut said = String::new();
+    for command in commands.lines() {
+        let output =
+            Command::new("sh").args(["-ec", command]).current_dir(&folder).env("PATH", &path).output();
+        let output = output.expect("a shell");
+        assert!(output.status.success(), "{command}: {}", text(&output.stderr));
+        said += text(&output.stdout);
+    }
+    assert_eq!(commands.lines().count(), 5);
+    assert!(said.contains("\nthe same: 3 winners, "), "{said}");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("a file that a command has written");
+    let result: serde_json::Value = serde_json::from_str(&read("ward.json")).expect("JSON");
+    let sum = format!("{}  ward.blt\n", result["input"]["sha256"].as_str().expect("a sum"));
+    assert!(read("SHA256SUMS").contains(&sum), "{sum} in {}", read("SHA256SUMS"));
+    assert!(read("ward.html").contains(sum.split(' ').next().expect("the digits")));
+    assert!(read("ward.txt").ends_with("\n\n"));
+    fs::remove_dir_all(&folder).expect("it can be removed");
 }

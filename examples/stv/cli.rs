@@ -1,22 +1,26 @@
 //! The command line: what the user asked for, and what is read and written for it.
 
+mod again;
+
 use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
     blt::{self, Order},
     check::{self, Check},
     convert::{self, Convert},
-    crew::Crew,
     election::Election,
     error::{self, misleads},
     generate::{self, Synthetic},
     help, input,
     meek::Rule,
-    output::{self, Output},
+    output::{self, Output, Recipe, Record, Ties},
     pinning::Pinning,
     plurality,
     ranks::{self, Ranks},
     tally::{self, Effort, Parallel, Threads},
+    ties::Tie,
+    verify::{self, Verify},
 };
+use again::{count_again, election, options};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use std::{
     error::Error,
@@ -95,6 +99,8 @@ enum Command {
     Check(Check),
     /// Write a ballot file in plain BLT to standard output
     Convert(Convert),
+    /// Count a ballot file again as a JSON result says, and compare the two
+    Verify(Verify),
     /// Write a synthetic election to standard output; the same options give the same bytes
     /// everywhere
     Generate(Synthetic),
@@ -109,6 +115,14 @@ struct MeekArguments {
     /// Do not let elected candidates below the quota lower the surplus
     #[arg(long)]
     force_positive_surplus: bool,
+    /// What decides who of several with the fewest votes is defeated: order (of the file's [tie …],
+    /// or the ballot paper), backwards (who had fewer votes in the last round where they differ,
+    /// then order), or random:SEED (an order drawn from this number) [default: order]
+    #[arg(long, value_name = "HOW")]
+    tie: Option<Tie>,
+    /// Count nothing, and write nothing, if there is something to warn of
+    #[arg(long)]
+    strict: bool,
     /// Count a ballot with equal ranks as all orders of the equals, each for an equal part
     #[arg(long)]
     equalize: bool,
@@ -200,12 +214,13 @@ impl Arguments {
                 join(&mut self.before.names, &mut convert.names, "--names")?;
                 join(&mut self.before.input, &mut convert.given(), "the ballot file")
             }
-            Command::Check(_) | Command::Generate(_) if self.before.input.is_some() => {
-                let unread = "this command does not read --input; `check` takes its files after it";
+            Command::Check(_) | Command::Verify(_) | Command::Generate(_) if self.before.input.is_some() => {
+                let unread =
+                    "this command does not read --input; `check` and `verify` take their files after them";
                 Err(Arguments::command().error(ErrorKind::ArgumentConflict, unread))
             }
             Command::Check(check) => join(&mut self.before.names, &mut check.names, "--names"),
-            Command::Generate(_) => Ok(()),
+            Command::Verify(_) | Command::Generate(_) => Ok(()),
         }
     }
 
@@ -257,6 +272,9 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
         Command::Convert(convert) => {
             convert::convert(convert, arguments.before.input.as_deref(), arguments.before.names)
         }
+        Command::Verify(verify) => {
+            verify::verify(verify, &|words| count_again(words, ranks), &mut io::stdout())
+        }
         Command::Generate(synthetic) => {
             generate::write(synthetic, &mut BufWriter::new(io::stdout())).map_err(Into::into)
         }
@@ -288,28 +306,13 @@ fn log_to_standard_error(is_first: bool) {
 
 fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let path = arguments.before.input.as_deref();
-    let in_parts = meek.parallel == Parallel::Pool && input::is_long(path);
-    let mut election = if ranks.number() == 1 && !in_parts {
-        read(arguments)?
-    } else {
-        let order = arguments.before.names;
-        let read = |crew: Crew<'_>| {
-            input::open_to_share(path, |source| {
-                blt::read_share(source, order, tally::in_order::block, ranks, crew)
-            })
-        };
-        // Who has no pool reads all the same: the other ranks would wait for it. The count says why.
-        let together = in_parts.then(|| threads(meek, ranks).together(read)).and_then(Result::ok);
-        together.unwrap_or_else(|| read(Crew::ALONE))?
-    };
+    let (election, sha256) = election(arguments, meek, ranks)?;
     let reading = start.elapsed();
-    election.ballots.equalize = meek.equalize;
-    let count = with_arithmetic!(arguments.arithmetic(), count_with);
-    let effort = count(&election, arguments, meek, ranks)?;
+    let (effort, record) = counted(&election, sha256, arguments, meek, ranks)?;
     if ranks.rank() > 0 {
         return Ok(());
     }
+    meek.output.write(&record)?;
     eprintln!("stv: {effort}");
     for line in effort.stats(reading).iter().flat_map(|lines| lines.lines()) {
         eprintln!("stv: {line}");
@@ -320,6 +323,17 @@ fn count(arguments: &Arguments, meek: &MeekArguments, ranks: &dyn Ranks) -> Resu
         output::to_file(path, &written)?;
     }
     Ok(())
+}
+
+fn counted(
+    election: &Election,
+    sha256: Option<String>,
+    arguments: &Arguments,
+    meek: &MeekArguments,
+    ranks: &dyn Ranks,
+) -> Result<(Effort, Record), Box<dyn Error>> {
+    let count = with_arithmetic!(arguments.arithmetic(), count_with);
+    count(election, sha256, arguments, meek, ranks)
 }
 
 fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Result<(), Box<dyn Error>> {
@@ -342,15 +356,21 @@ fn read(arguments: &Arguments) -> Result<Election, Box<dyn Error>> {
 
 fn count_with<A: Arithmetic>(
     election: &Election,
+    sha256: Option<String>,
     arguments: &Arguments,
     meek: &MeekArguments,
     ranks: &dyn Ranks,
-) -> Result<Effort, Box<dyn Error>> {
-    let rule =
-        Rule { omega_exponent: meek.omega_exponent, force_positive_surplus: meek.force_positive_surplus };
+) -> Result<(Effort, Record), Box<dyn Error>> {
+    let rule = Rule {
+        omega_exponent: meek.omega_exponent,
+        force_positive_surplus: meek.force_positive_surplus,
+        backwards: meek.tie == Some(Tie::Backwards),
+    };
     let threads = threads(meek, ranks);
     let package = package(arguments, meek.equalize);
-    meek.output.of(election, package, ranks, &mut |listeners| {
+    let recipe = Recipe { options: options(arguments, meek), sha256, ..Recipe::default() };
+    let ties = Ties::new(meek.strict, meek.tie == Some(Tie::Order));
+    meek.output.of(election, package, recipe, ties, ranks, &mut |listeners| {
         tally::count::<A, _>(election, rule, threads, ranks, listeners)
     })
 }

@@ -150,7 +150,8 @@ fn count_with<A: Arithmetic>(
     if options.plurality {
         return plurality::count::<A>(election, election.seats, &package, out);
     }
-    let rule = Rule { omega_exponent: 6, force_positive_surplus: options.force_positive_surplus };
+    let force_positive_surplus = options.force_positive_surplus;
+    let rule = Rule { omega_exponent: 6, force_positive_surplus, backwards: false };
     tally::count::<A, _>(election, rule, threads, ranks, &mut Transcript::new(out, package)).map(|_| ())
 }
 

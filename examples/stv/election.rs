@@ -19,7 +19,33 @@ pub(crate) struct Election {
     /// The place of every candidate in the tie-break order; of tied candidates the one with the
     /// lowest place is defeated.
     pub(crate) tie_break: Vec<usize>,
+    /// Whose order that is.
+    pub(crate) tie_order: TieOrder,
     pub(crate) ballots: Ballots,
+    /// What may be a mistake in the file, each with its line.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Where a tie-break order comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TieOrder {
+    /// Nobody has given one, so it is that of the list of candidates.
+    BallotPaper,
+    /// The file.
+    File,
+    /// Drawn from this seed.
+    Random(u64),
+}
+
+impl TieOrder {
+    /// In a word, as JSON calls it.
+    pub(crate) fn name(self) -> String {
+        match self {
+            Self::BallotPaper => "ballot paper".to_owned(),
+            Self::File => "file".to_owned(),
+            Self::Random(seed) => format!("random:{seed}"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

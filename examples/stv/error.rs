@@ -24,6 +24,13 @@ pub(crate) enum CountError {
     },
     /// Two ways of counting come to different votes: a fault of this program, too.
     Disagreement,
+    /// The record of everybody at every step, or of what changes.
+    TooLarge {
+        round: usize,
+        everybody: bool,
+    },
+    /// What is only a warning without `--strict`.
+    Strict(String),
     Transcript(io::Error),
     Threads(String),
     Elsewhere(Elsewhere),
@@ -51,6 +58,16 @@ impl fmt::Display for CountError {
                 "counted again, ballot by ballot, the last votes are others; \
                  this is a fault of the program: do not use the result, and report it",
             ),
+            Self::TooLarge { round, everybody: true } => write!(
+                f,
+                "round {round}: everybody's votes at every step are more than a gigabyte; \
+                 write only what changes with --record changes and without --html, or the transcript, which has no limit"
+            ),
+            Self::TooLarge { round, everybody: false } => write!(
+                f,
+                "round {round}: what changes from step to step is more than a gigabyte; write the transcript, which has no limit"
+            ),
+            Self::Strict(warning) => write!(f, "{warning}; with --strict that is an error"),
             Self::Transcript(error) => write!(f, "cannot write the transcript: {error}"),
             Self::Elsewhere(ended) => ended.fmt(f),
             Self::Threads(error) => {

@@ -6,6 +6,7 @@ use crate::{
     error::CountError,
     spread::KeepFactor,
     standing::Standing,
+    ties::{By, Tied},
 };
 
 /// Hears every event of a count in its order. An error ends the count.
@@ -41,7 +42,7 @@ pub(crate) enum Action {
     Begin,
     Elect(CandidateIndex),
     Iterate(Iteration),
-    BreakTie { tied: Vec<CandidateIndex>, defeated: CandidateIndex },
+    BreakTie { tied: Tied, defeated: CandidateIndex, by: By },
     Defeat(CandidateIndex, Iteration),
     ElectRemaining(CandidateIndex),
     DefeatRemaining(CandidateIndex),

@@ -2,8 +2,10 @@
 
 use crate::{blt::Source, error::printable};
 use flate2::read::MultiGzDecoder;
+use sha2::{Digest, Sha256};
 use std::{
     error::Error,
+    fmt::Write as _,
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
     path::Path,
@@ -51,6 +53,66 @@ pub(crate) fn open_to_share<T>(
 
 fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
+}
+
+/// What messages call a file.
+pub(crate) fn name(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".to_owned() } else { printable(&path.display().to_string()) }
+}
+
+/// As `open`, and the SHA-256 of all bytes as they are in the file.
+pub(crate) fn open_hashed<T, E: Error + 'static>(
+    path: Option<&Path>,
+    read: impl FnOnce(&str, &mut dyn Read) -> Result<T, E>,
+) -> Result<(T, String), Box<dyn Error>> {
+    let path = path.unwrap_or(Path::new("-"));
+    let name = name(path);
+    let source: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?)
+    };
+    let mut hashed = Hashed { source, sha256: Sha256::new() };
+    let read = if is_compressed(path) {
+        read(&name, &mut MultiGzDecoder::new(&mut hashed))
+    } else {
+        read(&name, &mut hashed)
+    }?;
+    io::copy(&mut hashed, &mut io::sink()).map_err(|error| format!("cannot read {name}: {error}"))?;
+    Ok((read, digits(hashed.sha256)))
+}
+
+/// The SHA-256 of a file; None if it is one that can be read only once.
+pub(crate) fn sha256(path: &Path) -> Result<Option<String>, String> {
+    if path.as_os_str() == "-" || fs::metadata(path).is_ok_and(|data| !data.is_file()) {
+        return Ok(None);
+    }
+    let hashed = File::open(path).and_then(|file| {
+        let mut hashed = Hashed { source: Box::new(file), sha256: Sha256::new() };
+        io::copy(&mut hashed, &mut io::sink()).map(|_| digits(hashed.sha256))
+    });
+    hashed.map(Some).map_err(|error| format!("cannot read {}: {error}", name(path)))
+}
+
+fn digits(sha256: Sha256) -> String {
+    sha256.finalize().iter().fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}"); // to memory
+        digits
+    })
+}
+
+/// What is read, with its sum so far.
+struct Hashed {
+    source: Box<dyn Read>,
+    sha256: Sha256,
+}
+
+impl Read for Hashed {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.source.read(bytes)?;
+        self.sha256.update(&bytes[..read]);
+        Ok(read)
+    }
 }
 
 /// Opens a file, or standard input if none is named, and has it read; `read` gets its name for

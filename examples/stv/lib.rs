@@ -14,6 +14,7 @@
 //! | `cli`, `help` | the command line, and what its help says |
 //! | `check` | what is in a ballot file, and what is wrong with it |
 //! | `convert` | a ballot file in plain form |
+//! | `verify` | a result, compared with a new count |
 //! | `output` | what is written: the formats, the page, the trace, the progress bar |
 //! | `generate`, `random` | synthetic elections, their random numbers |
 //! | `crew` | who prepares the count, one thread or those of a pool |
@@ -21,6 +22,7 @@
 //! | `ranks`, `wire` | what processes that count together say to each other, and in which bytes |
 //! | `pinning` | the option of that name, shared with another example |
 //! | `meek` | the rounds of the count |
+//! | `ties` | what decides a tie |
 //! | `plurality` | block voting, to compare with |
 //! | `transcript` | what is printed |
 //! | `events` | what happens in a count, told to those who listen |
@@ -59,7 +61,9 @@ mod ranks;
 mod spread;
 mod standing;
 mod tally;
+mod ties;
 mod transcript;
+mod verify;
 mod wire;
 
 pub use ranks::{Alone, Ranks};

@@ -8,6 +8,7 @@ use crate::{
     events::{Action, Event, Iteration, Listener, Scene},
     spread::{KeepFactor, Votes},
     standing::{Standing, Status},
+    ties::{Backwards, By, Tied},
 };
 
 /// What the rule leaves to choose.
@@ -17,6 +18,8 @@ pub(crate) struct Rule {
     pub(crate) omega_exponent: u32,
     /// An elected candidate below the quota counts as no surplus instead of a negative one.
     pub(crate) force_positive_surplus: bool,
+    /// Ties are decided by the votes of earlier rounds, where these differ.
+    pub(crate) backwards: bool,
 }
 
 /// One distribution of all ballots at the given keep factors.
@@ -46,6 +49,7 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A>>(
         keep: vec![KeepFactor::all(); candidates.len()],
         total: A::one().times_whole(election.ballots.total())?,
         omega: A::one().over_whole(&Integer::from(10_u64.pow(rule.omega_exponent)))?,
+        backwards: rule.backwards.then(|| Backwards::new(candidates.len())),
         round: 0,
         distributions: 0,
     };
@@ -67,6 +71,7 @@ struct Count<'a, 'd, A, L> {
     keep: Vec<KeepFactor<A>>,
     total: A,
     omega: A,
+    backwards: Option<Backwards>,
     round: usize,
     distributions: usize,
 }
@@ -80,7 +85,15 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         // Nothing counts as exhausted at the start, though equal ranks may already have lost some
         // of the last decimals.
         self.standing.exhausted = A::zero();
+        self.remember();
         self.act(Action::Begin)
+    }
+
+    /// These votes may decide a later tie.
+    fn remember(&mut self) {
+        if let Some(backwards) = &mut self.backwards {
+            backwards.add(self.round, &self.standing.votes);
+        }
     }
 
     fn is_decided(&self) -> bool {
@@ -94,9 +107,11 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         let iteration = self.iterate()?;
         self.act(Action::Iterate(iteration))?;
         if iteration == Iteration::Elected {
+            self.remember();
             return Ok(());
         }
         let lowest = self.lowest()?;
+        self.remember();
         self.defeat(lowest, Action::Defeat(lowest, iteration))
     }
 
@@ -193,17 +208,21 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
                 low = Some(&votes[candidate]);
             }
         }
-        let mut tied = Vec::new();
-        if let Some(low) = low {
-            let limit = low.plus(surplus)?;
-            tied.extend(self.standing.with(Status::Hopeful).filter(|&candidate| votes[candidate] <= limit));
-        }
-        let first = tied.iter().copied().min_by_key(|&candidate| self.election.tie_break[candidate]);
+        let limit = low.map(|low| low.plus(surplus)).transpose()?;
+        let is_low = |votes: &A| limit.as_ref().is_some_and(|limit| votes <= limit);
+        let tied = self.standing.with(Status::Hopeful).filter(|&candidate| is_low(&votes[candidate]));
+        let tied: Tied = tied.collect();
+        let (left, round) = match &self.backwards {
+            Some(backwards) => backwards.fewest(&tied),
+            None => (tied.clone(), None),
+        };
+        let first = left.iter().min_by_key(|&candidate| self.election.tie_break[candidate]);
         let Some(first) = first else {
             return Err(CountError::NobodyToDefeat { round: self.round, surplus: surplus.to_string() });
         };
-        if tied.len() > 1 {
-            self.act(Action::BreakTie { tied, defeated: first })?;
+        if tied.number() > 1 {
+            let by = By { round, order: (left.number() > 1).then_some(self.election.tie_order) };
+            self.act(Action::BreakTie { tied, defeated: first, by })?;
         }
         Ok(first)
     }

@@ -408,7 +408,7 @@ mod tests {
         let election = election(&lines.concat());
         let transcript = |threads| {
             let mut out = Vec::new();
-            let rule = Rule { omega_exponent: 6, force_positive_surplus: true };
+            let rule = Rule { omega_exponent: 6, force_positive_surplus: true, backwards: false };
             count::<BigFixed9, _>(
                 &election,
                 rule,

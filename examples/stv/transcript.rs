@@ -17,6 +17,7 @@ pub(crate) struct Transcript<W> {
     package: String,
     /// What the candidates are called, once the count has begun.
     names: Vec<String>,
+    explains_ties: bool,
 }
 
 type Written = Result<(), CountError>;
@@ -24,7 +25,13 @@ type Written = Result<(), CountError>;
 impl<W: Write> Transcript<W> {
     /// `package` is the line that names the program.
     pub(crate) fn new(out: W, package: String) -> Self {
-        Self { out, package, names: Vec::new() }
+        Self { out, package, names: Vec::new(), explains_ties: false }
+    }
+
+    /// Says of every tie what has decided it, on a line of its own.
+    pub(crate) fn explaining_ties(mut self, explains_ties: bool) -> Self {
+        self.explains_ties = explains_ties;
+        self
     }
 
     fn header<A: Arithmetic>(&mut self, scene: &Scene<'_, A>) -> Written {
@@ -49,12 +56,12 @@ impl<W: Write> Transcript<W> {
     /// sums.
     fn action<A: Arithmetic>(&mut self, action: &Action, scene: &Scene<'_, A>) -> Written {
         let standing = scene.standing;
-        let name = |&candidate: &CandidateIndex| self.names[candidate].as_str();
-        let what = match action {
+        let name = |candidate: CandidateIndex| self.names[candidate].as_str();
+        let what = match *action {
             Action::Begin => "Begin Count".to_owned(),
             Action::Elect(candidate) => format!("Elect: {}", name(candidate)),
             Action::Iterate(iteration) => format!("Iterate ({})", iteration.name()),
-            Action::BreakTie { tied, defeated } => {
+            Action::BreakTie { ref tied, defeated, .. } => {
                 let tied: Vec<&str> = tied.iter().map(name).collect();
                 format!("Break tie (defeat): [{}] -> {}", tied.join(", "), name(defeated))
             }
@@ -69,6 +76,11 @@ impl<W: Write> Transcript<W> {
             Action::Complete => "Count Complete".to_owned(),
         };
         writeln!(self.out, "Action: {what}")?;
+        if let Action::BreakTie { by, .. } = action
+            && self.explains_ties
+        {
+            writeln!(self.out, "\tDecided by: {by}")?;
+        }
         if !matches!(action, Action::Iterate(_) | Action::BreakTie { .. }) {
             self.candidates(standing)?;
         }

@@ -38,20 +38,16 @@ pub(crate) fn reads_as_printed(election: &Election, naming: Naming) {
     };
     let text = printed(election);
     let shown = || String::from_utf8_lossy(&text).into_owned();
-    let again = read("printed", &text).unwrap_or_else(|error| panic!("{error}\n{}", shown()));
+    let mut again = read("printed", &text).unwrap_or_else(|error| panic!("{error}\n{}", shown()));
+    again.warnings.clone_from(&election.warnings); // of what is printed differently
     let mut wanted = election.candidates.clone();
     for candidate in &mut wanted {
         (candidate.name, candidate.party) = (candidate.with_party().into_owned(), None);
     }
-    let Election { title, candidates, seats, tie_break, ballots } = election;
-    assert_eq!((&again.candidates, again.candidates.len()), (&wanted, candidates.len()), "{}", shown());
-    let rest = |title, seats, tie_break, ballots| format!("{title:?} {seats:?} {tie_break:?} {ballots:?}");
-    assert_eq!(
-        rest(&again.title, &again.seats, &again.tie_break, &again.ballots),
-        rest(title, seats, tie_break, ballots),
-        "{}",
-        shown()
-    );
+    assert_eq!(again.candidates, wanted, "{}", shown());
+    let found = std::mem::replace(&mut again.candidates, election.candidates.clone());
+    assert_eq!(format!("{again:?}"), format!("{election:?}"), "{}", shown());
+    again.candidates = found;
     assert_eq!(String::from_utf8_lossy(&printed(&again)), shown());
 }
 

@@ -34,11 +34,12 @@ mod share;
 #[cfg(test)]
 mod tests;
 mod text;
+mod warnings;
 mod window;
 
 use crate::{
     arithmetic::Integer,
-    election::{Ballots, Candidate, CandidateIndex, Election, Preference},
+    election::{Ballots, Candidate, CandidateIndex, Election, Preference, TieOrder},
     error::{plural, printable},
 };
 use candidates::Candidates;
@@ -151,8 +152,8 @@ struct Reader<'a> {
     text: Text<'a>,
     nicknames: Arc<Nicknames>,
     candidates: Candidates,
-    /// As listed, if the file does not say.
-    tie_break: Option<Vec<usize>>,
+    /// As listed, if the file does not say. With it, the line that says so.
+    tie_break: Option<(Vec<usize>, usize)>,
     ballots: Ballots,
     /// The ballot being read, by a number of its own.
     ballot: u64,
@@ -222,6 +223,8 @@ impl<'a> Reader<'a> {
     ) -> Result<(Election, Seen), Vec<InputError>> {
         match names {
             Ok(names) if self.errors.is_empty() => {
+                let tie_order = if self.tie_break.is_some() { TieOrder::File } else { TieOrder::BallotPaper };
+                let tie_break = self.tie_break.map(|(places, _)| places);
                 let candidate = |(candidate, (name, party))| Candidate {
                     name,
                     party,
@@ -231,8 +234,10 @@ impl<'a> Reader<'a> {
                     title: names.title,
                     candidates: names.candidates.into_iter().enumerate().map(candidate).collect(),
                     seats: header.seats,
-                    tie_break: self.tie_break.unwrap_or_else(|| (0..header.candidates).collect()),
+                    tie_break: tie_break.unwrap_or_else(|| (0..header.candidates).collect()),
+                    tie_order,
                     ballots: self.ballots,
+                    warnings: self.text.warnings.told(),
                 };
                 Ok((election, self.seen))
             }

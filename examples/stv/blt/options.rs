@@ -132,6 +132,10 @@ impl Reader<'_> {
 
     fn tie(&mut self, line: usize, order: &[Word]) -> Result<(), InputError> {
         let candidates = self.candidates.number();
+        if let Some((_, first)) = self.tie_break {
+            let message = format!("a second [tie …]; the first is in line {first}; remove one of them");
+            return Err(self.text.error(line, message));
+        }
         let mut places = HashMap::with_capacity(order.len());
         for (place, word) in order.iter().enumerate() {
             let candidate = self.candidate(&word.text, word.line)?;
@@ -145,7 +149,7 @@ impl Reader<'_> {
                 format!("[tie …] names {} of {candidates} candidates; name each of them once", order.len());
             return Err(self.text.error(line, message));
         }
-        self.tie_break = Some((0..candidates).map(|candidate| places[&candidate]).collect());
+        self.tie_break = Some(((0..candidates).map(|candidate| places[&candidate]).collect(), line));
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::quotes::in_quotes;
 use crate::{
     arithmetic::Integer,
-    election::{Ballots, CandidateIndex, Election},
+    election::{Ballots, CandidateIndex, Election, TieOrder},
 };
 use std::{
     fmt,
@@ -60,7 +60,7 @@ pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) ->
             writeln!(out)?;
         }
     }
-    if !election.tie_break.is_sorted() {
+    if election.tie_order == TieOrder::File {
         let mut order: Vec<CandidateIndex> = (0..candidates).collect();
         order.sort_by_key(|&candidate| election.tie_break[candidate]);
         option(out, "tie", order.into_iter().map(name))?;

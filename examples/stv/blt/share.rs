@@ -20,17 +20,19 @@ use super::{
     Header, InputError, Order, Reader,
     ballots::{Ids, Step},
     text::Text,
+    warnings::Warnings,
 };
 use crate::{
     arithmetic::Integer,
     crew::Crew,
-    election::{Ballots, Election},
+    election::{Ballots, Election, TieOrder},
     ranks::{self, Elsewhere, Ranks},
     wire,
 };
 use std::{
     error::Error,
     io::{self, Read},
+    mem,
     ops::Range,
 };
 
@@ -86,8 +88,8 @@ pub(crate) fn read_share(
     // Who could not read says so, and who has read something else, or in the other way: then the
     // shares do not meet.
     let said = election.as_ref().map(|election| {
-        let Election { title, candidates, seats, tie_break, ballots } = election;
-        let mut said = vec![u8::from(was_in_pieces)];
+        let Election { title, candidates, seats, tie_break, tie_order, ballots, .. } = election;
+        let mut said = vec![u8::from(was_in_pieces), u8::from(*tie_order == TieOrder::File)];
         wire::put_big(&ballots.total().to_big(), &mut said);
         let numbers = [ballots.number(), candidates.len(), *seats];
         numbers.iter().chain(tie_break).for_each(|&number| wire::put_word(number as u64, &mut said));
@@ -156,7 +158,7 @@ struct Piece<'a> {
     /// None if it is not plain.
     report: Option<Report>,
     /// What the user is to be told of what is before the ballots.
-    warnings: Vec<String>,
+    warnings: Warnings,
 }
 
 impl<'a> Piece<'a> {
@@ -170,7 +172,7 @@ impl<'a> Piece<'a> {
     ) -> Option<Self> {
         let text = Text::new(source.name, (source.open)(0).ok()?);
         let (mut reader, header) = Reader::begin(text, Ballots::new(), order, 1).ok()?;
-        reader.text.held_back = Some(Vec::new());
+        reader.text.warnings = Warnings::held_back();
         reader.before_ballots(&header).ok()?;
         let (begin, line) = (reader.text.position(), reader.text.line());
         let cut = |rank: usize| -> Option<u64> {
@@ -182,7 +184,7 @@ impl<'a> Piece<'a> {
             line_end(source, at, len).ok()
         };
         let (start, end) = (cut(ranks.rank())?, cut(ranks.rank() + 1)?);
-        let warnings = reader.text.held_back.take().unwrap_or_default();
+        let warnings = mem::take(&mut reader.text.warnings);
         let report = reader.piece(source, &(start..end), crew);
         Some(Self { header, reader, end, line, report, warnings })
     }
@@ -196,7 +198,7 @@ impl<'a> Piece<'a> {
         share: Range<usize>,
         reports: &[Report],
     ) -> Result<Election, Box<dyn Error>> {
-        let Self { header, mut reader, end, line, mut warnings, .. } = self;
+        let Self { header, mut reader, end, line, warnings: before_ballots, .. } = self;
         let number = reports.iter().map(|report| report.records).sum();
         let total = reports.iter().fold(Integer::Word(0), |total, report| total.plus(&report.total));
         if !share.is_empty() && share.end > first + reader.ballots.records().len() {
@@ -217,18 +219,20 @@ impl<'a> Piece<'a> {
         reader.seen.empty_lines = reports.iter().map(|report| report.empty_lines).sum();
         reader.text = held_back(Text::from_line(line, source.name, (source.open)(names)?));
         let names = reader.after_ballots(&header, line);
-        warnings.extend(reader.text.held_back.take().unwrap_or_default());
-        let (election, _) = reader.end(&header, names).map_err(|mut errors| errors.remove(0))?;
-        for warning in warnings {
-            log::warn!("{warning}");
+        if names.is_ok() {
+            // Now it is read for good.
+            let behind_ballots = mem::take(&mut reader.text.warnings);
+            reader.text.warnings.append(source.name, &before_ballots);
+            reader.text.warnings.append(source.name, &behind_ballots);
         }
+        let (election, _) = reader.end(&header, names).map_err(|mut errors| errors.remove(0))?;
         Ok(election)
     }
 }
 
 /// What reads it tells the user nothing, as long as it is not sure that it is read for good.
 fn held_back(mut text: Text<'_>) -> Text<'_> {
-    text.held_back = Some(Vec::new());
+    text.warnings = Warnings::held_back();
     text
 }
 

@@ -120,6 +120,8 @@ fn withdrawn_candidates_leave_the_ballots() {
 
 #[test]
 fn tie_break_order() {
+    let twice = read_text(&three("[tie 1 2 3]\n[nick a b c]\n[tie c a 2 ]\n1 1 0")).unwrap_err();
+    assert_eq!(twice.to_string(), "test.blt:4: a second [tie …]; the first is in line 2; remove one of them");
     assert_eq!(read_text(&three("[nick a b c]\n[tie c a 2 ]\n1 1 0")).unwrap().tie_break, [1, 2, 0]);
     fails(&three("[tie 1 2]\n1 1 0"), 2, "names 2 of 3");
     fails(&three("[tie 1\n2 2]\n1 1 0"), 3, "`2` stands twice");

@@ -4,6 +4,7 @@
 use super::{
     InputError,
     quotes::{OPENING, doubled, quoted},
+    warnings::Warnings,
     window::Window,
 };
 use std::io::Read;
@@ -21,8 +22,7 @@ pub(super) struct Text<'a> {
     names_left: usize,
     line: usize,
     last_line: usize,
-    /// What the user is to be told, if it is not yet sure that this is read for good.
-    pub(super) held_back: Option<Vec<String>>,
+    pub(super) warnings: Warnings,
     /// The numbers of candidates and what comments call them, once that is asked for.
     pub(super) names_in_comments: Option<Vec<(usize, String)>>,
 }
@@ -73,7 +73,7 @@ impl<'a> Text<'a> {
             names_left: 0,
             line,
             last_line: line,
-            held_back: None,
+            warnings: Warnings::default(),
             names_in_comments: None,
         }
     }
@@ -95,11 +95,7 @@ impl<'a> Text<'a> {
 
     /// Something to tell the user that does not stop the count.
     pub(super) fn warn(&mut self, line: usize, message: &str) {
-        let warning = format!("{}:{line}: {message}", self.window.source);
-        match &mut self.held_back {
-            Some(held_back) => held_back.push(warning),
-            None => log::warn!("{warning}"),
-        }
+        self.warnings.add(self.window.source, line, message);
     }
 
     /// The line of the last thing read.

@@ -7,7 +7,7 @@ use crate::{
     transcript::Transcript,
 };
 
-const RULE: Rule = Rule { omega_exponent: 6, force_positive_surplus: false };
+const RULE: Rule = Rule { omega_exponent: 6, force_positive_surplus: false, backwards: false };
 
 /// The transcript, or what was written of it before the error.
 fn count_as<A: Arithmetic>(ballots: &str, rule: Rule) -> Result<String, (String, String)> {
@@ -273,4 +273,35 @@ fn a_distribution_that_loses_a_vote_ends_the_count() {
         error.starts_with("round 1: votes and residual are 2.999999999, but there are 3.000000000"),
         "{error}"
     );
+}
+
+/// The way back of a tie: round by round to where the tied differ.
+#[test]
+fn backwards_decides_by_the_votes_of_earlier_rounds() {
+    // Dora's vote goes to Cleo, so that all have three; before that Cleo had two.
+    let ballots =
+        "4 1\n[tie 1 2 3 4]\n3 1 0\n3 2 0\n2 3 0\n1 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"";
+    let by_order = counted(ballots, RULE).unwrap();
+    assert!(by_order.contains("Break tie (defeat): [Ada, Bert, Cleo] -> Ada\n"), "{by_order}");
+    let rule = Rule { backwards: true, ..RULE };
+    let backwards = counted(ballots, rule).unwrap();
+    assert!(backwards.contains("Break tie (defeat): [Ada, Bert, Cleo] -> Cleo\n"), "{backwards}");
+    let election = blt::read("test", ballots.as_bytes()).unwrap();
+    let mut distribute = |keep: &[KeepFactor<Fixed9>]| {
+        let mut records = election.ballots.records().iter();
+        records
+            .try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, &election.ballots, keep))
+    };
+    let mut out = Vec::new();
+    let mut transcript = Transcript::new(&mut out, "Package".to_owned()).explaining_ties(true);
+    count(&election, rule, &mut distribute, &mut transcript).unwrap();
+    let explained = String::from_utf8(out).unwrap();
+    let decided: Vec<_> = explained.lines().filter(|line| line.starts_with("\tDecided by: ")).collect();
+    assert_eq!(
+        decided,
+        ["\tDecided by: fewer votes in round 1", "\tDecided by: the order of the file’s [tie …]"],
+        "Ada and Bert have always had the same"
+    );
+    let without = explained.lines().filter(|line| !line.starts_with("\tDecided by: ")).collect::<Vec<_>>();
+    assert_eq!(without, backwards.lines().collect::<Vec<_>>(), "nothing else is another");
 }

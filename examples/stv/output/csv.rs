@@ -13,19 +13,24 @@ const HEADER: &str =
 pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{HEADER}")?;
     for (number, step) in record.steps.iter().enumerate() {
-        rows(record, number + 1, step, out)?;
+        rows(record, number, step, out)?;
     }
     Ok(())
 }
 
-fn rows(record: &Record, number: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
+fn rows(record: &Record, place: usize, step: &Step, out: &mut dyn Write) -> io::Result<()> {
     let (action, subject) = step.action();
     let subject = subject.map_or_else(String::new, |subject| (subject + 1).to_string());
     let of_step = format!(
-        "{number},{},{action},{subject},{},{},{}",
-        step.round, step.quota, step.surplus, step.residual
+        "{},{},{action},{subject},{},{},{}",
+        place + 1,
+        step.round,
+        step.quota,
+        step.surplus,
+        step.residual
     );
-    for (place, (candidate, state)) in record.candidates.iter().zip(&step.states).enumerate() {
+    for place in record.shown_at(place) {
+        let (candidate, state) = (&record.candidates[place], &step.states[place]);
         if !candidate.withdrawn {
             let (status, name) = (json::status(state.status), quoted(&record.names[place]));
             let party = candidate.party.as_deref().map_or_else(String::new, quoted);

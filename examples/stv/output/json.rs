@@ -1,9 +1,12 @@
 //! `--format json`: the record as one JSON object, one step or transfer on a line. README.md says
 //! what every field means.
 
-use super::record::{Cause, Record, State, Step, Transfer};
-use crate::{error::misleads, events::Action, standing::Status};
-use serde_json::{Value, json};
+use super::{
+    record::{Cause, Record, Step, Transfer},
+    states::State,
+};
+use crate::{election::TieOrder, error::misleads, events::Action, standing::Status};
+use serde_json::{Map, Value, json};
 use std::{
     fmt::Write as _,
     io::{self, Write},
@@ -13,10 +16,26 @@ use std::{
 const VERSION: u32 = 1;
 
 pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
-    let numbers = |candidates: &[usize]| candidates.iter().map(|candidate| candidate + 1).collect::<Vec<_>>();
-    let single = [
+    writeln!(out, "{{")?;
+    for (name, value) in single(record) {
+        writeln!(out, "\"{name}\": {value},")?;
+    }
+    list(out, "candidates", candidates(record), ",")?;
+    list(out, "steps", steps(record), ",")?;
+    list(out, "transfers", transfers(record), "")?;
+    writeln!(out, "}}")
+}
+
+/// What is no list with an element on each line.
+pub(super) fn single(record: &Record) -> Vec<(&'static str, Value)> {
+    let recipe = &record.recipe;
+    let tie_order = record.tie_order.map(TieOrder::name);
+    vec![
         ("format", json!("stv count")),
         ("version", json!(VERSION)),
+        ("program", json!({"name": "stv", "version": env!("CARGO_PKG_VERSION")})),
+        ("options", json!(recipe.options)),
+        ("input", json!({"sha256": recipe.sha256})),
         ("title", json!(record.title)),
         ("package", json!(record.package)),
         ("rule", json!("meek")),
@@ -25,24 +44,33 @@ pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         ("omega", json!(record.omega)),
         ("seats", json!(record.seats)),
         ("ballots", json!(record.ballots)),
+        ("tie_order", json!({"from": tie_order, "candidates": numbers(&record.tie_break)})),
+        ("warnings", json!(record.warnings)),
         ("elected", json!(numbers(&record.elected))),
-    ];
-    writeln!(out, "{{")?;
-    for (name, value) in single {
-        writeln!(out, "\"{name}\": {},", escaped(&value))?;
-    }
-    let candidates = record.candidates.iter().enumerate().map(|(place, candidate)| {
+    ]
+}
+
+fn numbers(candidates: &[usize]) -> Vec<usize> {
+    candidates.iter().map(|candidate| candidate + 1).collect()
+}
+
+pub(super) fn candidates(record: &Record) -> impl Iterator<Item = Value> {
+    record.candidates.iter().enumerate().map(|(place, candidate)| {
         json!({
             "number": place + 1,
             "name": candidate.name,
             "party": candidate.party,
             "withdrawn": candidate.withdrawn,
         })
-    });
-    list(out, "candidates", candidates, ",")?;
-    list(out, "steps", record.steps.iter().map(|step| self::step(record, step)), ",")?;
-    list(out, "transfers", record.transfers.iter().map(transfer), "")?;
-    writeln!(out, "}}")
+    })
+}
+
+pub(super) fn steps(record: &Record) -> impl Iterator<Item = Value> {
+    record.steps.iter().enumerate().map(|(place, step)| self::step(record, step, record.shown_at(place)))
+}
+
+pub(super) fn transfers(record: &Record) -> impl Iterator<Item = Value> {
+    record.transfers.iter().map(transfer)
 }
 
 /// A list with an element on each line.
@@ -74,9 +102,9 @@ fn escaped(value: &Value) -> String {
     escaped
 }
 
-fn step(record: &Record, step: &Step) -> Value {
+fn step(record: &Record, step: &Step, shown: Vec<usize>) -> Value {
     let (action, subject) = step.action();
-    let standing = step.states.iter().enumerate().filter(|(place, _)| !record.candidates[*place].withdrawn);
+    let standing = shown.into_iter().filter(|&place| !record.candidates[place].withdrawn);
     let mut value = json!({
         "round": step.round,
         "action": action,
@@ -85,7 +113,7 @@ fn step(record: &Record, step: &Step) -> Value {
         "residual": step.residual,
         "total": step.total,
         "surplus": step.surplus,
-        "candidates": standing.map(|(place, state)| candidate(place, state)).collect::<Vec<_>>(),
+        "candidates": standing.map(|place| candidate(place, &step.states[place])).collect::<Vec<_>>(),
     });
     if let Some(subject) = subject {
         value["candidate"] = json!(subject + 1);
@@ -94,8 +122,12 @@ fn step(record: &Record, step: &Step) -> Value {
         Action::Iterate(iteration) | Action::Defeat(_, iteration) => {
             value["iteration"] = json!(iteration.name());
         }
-        Action::BreakTie { tied, .. } => {
+        Action::BreakTie { tied, by, .. } => {
             value["tied"] = tied.iter().map(|candidate| candidate + 1).collect::<Vec<_>>().into();
+            let mut decided = Map::new();
+            decided.extend(by.round.map(|round| ("backwards".to_owned(), json!(round))));
+            decided.extend(by.order.map(|order| ("order".to_owned(), json!(order.name()))));
+            value["by"] = decided.into();
         }
         _ => {}
     }
@@ -106,8 +138,8 @@ fn candidate(place: usize, state: &State) -> Value {
     json!({
         "number": place + 1,
         "status": status(state.status),
-        "votes": state.votes,
-        "keep": state.keep,
+        "votes": *state.votes,
+        "keep": *state.keep,
     })
 }
 

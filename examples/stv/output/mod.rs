@@ -1,13 +1,19 @@
 //! What a count leaves behind: which outputs are asked for, and who writes them.
 
+mod compare;
 mod csv;
 mod json;
 mod page;
 #[cfg(not(target_family = "wasm"))] // indicatif does not build there
 mod progress;
+mod recipe;
 mod record;
 #[cfg(test)]
+mod schema;
+mod states;
+#[cfg(test)]
 mod tests;
+mod ties;
 mod trace;
 
 use crate::{
@@ -19,7 +25,7 @@ use crate::{
     transcript::Transcript,
 };
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use record::{Record, Recorder};
+use record::Recorder;
 use std::{
     error::Error,
     fs,
@@ -27,6 +33,12 @@ use std::{
     path::{Path, PathBuf},
 };
 use trace::Trace;
+pub(crate) use {
+    compare::{Comparison, head, shown},
+    recipe::{Recipe, command_line},
+    record::Record,
+    ties::Ties,
+};
 
 /// The options about output.
 #[derive(Debug, clap::Args)]
@@ -38,10 +50,19 @@ pub(crate) struct Output {
     /// printers
     #[arg(long, value_name = "FILE", value_parser = PathBufValueParser::new().try_map(a_file))]
     html: Option<PathBuf>,
+    /// What JSON and CSV show of a step
+    #[arg(long, value_enum, default_value_t = Detail::Full)]
+    record: Detail,
+    /// Say in the transcript by what each tie was decided, on a line below it
+    #[arg(long, conflicts_with = "trace")]
+    explain_ties: bool,
     /// Show instead where the weight of this ballot lies after every round: "3 1=2", or "Cleo >
     /// Ada = Bert"
     #[arg(long, value_name = "BALLOT", conflicts_with = "format")]
     trace: Option<String>,
+    /// Only the record is wanted: standard error is told nothing of ties.
+    #[arg(skip)]
+    pub(crate) is_quiet: bool,
 }
 
 /// Standard output has the transcript.
@@ -62,6 +83,14 @@ enum Format {
     Csv,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Detail {
+    /// Everybody
+    Full,
+    /// Who is not as at the step before, for elections with thousands of candidates
+    Changes,
+}
+
 /// A count that tells this listener what happens.
 pub(crate) type Count<'a, A, R> =
     dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
@@ -72,32 +101,56 @@ impl Output {
         self.trace.is_some()
     }
 
-    /// Counts with all the outputs listening, and writes those that wait for the end. `package` is
-    /// the line that names the program.
+    /// Whether something is made from the record of the count.
+    pub(crate) fn has_record(&self) -> bool {
+        self.format != Format::Transcript || self.html.is_some()
+    }
+
+    /// What JSON and CSV show of a step, as the command line calls it.
+    pub(crate) fn detail(&self) -> &'static str {
+        match self.record {
+            Detail::Full => "full",
+            Detail::Changes => "changes",
+        }
+    }
+
+    /// Counts with all the outputs listening. The record is for those that are written at the end.
+    /// `package` is the line that names the program.
     pub(crate) fn of<A: Arithmetic, R>(
         &self,
         election: &Election,
         package: String,
+        recipe: Recipe,
+        mut ties: Ties,
         ranks: &dyn Ranks,
         count: &mut Count<'_, A, R>,
-    ) -> Result<R, Box<dyn Error>> {
+    ) -> Result<(R, Record), Box<dyn Error>> {
         // Only the first rank tells the user anything, and it waits for the end: before that any of
-        // the others may be lost.
+        // the others may be lost. A strict count waits, too: it may still come to a warning.
         let (is_first, mut kept) = (ranks.rank() == 0, Vec::new());
-        let out: &mut (dyn Write + Send) =
-            if ranks.number() > 1 { &mut kept } else { &mut BufWriter::new(io::stdout()) };
-        let mut transcript = Transcript::new(out, package.clone());
-        let mut recorder = Recorder::new(package);
-        let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = Vec::new();
-        let trace = self.trace.as_ref();
-        let trace = trace.map(|ballot| Trace::new(BufWriter::new(io::stdout()), ballot, election));
-        let mut trace = trace.transpose()?;
-        match (&mut trace, self.format) {
-            (Some(trace), _) => listeners.push(trace),
-            (None, Format::Transcript) => listeners.push(&mut transcript),
+        let waits = ranks.number() > 1 || ties.is_strict;
+        let out: &mut (dyn Write + Send) = if waits { &mut kept } else { &mut BufWriter::new(io::stdout()) };
+        let recipe = Recipe {
+            only_changes: self.record == Detail::Changes,
+            everybody: self.record == Detail::Full || self.html.is_some(),
+            ..recipe
+        };
+        let mut recorder = Recorder::new(package.clone(), recipe);
+        // First: what it ends is told nobody else.
+        let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = vec![&mut ties];
+        let (mut trace, mut transcript);
+        match (&self.trace, self.format) {
+            (Some(ballot), _) => {
+                trace = Trace::new(out, ballot, election)?;
+                listeners.push(&mut trace);
+            }
+            (None, Format::Transcript) => {
+                transcript = Transcript::new(out, package).explaining_ties(self.explain_ties);
+                listeners.push(&mut transcript);
+            }
             (None, Format::Json | Format::Csv) => {}
         }
-        if self.format != Format::Transcript || self.html.is_some() {
+        if self.has_record() {
             listeners.push(&mut recorder);
         }
         #[cfg(not(target_family = "wasm"))]
@@ -107,16 +160,23 @@ impl Output {
         listeners.extend(progress.iter_mut().map(|progress| progress as &mut (dyn Listener<A> + Send)));
         let result = count(&mut listeners);
         drop(listeners);
+        let mut record = recorder.record;
         if !is_first {
-            return Ok(result?);
+            return Ok((result?, record));
+        }
+        if ties.is_strict && matches!(result, Err(CountError::Strict(_))) {
+            return Ok((result?, record));
         }
         io::stdout().write_all(&kept)?;
-        let result = result?;
-        self.at_the_end(&recorder.record)?;
-        Ok(result)
+        if !self.is_quiet {
+            ties.tell();
+        }
+        record.warnings.extend(ties.warning);
+        Ok((result?, record))
     }
 
-    fn at_the_end(&self, record: &Record) -> Result<(), Box<dyn Error>> {
+    /// Writes what waits for the end of the count.
+    pub(crate) fn write(&self, record: &Record) -> Result<(), Box<dyn Error>> {
         let mut out = BufWriter::new(io::stdout());
         match self.format {
             Format::Transcript => {}

@@ -4,13 +4,22 @@
 //! Numbers are kept as the arithmetic prints them, so that nothing below this file can round them
 //! again.
 
+use super::{
+    recipe::Recipe,
+    states::{State, States},
+};
 use crate::{
-    arithmetic::{Arithmetic, Fault},
-    election::{Candidate, CandidateIndex, called_by_name},
-    error::CountError,
+    arithmetic::Arithmetic,
+    election::{Candidate, CandidateIndex, TieOrder, called_by_name},
+    error::{CountError, plural},
     events::{Action, Event, Listener, Scene},
     standing::Status,
 };
+
+/// So many bytes a record may have, in memory or as JSON: more than any count that people look at.
+const MOST: usize = 1 << 30;
+/// What JSON has around the numbers of a candidate, and of a transfer's change.
+const AROUND: usize = 60;
 
 #[derive(Debug, Default)]
 pub(crate) struct Record {
@@ -24,6 +33,12 @@ pub(crate) struct Record {
     pub(super) candidates: Vec<Candidate>,
     /// What they are called where their party has a place of its own.
     pub(super) names: Vec<String>,
+    pub(super) tie_order: Option<TieOrder>,
+    /// In the order that decides ties: the first is the first to be defeated.
+    pub(super) tie_break: Vec<CandidateIndex>,
+    pub(super) warnings: Vec<String>,
+    /// How to count the same again.
+    pub(super) recipe: Recipe,
     pub(super) steps: Vec<Step>,
     pub(super) transfers: Vec<Transfer>,
     /// In the order of their election.
@@ -40,15 +55,7 @@ pub(super) struct Step {
     pub(super) residual: String,
     pub(super) total: String,
     pub(super) surplus: String,
-    /// One for each candidate, in candidate order.
-    pub(super) states: Vec<State>,
-}
-
-#[derive(Debug)]
-pub(super) struct State {
-    pub(super) status: Status,
-    pub(super) votes: String,
-    pub(super) keep: String,
+    pub(super) states: States,
 }
 
 /// Votes that moved because keep factors changed between two distributions.
@@ -76,12 +83,47 @@ pub(super) enum Cause {
     NoSeatLeft,
 }
 
+impl Record {
+    /// Of the input.
+    pub(crate) fn sha256(&self) -> Option<&str> {
+        self.recipe.sha256.as_deref()
+    }
+
+    /// How much there is of it.
+    pub(crate) fn size(&self) -> String {
+        format!(
+            "{}, {} and {}",
+            plural(self.elected.len(), "winner"),
+            plural(self.steps.len(), "step"),
+            plural(self.transfers.len(), "transfer")
+        )
+    }
+
+    /// Whom JSON and CSV show at this step.
+    pub(super) fn shown_at(&self, step: usize) -> Vec<CandidateIndex> {
+        let states = &self.steps[step].states;
+        match step.checked_sub(1) {
+            Some(before) if self.recipe.only_changes => {
+                states.changed_since(&self.steps[before].states).collect()
+            }
+            _ => (0..self.candidates.len()).collect(),
+        }
+    }
+}
+
 /// Writes the record as the count goes on.
 #[derive(Debug)]
 pub(crate) struct Recorder<A> {
     pub(crate) record: Record,
     /// Where the votes were after the last transfer.
     before: Option<Placement<A>>,
+    /// The numbers of the last step.
+    last: Vec<(Status, A, A)>,
+    /// What everybody's numbers take in JSON.
+    everybody: usize,
+    /// What the record takes so far.
+    bytes: usize,
+    pub(super) most: usize,
 }
 
 #[derive(Debug)]
@@ -92,8 +134,9 @@ struct Placement<A> {
 }
 
 impl<A: Arithmetic> Recorder<A> {
-    pub(crate) fn new(package: String) -> Self {
-        Self { record: Record { package, ..Record::default() }, before: None }
+    pub(crate) fn new(package: String, recipe: Recipe) -> Self {
+        let record = Record { package, recipe, ..Record::default() };
+        Self { record, before: None, last: Vec::new(), everybody: 0, bytes: 0, most: MOST }
     }
 
     fn header(&mut self, scene: &Scene<'_, A>) {
@@ -106,16 +149,63 @@ impl<A: Arithmetic> Recorder<A> {
         record.ballots = election.ballots.total().to_string();
         record.candidates.clone_from(&election.candidates);
         record.names = called_by_name(&election.candidates);
+        record.warnings.clone_from(&election.warnings);
+        record.tie_order = Some(election.tie_order);
+        record.tie_break = (0..election.candidates.len()).collect();
+        record.tie_break.sort_by_key(|&candidate| election.tie_break[candidate]);
     }
 
-    fn step(&mut self, action: &Action, scene: &Scene<'_, A>) -> Result<(), Fault> {
+    /// The states that are others than at the last step.
+    fn changed(&mut self, scene: &Scene<'_, A>) -> Vec<(CandidateIndex, State)> {
+        let standing = scene.standing;
+        let states = self.record.steps.last().map(|step| step.states.clone()).unwrap_or_default();
+        let mut changed = Vec::new();
+        for (candidate, votes) in standing.votes.iter().enumerate() {
+            let (status, keep) = (standing.status[candidate], scene.keep[candidate].kept());
+            let (text_of_votes, text_of_keep) = match self.last.get(candidate) {
+                None => (votes.to_string().into(), keep.to_string().into()),
+                Some((had, had_votes, had_keep)) => {
+                    if *had == status && had_votes == votes && had_keep == keep {
+                        continue;
+                    }
+                    let before = &states[candidate];
+                    self.everybody -= before.votes.len() + before.keep.len() + AROUND;
+                    (
+                        if had_votes == votes { before.votes.clone() } else { votes.to_string().into() },
+                        if had_keep == keep { before.keep.clone() } else { keep.to_string().into() },
+                    )
+                }
+            };
+            let state = State { status, votes: text_of_votes, keep: text_of_keep };
+            self.everybody += state.votes.len() + state.keep.len() + AROUND;
+            changed.push((candidate, state));
+            let now = (status, votes.clone(), keep.clone());
+            match self.last.get_mut(candidate) {
+                Some(last) => *last = now,
+                None => self.last.push(now),
+            }
+        }
+        changed
+    }
+
+    /// A record that becomes too large ends the count.
+    fn takes(&mut self, bytes: usize, round: usize) -> Result<(), CountError> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes <= self.most {
+            return Ok(());
+        }
+        Err(CountError::TooLarge { round, everybody: self.record.recipe.everybody })
+    }
+
+    fn step(&mut self, action: &Action, scene: &Scene<'_, A>) -> Result<(), CountError> {
         let standing = scene.standing;
         let votes = standing.sum_of_votes()?;
-        let states = (0..standing.votes.len()).map(|candidate| State {
-            status: standing.status[candidate],
-            votes: standing.votes[candidate].to_string(),
-            keep: scene.keep[candidate].kept().to_string(),
-        });
+        let changed = self.changed(scene);
+        let before = self.record.steps.last().map(|step| step.states.clone()).unwrap_or_default();
+        let (states, bytes) = before.after(changed);
+        let tied = if let Action::BreakTie { tied, .. } = action { tied.number() * 6 } else { 0 };
+        let written = if self.record.recipe.everybody { self.everybody } else { 0 };
+        self.takes(bytes.max(written) + tied + AROUND * 4, scene.round)?;
         self.record.steps.push(Step {
             round: scene.round,
             action: action.clone(),
@@ -124,13 +214,13 @@ impl<A: Arithmetic> Recorder<A> {
             residual: standing.exhausted.to_string(),
             total: votes.plus(&standing.exhausted)?.to_string(),
             surplus: standing.surplus.to_string(),
-            states: states.collect(),
+            states,
         });
         Ok(())
     }
 
     /// Compares where the votes are with where they were after the last transfer.
-    fn transfer(&mut self, cause: Cause, scene: &Scene<'_, A>) -> Result<(), Fault> {
+    fn transfer(&mut self, cause: Cause, scene: &Scene<'_, A>) -> Result<(), CountError> {
         let now = Placement::of(scene);
         let Some(before) = self.before.replace(now) else { return Ok(()) };
         let mut changes = Vec::new();
@@ -147,6 +237,8 @@ impl<A: Arithmetic> Recorder<A> {
         let changed = |&candidate: &CandidateIndex| *scene.keep[candidate].kept() != before.keep[candidate];
         let from = (0..before.keep.len()).filter(changed).collect();
         let exhausted = exhausted.to_string();
+        let bytes: usize = changes.iter().map(|(_, change)| change.len() + AROUND).sum();
+        self.takes(bytes, scene.round)?;
         self.record.transfers.push(Transfer { round: scene.round, cause, from, changes, exhausted });
         Ok(())
     }

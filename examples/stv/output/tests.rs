@@ -2,6 +2,7 @@
 
 use super::{
     csv, json, page,
+    recipe::Recipe,
     record::{Cause, Record, Recorder},
     trace::Trace,
 };
@@ -19,15 +20,42 @@ use crate::{
 use proptest::prelude::*;
 use serde_json::Value;
 
-const STRANGE: &str = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"<A> & 'a'\"\n\"B, b\"\n\"🍌\"\n\"May<or>\"\n";
+mod results;
+
+pub(super) const STRANGE: &str =
+    "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n\"<A> & 'a'\"\n\"B, b\"\n\"🍌\"\n\"May<or>\"\n";
 
 pub(super) fn record(ballots: &str) -> Record {
     counted(ballots).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// As the program writes it.
+pub(super) fn result(ballots: &str) -> Value {
+    result_of(&record(ballots))
+}
+
+fn result_of(record: &Record) -> Value {
+    serde_json::from_str(&written(json::write, record)).unwrap()
+}
+
+fn recipe() -> Recipe {
+    let options = serde_json::json!({
+        "arithmetic": "fixed9",
+        "omega_exponent": 6,
+        "force_positive_surplus": true,
+        "equalize": false,
+        "tie": null,
+        "names": null,
+        "package_name": "Package",
+        "record": "full",
+    });
+    let options = options.as_object().unwrap().clone();
+    Recipe { options, sha256: Some("0".repeat(64)), everybody: true, ..Recipe::default() }
+}
+
 fn counted(ballots: &str) -> Result<Record, CountError> {
     let election = blt::read("test", ballots.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
-    let mut recorder = Recorder::new("Package".to_owned());
+    let mut recorder = Recorder::new("Package".to_owned(), recipe());
     count(&election, &mut recorder)?;
     Ok(recorder.record)
 }
@@ -38,7 +66,7 @@ fn count<L: Listener<Fixed9>>(election: &Election, listener: &mut L) -> Result<m
         let mut records = election.ballots.records().iter();
         records.try_fold(none, |votes, &ballot| votes.with(ballot, &election.ballots, keep))
     };
-    let rule = Rule { omega_exponent: 6, force_positive_surplus: true };
+    let rule = Rule { omega_exponent: 6, force_positive_surplus: true, backwards: false };
     meek::count(election, rule, &mut distribute, listener)
 }
 

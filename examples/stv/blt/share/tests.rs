@@ -40,9 +40,10 @@ fn kept(ballots: &Ballots) -> Vec<Kept> {
 
 /// All that every rank knows.
 fn common(election: &Election) -> String {
-    let Election { title, candidates, seats, tie_break, ballots } = election;
+    let Election { title, candidates, seats, tie_break, tie_order, ballots, warnings } = election;
     let (number, total) = (ballots.number(), ballots.total());
-    format!("{title:?} {candidates:?} {seats} {tie_break:?} {number} {total:?} {}", ballots.equalize)
+    let ties = format!("{tie_break:?} {tie_order:?}");
+    format!("{title:?} {candidates:?} {seats} {ties} {number} {total:?} {} {warnings:?}", ballots.equalize)
 }
 
 /// What a thread is told by the log.

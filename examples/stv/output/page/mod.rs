@@ -3,6 +3,7 @@
 //!
 //! It is written so that an XML parser can read it, which is what its tests do.
 
+mod again;
 mod bars;
 #[cfg(test)]
 mod contrast;
@@ -28,7 +29,7 @@ const STYLE: &str = include_str!("style.css");
 /// What a browser may do for this page: use that one style sheet, known by its SHA-256, and nothing
 /// else. If ever a name became markup, it could still load nothing, run nothing and send nothing. A
 /// test says the new hash when the style sheet has changed.
-const POLICY: &str = "default-src 'none'; style-src 'sha256-V/ubJ9/qnTBGgGtGHa8dHf7M4ebaGCjpf6Iy3WqHuDU='; base-uri 'none'; form-action 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'sha256-Qr4Fe1e44xIaIQGgK1D5i6kKb61TyjfpLKrRvHkohWc='; base-uri 'none'; form-action 'none'";
 
 /// The whole page.
 pub(super) fn page(record: &Record) -> String {
@@ -68,13 +69,16 @@ pub(super) fn page(record: &Record) -> String {
     }
     result::everybody(record, &order, &colours, &mut out);
     votes::tables(record, &order, &colours, &mut out);
-    let _ = write!(
+    out.push_str("</main>\n");
+    let _ = writeln!(
         out,
-        "</main>\n<footer><p>{} · {} · omega = 1/10^{}. Numbers on this page are rounded to two decimals; the count was made with all of them, which the transcript, JSON and CSV outputs show.</p></footer>\n</body></html>\n",
+        "<footer><p>{} · {} · omega = 1/10^{}. Numbers on this page are rounded to two decimals; the count was made with all of them, which the transcript, JSON and CSV outputs show.</p>",
         escaped(&record.package),
         escaped(record.arithmetic),
         record.omega_exponent
     );
+    again::again(record, &mut out);
+    out.push_str("</footer>\n</body></html>\n");
     out
 }
 

@@ -4,6 +4,7 @@ use super::{
     number::{aligned, is_broken, is_more_than_shown, value},
     order::with_party,
     result::listed,
+    text::escaped,
 };
 use crate::{
     election::CandidateIndex,
@@ -76,8 +77,9 @@ fn decision(record: &Record, step: &Step) -> Option<String> {
             format!("<strong>{}</strong> elected to a seat that was left", name(candidate))
         }
         Action::Defeat(candidate, _) => format!("{} defeated", name(candidate)),
-        Action::BreakTie { tied, .. } => {
-            format!("Tie, broken by the tie-break order: {}", listed(record, tied))
+        Action::BreakTie { tied, by, .. } => {
+            let tied: Vec<_> = tied.iter().collect();
+            format!("Tie, decided by {}: {}", escaped(&by.to_string()), listed(record, &tied))
         }
         // In one sentence for all of them, at the end.
         Action::DefeatRemaining(_) | Action::Begin | Action::Iterate(_) | Action::Complete => return None,

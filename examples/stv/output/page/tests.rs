@@ -129,13 +129,13 @@ fn captions_are_one_line_and_tables_are_named() {
 fn many_names_are_a_number_that_unfolds() {
     let few = page(&record(&tied(3)));
     assert!(
-        few.contains("tie-break order: <bdi>Name 1</bdi>; <bdi>Name 2</bdi>; <bdi>Name 3</bdi></div>"),
+        few.contains("ballot-paper order: <bdi>Name 1</bdi>; <bdi>Name 2</bdi>; <bdi>Name 3</bdi></div>"),
         "{few}"
     );
     let many = page(&record(&tied(40)));
     assert_well_formed(&many);
     assert!(
-        many.contains("tie-break order: <details><summary>40 candidates</summary><bdi>Name 1</bdi>; "),
+        many.contains("ballot-paper order: <details><summary>40 candidates</summary><bdi>Name 1</bdi>; "),
         "{many}"
     );
     let folded: usize = between(&many, "<details>", "</details>").iter().map(|names| names.len()).sum();

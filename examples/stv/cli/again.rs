@@ -1,0 +1,133 @@
+//! What a count is made of, and the same count once more.
+
+use super::{Arguments, Command, MeekArguments, counted, read, threads};
+use crate::{
+    blt,
+    crew::Crew,
+    election::{Election, TieOrder},
+    error::{plural, printable},
+    input,
+    output::Record,
+    ranks::{self, Ranks},
+    tally::{self, Parallel},
+    ties::{self, Tie},
+};
+use clap::{Parser, ValueEnum};
+use serde_json::{Map, Value, json};
+use std::{error::Error, ffi::OsString, io::Read};
+
+/// The election to count, and the SHA-256 of its file if something will tell it.
+pub(super) fn election(
+    arguments: &Arguments,
+    meek: &MeekArguments,
+    ranks: &dyn Ranks,
+) -> Result<(Election, Option<String>), Box<dyn Error>> {
+    let (input, order) = (arguments.before.input.as_deref(), arguments.before.names);
+    let in_parts = meek.parallel == Parallel::Pool && input::is_long(input);
+    let (mut election, sha256) = match meek.output.has_record() {
+        false if ranks.number() == 1 && !in_parts => (read(arguments)?, None),
+        true if ranks.number() == 1 && !in_parts => {
+            let read = |name: &str, reader: &mut dyn Read| blt::read_from(name, reader, order);
+            let (election, sha256) = input::open_hashed(input, read)?;
+            (election, Some(sha256))
+        }
+        has_record => {
+            let read = |crew: Crew<'_>| {
+                input::open_to_share(input, |source| {
+                    blt::read_share(source, order, tally::in_order::block, ranks, crew)
+                })
+            };
+            // Who has no pool reads all the same: the other ranks would wait for it. The count says
+            // why.
+            let together = in_parts.then(|| threads(meek, ranks).together(read)).and_then(Result::ok);
+            let election = together.unwrap_or_else(|| read(Crew::ALONE))?;
+            // Each rank, and each thread, has read a part of the file: the first rank, which writes,
+            // reads all of it.
+            let is_mine = has_record && ranks.rank() == 0;
+            let sha256 = input.filter(|_| is_mine).map(input::sha256).transpose();
+            let said = sha256.as_ref().map(|_| Vec::new()).map_err(|error| Box::from(error.as_str()));
+            ranks::gather::<Box<dyn Error>>(ranks, said)?;
+            (election, sha256?.flatten())
+        }
+    };
+    election.ballots.equalize = meek.equalize;
+    if let Some(Tie::Random(seed)) = meek.tie {
+        election.tie_break = ties::drawn(seed, election.candidates.len());
+        election.tie_order = TieOrder::Random(seed);
+    }
+    match election.warnings.len() {
+        warnings if warnings > 0 && meek.strict => {
+            Err(format!("{}: with --strict nothing is counted", plural(warnings, "warning")).into())
+        }
+        _ => Ok((election, sha256)),
+    }
+}
+
+/// The record of a count with this command line; nothing is written.
+pub(super) fn count_again(words: Vec<OsString>, ranks: &dyn Ranks) -> Result<Record, Box<dyn Error>> {
+    let mut arguments = Arguments::try_parse_from(words).map_err(|wrong| {
+        let wrong = wrong.to_string();
+        let wrong = wrong.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        format!("the options of the result are wrong: {}", printable(wrong))
+    })?;
+    arguments.join()?;
+    if let Command::Meek(meek) = &mut arguments.command {
+        meek.output.is_quiet = true;
+    }
+    let Command::Meek(meek) = &arguments.command else {
+        return Err("the result is of no count by Meek's method".into());
+    };
+    let (election, sha256) = election(&arguments, meek, ranks)?;
+    Ok(counted(&election, sha256, &arguments, meek, ranks)?.1)
+}
+
+/// Every option that can change a digit of the output, by its name on the command line.
+pub(super) fn options(arguments: &Arguments, meek: &MeekArguments) -> Map<String, Value> {
+    let (arithmetic, order) = (arguments.arithmetic().to_possible_value(), arguments.before.names);
+    let options = [
+        ("arithmetic", json!(arithmetic.map(|kind| kind.get_name().to_owned()))),
+        ("omega_exponent", json!(meek.omega_exponent)),
+        ("force_positive_surplus", json!(meek.force_positive_surplus)),
+        ("equalize", json!(meek.equalize)),
+        ("tie", json!(meek.tie.map(|tie| tie.to_string()))),
+        (
+            "names",
+            json!(order.and_then(|order| order.to_possible_value()).map(|order| order.get_name().to_owned())),
+        ),
+        ("package_name", json!(arguments.before.package_name)),
+        ("record", json!(meek.output.detail())),
+    ];
+    options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranks::{Alone, tests::together};
+
+    /// Also what each of them alone does not know: the sum of the file.
+    #[test]
+    fn ranks_keep_the_record_of_one_process() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/stv/sample.blt");
+        let record = |ranks: &dyn Ranks| {
+            let words = ["stv", "meek", "--format=json", "--parallel=no", "--tie=random:3", "--input", file];
+            count_again(words.map(Into::into).into(), ranks).unwrap()
+        };
+        let alone = record(&Alone);
+        assert_eq!(alone.sha256().map(str::len), Some(64));
+        let first = together(3, |ranks| record(ranks)).remove(0);
+        assert_eq!(format!("{first:?}"), format!("{alone:?}"));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_again_ends_all_ranks() {
+        let ended = together(2, |ranks| {
+            let words = ["stv", "meek", "--format=json", "--input", "/no/such/file.blt"];
+            count_again(words.map(Into::into).into(), ranks).map(|_| ()).map_err(|error| error.to_string())
+        });
+        assert!(
+            ended.iter().all(|ended| ended.as_ref().is_err_and(|error| error.contains("cannot read"))),
+            "{ended:?}"
+        );
+    }
+}

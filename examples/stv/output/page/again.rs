@@ -1,0 +1,34 @@
+//! At the end of the page: how to count the same again.
+
+use super::text::escaped;
+use crate::{
+    election::TieOrder,
+    output::{recipe::command_line, record::Record},
+};
+use std::fmt::Write;
+
+/// A word as a shell takes it for one.
+fn in_a_shell(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-=_:.".contains(letter);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// How to count the same again: the program, its options, the file, the order of ties.
+pub(super) fn again(record: &Record, out: &mut String) {
+    let options: Vec<_> = command_line(&record.recipe.options).iter().map(|word| in_a_shell(word)).collect();
+    let options = options.join(" ");
+    let order: Vec<_> = record.tie_break.iter().map(|candidate| (candidate + 1).to_string()).collect();
+    let _ = writeln!(
+        out,
+        "<p>To count the same again: <code>stv meek {} FILE</code>, version {}; SHA-256 of the file: <code>{}</code>. Tie-break order, by numbers of candidates ({}): {}.</p>",
+        escaped(&options),
+        env!("CARGO_PKG_VERSION"),
+        record.sha256().unwrap_or("not known"),
+        record.tie_order.map(TieOrder::name).unwrap_or_default(),
+        order.join(" ")
+    );
+    if !record.warnings.is_empty() {
+        let warnings: Vec<_> = record.warnings.iter().map(|warning| escaped(warning)).collect();
+        let _ = writeln!(out, "<p>Warnings: {}.</p>", warnings.join("; "));
+    }
+}

@@ -1,0 +1,43 @@
+//! How to count the same again: what a record says of its making, so that anybody can check it.
+
+use serde_json::{Map, Value};
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Recipe {
+    /// Every option that can change a digit, under its name on the command line with _ for -, and
+    /// with what was said of it: null if nothing was.
+    pub(crate) options: Map<String, Value>,
+    /// The SHA-256 of the ballot file as it lies on the disk, perhaps compressed, in hexadecimal
+    /// digits; or of standard input.
+    pub(crate) sha256: Option<String>,
+    /// Whether only what changes from step to step is written, or everybody's state at every step.
+    pub(crate) only_changes: bool,
+    /// Whether something that is written needs everybody's state at every step.
+    pub(crate) everybody: bool,
+}
+
+/// These options as they stand on a command line.
+pub(crate) fn command_line(options: &Map<String, Value>) -> Vec<String> {
+    let option = |(name, value): (&String, &Value)| {
+        let name = name.replace('_', "-");
+        match value {
+            Value::Null | Value::Bool(false) => None,
+            Value::Bool(true) => Some(format!("--{name}")),
+            Value::String(text) => Some(format!("--{name}={text}")),
+            other => Some(format!("--{name}={other}")),
+        }
+    };
+    options.iter().filter_map(option).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn options_stand_on_a_command_line_as_they_were_said() {
+        let options = json!({"a_b": 6, "c": true, "d": false, "e": null, "f": "-x y"});
+        assert_eq!(command_line(options.as_object().unwrap()), ["--a-b=6", "--c", "--f=-x y"]);
+    }
+}

@@ -1,0 +1,87 @@
+//! What the user is told of the ties of a count, on standard error: each, and by what it was
+//! decided.
+
+use crate::{
+    election::{CandidateIndex, Election, TieOrder},
+    error::{CountError, printable},
+    events::{Action, Event, Listener, Scene},
+    ties::{By, Tied},
+};
+use std::fmt::Write;
+
+/// A line for each of the first ties, with some of the names, cut off: the record has all of them.
+const MOST_TIES: usize = 20;
+const MOST_NAMES: usize = 4;
+const MOST_LETTERS: usize = 40;
+
+/// Hears of ties.
+#[derive(Debug)]
+pub(crate) struct Ties {
+    /// What would be a warning ends the count.
+    pub(super) is_strict: bool,
+    /// The user has asked for ballot-paper order.
+    is_order_given: bool,
+    number: usize,
+    lines: Vec<String>,
+    /// That a tie was decided by an order that nobody has asked for.
+    pub(super) warning: Option<String>,
+}
+
+impl Ties {
+    pub(crate) fn new(is_strict: bool, is_order_given: bool) -> Self {
+        Self { is_strict, is_order_given, number: 0, lines: Vec::new(), warning: None }
+    }
+
+    /// Tells all this on standard error.
+    pub(super) fn tell(&self) {
+        if let Some(warning) = &self.warning {
+            log::warn!("{warning}");
+        }
+        for line in &self.lines {
+            eprintln!("stv: {line}");
+        }
+        let more = self.number - self.lines.len();
+        if more > 0 {
+            eprintln!("stv: and {more} more ties, all of which --format json shows");
+        }
+    }
+
+    fn warn(&mut self, round: usize) -> Result<(), CountError> {
+        let warning = format!(
+            "round {round}: a tie is decided by ballot-paper order, which neither the file nor --tie has asked for; \
+             draw an order with --tie random:SEED, or say --tie order if this one is meant"
+        );
+        if self.is_strict {
+            return Err(CountError::Strict(warning));
+        }
+        self.warning = Some(warning);
+        Ok(())
+    }
+}
+
+fn line(election: &Election, round: usize, tied: &Tied, defeated: CandidateIndex, by: By) -> String {
+    let name = |candidate: CandidateIndex| {
+        let name = printable(&election.candidates[candidate].name);
+        let cut: String = name.chars().take(MOST_LETTERS).collect();
+        if cut.len() < name.len() { cut + "…" } else { cut }
+    };
+    let mut names = tied.iter().take(MOST_NAMES).map(name).collect::<Vec<_>>().join(", ");
+    if tied.number() > MOST_NAMES {
+        let _ = write!(names, " and {} more", tied.number() - MOST_NAMES);
+    }
+    format!("round {round}: tie of {names}, decided by {by}: {} is defeated", name(defeated))
+}
+
+impl<A> Listener<A> for Ties {
+    fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
+        let Event::Act(Action::BreakTie { tied, defeated, by }) = event else { return Ok(()) };
+        self.number += 1;
+        if self.lines.len() < MOST_TIES {
+            self.lines.push(line(scene.election, scene.round, tied, *defeated, *by));
+        }
+        if by.order == Some(TieOrder::BallotPaper) && !self.is_order_given && self.warning.is_none() {
+            self.warn(scene.round)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+//! Ties: what decides them, and in whose words that is told.
+
+use crate::{
+    election::{CandidateIndex, TieOrder},
+    random::SplitMix64,
+};
+use std::{cmp::Ordering, fmt, str::FromStr};
+
+/// What the user wants ties to be decided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// The order of the file, or of the ballot paper.
+    Order,
+    /// Who had fewer votes in an earlier round; then the order.
+    Backwards,
+    /// An order drawn from this seed, in place of the file's.
+    Random(u64),
+}
+
+impl FromStr for Tie {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match (text, text.strip_prefix("random:")) {
+            ("order", _) => Ok(Self::Order),
+            ("backwards", _) => Ok(Self::Backwards),
+            (_, Some(seed)) if !seed.starts_with('+') => seed
+                .parse()
+                .map(Self::Random)
+                .map_err(|_| "SEED is a whole number from 0 to 18446744073709551615"),
+            _ => Err("it is order, backwards or random:SEED"),
+        }
+    }
+}
+
+impl fmt::Display for Tie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Order => f.write_str("order"),
+            Self::Backwards => f.write_str("backwards"),
+            Self::Random(seed) => write!(f, "random:{seed}"),
+        }
+    }
+}
+
+/// The place of every candidate in an order drawn from this seed. README.md says how it is drawn,
+/// so that anybody can draw it again.
+pub(crate) fn drawn(seed: u64, candidates: usize) -> Vec<usize> {
+    let mut order: Vec<CandidateIndex> = (0..candidates).collect();
+    SplitMix64::new(seed).choose(&mut order, candidates);
+    let mut places = vec![0; candidates];
+    order.into_iter().enumerate().for_each(|(place, candidate)| places[candidate] = place);
+    places
+}
+
+/// Who is tied, in candidate order. A bit for each candidate: where there are thousands, nearly all
+/// of them may be tied in every round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tied(Vec<u64>);
+
+impl Tied {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = CandidateIndex> {
+        let bits = |(place, &bits): (usize, &u64)| {
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| place * 64 + bit)
+        };
+        self.0.iter().enumerate().flat_map(bits)
+    }
+
+    pub(crate) fn number(&self) -> usize {
+        self.0.iter().map(|bits| bits.count_ones() as usize).sum()
+    }
+
+    fn contains(&self, candidate: CandidateIndex) -> bool {
+        self.0.get(candidate / 64).is_some_and(|bits| bits >> (candidate % 64) & 1 == 1)
+    }
+}
+
+impl FromIterator<CandidateIndex> for Tied {
+    fn from_iter<I: IntoIterator<Item = CandidateIndex>>(candidates: I) -> Self {
+        let mut tied = Vec::new();
+        for candidate in candidates {
+            tied.resize(tied.len().max(candidate / 64 + 1), 0);
+            tied[candidate / 64] |= 1 << (candidate % 64);
+        }
+        Self(tied)
+    }
+}
+
+/// What has decided a tie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct By {
+    /// The last round that was looked at, if earlier rounds have set some of the tied apart; 0 is
+    /// the beginning.
+    pub(crate) round: Option<usize>,
+    /// What has decided among those whom no round has set apart, if they were several.
+    pub(crate) order: Option<TieOrder>,
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.round {
+            Some(0) => f.write_str("fewer votes at the beginning")?,
+            Some(round) => write!(f, "fewer votes in round {round}")?,
+            None => {}
+        }
+        if self.round.is_some() && self.order.is_some() {
+            f.write_str(", then ")?;
+        }
+        match self.order {
+            Some(TieOrder::BallotPaper) => f.write_str("ballot-paper order"),
+            Some(TieOrder::File) => f.write_str("the order of the file’s [tie …]"),
+            Some(TieOrder::Random(seed)) => write!(f, "lot, drawn with random:{seed}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// All candidates by the votes they had in the last round, those who had the same by the round
+/// before it, and so on back to the beginning.
+#[derive(Debug)]
+pub(crate) struct Backwards {
+    /// Who had fewer comes first.
+    order: Vec<CandidateIndex>,
+    /// For each place: the last round in which this candidate had other votes than the one before,
+    /// if there is any.
+    apart: Vec<Option<usize>>,
+}
+
+impl Backwards {
+    pub(crate) fn new(candidates: usize) -> Self {
+        Self { order: (0..candidates).collect(), apart: vec![None; candidates] }
+    }
+
+    /// A round is over, with these votes.
+    pub(crate) fn add<A: PartialOrd>(&mut self, round: usize, votes: &[A]) {
+        let of = |place: usize| &votes[self.order[place]];
+        let mut places: Vec<usize> = (0..self.order.len()).collect();
+        // Stable: who has the same votes stays in the order of the rounds before.
+        places.sort_by(|&left, &right| of(left).partial_cmp(of(right)).unwrap_or(Ordering::Equal));
+        let apart = |place: usize| match (place.checked_sub(1).map(|before| places[before]), places[place]) {
+            (None, _) => None,
+            (Some(before), this) if of(before) != of(this) => Some(round),
+            (Some(before), this) => self.last_apart(before, this),
+        };
+        self.apart = (0..places.len()).map(apart).collect();
+        self.order = places.into_iter().map(|place| self.order[place]).collect();
+    }
+
+    /// The last round in which those at two places, the first one before the other, had different
+    /// votes.
+    fn last_apart(&self, first: usize, other: usize) -> Option<usize> {
+        self.apart[first + 1..=other].iter().copied().max().flatten()
+    }
+
+    /// Who of the tied had the fewest votes in the last round in which they differ; of several, in
+    /// the round before in which these differ; and so on. Those whom no round sets apart, and the
+    /// last round that has set some apart.
+    pub(crate) fn fewest(&self, tied: &Tied) -> (Tied, Option<usize>) {
+        let mut places = (0..self.order.len()).filter(|&place| tied.contains(self.order[place]));
+        let Some(first) = places.next() else { return (tied.clone(), None) };
+        let mut fewest = vec![self.order[first]];
+        let mut last = first;
+        for place in places {
+            if let Some(round) = self.last_apart(last, place) {
+                return (fewest.into_iter().collect(), Some(round));
+            }
+            fewest.push(self.order[place]);
+            last = place;
+        }
+        (fewest.into_iter().collect(), None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::{collection::vec, prelude::*};
+
+    #[test]
+    fn what_the_option_takes() {
+        for tie in [Tie::Order, Tie::Backwards, Tie::Random(0), Tie::Random(u64::MAX)] {
+            assert_eq!(tie.to_string().parse(), Ok(tie));
+        }
+        for wrong in
+            ["", "Order", "random", "random:", "random:-1", "random:+1", "random:1.5", "random: 1", "lot"]
+        {
+            assert!(wrong.parse::<Tie>().is_err(), "{wrong}");
+        }
+        assert!("random:18446744073709551616".parse::<Tie>().unwrap_err().contains("18446744073709551615"));
+    }
+
+    /// Which README.md promises to all who draw it with another program.
+    #[test]
+    fn a_seed_stands_for_its_order() {
+        assert!(include_str!("README.md").contains("order(20261123, 8) is [6, 7, 4, 3, 5, 2, 1, 8]"));
+        let order = |seed, candidates| {
+            let places = drawn(seed, candidates);
+            let mut order: Vec<_> = (0..candidates).collect();
+            order.sort_by_key(|&candidate| places[candidate]);
+            order.into_iter().map(|candidate| candidate + 1).collect::<Vec<_>>()
+        };
+        assert_eq!(order(20_261_123, 8), [6, 7, 4, 3, 5, 2, 1, 8]);
+        assert_eq!(order(0, 5), [5, 3, 2, 1, 4]);
+    }
+
+    #[test]
+    fn every_order_can_be_drawn() {
+        let mut seen = std::collections::HashMap::new();
+        (0..6_000).for_each(|seed| *seen.entry(drawn(seed, 3)).or_insert(0) += 1);
+        assert_eq!(seen.len(), 6);
+        assert!(seen.values().all(|times| (850..1150).contains(times)), "{seen:?}");
+    }
+
+    #[test]
+    fn the_last_round_that_differs_decides() {
+        let mut rounds = Backwards::new(4);
+        rounds.add(0, &[5, 5, 4, 9]);
+        rounds.add(1, &[6, 6, 6, 9]);
+        rounds.add(2, &[7, 7, 7, 7]);
+        let fewest = |tied: &[usize]| {
+            let (fewest, round) = rounds.fewest(&tied.iter().copied().collect());
+            (fewest.iter().collect::<Vec<_>>(), round)
+        };
+        assert_eq!(
+            fewest(&[0, 1, 2, 3]),
+            (vec![2], Some(0)),
+            "not the last one, and of those before the third"
+        );
+        assert_eq!(fewest(&[0, 1, 3]), (vec![0, 1], Some(1)), "an order must decide");
+        assert_eq!(fewest(&[0, 1]), (vec![0, 1], None));
+        assert_eq!(fewest(&[1, 3]), (vec![1], Some(1)));
+    }
+
+    proptest! {
+        /// The same as going back through the rounds one by one.
+        #[test]
+        fn backwards_is_round_by_round(
+            votes in vec(vec(0..3_u8, 7), 0..6),
+            tied in prop::collection::btree_set(0..7_usize, 1..7),
+        ) {
+            let mut rounds = Backwards::new(7);
+            votes.iter().enumerate().for_each(|(round, votes)| rounds.add(round, votes));
+            let mut left: Vec<usize> = tied.iter().copied().collect();
+            let mut last = None;
+            for (round, votes) in votes.iter().enumerate().rev() {
+                let fewest = left.iter().map(|&candidate| votes[candidate]).min().unwrap();
+                let before = left.len();
+                left.retain(|&candidate| votes[candidate] == fewest);
+                if left.len() < before {
+                    last = Some(round);
+                }
+            }
+            let (found, round) = rounds.fewest(&tied.into_iter().collect());
+            prop_assert_eq!((found.iter().collect::<Vec<_>>(), round), (left, last));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The `verify` command: whether a JSON result is what a count of the ballot file gives.
+
+use crate::{
+    error::printable,
+    input,
+    output::{Comparison, Record, command_line, head, shown},
+};
+use serde_json::{Map, Value};
+use std::{error::Error, ffi::OsString, fs::File, io::Write, num::NonZeroUsize, path::PathBuf};
+
+const DETAILS: &str = "\
+Reads from the result how it was counted, counts the ballot file again in that way, and compares every field, step and transfer with the \
+result: each digit must be the same. The result may have been formatted again. First of all the SHA-256 of the ballot file must be that of \
+the result: a file that was unpacked or packed since then is another one.
+
+That another version of this program has written the result is told, and is no difference.
+
+EXAMPLES
+    Count and publish, and check what was published:
+        stv meek ward.blt --format json > ward.json
+        stv verify ward.json ward.blt
+
+EXIT STATUS
+    0 if they are the same, with a line on standard output that says so; 1 if not, or if one of the files cannot be read, with a line on \
+standard error that tells the first difference; 2 if the command line is wrong";
+
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = DETAILS)]
+pub(crate) struct Verify {
+    /// The result, written by `stv meek --format json`
+    #[arg(value_name = "RESULT")]
+    result: PathBuf,
+    /// The ballot file; - for standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// How many threads distribute the ballots [default: all that the machine has]
+    #[arg(long, value_name = "N")]
+    num_threads: Option<NonZeroUsize>,
+}
+
+/// A command line.
+type Words = Vec<OsString>;
+
+/// Compares the result with what `count` gives, and writes to `out` that they are the same. `count`
+/// counts as a command line says, and writes nothing.
+pub(crate) fn verify(
+    verify: &Verify,
+    count: &dyn Fn(Words) -> Result<Record, Box<dyn Error>>,
+    out: &mut dyn Write,
+) -> Result<(), Box<dyn Error>> {
+    let name = printable(&verify.result.display().to_string());
+    let open = || File::open(&verify.result).map_err(|error| format!("cannot read {name}: {error}"));
+    let unreadable = |error: serde_json::Error| {
+        let line = error.line();
+        format!("{name}:{line}: {}; this is no result of stv meek --format json", shown(&error.to_string()))
+    };
+    let fields = head(open()?).map_err(unreadable)?;
+    let about = About::of(&fields).map_err(|wrong| format!("{name}: {wrong}"))?;
+    let is_its_file = |found: &str| {
+        let message = format!(
+            "{}: not the file of this result: its SHA-256 is {found}, in the result it is {}",
+            input::name(&verify.file),
+            shown(about.sha256)
+        );
+        if found == about.sha256 { Ok(()) } else { Err(message) }
+    };
+    // Another file is told before it is found that it has a mistake, or takes an hour to count.
+    if let Some(sha256) = input::sha256(&verify.file)? {
+        is_its_file(&sha256)?;
+    }
+    let record = count(command(verify, about.options))?;
+    is_its_file(record.sha256().unwrap_or_default())?;
+    let own = env!("CARGO_PKG_VERSION");
+    let comparison = Comparison { is_same_version: about.version == own };
+    let difference = comparison.difference(&fields, open()?, &record).map_err(unreadable)?;
+    let by = if comparison.is_same_version {
+        String::new()
+    } else {
+        format!("; the result was written by version {}, this is {own}", shown(about.version))
+    };
+    match difference {
+        Some(difference) => Err(format!("{name}: not the same: {difference}{by}").into()),
+        None => Ok(writeln!(out, "the same: {}{by}", record.size())?),
+    }
+}
+
+/// What a result says of its making.
+struct About<'a> {
+    version: &'a str,
+    options: &'a Map<String, Value>,
+    sha256: &'a str,
+}
+
+impl<'a> About<'a> {
+    fn of(fields: &'a Map<String, Value>) -> Result<Self, &'static str> {
+        let text = |field: &str, name: &str| fields.get(field)?.get(name)?.as_str();
+        if fields.get("format").and_then(Value::as_str) != Some("stv count") {
+            return Err("this is no result of stv meek --format json");
+        }
+        if fields.get("version").and_then(Value::as_u64) != Some(1) {
+            return Err(
+                "the result is of another version of the format; verify it with the program that wrote it",
+            );
+        }
+        let of_old = "the result does not say how it was counted; count again with a newer program";
+        Ok(Self {
+            version: text("program", "version").ok_or(of_old)?,
+            options: fields.get("options").and_then(Value::as_object).ok_or(of_old)?,
+            sha256: text("input", "sha256").ok_or(of_old)?,
+        })
+    }
+}
+
+/// The command line that counts again.
+fn command(verify: &Verify, options: &Map<String, Value>) -> Words {
+    let mut words: Words = ["stv", "meek", "--format=json"].map(Into::into).into();
+    words.extend(command_line(options).into_iter().map(Into::into));
+    words.extend(verify.num_threads.map(|number| format!("--num-threads={number}").into()));
+    words.extend(["--input".into(), verify.file.clone().into()]);
+    words
+}
