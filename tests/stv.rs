@@ -403,6 +403,31 @@ fn synthetic_elections_are_counted_alike_by_all() {
 
 const EQUALS: &str = "4 2\n7 1=2 3 0\n3 2=3=4 1 0\n5 4 1=3 0\n2 3 0\n4 1 2=4 3 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Dora\"\n\"Two\"\n";
 
+/// A file long enough for all threads to read: plain, with a ballot that spans lines, and with one
+/// that is wrong.
+#[test]
+fn large_files_are_read_alike_by_all() {
+    let plain =
+        transcript(&["generate", "--kind", "geometric", "--ballots", "60000", "--candidates", "20"], "");
+    assert!(plain.len() > 1 << 20, "{} bytes are read by one thread", plain.len());
+    let middle = plain.len() / 2 + plain[plain.len() / 2..].find('\n').expect("a line") + 1;
+    let with = |line: &str| [&plain[..middle], line, &plain[middle..]].concat();
+    for text_of_file in [plain.clone(), with("1 c1\n0\n"), with("1 c1 c99 0\n")] {
+        let file = BallotFile::new("large.blt", text_of_file.as_bytes());
+        let count = |threads: &[&str]| {
+            let output = stv(&[&["meek", file.path()], threads].concat(), "");
+            let told = text(&output.stderr).lines().filter(|line| line.contains("large.blt:"));
+            (output.status.code(), output.stdout, told.map(str::to_owned).collect::<Vec<_>>())
+        };
+        let serial = count(&["--parallel", "no"]);
+        assert_eq!(serial.2.is_empty(), text_of_file == plain, "{:?}", serial.2);
+        for threads in ["1", "2", "3", "8"] {
+            let together = count(&["--num-threads", threads]);
+            assert!(together == serial, "{threads} threads: {:?} and not {:?}", together.2, serial.2);
+        }
+    }
+}
+
 #[test]
 fn every_arithmetic_names_itself_and_counts_alike_on_all_threads() {
     let line = |name| match name {

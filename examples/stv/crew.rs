@@ -34,13 +34,11 @@ impl<'a> Crew<'a> {
         make: impl Fn() -> W + Sync,
         map: impl Fn(&mut W, &T) -> R + Sync,
     ) -> Vec<R> {
-        match self.0 {
-            Some(pool) => pool.on(items).with(|_| make()).map_collect(map),
-            None => {
-                let mut own = make();
-                items.iter().map(|item| map(&mut own, item)).collect()
-            }
+        if let Some(pool) = self.0 {
+            return pool.on(items).with(|_| make()).map_collect(map);
         }
+        let mut own = make();
+        items.iter().map(|item| map(&mut own, item)).collect()
     }
 
     /// Does something with each item.

@@ -110,7 +110,7 @@ pub(super) fn order<'a>(
     let mut keys = crew.map(ballots.records(), Vec::new, key);
     let (some_are_longer, some_are_equal) = (some_are_longer.into_inner(), some_are_equal.into_inner());
     // Numbers of groups are those of ranks as written.
-    let is_all = !some_are_longer && !(as_written && some_are_equal);
+    let is_all = !(some_are_longer || as_written && some_are_equal);
     let mut writing = Writing { ballots, bits, fit, is_all: false };
     if is_all {
         crew.change(&mut keys, |key| key.1 = writing.weight(*key).unwrap_or(u64::MAX));

@@ -19,7 +19,7 @@ pub(super) struct Steps {
     standing: Option<Standing>,
     /// What has been written for them; nothing before the second time that they stand so.
     written: Written,
-    steps: Vec<Step>,
+    list: Vec<Step>,
 }
 
 /// Sets of those who keep anything, and of those who keep something and pass something on.
@@ -67,8 +67,7 @@ impl Step {
     #[inline(always)]
     fn weight(self) -> u64 {
         let bits = self.0 >> (FROM_BITS + 2 * SET_BITS);
-        let digit = u64::from(bits & ((1 << WEIGHT_BITS) - 1));
-        if bits >> WEIGHT_BITS == 0 { digit } else { digit << WEIGHT_BITS }
+        u64::from(bits & ((1 << WEIGHT_BITS) - 1)) << (bits >> WEIGHT_BITS << WEIGHT_BITS.ilog2())
     }
 
     #[inline(always)]
@@ -104,17 +103,15 @@ impl Room {
     /// Adds what the candidates get.
     pub(super) fn repeat(&mut self, steps: &[Step], kept: &Kept, votes: &mut [u64]) {
         let (splits, powers) = (kept.first(), &mut *self.powers);
-        // In turn, since the next step is often about the same candidate and would wait for the sum.
-        let mut more = [[0; MOST_IN_SETS]; 2];
+        let mut more = [0; MOST_IN_SETS];
         powers[0] = ONE;
         for (place, &step) in (1..).zip(steps) {
             let part = SHARES[step.others()].of(powers[step.from()]);
             let (used, rest) = splits[step.candidate()].of(part);
             powers[place & MOST_STEPS] = rest;
-            more[place % 2][step.candidate()] += u64::from(used) * step.weight();
+            more[step.candidate()] += u64::from(used) * step.weight();
         }
-        let [even, odd] = more;
-        votes.iter_mut().zip(even.iter().zip(odd)).for_each(|(votes, (even, odd))| *votes += even + odd);
+        votes.iter_mut().zip(more).for_each(|(votes, more)| *votes += more);
     }
 }
 
@@ -133,11 +130,11 @@ impl Steps {
             return None;
         }
         if self.written == Written::NotYet {
-            self.steps.clear();
-            let mut writer = Writer { standing, steps: &mut self.steps, parts: vec![0], ends: vec![0, 1] };
+            self.list.clear();
+            let mut writer = Writer { standing, steps: &mut self.list, parts: vec![0], ends: vec![0, 1] };
             self.written = if writer.write(tree, range, above) { Written::All } else { Written::Never };
         }
-        (self.written == Written::All).then_some(&self.steps)
+        (self.written == Written::All).then_some(&self.list)
     }
 }
 
@@ -145,7 +142,7 @@ impl Steps {
 impl Steps {
     /// How many there are, if they are written down.
     pub(super) fn written(&self) -> Option<usize> {
-        (self.written == Written::All).then_some(self.steps.len())
+        (self.written == Written::All).then_some(self.list.len())
     }
 }
 

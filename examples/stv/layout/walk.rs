@@ -301,16 +301,20 @@ fn leave_out_nothing(powers: &mut [u32]) {
     }
 }
 
-/// A division that takes no longer than a product, by the same means as `Split`: by far most of the
-/// time would be spent on dividing.
+/// A division that takes no longer than a product: by far most of the time would be spent on
+/// dividing.
 #[derive(Clone, Copy)]
-pub(super) struct Share(u64);
+pub(super) struct Share {
+    factor: u64,
+    shift: u32,
+}
 
 impl Share {
-    /// The factor of 2^63 is rounded up, which adds less than one in `parts` to the result of a
-    /// power below 2^30: nothing, once truncated.
+    /// The factor is rounded up, which adds less than one in `parts` to the result of a power below
+    /// 2^30: nothing, once truncated.
     const fn among(parts: u32) -> Self {
-        Self((1_u64 << 63).div_ceil(parts as u64))
+        let shift = 32 + parts.ilog2();
+        Self { factor: (1 << shift) / parts as u64 + 1, shift }
     }
 
     /// Among none at all it is never used.
@@ -325,7 +329,7 @@ impl Share {
     #[inline(always)]
     pub(super) fn of(self, power: u32) -> u32 {
         #[allow(clippy::cast_possible_truncation)] // a part is no more than the whole
-        let part = ((u128::from(power) * 2 * u128::from(self.0)) >> 64) as u32;
+        let part = ((u64::from(power) * self.factor) >> self.shift) as u32;
         part
     }
 }

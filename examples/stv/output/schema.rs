@@ -119,7 +119,8 @@ fn damaged_results_are_not() {
             let found = mutant.pointer_mut(&place).expect("it is there");
             // Any text is as good as another one where people write it.
             let is_free = other.is_string()
-                && ["title", "package", "arithmetic", "name", "party", "version", "package_name"].contains(&name);
+                && ["title", "package", "arithmetic", "name", "party", "version", "package_name"]
+                    .contains(&name);
             if is_free || (other.is_string() && parent == "/warnings") {
                 continue;
             }
