@@ -584,11 +584,12 @@ fn gzip(contents: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn compressed_files_are_known_by_their_ending() {
+fn compressed_files_are_known_by_their_first_bytes() {
     let wanted = transcript(&["meek"], BALLOTS);
     let (first, second) = BALLOTS.split_at(20);
     let parts = [gzip(first.as_bytes()), gzip(second.as_bytes())].concat();
-    for (name, contents) in [("one.blt.gz", gzip(BALLOTS.as_bytes())), ("parts.BLT.GZ", parts)] {
+    let plain = BALLOTS.as_bytes().to_vec();
+    for (name, contents) in [("one.blt", gzip(&plain)), ("parts.BLT.GZ", parts), ("unpacked.gz", plain)] {
         let file = BallotFile::new(name, &contents);
         assert_eq!(transcript(&["--input", file.path(), "meek"], ""), wanted);
     }
@@ -596,20 +597,12 @@ fn compressed_files_are_known_by_their_ending() {
     let checksum = damaged.len() - 8;
     damaged[checksum] ^= 1;
     let whole = gzip(BALLOTS.as_bytes());
-    for (name, contents) in
-        [("damaged.gz", &damaged[..]), ("cut.gz", &whole[..40]), ("no.gz", b"2 1\n1 1 0\n")]
-    {
+    for (name, contents) in [("damaged.gz", &damaged[..]), ("cut.gz", &whole[..40]), ("no.gz", &whole[..2])] {
         let file = BallotFile::new(name, contents);
         let complaint = error(&["--input", file.path(), "meek"], "");
         assert!(complaint.starts_with(&format!("stv: cannot read {}", file.path())), "{complaint}");
         assert!(complaint.ends_with("is the file complete?\n"), "{complaint}");
     }
-    let misnamed = BallotFile::new("misnamed.blt", &whole);
-    let complaint = error(&["--input", misnamed.path(), "meek"], "");
-    assert!(
-        complaint.contains(":1: ") && complaint.contains("give it a name that ends in .gz"),
-        "{complaint}"
-    );
 }
 
 #[test]
@@ -788,11 +781,7 @@ fn who_is_who_is_asked_where_nothing_tells() {
             complaint.starts_with("stv: standard input:5: it is not clear who is who: either `Red`"),
             "{complaint}"
         );
-        let said = |order: &'static str| {
-            let after = transcript(&[command, &["--names", order]].concat(), ballots);
-            assert_eq!(transcript(&[&["--names", order], command].concat(), ballots), after);
-            after
-        };
+        let said = |order: &'static str| transcript(&[command, &["--names", order]].concat(), ballots);
         assert!(said("party-name").contains("Ann Orr (Red)") && said("name-party").contains("Red (Ann Orr)"));
         assert!(said("whole").contains("Red \"Ann Orr\""));
     }
@@ -804,8 +793,6 @@ fn who_is_who_is_asked_where_nothing_tells() {
         transcript(&["meek", "--names", "party-name"], &mixed)
             .contains("Ben Low (Blue)\n\tAdd eligible: Cy Day\n")
     );
-    let twice = stv(&["--names", "whole", "meek", "--names", "whole"], ballots);
-    assert_eq!(twice.status.code(), Some(2));
 }
 
 /// All ballot files below this folder.

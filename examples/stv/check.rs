@@ -2,10 +2,7 @@
 
 mod summary;
 
-use crate::{
-    blt::{self, InputError, Order},
-    input,
-};
+use crate::{blt::InputError, formats, input, reading::Reading};
 use std::{
     error::Error,
     fmt,
@@ -54,10 +51,13 @@ NAMES AND PARTIES
 family names are often in capitals. Where that does not tell, or tells two things, the file is refused: say what is so with --names \
 name-party or --names party-name, or --names whole if all of it is the name. William \"\"Bill\"\" Li has a nickname and no party.
 
+    Scottish CSV and files of PrefLib are read as well, see examples/stv/README.md; what a file is, is seen in it.
+
 EXAMPLES
     One file, compressed or not:
         stv check ward1.blt
-        stv check ward1.blt.gz
+        stv check ward1.csv.gz
+        stv check --seats 3 dublin.soi
     All wards, and only what is wrong with them:
         stv check wards/*.blt > /dev/null
     What another program writes:
@@ -69,24 +69,23 @@ EXIT STATUS
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = DETAILS)]
 pub(crate) struct Check {
-    /// The ballot files, in BLT format, compressed with gzip if they end in .gz; - for standard
-    /// input
+    #[allow(clippy::doc_markdown)] // it is the help
+    /// The ballot files, in BLT format, Scottish CSV or PrefLib, compressed with gzip or not; - for
+    /// standard input
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// What the lines of the candidates say, where a file has name and party on a line and does not
-    /// show which is which
-    #[arg(long, value_enum, value_name = "ORDER")]
-    pub(crate) names: Option<Order>,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 /// Prints a summary of each file that can be read, and returns what is wrong with the others.
-pub(crate) fn check(check: &Check, names: Option<Order>) -> Result<(), Box<dyn Error>> {
+pub(crate) fn check(check: &Check) -> Result<(), Box<dyn Error>> {
     let mut complaints = Complaints::default();
     let mut out = io::stdout().lock();
     let mut separator = "";
     for file in &check.files {
-        let surveyed = input::open(Some(file), |name, reader| {
-            (name.to_owned(), blt::survey(name, reader, names, MOST_ERRORS))
+        let surveyed = input::open(Some(file), check.reading, |name, reader| {
+            (name.to_owned(), formats::survey(name, reader, check.reading, MOST_ERRORS))
         });
         match surveyed {
             Ok((name, Ok((election, seen)))) => {
@@ -124,12 +123,13 @@ impl Error for Complaints {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blt;
 
     #[test]
     fn the_help_shows_a_ballot_file() {
         let (_, file) = DETAILS.split_once("BALLOT FILES\n").unwrap();
         let (file, _) = file.split_once("\n\n").unwrap();
-        let (election, seen) = blt::survey("test", &mut file.as_bytes(), None, 1).unwrap();
+        let (election, seen) = blt::survey("test", &mut file.as_bytes(), 1).unwrap();
         let summary = Summary::of(&election, seen).to_string();
         assert!(
             summary.contains("candidates          4, 2 withdrawn\n  ballots             28\n"),
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn all_errors_at_once() {
         let text = "3 1\n1 1 4 0\n2 1 1 0\n1 x 0\n3 2 0\n-1 2 0\n0\n\"A\"\n\"B\"\n";
-        let errors = blt::survey("f", &mut text.as_bytes(), None, MOST_ERRORS).unwrap_err();
+        let errors = blt::survey("f", &mut text.as_bytes(), MOST_ERRORS).unwrap_err();
         let lines: Vec<_> = errors.iter().map(ToString::to_string).collect();
         let starts = [
             "f:2: there is",
@@ -152,10 +152,9 @@ mod tests {
         ];
         assert_eq!(lines.len(), starts.len(), "{lines:#?}");
         assert!(lines.iter().zip(starts).all(|(line, start)| line.starts_with(start)), "{lines:#?}");
-        let errors =
-            blt::survey("f", &mut format!("1 1\n{}", "1 2 0\n".repeat(50)).as_bytes(), None, MOST_ERRORS);
+        let errors = blt::survey("f", &mut format!("1 1\n{}", "1 2 0\n".repeat(50)).as_bytes(), MOST_ERRORS);
         assert_eq!(errors.unwrap_err().len(), MOST_ERRORS);
-        let errors = blt::survey("f", &mut &b"1 1\n1 2 0\n1 1 0\n1 2"[..], None, MOST_ERRORS).unwrap_err();
+        let errors = blt::survey("f", &mut &b"1 1\n1 2 0\n1 1 0\n1 2"[..], MOST_ERRORS).unwrap_err();
         assert_eq!(errors.len(), 2, "{errors:?}");
     }
 }

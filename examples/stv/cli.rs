@@ -4,11 +4,11 @@ mod again;
 
 use crate::{
     arithmetic::{Approx, Arithmetic, BigFixed9, Exact, Fixed9, Float64},
-    blt::{self, Order},
     check::{self, Check},
     convert::{self, Convert},
     election::Election,
     error::{self, misleads},
+    formats,
     generate::{self, Synthetic},
     help, input,
     meek::Rule,
@@ -16,6 +16,7 @@ use crate::{
     pinning::Pinning,
     plurality,
     ranks::{self, Ranks},
+    reading::Reading,
     tally::{self, Effort, Parallel, Threads},
     ties::Tie,
     verify::{self, Verify},
@@ -24,9 +25,9 @@ use again::{count_again, election, options};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use std::{
     error::Error,
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read, Write},
     num::NonZeroUsize,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::Instant,
 };
@@ -47,14 +48,11 @@ struct Counting {
     /// The numbers to count with [default: bigfixed9]
     #[arg(long, value_enum)]
     arithmetic: Option<ArithmeticKind>,
-    /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard
-    /// input]
+    #[allow(clippy::doc_markdown)] // it is the help
+    /// The ballot file, in BLT format, Scottish CSV or PrefLib, compressed with gzip or not
+    /// [default: standard input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
-    /// What the lines of the candidates say, where the file has name and party on a line and does
-    /// not show which is which
-    #[arg(long, value_enum, value_name = "ORDER")]
-    names: Option<Order>,
     /// The transcript's line about the program, instead of "Implementation: rangesteal"
     #[arg(long, value_name = "NAME", value_parser = one_line)]
     package_name: Option<String>,
@@ -97,7 +95,7 @@ enum Command {
     Plurality(PluralityArguments),
     /// Check ballot files and summarise them
     Check(Check),
-    /// Write a ballot file in plain BLT to standard output
+    /// Write a ballot file in plain BLT, or in another format, to standard output
     Convert(Convert),
     /// Count a ballot file again as a JSON result says, and compare the two
     Verify(Verify),
@@ -150,6 +148,8 @@ struct MeekArguments {
     #[command(flatten)]
     output: Output,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     counting: Counting,
     /// The ballot file, as with --input
     #[arg(value_name = "FILE", conflicts_with = "input")]
@@ -162,6 +162,8 @@ struct PluralityArguments {
     #[arg(long, value_name = "N")]
     votes_per_ballot: Option<NonZeroUsize>,
     #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
     counting: Counting,
     /// The ballot file, as with --input
     #[arg(value_name = "FILE", conflicts_with = "input")]
@@ -172,7 +174,6 @@ impl Counting {
     /// What stands after the command joined to what stands before it.
     fn join(&mut self, after: &mut Self, file: &mut Option<PathBuf>) -> Result<(), clap::Error> {
         join(&mut self.arithmetic, &mut after.arithmetic, "--arithmetic")?;
-        join(&mut self.names, &mut after.names, "--names")?;
         join(&mut self.package_name, &mut after.package_name, "--package-name")?;
         join(&mut self.input, &mut after.input, "--input")?;
         join(&mut self.input, file, "the ballot file")
@@ -211,7 +212,9 @@ impl Arguments {
             Command::Meek(meek) => self.before.join(&mut meek.counting, &mut meek.file),
             Command::Plurality(plurality) => self.before.join(&mut plurality.counting, &mut plurality.file),
             Command::Convert(convert) => {
-                join(&mut self.before.names, &mut convert.names, "--names")?;
+                if let Some(contradiction) = convert.contradiction() {
+                    return Err(Arguments::command().error(ErrorKind::ArgumentConflict, contradiction));
+                }
                 join(&mut self.before.input, &mut convert.given(), "the ballot file")
             }
             Command::Check(_) | Command::Verify(_) | Command::Generate(_) if self.before.input.is_some() => {
@@ -219,8 +222,7 @@ impl Arguments {
                     "this command does not read --input; `check` and `verify` take their files after them";
                 Err(Arguments::command().error(ErrorKind::ArgumentConflict, unread))
             }
-            Command::Check(check) => join(&mut self.before.names, &mut check.names, "--names"),
-            Command::Verify(_) | Command::Generate(_) => Ok(()),
+            Command::Check(_) | Command::Verify(_) | Command::Generate(_) => Ok(()),
         }
     }
 
@@ -268,10 +270,8 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
     let done = match &arguments.command {
         Command::Meek(meek) => count(&arguments, meek, ranks),
         Command::Plurality(plurality) => count_plurality(&arguments, plurality),
-        Command::Check(check) => check::check(check, arguments.before.names),
-        Command::Convert(convert) => {
-            convert::convert(convert, arguments.before.input.as_deref(), arguments.before.names)
-        }
+        Command::Check(check) => check::check(check),
+        Command::Convert(convert) => convert::convert(convert, arguments.before.input.as_deref()),
         Command::Verify(verify) => {
             verify::verify(verify, &|words| count_again(words, ranks), &mut io::stdout())
         }
@@ -337,7 +337,7 @@ fn counted(
 }
 
 fn count_plurality(arguments: &Arguments, plurality: &PluralityArguments) -> Result<(), Box<dyn Error>> {
-    let election = read(arguments)?;
+    let election = read(arguments.before.input.as_deref(), plurality.reading)?;
     let count = with_arithmetic!(arguments.arithmetic(), plurality::count);
     let votes = plurality.votes_per_ballot.map_or(election.seats, NonZeroUsize::get);
     Ok(count(&election, votes, &package(arguments, false), &mut BufWriter::new(io::stdout()))?)
@@ -349,9 +349,9 @@ fn package(arguments: &Arguments, equalize: bool) -> String {
     arguments.before.package_name.clone().unwrap_or_else(|| format!("Implementation: rangesteal{counting}"))
 }
 
-fn read(arguments: &Arguments) -> Result<Election, Box<dyn Error>> {
-    let Counting { input, names, .. } = &arguments.before;
-    Ok(input::open(input.as_deref(), |name, reader| blt::read_from(name, reader, *names))??)
+fn read(input: Option<&Path>, reading: Reading) -> Result<Election, Box<dyn Error>> {
+    let read = |name: &str, reader: &mut dyn Read| formats::read(name, reader, reading);
+    Ok(input::open(input, reading, read)??)
 }
 
 fn count_with<A: Arithmetic>(

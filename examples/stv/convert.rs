@@ -1,21 +1,31 @@
-//! The `convert` command: a ballot file in plain BLT.
+//! The `convert` command: a ballot file in plain BLT, or in another format.
 
 use crate::{
-    blt::{self, Naming, Order},
+    blt::{self, Naming},
+    error::printable,
+    formats::{self, Plain, Target},
     input,
+    reading::Reading,
 };
+use clap::ValueEnum;
 use std::{
     error::Error,
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read, Write},
     path::{Path, PathBuf},
 };
 
 const DETAILS: &str = "\
-What is written is read by OpenSTV, OpaVote, Droop and others: one ballot (or several identical ones) a line, candidates as numbers, \
+What is written as BLT is read by OpenSTV, OpaVote, Droop and others: one ballot (or several identical ones) a line, candidates as numbers, \
 withdrawn candidates as negative numbers after the header and on no ballot, names and title in double quotes. Comments, ballot ids, \
 empty ballots, ranks left out and what follows the title are dropped. A party is written behind the name and in the same string, \"Ann Li \
 (SNP)\": a string of its own would be the next candidate to most programs. The count of both files is the same, with the same transcript. \
 Double quotes within a name are doubled where they could be taken for its end.
+
+With --to csv it is the CSV of the collection of Scottish elections, which VoteKit reads; with --to preflib a file of PrefLib (soc, soi, \
+toc or toi, by what the ballots are), with identical ballots as one and the number of seats in a line more of its header. What they cannot hold \
+is left out where the count stays the same, and told: withdrawn candidates, so that the others have new numbers, and in PrefLib parties. An \
+order of ties of its own, and in CSV equal ranks, are refused. A name that a spreadsheet would take for a formula has an apostrophe before it in \
+CSV, which is not part of the name when it is read again.
 
 Nothing is written if the input has an error.
 
@@ -24,6 +34,9 @@ EXAMPLES
         stv convert ward1.blt > plain.blt
     For programs that take no numbers in ballots, such as stv-rs:
         stv convert --nick ward1.blt.gz | stv-rs --arithmetic fixed9 meek
+    For VoteKit, and from PrefLib, which does not say how many seats there are:
+        stv convert --to csv ward1.blt > ward1.csv
+        stv convert --seats 3 dublin.soi > dublin.blt
     From one program to another:
         stv generate --kind uniform | stv convert | gzip > uniform.blt.gz
 
@@ -33,23 +46,37 @@ EXIT STATUS
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_long_help = DETAILS)]
 pub(crate) struct Convert {
-    /// The ballot file, in BLT format, compressed with gzip if it ends in .gz [default: standard
-    /// input]
+    #[allow(clippy::doc_markdown)] // it is the help
+    /// The ballot file, in BLT format, Scottish CSV or PrefLib, compressed with gzip or not
+    /// [default: standard input]
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     /// The ballot file, as with --input
     #[arg(value_name = "FILE", conflicts_with = "input")]
     file: Option<PathBuf>,
-    /// What the lines of the candidates say, where the file has name and party on a line and does
-    /// not show which is which
-    #[arg(long, value_enum, value_name = "ORDER")]
-    pub(crate) names: Option<Order>,
-    /// Name candidates by nicknames, c1, c2 and so on
+    /// The format to write
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    to: To,
+    /// In BLT, name candidates by nicknames, c1, c2 and so on
     #[arg(long)]
     nick: bool,
     /// Name candidates by numbers, which is the default
     #[arg(long, conflicts_with = "nick")]
     numeric: bool,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum To {
+    /// Plain BLT
+    #[default]
+    Blt,
+    /// CSV as in the collection of Scottish elections
+    Csv,
+    #[allow(clippy::doc_markdown)] // it is the help
+    /// PrefLib: soc, soi, toc or toi
+    Preflib,
 }
 
 impl Convert {
@@ -57,18 +84,34 @@ impl Convert {
     pub(crate) fn given(&self) -> Option<PathBuf> {
         self.input.clone().or_else(|| self.file.clone())
     }
+
+    /// What cannot be said together.
+    pub(crate) fn contradiction(&self) -> Option<&'static str> {
+        (self.nick && self.to != To::Blt).then_some("--nick is for BLT; other formats have no nicknames")
+    }
 }
 
-/// Writes the file in plain BLT to standard output; `input` is where it was named, before the
-/// command or after it.
-pub(crate) fn convert(
-    convert: &Convert,
-    input: Option<&Path>,
-    names: Option<Order>,
-) -> Result<(), Box<dyn Error>> {
-    let election = input::open(input, |name, reader| blt::read_from(name, reader, names))??;
-    let naming = if convert.nick { Naming::Nicknames } else { Naming::Numbers };
+/// Writes the file in the wanted format to standard output; `input` is where it was named, before
+/// the command or after it.
+pub(crate) fn convert(convert: &Convert, input: Option<&Path>) -> Result<(), Box<dyn Error>> {
+    let read = |name: &str, reader: &mut dyn Read| {
+        formats::read(name, reader, convert.reading).map(|election| (name.to_owned(), election))
+    };
+    let (name, election) = input::open(input, convert.reading, read)??;
     let mut out = BufWriter::new(io::stdout().lock());
-    blt::print(&election, naming, &mut out)?;
+    let target = match convert.to {
+        To::Blt => {
+            let naming = if convert.nick { Naming::Nicknames } else { Naming::Numbers };
+            blt::print(&election, naming, &mut out)?;
+            return Ok(out.flush()?);
+        }
+        To::Csv => Target::Scottish,
+        To::Preflib => Target::PrefLib,
+    };
+    let plain = Plain::of(&election, target).map_err(|reason| format!("cannot convert {name}: {reason}"))?;
+    for left_out in &plain.left_out {
+        log::warn!("{name}: {}", printable(left_out));
+    }
+    plain.print(&mut out)?;
     Ok(out.flush()?)
 }

@@ -17,6 +17,7 @@ use crate::{
     meek::Rule,
     plurality,
     ranks::{Alone, Ranks, tests::together},
+    reading::Reading,
     tally::{self, Parallel, Threads},
     transcript::Transcript,
 };
@@ -106,8 +107,8 @@ fn count_together(
             Ok(Box::new(ballots.get(usize::try_from(at).unwrap()..).unwrap_or_default()))
         };
         let source = Source { name: "corpus", len: Some(ballots.len() as u64), part: 1000, open: &open };
-        let block = tally::in_order::block;
-        let read = |crew: Crew<'_>| blt::read_share(&source, None, block, ranks, crew).unwrap();
+        let (reading, block) = (Reading::default(), tally::in_order::block);
+        let read = |crew: Crew<'_>| blt::read_share(&source, reading, block, ranks, crew).unwrap();
         let election = if threads.parallel == Parallel::Pool {
             threads.together(read).unwrap()
         } else {

@@ -131,6 +131,13 @@ pub(crate) fn printable(text: &str) -> String {
     text.replace(misleads, "\u{fffd}")
 }
 
+/// Whether a spreadsheet would take this text for a formula: some skip blanks and what is not seen
+/// before the sign, and some read the wide signs of East Asia.
+pub(crate) fn is_formula(text: &str) -> bool {
+    let unseen = |first: char| first.is_whitespace() || misleads(first) || first == '\u{fffd}';
+    text.trim_start_matches(unseen).starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+}
+
 /// Whether a character makes a line look like another one: a terminal obeys it, it breaks the line
 /// or turns it about, or nobody sees it. The joiners U+200C and U+200D stay, for Persian, Hindi and
 /// emoji are not written without them; and so do variation selectors.

@@ -1,13 +1,17 @@
 //! Where ballots come from: a file, a compressed file, standard input.
 
-use crate::{blt::Source, error::printable};
+use crate::{
+    blt::Source,
+    error::printable,
+    reading::{Reading, in_units},
+};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 use std::{
     error::Error,
     fmt::Write as _,
     fs::{self, File},
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, ErrorKind, Read, Seek, SeekFrom},
     path::Path,
 };
 
@@ -15,35 +19,40 @@ use std::{
 /// parts of a large file are still many.
 const PART: u64 = 1 << 18;
 
+/// What a file compressed with gzip begins with, whatever its name is.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
 /// Whether several threads have something to read.
 pub(crate) fn is_long(path: Option<&Path>) -> bool {
     const LONG: u64 = 1 << 20;
-    let path = path.filter(|path| !is_compressed(path));
-    path.and_then(|path| fs::metadata(path).ok()).is_some_and(|data| data.is_file() && data.len() >= LONG)
+    let long = |path: &Path| fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() >= LONG);
+    path.is_some_and(|path| long(path) && is_compressed(path).is_ok_and(|compressed| !compressed))
 }
 
 /// Opens a file that several ranks read, each its share: more than once, and from anywhere if it is
 /// not compressed.
 pub(crate) fn open_to_share<T>(
     path: Option<&Path>,
+    reading: Reading,
     read: impl FnOnce(&Source<'_>) -> Result<T, Box<dyn Error>>,
 ) -> Result<T, Box<dyn Error>> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
         return Err("several ranks cannot share standard input, which the first one alone has; name a file that all can read".into());
     };
     let name = printable(&path.display().to_string());
-    let compressed = is_compressed(path);
     let data = fs::metadata(path).ok();
     // A pipe is read once, by one.
     let is_stream = data.as_ref().is_some_and(|data| !data.is_file() && !data.is_dir());
-    let len = data.filter(|data| data.is_file() && !compressed).map(|data| data.len());
+    let is_file = data.as_ref().is_some_and(fs::Metadata::is_file);
+    let compressed = is_file && is_compressed(path).unwrap_or(false);
+    let len = data.filter(|_| is_file && !compressed).map(|data| data.len());
     let open = |at: u64| -> io::Result<Box<dyn Read>> {
         if is_stream {
             return Err(io::Error::other("several ranks read it more than once, so it must be a file"));
         }
         let mut file = File::open(path)?;
         if compressed {
-            return Ok(Box::new(MultiGzDecoder::new(file)));
+            return Ok(Box::new(Unpacked::new(file, reading)));
         }
         file.seek(SeekFrom::Start(at))?;
         Ok(Box::new(file))
@@ -51,8 +60,23 @@ pub(crate) fn open_to_share<T>(
     read(&Source { name: &name, len, part: PART, open: &open })
 }
 
-fn is_compressed(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"))
+fn is_compressed(path: &Path) -> io::Result<bool> {
+    let (begins, _) = beginning(&mut File::open(path)?)?;
+    Ok(begins == GZIP)
+}
+
+/// The first bytes, of which there may be fewer, and how many there are.
+fn beginning(reader: &mut dyn Read) -> io::Result<([u8; GZIP.len()], usize)> {
+    let (mut bytes, mut length) = ([0; GZIP.len()], 0);
+    while length < bytes.len() {
+        match reader.read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(more) => length += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((bytes, length))
 }
 
 /// What messages call a file.
@@ -63,6 +87,7 @@ pub(crate) fn name(path: &Path) -> String {
 /// As `open`, and the SHA-256 of all bytes as they are in the file.
 pub(crate) fn open_hashed<T, E: Error + 'static>(
     path: Option<&Path>,
+    reading: Reading,
     read: impl FnOnce(&str, &mut dyn Read) -> Result<T, E>,
 ) -> Result<(T, String), Box<dyn Error>> {
     let path = path.unwrap_or(Path::new("-"));
@@ -73,11 +98,7 @@ pub(crate) fn open_hashed<T, E: Error + 'static>(
         Box::new(File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?)
     };
     let mut hashed = Hashed { source, sha256: Sha256::new() };
-    let read = if is_compressed(path) {
-        read(&name, &mut MultiGzDecoder::new(&mut hashed))
-    } else {
-        read(&name, &mut hashed)
-    }?;
+    let read = unpack(&name, &mut hashed, reading, read)??;
     io::copy(&mut hashed, &mut io::sink()).map_err(|error| format!("cannot read {name}: {error}"))?;
     Ok((read, digits(hashed.sha256)))
 }
@@ -119,15 +140,58 @@ impl Read for Hashed {
 /// messages too.
 pub(crate) fn open<T>(
     path: Option<&Path>,
+    reading: Reading,
     read: impl FnOnce(&str, &mut dyn Read) -> T,
 ) -> Result<T, Box<dyn Error>> {
     let Some(path) = path.filter(|path| path.as_os_str() != "-") else {
-        return Ok(read("standard input", &mut io::stdin().lock()));
+        return unpack("standard input", io::stdin().lock(), reading, read);
     };
     let name = printable(&path.display().to_string());
     let file = File::open(path).map_err(|error| format!("cannot read {name}: {error}"))?;
-    if is_compressed(path) {
-        return Ok(read(&name, &mut MultiGzDecoder::new(file)));
+    unpack(&name, file, reading, read)
+}
+
+/// Has it read as it is, or what it unpacks to.
+fn unpack<T>(
+    name: &str,
+    mut reader: impl Read,
+    reading: Reading,
+    read: impl FnOnce(&str, &mut dyn Read) -> T,
+) -> Result<T, Box<dyn Error>> {
+    let (begins, length) = beginning(&mut reader).map_err(|error| format!("cannot read {name}: {error}"))?;
+    let mut whole = begins[..length].chain(reader);
+    if begins[..length] == GZIP {
+        return Ok(read(name, &mut Unpacked::new(whole, reading)));
     }
-    Ok(read(&name, &mut { file }))
+    Ok(read(name, &mut whole))
+}
+
+/// What a compressed file unpacks to, up to a limit: a small file can be made that unpacks to more
+/// than any disk holds.
+struct Unpacked<R> {
+    reader: MultiGzDecoder<R>,
+    most: u64,
+    left: u64,
+}
+
+impl<R: Read> Unpacked<R> {
+    fn new(packed: R, reading: Reading) -> Self {
+        let most = reading.most_unpacked;
+        Self { reader: MultiGzDecoder::new(packed), most, left: most }
+    }
+}
+
+impl<R: Read> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        let Some(left) = self.left.checked_sub(read as u64) else {
+            let message = format!(
+                "it unpacks to more than {} bytes; if that is right, allow more with --most-unpacked",
+                in_units(self.most)
+            );
+            return Err(io::Error::other(message));
+        };
+        self.left = left;
+        Ok(read)
+    }
 }

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `cli`, `help` | the command line, and what its help says |
 //! | `check` | what is in a ballot file, and what is wrong with it |
-//! | `convert` | a ballot file in plain form |
+//! | `convert` | a ballot file in plain form, or in another format |
 //! | `verify` | a result, compared with a new count |
 //! | `output` | what is written: the formats, the page, the trace, the progress bar |
 //! | `generate`, `random` | synthetic elections, their random numbers |
@@ -30,7 +30,10 @@
 //! | `layout` | the ballots as trees of common beginnings, and how votes go down them |
 //! | `spread` | how one ballot spreads over its candidates; `equalize` another way for equal ranks |
 //! | `input` | where a ballot file comes from |
+//! | `formats` | ballot files of all formats, by what is in them |
 //! | `blt` | the ballot file |
+//! | `reading` | what the user says of how ballot files are read |
+//! | `warnings` | how often the same is told |
 //! | `election` | candidates, seats and ballots in memory |
 //! | `arithmetic` | the numbers that are counted with |
 //! | `error` | why a count stops early |
@@ -47,6 +50,7 @@ mod crew;
 mod election;
 mod error;
 mod events;
+mod formats;
 mod generate;
 mod help;
 mod input;
@@ -58,12 +62,14 @@ mod pinning;
 mod plurality;
 mod random;
 mod ranks;
+mod reading;
 mod spread;
 mod standing;
 mod tally;
 mod ties;
 mod transcript;
 mod verify;
+mod warnings;
 mod wire;
 
 pub use ranks::{Alone, Ranks};

@@ -5,13 +5,14 @@ use super::{
     InputError, Quoted, Reader,
     text::{LONGEST, Word},
 };
-use crate::arithmetic::Integer;
+use crate::{arithmetic::Integer, reading::Duplicates};
 use std::{
     collections::HashSet,
     hash::{BuildHasher, RandomState},
 };
 
-const MOST_DIGITS: usize = 1000;
+/// Of a weight.
+pub(crate) const MOST_DIGITS: usize = 1000;
 
 /// The ballots that have an id instead of a weight.
 #[derive(Debug, Default)]
@@ -79,8 +80,8 @@ impl Reader<'_> {
             return Err(self.text.error(without.max(line), message));
         }
         let weight = weight.unwrap_or(Integer::Word(1));
-        if self.ranks_at_once().is_none() {
-            self.ranks()?;
+        if self.ranks_at_once().is_none() && self.ranks()? {
+            self.seen.mended.add(line, &weight);
         }
         self.seen.lines += 1;
         if self.text.last_line() != line {
@@ -211,11 +212,13 @@ impl Reader<'_> {
         }
     }
 
-    /// The ranks of any ballot, and the `0` after them.
-    fn ranks(&mut self) -> Result<(), InputError> {
+    /// The ranks of any ballot, and the `0` after them. Whether it names somebody twice, if that is
+    /// no error.
+    fn ranks(&mut self) -> Result<bool, InputError> {
         let line = self.text.last_line();
         self.ranked.clear();
         self.ballot += 1;
+        let (mut is_twice, mut ends) = (false, false);
         for rank in 0.. {
             let word = self.text.expect(|| format!("within the ballot of line {line}; end it with 0"))?;
             if word.text == "0" {
@@ -228,18 +231,24 @@ impl Reader<'_> {
                 let candidate = self.candidate(text, word.line)?;
                 let known = self.candidates.get(candidate);
                 if std::mem::replace(&mut known.last_ballot, self.ballot) == self.ballot {
-                    let message = format!(
-                        "candidate {} stands twice on one ballot; remove one, or end the ballot before with 0",
-                        Quoted(text)
-                    );
-                    return Err(self.text.error(word.line, message));
-                }
-                if !known.withdrawn {
+                    if self.reading.duplicates == Duplicates::Refuse {
+                        let message = format!(
+                            "candidate {} stands twice on one ballot; remove one, end the ballot before with 0, or choose with --duplicates what counts",
+                            Quoted(text)
+                        );
+                        return Err(self.text.error(word.line, message));
+                    }
+                    is_twice = true;
+                    if self.reading.duplicates == Duplicates::Truncate && !ends {
+                        ends = true;
+                        self.ranked.retain(|preference| preference.1 < rank);
+                    }
+                } else if !known.withdrawn && !ends {
                     self.ranked.push((candidate, rank));
                 }
             }
         }
-        Ok(())
+        Ok(is_twice)
     }
 
     /// A ballot id from its opening to its closing parenthesis, on one line.

@@ -10,26 +10,26 @@ const FIRST: usize = 2048;
 const NAMED: usize = 4;
 
 #[derive(Debug, Clone)]
-pub(super) struct Candidates {
+pub(crate) struct Candidates {
     number: usize,
     first: Vec<Known>,
     others: HashMap<CandidateIndex, Known>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Known {
+pub(crate) struct Known {
     pub(super) withdrawn: bool,
     /// The last ballot that names this candidate; ballots are numbered from 1.
-    pub(super) last_ballot: u64,
+    pub(crate) last_ballot: u64,
 }
 
 impl Candidates {
-    pub(super) fn new(number: usize) -> Self {
+    pub(crate) fn new(number: usize) -> Self {
         Self { number, first: vec![Known::default(); number.min(FIRST)], others: HashMap::new() }
     }
 
     /// How many there are.
-    pub(super) fn number(&self) -> usize {
+    pub(crate) fn number(&self) -> usize {
         self.number
     }
 
@@ -55,7 +55,7 @@ impl Candidates {
         self.first.get_mut(candidate)
     }
 
-    pub(super) fn get(&mut self, candidate: CandidateIndex) -> &mut Known {
+    pub(crate) fn get(&mut self, candidate: CandidateIndex) -> &mut Known {
         if candidate >= self.first.len() {
             self.others.entry(candidate).or_default();
             if NAMED * self.others.len() >= self.number - self.first.len() {

@@ -6,14 +6,18 @@ pub(super) fn complaint(bytes: &[u8], column: usize, on_first_line: bool) -> Str
     let byte = bytes[0];
     match (bytes, on_first_line, column) {
         ([0x8b, ..], true, 2) => {
-            "this looks like a file compressed with gzip; give it a name that ends in .gz, or send it through gunzip".to_owned()
+            "this looks like a file compressed with gzip; send it through gunzip".to_owned()
         }
         ([0xff, 0xfe, ..] | [0xfe, 0xff, ..], true, 1) => {
-            "this looks like UTF-16; convert it, for example with: iconv -f UTF-16 -t UTF-8 FILE > NEW".to_owned()
+            "this looks like UTF-16; convert it, for example with: iconv -f UTF-16 -t UTF-8 FILE > NEW"
+                .to_owned()
         }
         _ => {
-            let (encoding, name) =
-                if (0x80..0xa0).contains(&byte) { ("Windows-1252", "WINDOWS-1252") } else { ("Latin-1", "LATIN1") };
+            let (encoding, name) = if (0x80..0xa0).contains(&byte) {
+                ("Windows-1252", "WINDOWS-1252")
+            } else {
+                ("Latin-1", "LATIN1")
+            };
             let letter = match byte {
                 // Without the hyphen that may be: nobody sees it.
                 0xa1..=0xac | 0xae.. => format!(", where it is {}", char::from(byte)),

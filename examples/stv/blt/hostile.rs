@@ -13,13 +13,13 @@ fn told(read: Result<Election, InputError>) -> Result<String, InputError> {
 /// lines.
 pub(super) fn read_in_blocks(bytes: &[u8], most: usize) -> Result<String, InputError> {
     let whole = told(read("test", bytes));
-    assert_eq!(told(read_from("test", &mut Trickle { bytes, most }, None)), whole, "blocks of {most}");
+    assert_eq!(told(read_from("test", &mut Trickle { bytes, most })), whole, "blocks of {most}");
     if let Err(error) = &whole {
         let ends = bytes.iter().filter(|byte| matches!(byte, b'\n' | b'\r'));
         assert!((1..=ends.count() + 1).contains(&error.line), "{error}");
         assert!(error.message.len() < 1000 && !error.message.contains(crate::error::misleads), "{error}");
     }
-    let several = survey("test", &mut &*bytes, None, 5).map(|(election, _)| format!("{election:?}"));
+    let several = survey("test", &mut &*bytes, 5).map(|(election, _)| format!("{election:?}"));
     assert_eq!(
         several.map_err(|errors| errors[0].clone()),
         whole,
@@ -133,7 +133,7 @@ fn edit() -> impl Strategy<Value = Edit> {
 /// An election as text: nicknames or numbers, ranks as candidates that may repeat, which are then
 /// left out.
 #[derive(Debug, Clone)]
-struct Written {
+pub(crate) struct Written {
     candidates: usize,
     nicknames: bool,
     withdrawn: Vec<bool>,
@@ -143,7 +143,7 @@ struct Written {
 }
 
 impl Written {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let name = |candidate: usize| match candidate + 1 {
             number if self.nicknames && number.is_multiple_of(2) => format!("nick-{number}"),
             number => number.to_string(),
@@ -181,7 +181,7 @@ impl Written {
     }
 }
 
-fn written() -> impl Strategy<Value = Written> {
+pub(crate) fn written() -> impl Strategy<Value = Written> {
     (1..8_usize).prop_flat_map(|candidates| {
         let everybody: Vec<usize> = (0..candidates).collect();
         let ballots =

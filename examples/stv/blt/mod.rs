@@ -18,12 +18,13 @@
 mod ballots;
 mod candidates;
 #[cfg(test)]
-mod dialects;
+pub(crate) mod dialects;
 mod encoding;
 #[cfg(test)]
-mod fuzz;
+pub(crate) mod fuzz;
 #[cfg(test)]
 pub(crate) mod hostile;
+mod mended;
 mod names;
 mod nicknames;
 mod options;
@@ -34,24 +35,27 @@ mod share;
 #[cfg(test)]
 mod tests;
 mod text;
-mod warnings;
 mod window;
 
 use crate::{
     arithmetic::Integer,
     election::{Ballots, Candidate, CandidateIndex, Election, Preference, TieOrder},
     error::{plural, printable},
+    reading::Reading,
 };
-use candidates::Candidates;
+pub(crate) use ballots::MOST_DIGITS;
+pub(crate) use candidates::Candidates;
+pub(crate) use mended::Mended;
 use nicknames::Nicknames;
 pub(crate) use parties::Order;
 pub(crate) use print::{Naming, each_ballot, print};
-pub(crate) use share::{Source, read_share};
+pub(crate) use share::{Source, all_alike, counted_first, read_share, unreadable};
 use std::{fmt, io::Read, sync::Arc};
 use text::Text;
+pub(crate) use window::Window;
 
 /// More than any election has.
-const MOST_CANDIDATES: usize = 1 << 20;
+pub(crate) const MOST_CANDIDATES: usize = 1 << 20;
 const _: () = assert!(MOST_CANDIDATES <= Preference::MAX_CANDIDATES);
 
 /// What is wrong with the input, where, and what to do about it.
@@ -74,6 +78,12 @@ impl fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
+impl InputError {
+    pub(crate) fn new(source: &str, line: usize, message: impl Into<String>) -> Self {
+        Self { source: source.to_owned(), line, message: message.into() }
+    }
+}
+
 /// What a count does not need to know of the ballots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
@@ -84,33 +94,55 @@ pub(crate) struct Seen {
     /// Those that end on another line than they begin, and where the first of them begins.
     spanning: u64,
     first_spanning: usize,
+    /// Those that named a candidate twice, which is mended.
+    pub(crate) mended: Mended,
+}
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self {
+            lines: 0,
+            empty_lines: 0,
+            empty_ballots: Integer::Word(0),
+            spanning: 0,
+            first_spanning: 0,
+            mended: Mended::default(),
+        }
+    }
 }
 
 /// Reads an election from the bytes of a file; `source` is what messages call it.
 #[cfg(test)]
 pub(crate) fn read(source: &str, mut bytes: &[u8]) -> Result<Election, InputError> {
-    read_from(source, &mut bytes, None)
+    read_from(source, &mut bytes)
 }
 
-/// Reads an election to the end of a file, little by little; `source` is what messages call it, and
-/// `order` what the user says of names and parties.
-pub(crate) fn read_from(
-    source: &str,
-    reader: &mut dyn Read,
-    order: Option<Order>,
-) -> Result<Election, InputError> {
-    let survey = survey(source, reader, order, 1);
+/// Reads an election to the end of a file, little by little; `source` is what messages call it.
+#[cfg(test)]
+pub(crate) fn read_from(source: &str, reader: &mut dyn Read) -> Result<Election, InputError> {
+    let survey = survey(source, reader, 1);
     survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
 }
 
 /// As `read_from`, and tells more: what has been seen, or up to `most_errors` errors, at least one.
+#[cfg(test)]
 pub(crate) fn survey(
     source: &str,
     reader: &mut dyn Read,
-    order: Option<Order>,
     most_errors: usize,
 ) -> Result<(Election, Seen), Vec<InputError>> {
-    let reader = Reader::begin(Text::new(source, Box::new(reader)), Ballots::new(), order, most_errors);
+    survey_as(source, reader, Reading::default(), most_errors)
+}
+
+/// Reads an election as the user says; `source` is what messages call it. Tells what has been seen,
+/// or up to `most_errors` errors, at least one.
+pub(crate) fn survey_as(
+    source: &str,
+    reader: &mut dyn Read,
+    reading: Reading,
+    most_errors: usize,
+) -> Result<(Election, Seen), Vec<InputError>> {
+    let reader = Reader::begin(Text::new(source, Box::new(reader)), Ballots::new(), reading, most_errors);
     let (mut reader, header) = reader.map_err(|error| vec![error])?;
     let names = reader.rest(&header);
     reader.end(&header, names)
@@ -120,6 +152,8 @@ struct Header {
     line: usize,
     candidates: usize,
     seats: usize,
+    /// What the file says, if the user says something else.
+    seats_in_file: Option<usize>,
 }
 
 fn header(text: &mut Text<'_>) -> Result<Header, InputError> {
@@ -131,7 +165,7 @@ fn header(text: &mut Text<'_>) -> Result<Header, InputError> {
         );
         return Err(text.error(line, message));
     }
-    Ok(Header { line, candidates, seats })
+    Ok(Header { line, candidates, seats, seats_in_file: None })
 }
 
 fn header_number(text: &mut Text<'_>, what: &str) -> Result<(usize, usize), InputError> {
@@ -160,7 +194,7 @@ struct Reader<'a> {
     /// Its candidates, each with the number of its rank.
     ranked: Vec<(CandidateIndex, usize)>,
     seen: Seen,
-    order: Option<Order>,
+    reading: Reading,
     errors: Vec<InputError>,
     most_errors: usize,
 }
@@ -170,12 +204,15 @@ impl<'a> Reader<'a> {
     fn begin(
         mut text: Text<'a>,
         ballots: Ballots,
-        order: Option<Order>,
+        reading: Reading,
         most_errors: usize,
     ) -> Result<(Self, Header), InputError> {
-        let header = header(&mut text)?;
+        let mut header = header(&mut text)?;
+        if let Some(seats) = reading.seats.map(usize::from).filter(|&seats| seats != header.seats) {
+            header.seats_in_file = Some(std::mem::replace(&mut header.seats, seats));
+        }
         let candidates = Candidates::new(header.candidates);
-        Ok((Self::new(text, Arc::default(), candidates, ballots, order, most_errors), header))
+        Ok((Self::new(text, Arc::default(), candidates, ballots, reading, most_errors), header))
     }
 
     /// Reads the ballots of these candidates.
@@ -184,7 +221,7 @@ impl<'a> Reader<'a> {
         nicknames: Arc<Nicknames>,
         candidates: Candidates,
         ballots: Ballots,
-        order: Option<Order>,
+        reading: Reading,
         most_errors: usize,
     ) -> Self {
         Self {
@@ -195,14 +232,8 @@ impl<'a> Reader<'a> {
             ballots,
             ballot: 0,
             ranked: Vec::new(),
-            seen: Seen {
-                lines: 0,
-                empty_lines: 0,
-                empty_ballots: Integer::Word(0),
-                spanning: 0,
-                first_spanning: 0,
-            },
-            order,
+            seen: Seen::default(),
+            reading,
             errors: Vec::new(),
             most_errors,
         }
@@ -251,7 +282,9 @@ impl<'a> Reader<'a> {
 
     /// The options, and whether the seats can be filled.
     fn before_ballots(&mut self, header: &Header) -> Result<(), InputError> {
-        self.options()?;
+        let options = self.options();
+        self.text.warn_of_the_rest();
+        options?;
         let standing = self.candidates.standing();
         if standing < header.seats {
             let message = format!(
@@ -260,6 +293,8 @@ impl<'a> Reader<'a> {
                 plural(standing, "candidate")
             );
             self.complain(self.text.error(header.line, message))?;
+        } else if let Some(said) = header.seats_in_file {
+            self.text.warn(header.line, &other_seats(said, header.seats));
         }
         Ok(())
     }
@@ -272,7 +307,12 @@ impl<'a> Reader<'a> {
                 "this ballot ends on another line, where others do not; is the 0 at its end missing?";
             self.text.warn(first_spanning, message);
         }
-        let names = names::read(&mut self.text, header.candidates, end_of_ballots, self.order)?;
+        if let Some((line, warning)) = self.seen.mended.warning(self.reading.duplicates) {
+            self.text.warn(line, &warning);
+        }
+        let names = names::read(&mut self.text, header.candidates, end_of_ballots, self.reading.names);
+        self.text.warn_of_the_rest();
+        let names = names?;
         if self.seen.lines == self.seen.empty_lines && self.errors.is_empty() {
             let message = "no ballot ranks any candidate; there is nothing to count";
             return Err(self.text.error(end_of_ballots, message));
@@ -323,15 +363,20 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What to tell of a file whose number of seats is not counted.
+pub(crate) fn other_seats(in_file: usize, counted: usize) -> String {
+    format!("the file says {}, but --seats {counted} is counted", plural(in_file, "seat"))
+}
+
 /// Whether a word is made of digits, though perhaps of more than a list can be long.
-fn is_number(text: &str) -> bool {
+pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A piece of the file in a message: in backticks, not too long, and without characters that a
 /// terminal would obey.
 #[derive(Clone, Copy)]
-struct Quoted<'a>(&'a str);
+pub(crate) struct Quoted<'a>(pub(crate) &'a str);
 
 impl Quoted<'_> {
     fn bare(self) -> String {

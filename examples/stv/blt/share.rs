@@ -17,16 +17,17 @@
 //! rank leaves its first ballots to the one before it, and reads on to the end of its last block.
 
 use super::{
-    Header, InputError, Order, Reader,
+    Header, InputError, Reader,
     ballots::{Ids, Step},
     text::Text,
-    warnings::Warnings,
 };
 use crate::{
     arithmetic::Integer,
     crew::Crew,
     election::{Ballots, Election, TieOrder},
     ranks::{self, Elsewhere, Ranks},
+    reading::Reading,
+    warnings::Warnings,
     wire,
 };
 use std::{
@@ -72,7 +73,7 @@ struct Report {
 /// many make a block is a function of the number of all.
 pub(crate) fn read_share(
     source: &Source<'_>,
-    order: Option<Order>,
+    reading: Reading,
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
     crew: Crew<'_>,
@@ -82,11 +83,19 @@ pub(crate) fn read_share(
     let said = opened.map(|len| len.to_le_bytes().to_vec());
     let said = said.map_err(|error| Box::<dyn Error>::from(unreadable(source, &error)));
     ranks::agree(ranks, said, "its file has another length")?;
-    let in_pieces = in_pieces(source, order, block, ranks, crew)?;
+    let in_pieces = in_pieces(source, reading, block, ranks, crew)?;
     let was_in_pieces = in_pieces.is_some();
-    let election = in_pieces.map_or_else(|| twice(source, order, block, ranks), Ok);
-    // Who could not read says so, and who has read something else, or in the other way: then the
-    // shares do not meet.
+    let election = in_pieces.map_or_else(|| twice(source, reading, block, ranks), Ok);
+    all_alike(election, was_in_pieces, ranks)
+}
+
+/// What this rank has read, if all have read the same election and in the same way. Who could not
+/// read says so, and who has read something else, or in the other way: then the shares do not meet.
+pub(crate) fn all_alike(
+    election: Result<Election, InputError>,
+    was_in_pieces: bool,
+    ranks: &dyn Ranks,
+) -> Result<Election, Box<dyn Error>> {
     let said = election.as_ref().map(|election| {
         let Election { title, candidates, seats, tie_break, tie_order, ballots, .. } = election;
         let mut said = vec![u8::from(was_in_pieces), u8::from(*tie_order == TieOrder::File)];
@@ -111,12 +120,12 @@ pub(crate) fn read_share(
 /// what is wrong for all ranks is an error.
 fn in_pieces(
     source: &Source<'_>,
-    order: Option<Order>,
+    reading: Reading,
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
     crew: Crew<'_>,
 ) -> Result<Option<Election>, Box<dyn Error>> {
-    let piece = source.len.and_then(|len| Piece::read(source, len, order, ranks, crew));
+    let piece = source.len.and_then(|len| Piece::read(source, len, reading, ranks, crew));
     let mut said = Vec::new();
     if let Some(report) = piece.as_ref().and_then(|piece| piece.report.as_ref()) {
         report.write(&mut said);
@@ -166,12 +175,12 @@ impl<'a> Piece<'a> {
     fn read(
         source: &Source<'a>,
         len: u64,
-        order: Option<Order>,
+        reading: Reading,
         ranks: &dyn Ranks,
         crew: Crew<'_>,
     ) -> Option<Self> {
         let text = Text::new(source.name, (source.open)(0).ok()?);
-        let (mut reader, header) = Reader::begin(text, Ballots::new(), order, 1).ok()?;
+        let (mut reader, header) = Reader::begin(text, Ballots::new(), reading, 1).ok()?;
         reader.text.warnings = Warnings::held_back();
         reader.before_ballots(&header).ok()?;
         let (begin, line) = (reader.text.position(), reader.text.line());
@@ -222,8 +231,8 @@ impl<'a> Piece<'a> {
         if names.is_ok() {
             // Now it is read for good.
             let behind_ballots = mem::take(&mut reader.text.warnings);
-            reader.text.warnings.append(source.name, &before_ballots);
-            reader.text.warnings.append(source.name, &behind_ballots);
+            reader.text.warnings.append(source.name, before_ballots);
+            reader.text.warnings.append(source.name, behind_ballots);
         }
         let (election, _) = reader.end(&header, names).map_err(|mut errors| errors.remove(0))?;
         Ok(election)
@@ -236,7 +245,7 @@ fn held_back(mut text: Text<'_>) -> Text<'_> {
     text
 }
 
-fn unreadable(source: &Source<'_>, error: &io::Error) -> InputError {
+pub(crate) fn unreadable(source: &Source<'_>, error: &io::Error) -> InputError {
     InputError {
         source: source.name.to_owned(),
         line: 0,
@@ -260,11 +269,10 @@ fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
     }
 }
 
-/// Reads the whole file to count the ballots, and again to keep those of this rank. Who is alone
-/// keeps all, and reads it once.
+/// Reads the whole file to count the ballots, and again to keep those of this rank.
 fn twice(
     source: &Source<'_>,
-    order: Option<Order>,
+    reading: Reading,
     block: fn(usize) -> usize,
     ranks: &dyn Ranks,
 ) -> Result<Election, InputError> {
@@ -272,10 +280,20 @@ fn twice(
         let bytes = (source.open)(0).map_err(|error| unreadable(source, &error))?;
         let text = Text::new(source.name, bytes);
         let text = if is_for_good { text } else { held_back(text) };
-        let (mut reader, header) = Reader::begin(text, Ballots::sharing(share), order, 1)?;
+        let (mut reader, header) = Reader::begin(text, Ballots::sharing(share), reading, 1)?;
         let names = reader.rest(&header);
         reader.end(&header, names).map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
     };
+    counted_first(read, block, ranks)
+}
+
+/// Reads to count the ballots, and again and for good to keep those of this rank. Who is alone
+/// keeps all, and reads it once.
+pub(crate) fn counted_first(
+    read: impl Fn(Range<usize>, bool) -> Result<Election, InputError>,
+    block: fn(usize) -> usize,
+    ranks: &dyn Ranks,
+) -> Result<Election, InputError> {
     if ranks.number() == 1 {
         return read(0..usize::MAX, true);
     }

@@ -4,9 +4,9 @@
 use super::{
     InputError,
     quotes::{OPENING, doubled, quoted},
-    warnings::Warnings,
     window::Window,
 };
+use crate::warnings::Warnings;
 use std::io::Read;
 
 /// Longer than any word of an honest file, or line of names; what is no ballot file at all ends
@@ -93,9 +93,16 @@ impl<'a> Text<'a> {
         self.window.error(line, message)
     }
 
-    /// Something to tell the user that does not stop the count.
+    /// Something to tell the user that does not stop the count, if not too much of the kind has
+    /// been told. A kind is the place that calls this.
+    #[track_caller]
     pub(super) fn warn(&mut self, line: usize, message: &str) {
         self.warnings.add(self.window.source, line, message);
+    }
+
+    /// How many warnings there were of which too many have come.
+    pub(super) fn warn_of_the_rest(&mut self) {
+        self.warnings.rest(self.window.source);
     }
 
     /// The line of the last thing read.

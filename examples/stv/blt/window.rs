@@ -10,7 +10,7 @@ use std::{
 pub(super) const BLOCK: usize = 1 << 16;
 
 /// Only the window is in memory, however long the file is.
-pub(super) struct Window<'a> {
+pub(crate) struct Window<'a> {
     pub(super) source: &'a str,
     reader: Box<dyn Read + 'a>,
     buffer: Vec<u8>,
@@ -31,7 +31,7 @@ pub(super) struct Window<'a> {
 
 impl<'a> Window<'a> {
     /// A window on what `reader` reads, which begins with this line.
-    pub(super) fn new(source: &'a str, reader: Box<dyn Read + 'a>, line: usize) -> Self {
+    pub(crate) fn new(source: &'a str, reader: Box<dyn Read + 'a>, line: usize) -> Self {
         Self {
             source,
             reader,
@@ -53,16 +53,16 @@ impl<'a> Window<'a> {
     }
 
     /// An error in this file.
-    pub(super) fn error(&self, line: usize, message: impl Into<String>) -> InputError {
+    pub(crate) fn error(&self, line: usize, message: impl Into<String>) -> InputError {
         InputError { source: self.source.to_owned(), line, message: message.into() }
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
     /// Takes so many bytes out of the window.
-    pub(super) fn take(&mut self, bytes: usize) {
+    pub(crate) fn take(&mut self, bytes: usize) {
         self.start += bytes;
         self.before += bytes as u64;
     }
@@ -74,7 +74,7 @@ impl<'a> Window<'a> {
     }
 
     /// Reads a block of text to the end of the window; false at the end of the file.
-    pub(super) fn fill(&mut self) -> Result<bool, InputError> {
+    pub(crate) fn fill(&mut self) -> Result<bool, InputError> {
         let before = self.end - self.start;
         while !self.ended {
             self.buffer.copy_within(self.start..self.end + self.held, 0);

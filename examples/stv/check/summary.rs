@@ -5,6 +5,7 @@ use crate::{
     blt::{self, Seen},
     election::{CandidateIndex, Election, called},
     error::printable,
+    warnings::Kinds,
 };
 use std::{collections::HashSet, convert::Infallible, fmt};
 
@@ -144,17 +145,22 @@ impl Summary<'_> {
         }
         let nobody = Integer::Word(0);
         let mut names = HashSet::new();
+        let mut kinds = Kinds::default();
         for (number, candidate) in election.candidates.iter().enumerate() {
             let name = format!("candidate {} ({})", number + 1, printable(&candidate.name));
             if !candidate.withdrawn && self.anywhere[number] == nobody {
-                warnings.push(format!("no ballot ranks {name}"));
+                let warning = format!("no ballot ranks {name}");
+                warnings.extend(Some(warning).filter(|warning| kinds.tells(0, warning)));
             }
             if candidate.name.trim().is_empty() {
-                warnings.push(format!("candidate {} has no name", number + 1));
+                let warning = format!("candidate {} has no name", number + 1);
+                warnings.extend(Some(warning).filter(|warning| kinds.tells(0, warning)));
             } else if !names.insert(candidate.name.trim()) {
-                warnings.push(format!("{name} has the name of another candidate"));
+                let warning = format!("{name} has the name of another candidate");
+                warnings.extend(Some(warning).filter(|warning| kinds.tells(0, warning)));
             }
         }
+        warnings.extend(kinds.rest().into_iter().map(|(_, warning)| warning));
         if election.title.trim().is_empty() {
             warnings.push("the election has no title".to_owned());
         }
@@ -173,7 +179,7 @@ mod tests {
     use super::*;
 
     fn summary(text: &str) -> String {
-        let (election, seen) = blt::survey("test", &mut text.as_bytes(), None, 1).unwrap();
+        let (election, seen) = blt::survey("test", &mut text.as_bytes(), 1).unwrap();
         Summary::of(&election, seen).to_string()
     }
 

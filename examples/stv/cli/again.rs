@@ -2,17 +2,17 @@
 
 use super::{Arguments, Command, MeekArguments, counted, read, threads};
 use crate::{
-    blt,
     crew::Crew,
     election::{Election, TieOrder},
     error::{plural, printable},
-    input,
+    formats, input,
     output::Record,
     ranks::{self, Ranks},
+    reading::Reading,
     tally::{self, Parallel},
     ties::{self, Tie},
 };
-use clap::{Parser, ValueEnum};
+use clap::{Parser, ValueEnum, builder::PossibleValue};
 use serde_json::{Map, Value, json};
 use std::{error::Error, ffi::OsString, io::Read};
 
@@ -22,19 +22,19 @@ pub(super) fn election(
     meek: &MeekArguments,
     ranks: &dyn Ranks,
 ) -> Result<(Election, Option<String>), Box<dyn Error>> {
-    let (input, order) = (arguments.before.input.as_deref(), arguments.before.names);
+    let (input, reading) = (arguments.before.input.as_deref(), meek.reading);
     let in_parts = meek.parallel == Parallel::Pool && input::is_long(input);
     let (mut election, sha256) = match meek.output.has_record() {
-        false if ranks.number() == 1 && !in_parts => (read(arguments)?, None),
+        false if ranks.number() == 1 && !in_parts => (read(input, reading)?, None),
         true if ranks.number() == 1 && !in_parts => {
-            let read = |name: &str, reader: &mut dyn Read| blt::read_from(name, reader, order);
-            let (election, sha256) = input::open_hashed(input, read)?;
+            let read = |name: &str, reader: &mut dyn Read| formats::read(name, reader, reading);
+            let (election, sha256) = input::open_hashed(input, reading, read)?;
             (election, Some(sha256))
         }
         has_record => {
             let read = |crew: Crew<'_>| {
-                input::open_to_share(input, |source| {
-                    blt::read_share(source, order, tally::in_order::block, ranks, crew)
+                input::open_to_share(input, reading, |source| {
+                    formats::read_share(source, reading, tally::in_order::block, ranks, crew)
                 })
             };
             // Who has no pool reads all the same: the other ranks would wait for it. The count says
@@ -83,17 +83,17 @@ pub(super) fn count_again(words: Vec<OsString>, ranks: &dyn Ranks) -> Result<Rec
 
 /// Every option that can change a digit of the output, by its name on the command line.
 pub(super) fn options(arguments: &Arguments, meek: &MeekArguments) -> Map<String, Value> {
-    let (arithmetic, order) = (arguments.arithmetic().to_possible_value(), arguments.before.names);
+    let name = |kind: Option<PossibleValue>| kind.map(|kind| kind.get_name().to_owned());
+    let Reading { names, seats, duplicates, .. } = meek.reading;
     let options = [
-        ("arithmetic", json!(arithmetic.map(|kind| kind.get_name().to_owned()))),
+        ("arithmetic", json!(name(arguments.arithmetic().to_possible_value()))),
         ("omega_exponent", json!(meek.omega_exponent)),
         ("force_positive_surplus", json!(meek.force_positive_surplus)),
         ("equalize", json!(meek.equalize)),
         ("tie", json!(meek.tie.map(|tie| tie.to_string()))),
-        (
-            "names",
-            json!(order.and_then(|order| order.to_possible_value()).map(|order| order.get_name().to_owned())),
-        ),
+        ("names", json!(name(names.and_then(|names| names.to_possible_value())))),
+        ("seats", json!(seats)),
+        ("duplicates", json!(name(duplicates.to_possible_value()))),
         ("package_name", json!(arguments.before.package_name)),
         ("record", json!(meek.output.detail())),
     ];

@@ -4,7 +4,7 @@ use super::{
     json,
     record::{Record, Step},
 };
-use crate::error::{misleads, printable};
+use crate::error::{is_formula, printable};
 use std::io::{self, Write};
 
 const HEADER: &str =
@@ -41,11 +41,23 @@ fn rows(record: &Record, place: usize, step: &Step, out: &mut dyn Write) -> io::
 }
 
 /// Always in quotes, doubled inside: so a name can hold commas and quotes. What a spreadsheet would
-/// take for a formula gets an apostrophe before it, which makes it text there: some skip blanks and
-/// what is not seen before the sign, and some read the wide signs of East Asia.
+/// take for a formula gets an apostrophe before it, which makes it text there.
 fn quoted(text: &str) -> String {
-    let begins = text
-        .trim_start_matches(|first: char| first.is_whitespace() || misleads(first) || first == '\u{fffd}');
-    let live = if begins.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']) { "'" } else { "" };
+    let live = if is_formula(text) { "'" } else { "" };
     format!("\"{live}{}\"", printable(text).replace('"', "\"\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn what_begins_like_a_formula_is_text_also_behind_blanks() {
+        for formula in ["=1+1", "+1", "-1", "@a", " =1+1", "\u{a0} @a", "\t=1+1"] {
+            assert!(quoted(formula).starts_with("\"'"), "{formula:?}");
+        }
+        for name in ["Ada", "O'Neill", "", " ", "1=1", "'=1"] {
+            assert_eq!(quoted(name), format!("\"{name}\""));
+        }
+    }
 }

@@ -46,6 +46,8 @@ fn recipe() -> Recipe {
         "equalize": false,
         "tie": null,
         "names": null,
+        "seats": null,
+        "duplicates": "refuse",
         "package_name": "Package",
         "record": "full",
     });

@@ -59,7 +59,7 @@ fn all_names_on_one_line() {
 fn a_ballot_id_without_an_end() {
     assert!(error(&format!("2 1\n(x{}", " x".repeat(500_000))).contains("has no )"));
     let mut endless = b"2 1\n(x".chain(Repeat(b" x"));
-    let error = read_from("test", &mut endless, None).expect_err("it never ends").to_string();
+    let error = read_from("test", &mut endless).expect_err("it never ends").to_string();
     assert!(error.contains("has no )"), "{error}");
 }
 
@@ -79,6 +79,6 @@ fn other_encodings_are_named_whatever_the_blocks_are() {
         let error = examined(&[start, b"3\0 \x001\0"].concat()).expect_err("no UTF-8").to_string();
         assert!(error.contains("UTF-16") || error.contains("gzip"), "{error}");
         let mut trickle = Trickle { bytes: start, most: 1 };
-        assert_eq!(read_from("test", &mut trickle, None).expect_err("no UTF-8").to_string(), error);
+        assert_eq!(read_from("test", &mut trickle).expect_err("no UTF-8").to_string(), error);
     }
 }

@@ -9,7 +9,7 @@
 
 mod findings;
 mod memory;
-pub(super) mod mutate;
+pub(crate) mod mutate;
 
 use super::{hostile::read_in_blocks, *};
 use crate::random::SplitMix64;
@@ -18,7 +18,10 @@ use std::{
     fmt::Arguments,
     io::Write,
     panic::{self, AssertUnwindSafe},
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
     thread,
     time::Duration,
 };
@@ -59,7 +62,7 @@ impl fmt::Display for Replay {
 
 /// The largest figures of many inputs.
 #[derive(Debug, Default)]
-struct Figures {
+pub(crate) struct Figures {
     inputs: u64,
     bytes: usize,
     elections: u64,
@@ -71,11 +74,15 @@ struct Figures {
 }
 
 impl Figures {
-    fn read(&mut self, input: &[u8], most_errors: usize) -> Result<Election, Vec<InputError>> {
-        let survey = || survey("test", &mut &*input, None, most_errors).map(|(election, _)| election);
+    /// Reads an input within the budgets.
+    pub(crate) fn read(
+        &mut self,
+        input: &[u8],
+        survey: impl Fn() -> Result<Election, Vec<InputError>>,
+    ) -> Result<Election, Vec<InputError>> {
         let budget = BYTES + BYTES_PER_BYTE * input.len();
         let begin = cpu_time();
-        let (read, memory) = memory::most_taken(survey);
+        let (read, memory) = memory::most_taken(&survey);
         let mut time = cpu_time().saturating_sub(begin);
         assert!(memory <= budget, "{memory} bytes of memory for {} bytes", input.len());
         let budget = TIME + TIME_PER_BYTE * u32::try_from(input.len()).expect("an input is not that long");
@@ -119,7 +126,9 @@ fn cpu_time() -> Duration {
 
 /// Everything that must hold of an input, whatever it is.
 fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
-    let read = figures.read(input, if seed.is_multiple_of(2) { 1 } else { 20 });
+    let most_errors = if seed.is_multiple_of(2) { 1 } else { 20 };
+    let read =
+        figures.read(input, || survey("test", &mut &*input, most_errors).map(|(election, _)| election));
     if let Err(errors) = &read {
         assert!(!errors.is_empty() && errors.len() <= 20, "{errors:?}");
     }
@@ -161,11 +170,16 @@ fn watch(done: &AtomicBool) {
     }
 }
 
-#[test]
-fn inputs_by_the_million() {
+/// Makes inputs and examines them, each with its seed. One reader after the other: there is one
+/// input at a time that does not come to an end.
+pub(crate) fn by_the_million(
+    make: impl Fn(&mut SplitMix64) -> Vec<u8>,
+    examine: impl Fn(&[u8], u64, &mut Figures),
+) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let first = number("STV_FUZZ_SEED", 1);
     let seeds = first..first + number("STV_FUZZ", 3000);
-    let files = files();
     let mut figures = Figures::default();
     let done = AtomicBool::new(false);
     let begin = std::time::Instant::now();
@@ -173,7 +187,7 @@ fn inputs_by_the_million() {
         scope.spawn(|| watch(&done));
         for seed in seeds {
             NOW.0.store(seed, Relaxed);
-            let input = mutate::input(&mut SplitMix64::new(seed), &files);
+            let input = make(&mut SplitMix64::new(seed));
             let examined = panic::catch_unwind(AssertUnwindSafe(|| examine(&input, seed, &mut figures)));
             if examined.is_err() {
                 done.store(true, Relaxed);
@@ -188,5 +202,12 @@ fn inputs_by_the_million() {
         }
         done.store(true, Relaxed);
     });
-    println!("{figures:?} in {:?}, with {} files to start from", begin.elapsed(), files.len());
+    println!("{figures:?} in {:?}", begin.elapsed());
+}
+
+#[test]
+fn inputs_by_the_million() {
+    let files = files();
+    println!("{} files to start from", files.len());
+    by_the_million(|random| mutate::input(random, &files), examine);
 }

@@ -1,7 +1,7 @@
 //! The lines of candidates as returning officers publish them, and what is made of them.
 
 use super::{super::tests::fails, *};
-use crate::blt::{self, read_from};
+use crate::{blt, reading::Reading};
 
 fn file(names: &str) -> String {
     let candidates = names.lines().count() - 1;
@@ -9,8 +9,9 @@ fn file(names: &str) -> String {
 }
 
 fn read(names: &str, order: Option<Order>) -> Result<Vec<String>, String> {
-    let election =
-        read_from("test", &mut file(names).as_bytes(), order).map_err(|error| error.to_string())?;
+    let reading = Reading { names: order, ..Reading::default() };
+    let read = blt::survey_as("test", &mut file(names).as_bytes(), reading, 1);
+    let (election, _) = read.map_err(|errors| errors[0].to_string())?;
     let people = election.candidates.iter().map(|candidate| match &candidate.party {
         Some(party) => format!("{} of {party}", candidate.name),
         None => candidate.name.clone(),

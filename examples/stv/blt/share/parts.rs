@@ -37,11 +37,11 @@ impl<'a> Reader<'a> {
             return self.part(bytes);
         }
         let parts = parts(source, bytes).ok()?;
-        let (nicknames, candidates, order) = (&self.nicknames, &self.candidates, self.order);
+        let (nicknames, candidates, reading) = (&self.nicknames, &self.candidates, self.reading);
         let read = |(): &mut (), bytes: &Range<u64>| {
             let text = part(source, bytes).ok()?;
             let mut reader =
-                Reader::new(text, Arc::clone(nicknames), candidates.clone(), Ballots::new(), order, 1);
+                Reader::new(text, Arc::clone(nicknames), candidates.clone(), Ballots::new(), reading, 1);
             let report = reader.part(bytes)?;
             Some((report, reader.ballots))
         };
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
                 Step::End(line) => break Some((bytes.start + self.text.position(), line - FIRST_LINE)),
             }
         };
-        let is_plain = ids.is_empty() && self.seen.spanning == 0;
+        let is_plain = ids.is_empty() && self.seen.spanning == 0 && self.seen.mended.lines == 0;
         is_plain.then(|| Report {
             bytes: bytes.clone(),
             records: self.ballots.records().len(),

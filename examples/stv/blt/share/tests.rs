@@ -121,7 +121,7 @@ fn read_share_of(
         Ok(Box::new(Counted(from, &read_bytes)))
     };
     let source = Source { name: "test", len: seekable.then_some(bytes.len() as u64), part, open: &open };
-    let (read, told) = listening(|| read_share(&source, None, block, ranks, crew));
+    let (read, told) = listening(|| read_share(&source, Reading::default(), block, ranks, crew));
     let read = read.map_err(|error| error.to_string());
     Done { read, told, begun: begun.into_inner(), bytes: read_bytes.into_inner() }
 }
@@ -139,7 +139,7 @@ fn is_read_in_parts_alike(
     block: fn(usize) -> usize,
     parts: Parts,
 ) -> bool {
-    let (whole, told) = listening(|| read_from("test", &mut &*bytes, None));
+    let (whole, told) = listening(|| read_from("test", &mut &*bytes));
     let done = together(number, |ranks| read_share_of(bytes, seekable, block, ranks, parts));
     let in_pieces = done[0].begun == 1;
     let mut all = Vec::new();
@@ -300,7 +300,7 @@ fn what_many_read_is_what_one_reads() {
         let seekable = random.below(8) > 0;
         let parts = if random.below(2) == 0 { ALONE } else { (Crew::of(&POOL), 1 + random.below(50) as u64) };
         in_pieces += u64::from(is_read_in_parts_alike(&bytes, ranks, seekable, block, parts));
-        elections += u64::from(read_from("test", &mut &bytes[..], None).is_ok());
+        elections += u64::from(read_from("test", &mut &bytes[..]).is_ok());
     }
     println!("{in_pieces} read in pieces, {elections} elections");
 }
@@ -408,7 +408,8 @@ fn read_each(found: &[Option<&str>]) -> Vec<Result<Election, String>> {
             Ok(Box::new(text.as_bytes().get(usize::try_from(at).unwrap()..).unwrap_or_default()))
         };
         let source = Source { name: "test", len: bytes.map(|text| text.len() as u64), part: 1, open: &open };
-        read_share(&source, None, |_| 1, ranks, Crew::ALONE).map_err(|error| error.to_string())
+        let read = read_share(&source, Reading::default(), |_| 1, ranks, Crew::ALONE);
+        read.map_err(|error| error.to_string())
     })
 }
 

@@ -25,7 +25,7 @@ fn a_result_says_how_it_was_made() {
     assert_well_formed(&page);
     for text in [
         "Tie, decided by the order of the file’s [tie …]: ",
-        "<code>stv meek --arithmetic=fixed9 --force-positive-surplus",
+        "<code>stv meek --arithmetic=fixed9 --duplicates=refuse --force-positive-surplus",
         &"0".repeat(64),
         "line 2: the option [colour …]",
         "(file): 3 1 2 4",

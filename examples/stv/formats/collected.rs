@@ -1,0 +1,178 @@
+//! The ballots of a file that says what they are line by line.
+
+use crate::{
+    arithmetic::Integer,
+    blt::{Candidates, MOST_CANDIDATES, MOST_DIGITS, Quoted, Seen, is_number, other_seats},
+    election::{Ballots, Candidate, CandidateIndex, Election, TieOrder},
+    error::plural,
+    reading::{Duplicates, Reading},
+};
+
+/// What a file announces, and the ballots that have come.
+pub(super) struct Collected {
+    seats: usize,
+    candidates: Candidates,
+    duplicates: Duplicates,
+    ballots: Ballots,
+    pub(super) seen: Seen,
+    pub(super) warnings: Vec<(usize, String)>,
+    /// The ballot being read, by a number of its own: its candidates, each with the number of its
+    /// rank.
+    ballot: u64,
+    ranked: Vec<(CandidateIndex, usize)>,
+    rank: usize,
+    /// Whether it names somebody twice.
+    is_twice: bool,
+    ends: bool,
+}
+
+/// The number of candidates of this word.
+pub(super) fn candidates(word: &str) -> Result<usize, String> {
+    match positive(word, "the number of candidates")? {
+        number if number > MOST_CANDIDATES => Err(format!(
+            "the header announces {number} candidates, more than the {MOST_CANDIDATES} that this program takes; correct it"
+        )),
+        number => Ok(number),
+    }
+}
+
+/// A number of at least 1.
+pub(super) fn positive(word: &str, what: &str) -> Result<usize, String> {
+    let number = word.parse().ok().filter(|&number| is_number(word) && number > 0);
+    number.ok_or_else(|| format!("{what} cannot be {}; correct it", Quoted(word)))
+}
+
+/// The number of ballots that a line stands for.
+pub(super) fn weight(word: &str) -> Result<Integer, String> {
+    // What is longer is no number of ballots, and takes long to read.
+    let digits = Some(word).filter(|word| word.len() <= MOST_DIGITS);
+    let weight = digits.and_then(Integer::from_digits).filter(|weight| *weight > Integer::Word(0));
+    weight.ok_or_else(|| {
+        format!("{} is not the weight of a ballot, a whole number of at least 1; correct it", Quoted(word))
+    })
+}
+
+impl Collected {
+    /// None yet of so many candidates for so many seats, unless the user says how many seats there
+    /// are. The file says so on this line.
+    pub(super) fn new(
+        reading: Reading,
+        ballots: Ballots,
+        candidates: usize,
+        seats: Option<usize>,
+        line: usize,
+    ) -> Result<Self, String> {
+        let counted = reading
+            .seats
+            .map(usize::from)
+            .or(seats)
+            .ok_or("files of PrefLib do not say how many seats there are; say it with --seats N")?;
+        if candidates < counted {
+            return Err(format!(
+                "{} cannot be filled by {}; correct the numbers",
+                plural(counted, "seat"),
+                plural(candidates, "candidate")
+            ));
+        }
+        let other = seats.filter(|&seats| seats != counted);
+        let warnings = other.map(|seats| (line, other_seats(seats, counted))).into_iter().collect();
+        Ok(Self {
+            seats: counted,
+            candidates: Candidates::new(candidates),
+            duplicates: reading.duplicates,
+            ballots,
+            seen: Seen::default(),
+            warnings,
+            ballot: 0,
+            ranked: Vec::new(),
+            rank: 0,
+            is_twice: false,
+            ends: false,
+        })
+    }
+
+    /// How many candidates there are.
+    pub(super) fn candidates(&self) -> usize {
+        self.candidates.number()
+    }
+
+    /// How many ballots have come, empty ones too.
+    pub(super) fn total(&self) -> Integer {
+        self.ballots.total().plus(&self.seen.empty_ballots)
+    }
+
+    /// Begins a ballot.
+    pub(super) fn begin(&mut self) {
+        self.ranked.clear();
+        self.ballot += 1;
+        (self.rank, self.is_twice, self.ends) = (0, false, false);
+    }
+
+    pub(super) fn next_rank(&mut self) {
+        self.rank += 1;
+    }
+
+    /// The candidate of this number stands in this rank of the ballot.
+    pub(super) fn mention(&mut self, word: &str) -> Result<(), String> {
+        let candidates = self.candidates.number();
+        if !is_number(word) {
+            return Err(format!("{} is not a candidate's number; correct it", Quoted(word)));
+        }
+        let number = word.parse().ok().filter(|number| (1..=candidates).contains(number));
+        let candidate = number.ok_or_else(|| {
+            format!("there is no candidate {}; the numbers go from 1 to {candidates}", Quoted(word))
+        })? - 1;
+        let known = self.candidates.get(candidate);
+        if std::mem::replace(&mut known.last_ballot, self.ballot) != self.ballot {
+            if !self.ends {
+                self.ranked.push((candidate, self.rank));
+            }
+            return Ok(());
+        }
+        self.is_twice = true;
+        match self.duplicates {
+            Duplicates::Refuse => {
+                return Err(format!(
+                    "candidate {} stands twice on one ballot; remove one, or choose with --duplicates what counts",
+                    Quoted(word)
+                ));
+            }
+            Duplicates::Truncate if !self.ends => {
+                self.ends = true;
+                let rank = self.rank;
+                self.ranked.retain(|preference| preference.1 < rank);
+            }
+            Duplicates::First | Duplicates::Truncate => {}
+        }
+        Ok(())
+    }
+
+    /// Ends a ballot of this line.
+    pub(super) fn end(&mut self, weight: Integer, line: usize) {
+        self.seen.lines += 1;
+        if self.is_twice {
+            self.seen.mended.add(line, &weight);
+        }
+        if self.ranked.is_empty() {
+            self.seen.empty_lines += 1;
+            self.seen.empty_ballots = self.seen.empty_ballots.plus(&weight);
+        }
+        self.ballots.push(weight, &self.ranked);
+    }
+
+    /// All of it, with names and parties.
+    pub(super) fn named(mut self, names: Vec<(String, Option<String>)>, title: String) -> super::Done {
+        self.warnings.extend(self.seen.mended.warning(self.duplicates));
+        let candidate = |(name, party)| Candidate { name, party, withdrawn: false };
+        let election = Election {
+            title,
+            seats: self.seats,
+            tie_break: (0..names.len()).collect(),
+            tie_order: TieOrder::BallotPaper,
+            warnings: Vec::new(), // they are told first
+            candidates: names.into_iter().map(candidate).collect(),
+            ballots: self.ballots,
+        };
+        super::Done { election, seen: self.seen, warnings: self.warnings }
+    }
+}

@@ -1,0 +1,186 @@
+//! Ballot files of all formats that are read. What a file is, is seen in it and not in its name.
+//!
+//! | format | what it looks like |
+//! |---|---|
+//! | BLT, see `blt` | `3 2`, then `5 1 2 0` |
+//! | Scottish CSV | `3,2,`, then `5,1,2,` and `"Candidate 1","Ada","Red",` |
+//! | `PrefLib` | `# NUMBER ALTERNATIVES: 3`, then `5: 1,{2,3}`; or `3`, then `1,Ada` and `5,1,{2,3}` |
+
+mod collected;
+#[cfg(test)]
+mod fuzz;
+mod lines;
+mod plain;
+mod preflib;
+mod recognised;
+mod scottish;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod written;
+
+use crate::{
+    blt::{self, InputError, Seen, Source},
+    crew::Crew,
+    election::{Ballots, Election},
+    ranks::{self, Ranks},
+    reading::Reading,
+    warnings::Warnings,
+};
+use lines::Lines;
+pub(crate) use plain::{Plain, Target};
+use preflib::PrefLib;
+use recognised::{Format, recognise};
+use std::{error::Error, io::Read};
+
+/// Names, parties and titles are no longer than this: then they can be written in all formats.
+const LONGEST_NAME: usize = 1 << 13;
+
+/// A name, party or title that is not too long.
+fn short(name: &str) -> Result<String, String> {
+    if name.len() > LONGEST_NAME {
+        return Err("this name or title is longer than 8 KiB; write a shorter one".to_owned());
+    }
+    Ok(name.to_owned())
+}
+
+/// A format whose lines each say something by themselves.
+trait ByLine {
+    /// Whether what is wrong with a line does not keep the next ones from being read.
+    fn goes_on(&self) -> bool;
+
+    /// Reads the next line, which has this number. An error is what is wrong with it.
+    fn line(&mut self, text: &str, number: usize) -> Result<(), String>;
+
+    /// The election after the last line, or what is missing.
+    fn end(self) -> Result<Done, String>;
+}
+
+/// What has been read.
+struct Done {
+    election: Election,
+    seen: Seen,
+    /// What the user is to be told, each with the line that it is about.
+    warnings: Vec<(usize, String)>,
+}
+
+/// Reads an election as the user says; `source` is what messages call it.
+pub(crate) fn read(source: &str, reader: &mut dyn Read, reading: Reading) -> Result<Election, InputError> {
+    let survey = survey(source, reader, reading, 1);
+    survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
+}
+
+/// As `read`, and tells more: what has been seen, or up to `most_errors` errors, at least one.
+pub(crate) fn survey(
+    source: &str,
+    reader: &mut dyn Read,
+    reading: Reading,
+    most_errors: usize,
+) -> Result<(Election, Seen), Vec<InputError>> {
+    let (format, mut reader) = recognise(Box::new(reader));
+    if matches!(format, Format::Blt) {
+        return blt::survey_as(source, &mut reader, reading, most_errors);
+    }
+    let done = by_format(&format, source, reader, reading, Ballots::new(), most_errors)?;
+    Ok(told(source, done, Warnings::default()))
+}
+
+/// The election with what the user is told of it.
+fn told(source: &str, done: Done, mut warnings: Warnings) -> (Election, Seen) {
+    for (line, warning) in &done.warnings {
+        warnings.add(source, *line, warning);
+    }
+    warnings.rest(source);
+    (Election { warnings: warnings.told(), ..done.election }, done.seen)
+}
+
+/// Reads a file that is no BLT.
+fn by_format(
+    format: &Format,
+    source: &str,
+    reader: Box<dyn Read + '_>,
+    reading: Reading,
+    ballots: Ballots,
+    most_errors: usize,
+) -> Result<Done, Vec<InputError>> {
+    let lines = Lines::new(source, reader);
+    match format {
+        Format::Scottish => by_line(scottish::Scottish::new(reading, ballots), lines, most_errors),
+        Format::PrefLib => by_line(PrefLib::new(reading, ballots), lines, most_errors),
+        Format::OldPrefLib => by_line(PrefLib::old(reading, ballots), lines, most_errors),
+        Format::Blt => unreachable!("it has a reader of its own"),
+        Format::Other(what) => Err(vec![InputError::new(source, 1, *what)]),
+    }
+}
+
+fn by_line(
+    mut format: impl ByLine,
+    mut lines: Lines<'_>,
+    most_errors: usize,
+) -> Result<Done, Vec<InputError>> {
+    let mut errors = Vec::new();
+    let mut last = 1;
+    let source = lines.source;
+    loop {
+        match lines.next() {
+            Ok(None) => break,
+            Ok(Some((number, text))) => {
+                last = number;
+                let goes_on = format.goes_on();
+                if let Err(message) = format.line(text, number) {
+                    errors.push(InputError::new(source, number, message));
+                    if !goes_on || errors.len() >= most_errors {
+                        return Err(errors);
+                    }
+                }
+            }
+            Err(error) => {
+                errors.push(error);
+                return Err(errors);
+            }
+        }
+    }
+    match format.end() {
+        Ok(done) if errors.is_empty() => {
+            if done.seen.lines == done.seen.empty_lines {
+                let message = "no ballot ranks any candidate; there is nothing to count";
+                return Err(vec![InputError::new(source, last, message)]);
+            }
+            Ok(done)
+        }
+        Ok(_) => Err(errors),
+        Err(message) => {
+            errors.push(InputError::new(source, last, message));
+            Err(errors)
+        }
+    }
+}
+
+/// Reads the share of this rank: see `blt::read_share`. What is no BLT is read twice, once to count
+/// the ballots.
+pub(crate) fn read_share(
+    source: &Source<'_>,
+    reading: Reading,
+    block: fn(usize) -> usize,
+    ranks: &dyn Ranks,
+    crew: Crew<'_>,
+) -> Result<Election, Box<dyn Error>> {
+    let begun = (source.open)(0).map(recognise);
+    let said = match &begun {
+        Ok((format, _)) => Ok(format!("{format:?}").into_bytes()),
+        Err(error) => Err(Box::<dyn Error>::from(blt::unreadable(source, error))),
+    };
+    ranks::agree(ranks, said, "its file has another format")?;
+    let format = begun?.0;
+    if matches!(format, Format::Blt) {
+        return blt::read_share(source, reading, block, ranks, crew);
+    }
+    let read = |share, is_for_good| {
+        let reader = (source.open)(0).map_err(|error| blt::unreadable(source, &error))?;
+        let done = by_format(&format, source.name, reader, reading, Ballots::sharing(share), 1);
+        let done = done.map_err(|mut errors| errors.remove(0))?;
+        let warnings = if is_for_good { Warnings::default() } else { Warnings::held_back() };
+        Ok(told(source.name, done, warnings).0)
+    };
+    blt::all_alike(blt::counted_first(read, block, ranks), false, ranks)
+}

@@ -1,0 +1,112 @@
+//! What other formats than BLT cannot hold: whether an election can be written in them, and what
+//! is left out.
+
+use super::{preflib, scottish, short};
+use crate::{
+    arithmetic::Integer,
+    blt::each_ballot,
+    election::{Candidate, CandidateIndex, Election},
+};
+use std::{
+    collections::HashSet,
+    convert::Infallible,
+    io::{self, Write},
+};
+
+/// An election as it is written in another format: without candidates who have withdrawn.
+pub(crate) struct Plain<'a> {
+    target: Target,
+    pub(super) election: &'a Election,
+    /// Those who have not, in the order of their numbers.
+    pub(super) names: Vec<&'a Candidate>,
+    /// The number of each candidate, which those who have withdrawn do not have.
+    numbers: Vec<usize>,
+    /// What is not written, for the user.
+    pub(crate) left_out: Vec<String>,
+}
+
+/// The other formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    Scottish,
+    PrefLib,
+}
+
+impl<'a> Plain<'a> {
+    /// The election without what the format cannot hold, if the count stays the same. The error
+    /// says why not.
+    pub(crate) fn of(election: &'a Election, target: Target) -> Result<Self, String> {
+        let format = match target {
+            Target::Scottish => "a Scottish CSV file",
+            Target::PrefLib => "a file of PrefLib",
+        };
+        if !election.tie_break.is_sorted() {
+            return Err(format!(
+                "{format} cannot say in which order tied candidates are defeated, as [tie …] does; convert to blt"
+            ));
+        }
+        let equal = equal_ranks(election);
+        if target == Target::Scottish && equal > Integer::Word(0) {
+            return Err(format!(
+                "{format} cannot hold equal ranks, which {equal} ballots have; convert to preflib or blt"
+            ));
+        }
+        let names: Vec<_> = election.candidates.iter().filter(|candidate| !candidate.withdrawn).collect();
+        short(&election.title)?;
+        names.iter().try_for_each(|candidate| {
+            short(&candidate.name)?;
+            short(candidate.party.as_deref().unwrap_or_default()).map(|_| ())
+        })?;
+        let mut numbers = Vec::with_capacity(election.candidates.len());
+        let mut left_out = Vec::new();
+        let mut next = 1;
+        for candidate in &election.candidates {
+            numbers.push(next);
+            next += usize::from(!candidate.withdrawn);
+        }
+        let withdrawn = election.candidates.len() - names.len();
+        if withdrawn > 0 {
+            left_out.push(format!(
+                "{format} cannot say who has withdrawn: {withdrawn} of {} candidates are left out, and the others have new numbers",
+                election.candidates.len()
+            ));
+        }
+        if target == Target::PrefLib {
+            if names.iter().any(|candidate| candidate.party.is_some()) {
+                left_out.push(format!("{format} cannot say which parties there are; they are left out"));
+            }
+            let different: HashSet<_> = names.iter().map(|candidate| candidate.name.trim()).collect();
+            if different.len() < names.len() {
+                left_out.push(format!(
+                    "the names in {format} are to be different, but some of these are the same; other programs may refuse it"
+                ));
+            }
+        }
+        Ok(Self { target, election, names, numbers, left_out })
+    }
+
+    /// Writes it, so that reading it gives the same election.
+    pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self.target {
+            Target::Scottish => scottish::print(self, out),
+            Target::PrefLib => preflib::print(self, out),
+        }
+    }
+
+    /// What a candidate who has not withdrawn is called on ballots.
+    pub(super) fn number(&self, candidate: CandidateIndex) -> usize {
+        self.numbers[candidate]
+    }
+}
+
+/// How many ballots have equal ranks.
+fn equal_ranks(election: &Election) -> Integer {
+    let mut equal = Integer::Word(0);
+    let Ok(()) = each_ballot(&election.ballots, |weight, ranked| {
+        if ranked.iter().any(|preference| preference.1) {
+            equal = equal.plus(weight);
+        }
+        Ok::<_, Infallible>(())
+    });
+    equal
+}

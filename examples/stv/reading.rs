@@ -1,0 +1,83 @@
+//! What the user says of how ballot files are read, whatever their format is.
+
+use crate::blt::Order;
+use clap::ValueEnum;
+use std::num::NonZeroUsize;
+
+/// So much a compressed file may unpack to, unless the user allows more.
+const MOST_UNPACKED: u64 = 16 << 30;
+
+/// The options of all commands that read ballot files.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(crate) struct Reading {
+    /// What the lines of the candidates say, where the file has name and party on a line and does
+    /// not show which is which
+    #[arg(long, value_enum, value_name = "ORDER")]
+    pub(crate) names: Option<Order>,
+    #[allow(clippy::doc_markdown)] // it is the help
+    /// How many seats are filled, instead of what the file says; PrefLib files do not say it
+    #[arg(long, value_name = "N")]
+    pub(crate) seats: Option<NonZeroUsize>,
+    /// What becomes of a ballot that names a candidate twice
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) duplicates: Duplicates,
+    /// How many bytes a compressed file may unpack to, as a number or with K, M, G or T behind it
+    #[arg(long, value_name = "BYTES", default_value = "16G", value_parser = bytes)]
+    pub(crate) most_unpacked: u64,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { names: None, seats: None, duplicates: Duplicates::Refuse, most_unpacked: MOST_UNPACKED }
+    }
+}
+
+/// What becomes of a ballot that names a candidate twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Duplicates {
+    /// The file is refused, and the ballot named
+    #[default]
+    Refuse,
+    /// The first mention counts; later ones are left out
+    First,
+    /// The ballot ends before the rank that names somebody once more
+    Truncate,
+}
+
+/// A number of bytes such as `100000`, `64M` or `16G`.
+fn bytes(text: &str) -> Result<u64, String> {
+    let units = [('K', 10), ('M', 20), ('G', 30), ('T', 40)];
+    let unit =
+        units.iter().find(|(letter, _)| text.ends_with(|last: char| last.eq_ignore_ascii_case(letter)));
+    let (digits, shift) = unit.map_or((text, 0), |(_, shift)| (&text[..text.len() - 1], *shift));
+    let number: Option<u64> =
+        digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    let number = number.and_then(|number| number.checked_mul(1 << shift)).filter(|&number| number > 0);
+    number.ok_or_else(|| "not a number of bytes such as 500000, 64M or 16G".to_owned())
+}
+
+/// The same as the user would write it.
+pub(crate) fn in_units(bytes: u64) -> String {
+    let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
+    let whole = units.iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift && bytes > 0);
+    whole.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_as_they_are_told() {
+        for (text, number) in
+            [("1", 1), ("500000", 500_000), ("64m", 64 << 20), ("16G", 16 << 30), ("3T", 3 << 40)]
+        {
+            assert_eq!(bytes(text), Ok(number));
+            assert_eq!(in_units(number), text.to_uppercase());
+        }
+        for text in ["", "G", "0", "-1", "+1", "1.5G", "16 G", "16GB", "é", "18446744073709551615T"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        assert_eq!(bytes("16G"), Ok(Reading::default().most_unpacked));
+    }
+}

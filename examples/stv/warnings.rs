@@ -1,0 +1,140 @@
+//! What the user is told of a file that can be counted all the same. Of warnings there may be as
+//! many as a file has lines: the first of each kind are told, and how many there are. A kind is a
+//! place in this program.
+
+use std::{mem, panic::Location};
+
+/// So many of a kind are told.
+pub(crate) const MOST_TOLD: usize = 20;
+
+/// The warnings of a file, in the order in which they were found.
+#[derive(Debug, Default)]
+pub(crate) struct Warnings {
+    list: Vec<Warning>,
+    kinds: Kinds,
+    /// They are not told, as long as it is not sure that the file is read for good.
+    held_back: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Warning {
+    line: usize,
+    message: String,
+}
+
+impl Warnings {
+    /// Those of a file that is perhaps not read for good.
+    pub(crate) fn held_back() -> Self {
+        Self { held_back: true, ..Self::default() }
+    }
+
+    /// Keeps a warning and tells it, if not too much of its kind has been told.
+    #[track_caller]
+    pub(crate) fn add(&mut self, source: &str, line: usize, message: &str) {
+        if self.kinds.tells(line, message) {
+            self.tell(source, line, message.to_owned());
+        }
+    }
+
+    /// Of each kind of which not all were told: the last one, and how many there are.
+    pub(crate) fn rest(&mut self, source: &str) {
+        for (line, message) in self.kinds.rest() {
+            self.tell(source, line, message);
+        }
+    }
+
+    /// Adds those of another part of the file.
+    pub(crate) fn append(&mut self, source: &str, other: Self) {
+        for Warning { line, message } in other.list {
+            self.tell(source, line, message);
+        }
+    }
+
+    fn tell(&mut self, source: &str, line: usize, message: String) {
+        if !self.held_back {
+            log::warn!("{source}:{line}: {message}");
+        }
+        self.list.push(Warning { line, message });
+    }
+
+    /// Each with its line, in words.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.list.iter().map(|Warning { line, message }| format!("line {line}: {message}")).collect()
+    }
+}
+
+/// Which warnings have been told, and which have not.
+#[derive(Debug, Default)]
+pub(crate) struct Kinds(Vec<Kind>);
+
+#[derive(Debug)]
+struct Kind {
+    place: &'static Location<'static>,
+    number: usize,
+    /// The last one, if it was not told, and its line.
+    last: (usize, String),
+}
+
+impl Kinds {
+    /// Whether to tell a warning of the kind of this place of the program; if not, it is kept until
+    /// the next one.
+    #[track_caller]
+    pub(crate) fn tells(&mut self, line: usize, warning: &str) -> bool {
+        let place = Location::caller();
+        let known = self.0.iter().position(|kind| kind.place == place);
+        let known = known.unwrap_or_else(|| {
+            self.0.push(Kind { place, number: 0, last: (0, String::new()) });
+            self.0.len() - 1
+        });
+        let kind = &mut self.0[known];
+        kind.number += 1;
+        let tells = kind.number <= MOST_TOLD;
+        if !tells {
+            kind.last.0 = line;
+            warning.clone_into(&mut kind.last.1);
+        }
+        tells
+    }
+
+    /// A line for each kind of which not all were told: the last one, and how many there are.
+    /// Begins anew.
+    pub(crate) fn rest(&mut self) -> Vec<(usize, String)> {
+        let cut_short = mem::take(&mut self.0).into_iter().filter(|kind| kind.number > MOST_TOLD);
+        let told = cut_short.map(|Kind { number, last: (line, last), .. }| {
+            (line, format!("{last} (the last of {number} such warnings, of which {MOST_TOLD} are told)"))
+        });
+        told.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_told_so_often_and_then_counted() {
+        let mut warnings = Warnings::held_back();
+        let odd = |warnings: &mut Warnings, line: usize| warnings.add("test", line, &format!("odd {line}"));
+        (1..=50).for_each(|line| odd(&mut warnings, line));
+        warnings.add("test", 7, "another kind");
+        assert_eq!(warnings.told().len(), MOST_TOLD + 1);
+        assert_eq!(warnings.told()[MOST_TOLD - 1..], ["line 20: odd 20", "line 7: another kind"]);
+        warnings.rest("test");
+        let last = "line 50: odd 50 (the last of 50 such warnings, of which 20 are told)";
+        assert_eq!(warnings.told().pop().as_deref(), Some(last));
+        warnings.rest("test");
+        odd(&mut warnings, 51);
+        assert_eq!(warnings.told()[MOST_TOLD + 2..], ["line 51: odd 51"], "it begins anew");
+    }
+
+    #[test]
+    fn parts_of_a_file_are_told_in_its_order() {
+        let mut all = Warnings::held_back();
+        for line in [1, 2] {
+            let mut part = Warnings::held_back();
+            part.add("test", line, "odd");
+            all.append("test", part);
+        }
+        assert_eq!(all.told(), ["line 1: odd", "line 2: odd"]);
+    }
+}
