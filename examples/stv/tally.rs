@@ -1,5 +1,5 @@
-//! The tally: a distribution of all ballots is one parallel loop. Beside `crew`, which prepares them,
-//! the only file that knows the pool and rayon.
+//! The tally: a distribution of all ballots is one parallel loop. Beside `crew`, which prepares
+//! them, the only file that knows the pool and rayon.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},

@@ -41,8 +41,8 @@ pub(super) fn election(
             // why.
             let together = in_parts.then(|| threads(meek, ranks).together(read)).and_then(Result::ok);
             let election = together.unwrap_or_else(|| read(Crew::ALONE))?;
-            // Each rank, and each thread, has read a part of the file: the first rank, which writes,
-            // reads all of it.
+            // Each rank, and each thread, has read a part of the file: the first rank, which
+            // writes, reads all of it.
             let is_mine = has_record && ranks.rank() == 0;
             let sha256 = input.filter(|_| is_mine).map(input::sha256).transpose();
             let said = sha256.as_ref().map(|_| Vec::new()).map_err(|error| Box::from(error.as_str()));
