@@ -113,8 +113,13 @@ pub(super) fn order<'a>(
     let is_all = !(some_are_longer || as_written && some_are_equal);
     let mut writing = Writing { ballots, bits, fit, is_all: false };
     if is_all {
-        crew.change(&mut keys, |key| key.1 = writing.weight(*key).unwrap_or(u64::MAX));
-        if keys.iter().any(|key| key.1 == u64::MAX) {
+        let some_are_heavy = AtomicBool::new(false);
+        crew.change(&mut keys, |key| {
+            let weight = writing.weight(*key);
+            tell(&some_are_heavy, weight.is_none());
+            key.1 = weight.unwrap_or(0);
+        });
+        if some_are_heavy.into_inner() {
             return None;
         }
         writing.is_all = true;
@@ -150,7 +155,7 @@ pub(super) fn pieces<R: Send>(
 
 /// How many pieces are made at once, for each thread. Then the memory of their ballots' keys is
 /// given back: that of what they become grows meanwhile.
-const PIECES: usize = 4;
+const PIECES: usize = 8;
 
 /// The codes of a ballot; equals in candidate order if they may be, so that ranks are equal as
 /// codes if they are equal as sets.
