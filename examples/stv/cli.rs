@@ -226,6 +226,15 @@ impl Arguments {
         }
     }
 
+    /// Refuses to overwrite the ballot file.
+    fn are_apart(&self) -> Result<(), clap::Error> {
+        let Command::Meek(meek) = &self.command else { return Ok(()) };
+        match meek.output.overwrites(meek.timeline.as_deref(), self.before.input.as_deref()) {
+            Some(wrong) => Err(Arguments::command().error(ErrorKind::ArgumentConflict, wrong)),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses what several ranks cannot do.
     fn on(&self, ranks: &dyn Ranks) -> Result<(), clap::Error> {
         let wrong = match &self.command {
@@ -248,6 +257,7 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
     let arguments = Arguments::try_parse().and_then(|mut arguments| {
         arguments.join()?;
         arguments.on(ranks)?;
+        arguments.are_apart()?;
         Ok(arguments)
     });
     let agreed = agree(ranks, &arguments);

@@ -134,8 +134,16 @@ pub(crate) fn printable(text: &str) -> String {
 /// Whether a spreadsheet would take this text for a formula: some skip blanks and what is not seen
 /// before the sign, and some read the wide signs of East Asia.
 pub(crate) fn is_formula(text: &str) -> bool {
-    let unseen = |first: char| first.is_whitespace() || misleads(first) || first == '\u{fffd}';
+    let unseen = |first: char| first.is_whitespace() || is_unseen(first) || first == '\u{fffd}';
     text.trim_start_matches(unseen).starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
+}
+
+/// Whether nobody sees a character by itself: those that mislead, joiners and variation selectors.
+pub(crate) fn is_unseen(character: char) -> bool {
+    matches!(
+        character,
+        '\u{200c}' | '\u{200d}' | '\u{180b}'..='\u{180f}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'
+    ) || misleads(character)
 }
 
 /// Whether a character makes a line look like another one: a terminal obeys it, it breaks the line
@@ -150,7 +158,8 @@ pub(crate) fn misleads(character: char) -> bool {
         | '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
         // Letters without a picture.
-        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
+        | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{34f}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{2800}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
     ) || character.is_control()
 }
 

@@ -3,7 +3,7 @@
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
-    election::{CandidateIndex, Election, called},
+    election::{CandidateIndex, Election, TieOrder, called},
     error::{CountError, printable},
 };
 use std::{cmp::Ordering, io::Write};
@@ -21,6 +21,19 @@ pub(crate) fn count<A: Arithmetic>(
     let ranking = ranking(election, &votes);
     let (elected, defeated) = ranking.split_at(election.seats.min(ranking.len()));
     let names = called(&election.candidates);
+    if let (Some(&last), Some(&next)) = (elected.last(), defeated.first())
+        && votes[last] == votes[next]
+    {
+        let by = match election.tie_order {
+            TieOrder::File => "the order of the file’s [tie …]",
+            TieOrder::BallotPaper | TieOrder::Random(_) => "ballot-paper order",
+        };
+        log::warn!(
+            "the last seat is tied: {} and {} have as many votes; decided by {by}",
+            names[last],
+            names[next]
+        );
+    }
     writeln!(out, "\nElection: {}\n", printable(&election.title))?;
     writeln!(out, "\t{package}")?;
     writeln!(out, "\tRule: Simulated Plurality Block Voting")?;

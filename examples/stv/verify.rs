@@ -3,10 +3,17 @@
 use crate::{
     error::printable,
     input,
-    output::{Comparison, Record, command_line, head, shown},
+    output::{Comparison, OPTIONS, Record, command_line, head, shown},
 };
 use serde_json::{Map, Value};
-use std::{error::Error, ffi::OsString, fs::File, io::Write, num::NonZeroUsize, path::PathBuf};
+use std::{
+    error::Error,
+    ffi::OsString,
+    fs::File,
+    io::{Cursor, Read, Write},
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
 const DETAILS: &str = "\
 Reads from the result how it was counted, counts the ballot file again in that way, and compares every field, step and transfer with the \
@@ -49,7 +56,7 @@ pub(crate) fn verify(
     out: &mut dyn Write,
 ) -> Result<(), Box<dyn Error>> {
     let name = printable(&verify.result.display().to_string());
-    let open = || File::open(&verify.result).map_err(|error| format!("cannot read {name}: {error}"));
+    let open = || opened(&verify.result).map_err(|reason| format!("cannot read {name}: {reason}"));
     let unreadable = |error: serde_json::Error| {
         let line = error.line();
         format!("{name}:{line}: {}; this is no result of stv meek --format json", shown(&error.to_string()))
@@ -84,6 +91,26 @@ pub(crate) fn verify(
     }
 }
 
+/// What follows a mark of its encoding, if it has one. What is no result, whatever stands there, is
+/// told in words.
+fn opened(path: &Path) -> Result<impl Read, String> {
+    let mut file = File::open(path).map_err(|error| error.to_string())?;
+    if !file.metadata().is_ok_and(|data| data.is_file()) {
+        return Err("it is read twice, so it must be a file".to_owned());
+    }
+    let mut begins = Vec::new();
+    Read::by_ref(&mut file).take(3).read_to_end(&mut begins).map_err(|error| error.to_string())?;
+    let other = match begins[..] {
+        [] => "it is empty; has the count ended with an error?",
+        [0x1f, 0x8b, ..] => "it is compressed; unpack it first",
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => "it is UTF-16; write it as UTF-8",
+        [b'<', ..] => "it is a page; verify wants the result of --format json",
+        [0xef, 0xbb, 0xbf] => return Ok(Cursor::new(Vec::new()).chain(file)),
+        _ => return Ok(Cursor::new(begins).chain(file)),
+    };
+    Err(other.to_owned())
+}
+
 /// What a result says of its making.
 struct About<'a> {
     version: &'a str,
@@ -92,15 +119,20 @@ struct About<'a> {
 }
 
 impl<'a> About<'a> {
-    fn of(fields: &'a Map<String, Value>) -> Result<Self, &'static str> {
+    fn of(fields: &'a Map<String, Value>) -> Result<Self, String> {
         let text = |field: &str, name: &str| fields.get(field)?.get(name)?.as_str();
         if fields.get("format").and_then(Value::as_str) != Some("stv count") {
-            return Err("this is no result of stv meek --format json");
+            return Err("this is no result of stv meek --format json".to_owned());
         }
         if fields.get("version").and_then(Value::as_u64) != Some(1) {
-            return Err(
-                "the result is of another version of the format; verify it with the program that wrote it",
-            );
+            let other =
+                "the result is of another version of the format; verify it with the program that wrote it";
+            return Err(other.to_owned());
+        }
+        let options = fields.get("options").and_then(Value::as_object);
+        let others = options.into_iter().flat_map(Map::keys).find(|name| !OPTIONS.contains(&&name[..]));
+        if let Some(other) = others {
+            return Err(format!("the result has an option {}, which no count has", shown(other)));
         }
         let of_old = "the result does not say how it was counted; count again with a newer program";
         Ok(Self {
@@ -116,6 +148,8 @@ fn command(verify: &Verify, options: &Map<String, Value>) -> Words {
     let mut words: Words = ["stv", "meek", "--format=json"].map(Into::into).into();
     words.extend(command_line(options).into_iter().map(Into::into));
     words.extend(verify.num_threads.map(|number| format!("--num-threads={number}").into()));
-    words.extend(["--input".into(), verify.file.clone().into()]);
+    let mut input = OsString::from("--input=");
+    input.push(&verify.file);
+    words.push(input);
     words
 }

@@ -84,6 +84,13 @@ impl Reader<'_> {
             self.seen.mended.add(line, &weight);
         }
         self.seen.lines += 1;
+        if line == self.seen.last_line {
+            self.seen.crowded += 1;
+            if self.seen.crowded == 1 {
+                self.seen.first_crowded = line;
+            }
+        }
+        self.seen.last_line = self.text.last_line();
         if self.text.last_line() != line {
             self.seen.spanning += 1;
             if self.seen.spanning == 1 {

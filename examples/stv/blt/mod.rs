@@ -94,6 +94,12 @@ pub(crate) struct Seen {
     /// Those that end on another line than they begin, and where the first of them begins.
     spanning: u64,
     first_spanning: usize,
+    /// Those that begin on the line on which the one before them ends, and where the first of them
+    /// stands.
+    crowded: u64,
+    first_crowded: usize,
+    /// The line on which the last one ends.
+    last_line: usize,
     /// Those that named a candidate twice, which is mended.
     pub(crate) mended: Mended,
 }
@@ -106,6 +112,9 @@ impl Default for Seen {
             empty_ballots: Integer::Word(0),
             spanning: 0,
             first_spanning: 0,
+            crowded: 0,
+            first_crowded: 0,
+            last_line: 0,
             mended: Mended::default(),
         }
     }
@@ -301,11 +310,15 @@ impl<'a> Reader<'a> {
 
     /// Names and title, and what is wrong with the ballots as a whole.
     fn after_ballots(&mut self, header: &Header, end_of_ballots: usize) -> Result<names::Names, InputError> {
-        let Seen { lines, spanning, first_spanning, .. } = self.seen;
+        let Seen { lines, spanning, first_spanning, crowded, first_crowded, .. } = self.seen;
         if spanning > 0 && spanning < lines {
             let message =
                 "this ballot ends on another line, where others do not; is the 0 at its end missing?";
             self.text.warn(first_spanning, message);
+        }
+        if crowded > 0 && crowded < lines / 2 {
+            let message = "several ballots stand on this line, where most lines have one; if a 0 in it is a rank left out, write - for it";
+            self.text.warn(first_crowded, message);
         }
         if let Some((line, warning)) = self.seen.mended.warning(self.reading.duplicates) {
             self.text.warn(line, &warning);

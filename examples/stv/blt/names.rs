@@ -2,7 +2,7 @@
 //! give them.
 
 use super::{
-    InputError, Order, Quoted,
+    InputError, Order, Quoted, is_number,
     parties::{self, Pair, People},
     text::{Phrase, Text},
 };
@@ -43,6 +43,16 @@ pub(super) fn read(
             Quoted(&word.text)
         );
         return Err(text.error(word.line, message));
+    }
+    let is_like_a_ballot = |phrase: &&Phrase| {
+        let words = phrase.word().text.split_whitespace();
+        matches!(phrase, Phrase::Bare(_)) && words.clone().count() > 2 && words.clone().all(is_number)
+    };
+    if let Some(line) = phrases.iter().find(is_like_a_ballot).map(|phrase| phrase.word().line) {
+        text.warn(
+            line,
+            "this line looks like a ballot, but stands behind the 0 that ends the ballots; it is not counted",
+        );
     }
     if let Some(people) = in_comments(text, &phrases, candidates) {
         let title = phrases.remove(0).into_word().text;

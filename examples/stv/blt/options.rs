@@ -38,7 +38,7 @@ impl Reader<'_> {
                 negative = Some(word);
             } else {
                 let weighs = is_number(ahead) || ahead.starts_with('(');
-                if let Some(negative) = negative.filter(|_| !weighs) {
+                if let Some(negative) = negative.as_ref().filter(|_| !weighs) {
                     let message = format!(
                         "{} before the ballots withdraws a candidate, but {} follows; a ballot's weight must be at least 1",
                         Quoted(&negative.text),
@@ -48,6 +48,15 @@ impl Reader<'_> {
                 }
                 break;
             }
+        }
+        if let Some(Word { text, line }) = negative
+            && self.text.line() == line
+        {
+            let message = format!(
+                "{} withdraws a candidate, and a ballot follows on the same line; if it is a weight, correct it, else put the ballot on the next line",
+                Quoted(&text)
+            );
+            self.text.warn(line, &message);
         }
         for option in waiting {
             match option.name.as_str() {

@@ -1,7 +1,7 @@
 //! One file read by several ranks: each keeps a share of the ballots, and knows all else.
 //!
 //! Each rank reads a piece of the file, cut at ends of lines, as if it began between two ballots. A
-//! piece is *plain* if each of its lines has whole ballots, without ids and without anything that
+//! piece is *plain* if each of its lines has one whole ballot, without ids and without anything that
 //! is wrong. Where the first piece is plain the second does begin between two ballots, and so on:
 //! so if all are plain up to the 0 after the ballots, they have been read as one rank would have
 //! read them. All ranks then read what follows, the names, and tell each other how many ballots and
@@ -223,7 +223,7 @@ impl<'a> Piece<'a> {
         let (last, before) = reports.split_last().expect("the ballots end in one of the pieces");
         let (names, lines) = last.end.expect("the ballots end in the last of these pieces");
         let line = line + before.iter().map(|report| report.line_ends).sum::<usize>() + lines;
-        reader.seen.spanning = 0;
+        (reader.seen.spanning, reader.seen.crowded) = (0, 0);
         reader.seen.lines = reports.iter().map(|report| report.lines).sum();
         reader.seen.empty_lines = reports.iter().map(|report| report.empty_lines).sum();
         reader.text = held_back(Text::from_line(line, source.name, (source.open)(names)?));

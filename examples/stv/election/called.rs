@@ -1,22 +1,30 @@
 //! What the candidates are called wherever people read of them.
 
 use super::Candidate;
-use crate::error::printable;
+use crate::error::{is_unseen, printable};
 use std::collections::HashMap;
 
 /// What each candidate is called: the name, and the party behind it; without a name, by the number.
-/// No two are called the same: who would be has the number too, `Ann LI [3]`.
+/// Who would be called the same as another, with the party or without, has the number too:
+/// `Ann LI (Red) [3]`.
 pub(crate) fn called(candidates: &[Candidate]) -> Vec<String> {
-    let with_party = |(place, candidate): (usize, &Candidate)| match &candidate.party {
-        Some(party) => format!("{} ({})", name(place, candidate), printable(party)),
-        None => name(place, candidate),
-    };
-    told_apart(candidates.iter().enumerate().map(with_party).collect())
+    texts(candidates, true, &told_apart(candidates))
 }
 
 /// The same without the party, where that has a place of its own.
 pub(crate) fn called_by_name(candidates: &[Candidate]) -> Vec<String> {
-    told_apart(candidates.iter().enumerate().map(|(place, candidate)| name(place, candidate)).collect())
+    texts(candidates, false, &told_apart(candidates))
+}
+
+fn texts(candidates: &[Candidate], with_party: bool, has_number: &[bool]) -> Vec<String> {
+    let one = |(place, candidate): (usize, &Candidate)| {
+        let mut text = name(place, candidate);
+        if let Some(party) = candidate.party.as_ref().filter(|_| with_party) {
+            text = format!("{text} ({})", printable(party));
+        }
+        if has_number[place] { format!("{text} [{}]", place + 1) } else { text }
+    };
+    candidates.iter().enumerate().map(one).collect()
 }
 
 fn name(place: usize, candidate: &Candidate) -> String {
@@ -27,27 +35,33 @@ fn name(place: usize, candidate: &Candidate) -> String {
     }
 }
 
-/// Adds its number to whatever the eye takes for another.
-fn told_apart(mut texts: Vec<String>) -> Vec<String> {
-    let mut numbered = vec![false; texts.len()];
-    loop {
-        // Blanks do not show: a browser draws many as one.
-        let mut alike: HashMap<String, Vec<usize>> = HashMap::with_capacity(texts.len());
-        for (place, text) in texts.iter().enumerate() {
-            let seen = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            alike.entry(seen).or_default().push(place);
+/// Whose number is added: theirs whom the eye takes for another.
+fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
+    let mut has_number = vec![false; candidates.len()];
+    for _round in 0..3 {
+        let mut others = Vec::new();
+        for with_party in [true, false] {
+            let mut alike: HashMap<String, Vec<usize>> = HashMap::with_capacity(candidates.len());
+            for (place, text) in texts(candidates, with_party, &has_number).iter().enumerate() {
+                alike.entry(seen(text)).or_default().push(place);
+            }
+            let several = alike.into_values().filter(|places| places.len() > 1).flatten();
+            others.extend(several.filter(|&place| !has_number[place]));
         }
-        let several = alike.into_values().filter(|places| places.len() > 1).flatten();
-        let others: Vec<usize> = several.filter(|&place| !numbered[place]).collect();
         // Once more if there are any: somebody may have a name with a number in it.
         if others.is_empty() {
-            return texts;
+            return has_number;
         }
-        for place in others {
-            numbered[place] = true;
-            texts[place] = format!("{} [{}]", texts[place], place + 1);
-        }
+        others.into_iter().for_each(|place| has_number[place] = true);
     }
+    // Names that are made for it. All numbers are different.
+    vec![true; candidates.len()]
+}
+
+/// What of a text is seen: blanks are one to the eye, and joiners and the like are nothing.
+fn seen(text: &str) -> String {
+    let text: String = text.chars().filter(|&letter| !is_unseen(letter)).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -75,9 +89,12 @@ mod tests {
     #[test]
     fn equals_have_their_numbers() {
         let same = candidates(&[("J SMITH", "Lab"), ("Ann", ""), ("J SMITH", "Con"), ("J  SMITH ", "Lab")]);
-        let with_party = ["J SMITH (Lab) [1]", "Ann", "J SMITH (Con)", "J  SMITH  (Lab) [4]"];
+        let with_party = ["J SMITH (Lab) [1]", "Ann", "J SMITH (Con) [3]", "J  SMITH  (Lab) [4]"];
         assert_eq!(called(&same), with_party);
         assert_eq!(called_by_name(&same), ["J SMITH [1]", "Ann", "J SMITH [3]", "J  SMITH  [4]"]);
+        let joined = candidates(&[("Zoe", ""), ("Zo\u{200d}e", ""), ("A (B)", ""), ("A", "B"), ("A", "C")]);
+        assert_eq!(called(&joined)[..2], ["Zoe [1]", "Zo\u{200d}e [2]"]);
+        assert_eq!(called(&joined)[2..], ["A (B) [3]", "A (B) [4]", "A (C) [5]"]);
         let shown_alike = candidates(&[("A\u{1}", ""), ("A\u{2}", ""), ("Candidate 4", ""), ("", "")]);
         let wanted = ["A\u{fffd} [1]", "A\u{fffd} [2]", "Candidate 4 [3]", "Candidate 4 [4]"];
         assert_eq!(called(&shown_alike), wanted);

@@ -67,7 +67,7 @@ impl<'a> Plain<'a> {
         let withdrawn = election.candidates.len() - names.len();
         if withdrawn > 0 {
             left_out.push(format!(
-                "{format} cannot say who has withdrawn: {withdrawn} of {} candidates are left out, and the others have new numbers",
+                "{format} cannot say who has withdrawn: {withdrawn} of {} candidates are left out, and the others have new numbers; --tie random:SEED draws another order then",
                 election.candidates.len()
             ));
         }

@@ -49,6 +49,8 @@ pub(super) struct PrefLib {
     /// On which line the file says how many seats there are, and how many ballots.
     seats: Option<(usize, usize)>,
     voters: Option<(usize, Integer)>,
+    /// The lines of ballots that it announces.
+    orders: Option<(usize, u64)>,
     warnings: Vec<(usize, String)>,
 }
 
@@ -64,6 +66,7 @@ impl PrefLib {
             title: String::new(),
             seats: None,
             voters: None,
+            orders: None,
             warnings: Vec::new(),
         }
     }
@@ -101,7 +104,14 @@ impl PrefLib {
             }
             "NUMBER ALTERNATIVES" if self.collected.is_none() => self.candidates = Some(candidates(value)?),
             "NUMBER VOTERS" => self.voters = count(value).map(|voters| (number, voters)),
-            SEATS if self.collected.is_none() => {
+            "NUMBER UNIQUE ORDERS" => self.orders = value.parse().ok().map(|orders| (number, orders)),
+            "NUMBER CATEGORIES" => {
+                return Err("a file of categories has no orders to count; soc, soi, toc and toi have".to_owned());
+            }
+            SEATS if self.seats.is_some() || self.collected.is_some() => {
+                return Err(format!("the header says {SEATS} once, and before the ballots; remove this line"));
+            }
+            SEATS => {
                 self.seats = Some((number, positive(value, "the number of seats")?));
             }
             "MODIFICATION TYPE" if value.eq_ignore_ascii_case("imbued") => self.warnings.push((
@@ -136,11 +146,21 @@ impl PrefLib {
             return self.name(line.0.trim(), line.1.trim());
         }
         let numbers: Vec<_> = trimmed.split(',').take(4).map(str::trim).collect();
-        let sum = if let [_, sum, _] = numbers[..] { count(sum) } else { None };
-        let sum = sum.ok_or_else(|| {
+        let announced = if let [voters, sum, orders] = numbers[..] {
+            count(voters).zip(count(sum)).zip(orders.parse().ok())
+        } else {
+            None
+        };
+        let ((voters, sum), orders) = announced.ok_or_else(|| {
             format!("{} stands where `voters,sum of counts,orders` is expected", Quoted(text))
         })?;
+        if voters != sum {
+            return Err(format!(
+                "{voters} voters and counts of {sum} in all are those of pairs (pwg, wmg), not of ballots; count the soc, soi, toc or toi file"
+            ));
+        }
         self.voters = Some((number, sum));
+        self.orders = Some((number, orders));
         self.collect(number)
     }
 }
@@ -206,6 +226,12 @@ impl ByLine for PrefLib {
                 "the header announces {voters} ballots, but there are {}; is the file complete?",
                 collected.total()
             );
+            self.warnings.push((line, message));
+        }
+        let lines = collected.seen.lines;
+        if let Some((line, orders)) = self.orders.filter(|&(_, orders)| orders != lines) {
+            let message =
+                format!("the header announces {orders} orders, but there are {lines}; is the file complete?");
             self.warnings.push((line, message));
         }
         collected.warnings.append(&mut self.warnings);

@@ -378,3 +378,24 @@ fn ranks_with_files_of_other_formats() {
         "{read:?}"
     );
 }
+
+/// Looks like ballots, and is none: pairs of candidates with how many prefer one to the other;
+/// categories; seats that are said twice.
+#[test]
+fn what_only_looks_like_ballots_is_refused() {
+    let names = "1,Ada\n2,Bert\n3,Cleo\n";
+    let keys = "# FILE NAME: x\n# NUMBER ALTERNATIVES: 3\n# ALTERNATIVE NAME 1: A\n# ALTERNATIVE NAME 2: B\n# ALTERNATIVE NAME 3: C\n";
+    let reading = Reading { seats: NonZeroUsize::new(1), ..Reading::default() };
+    let read = |text: &str| survey("test", &mut text.as_bytes(), reading, 1);
+    for (text, wanted) in [
+        (format!("3\n{names}10,30,2\n24,1,2\n6,2,1\n"), "are those of pairs"),
+        (format!("{keys}# NUMBER CATEGORIES: 3\n5: {{1,2}},3\n"), "a file of categories"),
+        (format!("{keys}# NUMBER SEATS: 1\n# NUMBER SEATS: 2\n5: 1\n"), "says NUMBER SEATS once"),
+        (format!("{keys}5: 1\n# NUMBER SEATS: 2\n"), "says NUMBER SEATS once"),
+    ] {
+        let error = read(&text).unwrap_err().remove(0).to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+    let (election, _) = read(&format!("{keys}# NUMBER UNIQUE ORDERS: 2\n5: 1\n")).unwrap();
+    assert!(election.warnings[0].contains("announces 2 orders, but there are 1"), "{:?}", election.warnings);
+}

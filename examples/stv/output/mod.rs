@@ -28,14 +28,14 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use record::Recorder;
 use std::{
     error::Error,
-    fs,
+    fs::{self, File},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 use trace::Trace;
 pub(crate) use {
     compare::{Comparison, head, shown},
-    recipe::{Recipe, command_line},
+    recipe::{OPTIONS, Recipe, command_line},
     record::Record,
     ties::Ties,
 };
@@ -99,6 +99,29 @@ impl Output {
     /// Whether a ballot is to be followed.
     pub(crate) fn has_trace(&self) -> bool {
         self.trace.is_some()
+    }
+
+    /// What keeps these files from being written: each has a place of its own, and none is the
+    /// ballot file.
+    pub(crate) fn overwrites(&self, timeline: Option<&Path>, input: Option<&Path>) -> Option<String> {
+        let same = |left: &Path, right: &Path| {
+            left == right
+                || fs::canonicalize(left)
+                    .is_ok_and(|left| fs::canonicalize(right).is_ok_and(|right| left == right))
+        };
+        let is_file = |path: &&Path| fs::metadata(path).is_ok_and(|data| data.is_file());
+        let (html, input) = (self.html.as_deref(), input.filter(is_file));
+        let files =
+            [("--html", html, input), ("--timeline", timeline, input), ("--timeline", timeline, html)];
+        let what = files
+            .into_iter()
+            .find(|&(_, to, other)| to.zip(other).is_some_and(|(to, other)| same(to, other)));
+        what.map(|(option, path, _)| {
+            let path = printable(&path.unwrap_or(Path::new("")).display().to_string());
+            format!(
+                "{option} {path} would overwrite a file that this count reads or writes; name another one"
+            )
+        })
     }
 
     /// Whether something is made from the record of the count.
@@ -200,11 +223,16 @@ pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
     if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
         return fs::write(path, text).map_err(cannot);
     }
+    // A link goes on to lead to it.
+    let path = &fs::canonicalize(path).unwrap_or(path.to_owned());
     let Some(name) = path.file_name() else { return fs::write(path, text).map_err(cannot) };
     let mut beside = name.to_owned();
     beside.push(format!(".{}.part", std::process::id()));
     let beside = path.with_file_name(beside);
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    let written = File::create_new(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        fs::rename(&beside, path)
+    });
     written.map_err(|error| {
         // If this fails as well there is nothing to remove, or nobody to do it.
         let _ = fs::remove_file(&beside);

@@ -2,6 +2,21 @@
 
 use serde_json::{Map, Value};
 
+/// The options that can change a digit. No others are taken from a result, which may come from
+/// anybody.
+pub(crate) const OPTIONS: [&str; 10] = [
+    "arithmetic",
+    "omega_exponent",
+    "force_positive_surplus",
+    "equalize",
+    "tie",
+    "names",
+    "seats",
+    "duplicates",
+    "package_name",
+    "record",
+];
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recipe {
     /// Every option that can change a digit, under its name on the command line with _ for -, and

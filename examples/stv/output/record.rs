@@ -91,12 +91,7 @@ impl Record {
 
     /// How much there is of it.
     pub(crate) fn size(&self) -> String {
-        format!(
-            "{}, {} and {}",
-            plural(self.elected.len(), "winner"),
-            plural(self.steps.len(), "step"),
-            plural(self.transfers.len(), "transfer")
-        )
+        format!("{} and {}", plural(self.elected.len(), "winner"), plural(self.steps.len(), "step"))
     }
 
     /// Whom JSON and CSV show at this step.

@@ -145,7 +145,7 @@ fn every_output_tells_candidates_apart_and_names_parties() {
     let text = String::from_utf8(out).unwrap();
     let page = page::page(&record);
     assert_well_formed(&page);
-    let called = ["J LI (Red) [1]", "J LI (=Blue, \"x\"y)", "J LI (Red) [3]", "Ann (Red)", "Candidate 5"];
+    let called = ["J LI (Red) [1]", "J LI (=Blue, \"x\"y) [2]", "J LI (Red) [3]", "Ann (Red)", "Candidate 5"];
     for name in called {
         let (action, status) =
             if name == called[0] { ("Elect", "Elected: ") } else { ("Defeat", "Defeated:") };
@@ -168,7 +168,7 @@ fn every_output_tells_candidates_apart_and_names_parties() {
     }
     assert!(page.contains("<bdi>Candidate 5</bdi>"), "{page}");
     assert!(
-        text.contains("\nBallot: J LI (Red) [3] > J LI (=Blue, \"x\"y) = Ann (Red) > Candidate 5\n"),
+        text.contains("\nBallot: J LI (Red) [3] > J LI (=Blue, \"x\"y) [2] = Ann (Red) > Candidate 5\n"),
         "{text}"
     );
 }

@@ -2,8 +2,8 @@
 //! decided.
 
 use crate::{
-    election::{CandidateIndex, Election, TieOrder},
-    error::{CountError, printable},
+    election::{CandidateIndex, Election, TieOrder, called},
+    error::CountError,
     events::{Action, Event, Listener, Scene},
     ties::{By, Tied},
 };
@@ -60,16 +60,17 @@ impl Ties {
 }
 
 fn line(election: &Election, round: usize, tied: &Tied, defeated: CandidateIndex, by: By) -> String {
+    let names = called(&election.candidates);
     let name = |candidate: CandidateIndex| {
-        let name = printable(&election.candidates[candidate].name);
+        let name = &names[candidate];
         let cut: String = name.chars().take(MOST_LETTERS).collect();
-        if cut.len() < name.len() { cut + "…" } else { cut }
+        if cut.len() < name.len() { format!("{cut}… [{}]", candidate + 1) } else { cut }
     };
-    let mut names = tied.iter().take(MOST_NAMES).map(name).collect::<Vec<_>>().join(", ");
+    let mut all = tied.iter().take(MOST_NAMES).map(name).collect::<Vec<_>>().join(", ");
     if tied.number() > MOST_NAMES {
-        let _ = write!(names, " and {} more", tied.number() - MOST_NAMES);
+        let _ = write!(all, " and {} more", tied.number() - MOST_NAMES);
     }
-    format!("round {round}: tie of {names}, decided by {by}: {} is defeated", name(defeated))
+    format!("round {round}: tie of {all}, decided by {by}: {} is defeated", name(defeated))
 }
 
 impl<A> Listener<A> for Ties {

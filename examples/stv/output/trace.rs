@@ -145,14 +145,17 @@ fn split<'a>(text: &'a str, spaced: &str, sign: char, election: &Election, names
     }
 }
 
-/// Those who are called this, or have it for a name.
+/// Those who are called this, or have it for a name, perhaps with their party.
 fn with_name<'a>(
     text: &'a str,
     election: &'a Election,
     names: &'a [String],
 ) -> impl Iterator<Item = CandidateIndex> + 'a {
     let called = names.iter().position(|name| name == text);
-    let named = move |&place: &CandidateIndex| called.is_none() && election.candidates[place].name == text;
+    let named = move |&place: &CandidateIndex| {
+        let candidate = &election.candidates[place];
+        called.is_none() && (candidate.name == text || candidate.with_party() == text)
+    };
     called.into_iter().chain((0..names.len()).filter(named))
 }
 
@@ -205,10 +208,10 @@ mod tests {
         let names = "\"J LI\" \"Red\"\n\"J LI\" \"Blue\"\n\"Ann\" \"Red\"\n\"J LI (Red)\" \"\"\n\"T\"";
         let election = blt::read("test", format!("4 1\n1 1 0\n0\n{names}").as_bytes()).unwrap();
         let names = called(&election.candidates);
-        assert_eq!(names, ["J LI (Red) [1]", "J LI (Blue)", "Ann (Red)", "J LI (Red) [4]"]);
+        assert_eq!(names, ["J LI (Red) [1]", "J LI (Blue) [2]", "Ann (Red)", "J LI (Red) [4]"]);
         let ranks = |text| ranked(text, &election, &names);
         assert_eq!(ranks("Ann > J LI (Blue) = J LI (Red) [1]"), Ok(vec![(2, 0), (1, 1), (0, 1)]));
-        assert_eq!(ranks("Ann (Red)>J LI (Red)"), Ok(vec![(2, 0), (3, 1)]));
+        assert_eq!(ranks("Ann (Red)>J LI (Red) [4]"), Ok(vec![(2, 0), (3, 1)]));
         let several = ranks("J LI").unwrap_err();
         assert!(
             several.ends_with(

@@ -4,7 +4,7 @@
 use super::{Report, Source, held_back, line_end};
 use crate::{
     blt::{
-        Reader,
+        Reader, Seen,
         ballots::{Ids, Step},
         text::Text,
     },
@@ -78,7 +78,8 @@ impl<'a> Reader<'a> {
                 Step::End(line) => break Some((bytes.start + self.text.position(), line - FIRST_LINE)),
             }
         };
-        let is_plain = ids.is_empty() && self.seen.spanning == 0 && self.seen.mended.lines == 0;
+        let Seen { spanning, crowded, ref mended, .. } = self.seen;
+        let is_plain = ids.is_empty() && spanning == 0 && crowded == 0 && mended.lines == 0;
         is_plain.then(|| Report {
             bytes: bytes.clone(),
             records: self.ballots.records().len(),

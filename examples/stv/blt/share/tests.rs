@@ -472,7 +472,7 @@ fn who_has_another_file_is_named() {
         // As long, with lines that end elsewhere. Of two pieces that do not meet, either may be
         // wrong.
         (
-            good.replacen("1 2 3 0\n1 2 3 0", "1 2 3 0 1 2 3 0", 90),
+            good.replacen("1 2 3 0\n1 2 3 0", "1 2 3 0  \n1 2 0", 90),
             "rank 2: it has read another file than the rank before it",
         ),
     ];

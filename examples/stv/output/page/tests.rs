@@ -164,7 +164,7 @@ fn pictures_say_in_words_who_won_by_what_and_when() {
             &[
                 "Votes of every candidate by round. 2 of 4 candidates elected in ",
                 "Ada (Green) in round 1 with 10 votes; Cleo (Green) ",
-                "The quota was 7",
+                "The quota was just above 7",
                 "Closest to a seat without one: Bert (Old &amp; New), at last with ",
             ]
         } else {

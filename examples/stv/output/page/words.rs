@@ -1,7 +1,7 @@
 //! The pictures in words, for who cannot see them, and how they are read.
 
 use super::{
-    number::{rounded, shown, value},
+    number::{is_more_than_shown, rounded, shown, value},
     order::{self, in_full},
     result::elections,
 };
@@ -41,9 +41,9 @@ pub(super) fn result(record: &Record, order: &[CandidateIndex]) -> String {
         let _ = write!(words, "; and {more} more");
     }
     let (Some(begin), Some(end)) = (record.steps.first(), order::last_decision(record)) else { return words };
-    let _ = write!(words, ". The quota was {}", rounded(&begin.quota));
+    let _ = write!(words, ". The quota was {}", quota(&begin.quota));
     if rounded(&begin.quota) != rounded(&end.quota) {
-        let _ = write!(words, " at first and {} at the end", rounded(&end.quota));
+        let _ = write!(words, " at first and {} at the end", quota(&end.quota));
     }
     if let Some(&next) = order.get(record.elected.len()) {
         let votes = shown(order::votes(end, next));
@@ -51,6 +51,11 @@ pub(super) fn result(record: &Record, order: &[CandidateIndex]) -> String {
         let _ = write!(words, ". Closest to a seat without one: {name}, at last with {votes} votes");
     }
     words + "."
+}
+
+/// A quota that is more than it shows says so: who has only what it shows is not elected.
+fn quota(text: &str) -> String {
+    if is_more_than_shown(text) { format!("just above {}", rounded(text)) } else { rounded(text) }
 }
 
 /// The largest of these transfers, and what is exhausted.
@@ -65,7 +70,12 @@ pub(super) fn transfers<'a>(record: &'a Record, transfers: impl Iterator<Item = 
     largest.truncate(NAMED);
     largest.sort_by_key(|(transfer, _)| transfer.round);
     let largest: Vec<_> = largest.iter().map(|(transfer, votes)| one(record, transfer, *votes)).collect();
-    format!("{}, the largest in {}.", plural(number, "transfer"), largest.join("; in "))
+    let which = if number > NAMED {
+        format!("{}; the {NAMED} largest", plural(number, "transfer"))
+    } else {
+        plural(number, "transfer")
+    };
+    format!("{which}: in {}.", largest.join("; in "))
 }
 
 fn moved(transfer: &Transfer) -> f64 {
