@@ -1,11 +1,11 @@
 //! One file read by several ranks: each keeps a share of the ballots, and knows all else.
 //!
 //! Each rank reads a piece of the file, cut at ends of lines, as if it began between two ballots. A
-//! piece is *plain* if each of its lines has one whole ballot, without ids and without anything that
-//! is wrong. Where the first piece is plain the second does begin between two ballots, and so on:
-//! so if all are plain up to the 0 after the ballots, they have been read as one rank would have
-//! read them. All ranks then read what follows, the names, and tell each other how many ballots and
-//! lines they have read.
+//! piece is *plain* if each of its lines has one whole ballot, without ids and without anything
+//! that is wrong. Where the first piece is plain the second does begin between two ballots, and so
+//! on: so if all are plain up to the 0 after the ballots, they have been read as one rank would
+//! have read them. All ranks then read what follows, the names, and tell each other how many
+//! ballots and lines they have read.
 //!
 //! If a piece is not plain, all is read again, and twice: all ranks read the whole file to count
 //! the ballots, and then once more to keep their own. That takes longer, and says of what is wrong

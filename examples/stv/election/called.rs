@@ -52,7 +52,9 @@ fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
         if others.is_empty() {
             return has_number;
         }
-        others.into_iter().for_each(|place| has_number[place] = true);
+        for place in others {
+            has_number[place] = true;
+        }
     }
     // Names that are made for it. All numbers are different.
     vec![true; candidates.len()]
