@@ -182,12 +182,16 @@ fn what_a_file_says_of_itself_is_compared() {
         .replace("# DATA TYPE: soi\n", "# DATA TYPE: toc\n# MODIFICATION TYPE: imbued\n");
     let told = done(&["meek", "--seats", "2"], &cut).1;
     assert!(
-        told.len() == 2 && told[0].starts_with("standard input:4: this file says more than the voters did"),
+        told.len() == 3 && told[0].starts_with("standard input:4: this file says more than the voters did"),
         "{told:?}"
     );
     assert_eq!(
         told[1],
         "standard input:6: the header announces 29 ballots, but there are 27; is the file complete?"
+    );
+    assert_eq!(
+        told[2],
+        "standard input:7: the header announces 5 orders, but there are 4; is the file complete?"
     );
     let told = done(&["meek"], &format!("{SCOTTISH}\nmore\nand more\n")).1;
     assert_eq!(told, ["standard input:12: what follows the title is ignored"]);
