@@ -4,13 +4,22 @@
 
 mod busy;
 mod child;
+mod every;
 
-use std::{process::exit, thread};
+use std::{
+    io::{self, Write},
+    process::{Command, ExitStatus, exit},
+    thread,
+    time::{Duration, Instant},
+};
 
 use busy::work;
-use child::{is_child, passed, run};
+use child::{command, is_child, passed, run};
 use nix::{
-    sys::wait::{WaitStatus, waitpid},
+    sys::{
+        signal::{SigHandler, Signal, signal},
+        wait::{WaitStatus, waitpid},
+    },
     unistd::{ForkResult, fork},
 };
 use rangesteal::Pool;
@@ -92,4 +101,109 @@ fn program() {
         }
         thread::spawn(|| exit(7)).join().unwrap();
     }
+}
+
+#[test]
+fn the_report_changes_no_result() {
+    const NAME: &str = "the_report_changes_no_result";
+    if is_child() {
+        return every::print();
+    }
+    let results = |value| {
+        let output = run(&[], NAME, &[(VARIABLE, value)]);
+        let stderr = passed(&output);
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let results: Vec<_> =
+            stdout.lines().filter(|line| line.contains(every::MARK)).map(str::to_owned).collect();
+        assert!(results.len() > 100, "{stdout}");
+        (results, stderr)
+    };
+    let ((without, _), (with, stderr)) = (results("0"), results("1"));
+    assert_eq!(without, with);
+    assert!(cfg!(portable) || stderr.contains("its items waited "), "{stderr}");
+}
+
+#[test]
+fn every_loop_is_among_those_that_are_compared() {
+    let names = every::names();
+    assert!(names.len() > 50 && names.contains(&"fold_unordered"), "{names:?}");
+    let missing: Vec<_> = names.iter().filter(|name| !every::calls(name)).collect();
+    assert!(missing.is_empty(), "not in tests/every: {missing:?}");
+}
+
+/// Runs the child of the test `name`, which exits with 7, and returns its status and for how long it
+/// ran.
+fn timed(name: &str, stderr: impl FnOnce(&mut Command)) -> (ExitStatus, Duration) {
+    let mut command = command(&[], name, &[(VARIABLE, "1")]);
+    stderr(&mut command);
+    let begin = Instant::now();
+    (command.status().unwrap(), begin.elapsed())
+}
+
+/// One loop, and an exit as no test has it.
+fn loop_and_exit() -> ! {
+    Pool::global().on(0..100).for_each(|_| ());
+    exit(7);
+}
+
+/// Far above what the exit may wait, and far below the time after which a child is ended.
+const NO_HANG: Duration = Duration::from_secs(60);
+
+#[test]
+fn the_exit_does_not_wait_for_the_lock_of_standard_error() {
+    const NAME: &str = "the_exit_does_not_wait_for_the_lock_of_standard_error";
+    if is_child() {
+        let (locked, is_locked) = std::sync::mpsc::channel();
+        thread::spawn(move || {
+            let _lock = io::stderr().lock();
+            locked.send(()).unwrap();
+            loop {
+                thread::park();
+            }
+        });
+        is_locked.recv().unwrap();
+        loop_and_exit();
+    }
+    let begin = Instant::now();
+    let output = run(&[], NAME, &[(VARIABLE, "1")]);
+    assert_eq!(output.status.code(), Some(7));
+    assert!(begin.elapsed() < NO_HANG, "{:?}", begin.elapsed());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(cfg!(portable) || stderr.contains("rangesteal: 1 loop"), "{stderr}");
+}
+
+#[test]
+fn the_exit_does_not_wait_for_a_reader_of_standard_error() {
+    const NAME: &str = "the_exit_does_not_wait_for_a_reader_of_standard_error";
+    if is_child() {
+        loop_and_exit();
+    }
+    let (_reader, writer) = io::pipe().unwrap();
+    // More than a pipe holds: the thread fills it, and waits for ever.
+    let mut filler = writer.try_clone().unwrap();
+    thread::spawn(move || filler.write_all(&[b' '; 4 << 20]));
+    thread::sleep(Duration::from_millis(50));
+    let (status, took) = timed(NAME, |command| {
+        command.stderr(writer);
+    });
+    assert_eq!(status.code(), Some(7));
+    assert!(took < NO_HANG, "{took:?}");
+}
+
+#[test]
+#[expect(unsafe_code, reason = "a signal's action is not in std")]
+fn a_closed_standard_error_does_not_change_the_exit() {
+    const NAME: &str = "a_closed_standard_error_does_not_change_the_exit";
+    if is_child() {
+        // SAFETY: no handler is set.
+        unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) }.unwrap();
+        loop_and_exit();
+    }
+    let (reader, writer) = io::pipe().unwrap();
+    drop(reader);
+    let (status, _) = timed(NAME, |command| {
+        command.stderr(writer);
+    });
+    assert_eq!(status.code(), Some(7), "{status}");
 }

@@ -32,6 +32,11 @@ pub(crate) fn is_child() -> bool {
 /// Runs the test `name` in a child, by the command `through` if there is one, with these variables
 /// set.
 pub(crate) fn run(through: &[&str], name: &str, variables: &[(&str, &str)]) -> Output {
+    command(through, name, variables).output().unwrap()
+}
+
+/// The command that `run` runs.
+pub(crate) fn command(through: &[&str], name: &str, variables: &[(&str, &str)]) -> Command {
     let program = env::current_exe().unwrap();
     let mut command = match through {
         [] => Command::new(program),
@@ -43,7 +48,8 @@ pub(crate) fn run(through: &[&str], name: &str, variables: &[(&str, &str)]) -> O
     };
     command.args([name, "--exact", "--nocapture"]).env(MARK, "1").env_remove("RANGESTEAL_NUM_THREADS");
     command.env_remove("RANGESTEAL_PINNING");
-    command.envs(variables.iter().copied()).output().unwrap()
+    command.envs(variables.iter().copied());
+    command
 }
 
 /// Checks that the child's test has passed, and returns what it wrote to standard error.

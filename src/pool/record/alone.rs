@@ -20,3 +20,17 @@ pub enum Alone {
     /// The loop's token had been cancelled before the loop began.
     Cancelled,
 }
+
+impl Alone {
+    /// The reason in a few words, as reports print it.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Waited => "its items waited",
+            Self::Faster => "faster",
+            Self::Busy => "the pool was busy",
+            Self::OneWorker => "one worker",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}

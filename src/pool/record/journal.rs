@@ -51,7 +51,7 @@ impl Tally {
         self.span = self.span.start.min(more.span.start)..end;
         self.working += more.working;
         self.indices += more.indices;
-        self.items += more.items;
+        self.items = self.items.saturating_add(more.items);
         self.runs += more.runs;
         self.thefts += more.thefts;
         self.failed += more.failed;
@@ -245,7 +245,7 @@ impl Journal {
     pub(crate) fn attended(&mut self, items: usize, victims: Vec<usize>, asleep: Duration) {
         self.ran(items, self.begun, Instant::now());
         let tally = &mut self.tally;
-        tally.working -= nanos(asleep);
+        tally.working = (tally.working - nanos(asleep)).max(0.0);
         tally.indices += items;
         tally.runs = victims.len() + usize::from(items > 0 && self.worker == 0);
         tally.thefts += victims.len();
@@ -261,7 +261,7 @@ impl Journal {
         let Self { tally, begun, round, .. } = self;
         tally.span = nanos(*begun - *round)..nanos(end - *round);
         tally.working += nanos(end - begin);
-        tally.items += items;
+        tally.items = tally.items.saturating_add(items);
         tally.runs += 1;
     }
 

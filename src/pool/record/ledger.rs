@@ -38,15 +38,15 @@ pub(crate) struct Ledger {
 type Place = (&'static str, u32, u32);
 
 /// What the calls of one loop did.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Line {
     calls: u64,
     items: u64,
     wall: Duration,
     /// All workers together.
     working: Duration,
-    /// Calls that ran on the calling thread alone: in the order of `REASONS`.
-    alone: [u64; 5],
+    /// Calls that ran on the calling thread alone, by reason.
+    alone: Vec<(Alone, u64)>,
     thefts: u64,
     /// Of shared calls: the mean working time of the workers, and the longest.
     mean: Duration,
@@ -54,14 +54,6 @@ struct Line {
     /// What help was last thought to cost.
     help: Duration,
 }
-
-const REASONS: [(&str, Alone); 5] = [
-    ("short", Alone::Short),
-    ("faster", Alone::Faster),
-    ("busy", Alone::Busy),
-    ("one worker", Alone::OneWorker),
-    ("cancelled", Alone::Cancelled),
-];
 
 impl Ledger {
     const fn new() -> Self {
@@ -113,11 +105,10 @@ impl Ledger {
         );
         for (
             (file, line, column),
-            Line { calls, items, wall, working, alone, thefts, mean, longest, help },
+            Line { calls, items, wall, working, mut alone, thefts, mean, longest, help },
         ) in all
         {
-            let shared = calls - alone.iter().sum::<u64>();
-            let balance = if shared == 0 { "-".into() } else { ratio(mean, longest) };
+            let balance = if longest.is_zero() { "-".into() } else { ratio(mean, longest) };
             _ = write!(
                 text,
                 "{calls:>10} {items:>12} {:>9} {:>6} {balance:>7} {thefts:>9} {:>9}  {file}:{line}:{column}",
@@ -125,8 +116,8 @@ impl Ledger {
                 ratio(working, wall),
                 format!("{help:.1?}"),
             );
-            let reasons = REASONS.iter().zip(alone).filter(|(_, calls)| *calls > 0);
-            let alone: Vec<_> = reasons.map(|((why, _), calls)| format!("{why} {calls}")).collect();
+            alone.sort_by_key(|&(_, calls)| Reverse(calls));
+            let alone: Vec<_> = alone.iter().map(|(why, calls)| format!("{} {calls}", why.label())).collect();
             _ = match &alone[..] {
                 [] => writeln!(text),
                 alone => writeln!(text, "; alone: {}", alone.join(", ")),
@@ -143,13 +134,15 @@ impl Line {
     fn add(&mut self, report: &RunReport, help: Duration) {
         let working = || report.workers.iter().map(|worker| worker.working);
         self.calls += 1;
-        self.items += report.items() as u64;
+        self.items = self.items.saturating_add(report.items() as u64);
         self.wall += report.wall;
         self.working += working().sum::<Duration>();
         self.help = help;
         if let Some(alone) = report.alone {
-            let reason = REASONS.iter().position(|(_, why)| *why == alone);
-            self.alone[reason.expect("all reasons")] += 1;
+            match self.alone.iter_mut().find(|(why, _)| *why == alone) {
+                Some((_, calls)) => *calls += 1,
+                None => self.alone.push((alone, 1)),
+            }
             return;
         }
         self.thefts += report.thefts() as u64;
@@ -169,9 +162,13 @@ static LEDGER: Ledger = Ledger::new();
 #[cfg(all(unix, not(any(miri, portable))))]
 mod exit {
     use std::{
+        fs::File,
         io::{self, Write},
+        os::fd::AsFd,
         process,
         sync::atomic::{AtomicU32, Ordering},
+        thread,
+        time::{Duration, Instant},
     };
 
     unsafe extern "C" {
@@ -193,9 +190,32 @@ mod exit {
         unsafe { atexit(print) == 0 }
     }
 
+    /// The longest time that the exit of the process is delayed by a reader of standard error that
+    /// does not read.
+    const LONGEST: Duration = Duration::from_secs(1);
+
+    /// Prints the report. Another thread writes it, because a write to a full pipe does not return.
     extern "C" fn print() {
-        if PROCESS.load(Ordering::Relaxed) == process::id() {
-            let _nobody_listens = io::stderr().write_all(super::LEDGER.text().as_bytes());
+        if PROCESS.load(Ordering::Relaxed) != process::id() {
+            return;
+        }
+        let text = super::LEDGER.text();
+        let writer = thread::Builder::new().spawn(move || write(text.as_bytes()));
+        let begin = Instant::now();
+        while writer.as_ref().is_ok_and(|writer| !writer.is_finished()) && begin.elapsed() < LONGEST {
+            thread::sleep(Duration::from_micros(50));
+        }
+    }
+
+    /// Writes `text` to standard error. Errors are ignored: nobody reads there.
+    fn write(text: &[u8]) {
+        // A program may have restored the default action of SIGPIPE, which is to end the process.
+        #[cfg(target_os = "linux")]
+        let _ = nix::sys::signal::SigSet::from(nix::sys::signal::Signal::SIGPIPE).thread_block();
+        // A copy of the descriptor, because another thread may hold the lock of `io::stderr()` for
+        // ever.
+        if let Ok(stderr) = io::stderr().as_fd().try_clone_to_owned() {
+            let _ = File::from(stderr).write_all(text);
         }
     }
 }
@@ -248,8 +268,19 @@ mod tests {
         let words: Vec<Vec<&str>> = lines[2..].iter().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[0][..7], ["3", "250", "250.0ms", "1.56", "0.85", "4", "7.0ms"]);
         assert_eq!(words[1][..7], ["3", "150", "30.0ms", "0.97", "-", "0", "7.0ms"]);
-        assert!(lines[2].ends_with(&format!("{long}; alone: busy 1")), "{text}");
+        assert!(lines[2].ends_with(&format!("{long}; alone: the pool was busy 1")), "{text}");
         assert!(lines[3].ends_with(&format!("{short}; alone: short 2, one worker 1")), "{text}");
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_stay_the_largest() {
+        let ledger = Ledger::new();
+        for _ in 0..2 {
+            let mut report = report(1, None, &[1]);
+            report.workers[0].items = usize::MAX;
+            ledger.enter(Location::caller(), &report, ms(0));
+        }
+        assert!(ledger.text().contains(&format!(" {} ", u64::MAX)), "{}", ledger.text());
     }
 
     #[test]

@@ -83,7 +83,7 @@ impl RunReport {
                 caller.runs = 1;
                 caller.waiting_at_end = wall.saturating_sub(before);
             }
-            caller.items += items;
+            caller.items = caller.items.saturating_add(items);
             caller.working += before;
             caller.waiting_to_start = Duration::ZERO;
         }
@@ -119,7 +119,7 @@ impl RunReport {
     /// [`chunks`](crate::On::chunks), chunks.
     #[must_use]
     pub fn items(&self) -> usize {
-        self.workers.iter().map(|worker| worker.items).sum()
+        self.workers.iter().fold(0, |sum, worker| sum.saturating_add(worker.items))
     }
 
     /// How many ranges were stolen. ([`RunReport`] has an example.)
@@ -146,7 +146,8 @@ impl RunReport {
 impl WorkerReport {
     /// The report of one worker of a round that began `before` after the call.
     fn new(wall: Duration, before: Duration, tally: &Tally) -> Self {
-        let nanos = |nanos: f32| Duration::from_secs_f64(f64::from(nanos) * 1e-9);
+        // A difference of rounded times can be below zero.
+        let nanos = |nanos: f32| Duration::try_from_secs_f64(f64::from(nanos) * 1e-9).unwrap_or_default();
         let Tally { ref span, working, items, runs, thefts, failed, suffered, .. } = *tally;
         let (start, end) = if span.start.is_finite() {
             (before + nanos(span.start), before + nanos(span.end))
@@ -172,19 +173,10 @@ impl fmt::Display for RunReport {
         let time = |time: Duration| format!("{time:.1?}");
         let (items, thefts) = (self.items(), self.thefts());
         write!(f, "{items} items in {}, {thefts} thefts, balance {:.3}", time(self.wall), self.balance())?;
-        writeln!(
-            f,
-            "{}",
-            match self.alone {
-                None => "",
-                Some(Alone::Short) => "; on the calling thread alone: short",
-                Some(Alone::Waited) => "; on the calling thread alone: its items waited",
-                Some(Alone::Faster) => "; on the calling thread alone: faster",
-                Some(Alone::Busy) => "; on the calling thread alone: the pool was busy",
-                Some(Alone::OneWorker) => "; on the calling thread alone: one worker",
-                Some(Alone::Cancelled) => "; cancelled before it began",
-            }
-        )?;
+        match self.alone {
+            None => writeln!(f)?,
+            Some(why) => writeln!(f, "; on the calling thread alone: {}", why.label())?,
+        }
         writeln!(
             f,
             "{:>6} {:>12} {:>6} {:>7} {:>8} {:>7} {:>9} {:>9} {:>9}",
@@ -294,6 +286,18 @@ mod tests {
             RunReport { wall: ms(13), alone: Some(Alone::OneWorker), workers: vec![worker], waits: None }
         );
         assert!((report.balance() - 1.0).abs() < 1e-9, "nobody has worked more than another");
+    }
+
+    #[test]
+    fn times_and_counts_that_make_no_sense_are_reported_all_the_same() {
+        let worker =
+            |working| Tally { span: 5.0..f32::INFINITY, working, items: usize::MAX, ..Tally::default() };
+        let tallies = vec![worker(-1.0), worker(f32::NAN), worker(f32::INFINITY)];
+        let times = Times { tallies, ..Times::default() };
+        let mut report = RunReport::new(ms(1), (7, ms(0)), Ok(&times));
+        report.end(ms(0));
+        assert_eq!(report.items(), usize::MAX);
+        assert!(report.to_string().contains("items in 0.0ns"), "{report}");
     }
 
     #[test]

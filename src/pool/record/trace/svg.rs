@@ -99,9 +99,9 @@ impl Timeline {
         let mut drawn = vec![f64::NEG_INFINITY; self.dealt.len()];
         for run in &self.runs {
             let behind = scale.x(run.end);
-            if behind - drawn[run.worker] >= SPECK {
+            if let Some(drawn) = drawn.get_mut(run.worker).filter(|drawn| behind - **drawn >= SPECK) {
                 self.run(f, run, lane(run.worker), scale)?;
-                drawn[run.worker] = behind;
+                *drawn = behind;
             }
         }
         let mut stolen: Vec<_> =

@@ -1,0 +1,342 @@
+//! Every kind of loop, with its result printed: what two processes print can be compared.
+
+use std::{cell::RefCell, fmt::Debug, future::poll_fn, task::Poll, thread, time::Duration};
+
+use nix::libc;
+use rangesteal::{CancelToken, Cancelled, Pool, Progress, RunReport, Trace, source};
+
+use crate::busy::work;
+
+/// Stands in each line that is printed here.
+pub(crate) const MARK: &str = "result of ";
+
+fn result(of: &str, result: impl Debug) {
+    println!("{MARK}{of}: {result:?}");
+}
+
+/// Items that take no time run on the caller; those of 20 µs are shared; a thousand of the first and
+/// one of the second kind are neither known nor alike.
+fn costs() -> [(&'static str, Vec<u64>); 4] {
+    let mut uneven = vec![0; 1000];
+    uneven[990] = 300_000;
+    [("none", vec![]), ("short", vec![0; 40]), ("long", vec![20_000; 60]), ("uneven", uneven)]
+}
+
+/// Prints the results of all loops.
+pub(crate) fn print() {
+    let token = CancelToken::new();
+    token.cancel();
+    for threads in [1, 2, 3] {
+        let pool = Pool::builder().num_threads(threads).build().unwrap();
+        for (name, costs) in costs() {
+            // The first calls are trials, and later ones know the loop.
+            for _ in 0..4 {
+                let of = |loop_: &str| format!("{loop_}, {name}, {threads} threads");
+                slices(&pool, &costs, &of);
+                options(&pool, &costs, &token, &of);
+                results(&pool, &costs, &of);
+                sorts(&pool, costs.len(), &of);
+                lists(&pool, &costs, &token, &of);
+                waits(&pool, &costs, &token, &of);
+            }
+        }
+        nested(&pool);
+    }
+    no_size(&Pool::builder().num_threads(2).build().unwrap());
+    at_the_end();
+}
+
+fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
+    let value = |cost: &u64| {
+        work(*cost);
+        *cost / 10_000 + 1
+    };
+    let add = |a: u64, b: u64| a + b;
+    let late = |cost: &u64| value(cost) > 2;
+    result(&of("map_reduce"), pool.map_reduce(costs, value, add));
+    result(&of("fold_reduce"), pool.fold_reduce(costs, || 0, |a, cost| a + value(cost), add));
+    pool.for_each(costs, |cost| work(*cost));
+    let mut values = costs.to_vec();
+    pool.for_each_mut(&mut values, |cost| *cost = value(cost));
+    result(&of("for_each_mut"), &values);
+    pool.map_into(costs, &mut values, |cost| value(cost) + 1);
+    result(&of("map_into"), values);
+    result(&of("map_collect"), pool.map_collect(costs, value));
+    result(&of("any"), pool.any(costs, late));
+    result(&of("all"), pool.all(costs, late));
+    result(&of("find_any"), pool.find_any(costs, late).is_some());
+    result(&of("find_first"), pool.find_first(costs, late));
+    result(&of("position_first"), pool.position_first(costs, late));
+    let fails = |cost: &u64| if late(cost) { Err("late") } else { Ok(value(cost)) };
+    result(&of("try_map_reduce"), pool.try_map_reduce(costs, fails, add));
+    result(&of("try_for_each"), pool.try_for_each(costs, |cost| fails(cost).map(drop)));
+    let on = |cost: &u64| value(cost);
+    result(&of("sum_of"), pool.on(costs).sum_of::<u64>(on));
+    result(&of("count_if"), pool.on(costs).count_if(late));
+    result(&of("max_by"), pool.on(costs).max_by(|a, b| value(a).cmp(&value(b))));
+    result(&of("max_by_key"), pool.on(costs).max_by_key(|cost| value(cost)));
+    result(&of("min_by"), pool.on(costs).min_by(|a, b| value(a).cmp(&value(b))));
+    result(&of("min_by_key"), pool.on(costs).min_by_key(|cost| value(cost)));
+    let squares = pool.on(costs).enumerate().rev().step_by(2).skip(1).take(20);
+    result(&of("adaptors"), squares.map_collect(|(i, cost)| (i, value(cost))));
+    let zipped = pool.on(costs).copied().zip(0..costs.len());
+    result(&of("zip"), zipped.map_collect(|(cost, i)| i as u64 + value(&cost)));
+    for size in [1, 7] {
+        let sum = |part: &[u64]| part.iter().map(value).sum::<u64>();
+        result(&of("chunks"), pool.on(costs).chunks(size).map_collect(sum));
+        result(&of("chunks_exact"), pool.on(costs).chunks_exact(size).map_collect(sum));
+        result(&of("windows"), pool.on(costs).windows(size).map_collect(|part| part.len()));
+    }
+    let mut drained = costs.to_vec();
+    result(&of("by value"), pool.on(costs.to_vec()).map_collect(|cost| value(&cost)));
+    result(&of("drain"), pool.on(source::drain(&mut drained, ..)).map_collect(|cost| value(&cost)));
+}
+
+fn options(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> String) {
+    let float = |cost: &u64| {
+        work(*cost);
+        0.1 + *cost as f64
+    };
+    let sum = |a: f64, b: f64| a + b;
+    let (mut report, mut trace, progress) = (RunReport::default(), Trace::new(), Progress::new());
+    let on = pool.on(costs).report(&mut report).trace(&mut trace).progress(&progress).threads(2);
+    result(&of("reproducible"), on.reproducible().map_reduce(float, sum));
+    result(&of("report"), (report.items(), progress.done()));
+    assert!(!report.to_string().is_empty() && trace.svg().to_string().starts_with("<svg"));
+    assert!(serde_json::from_str::<serde_json::Value>(&trace.chrome().to_string()).is_ok());
+    let part = pool.on(costs).reproducible_part(0, costs.len()).map_reduce(float, sum);
+    result(&of("reproducible_part"), part.into_result(sum));
+    let part = pool.on(costs).reproducible_part(0, costs.len());
+    let folded = part.fold_reduce(|| 0.0, |a, cost| a + float(cost), sum);
+    result(&of("reproducible_part, fold_reduce"), folded.into_result(sum));
+    result(&of("grain"), pool.on(costs).grain(5).map_collect(float));
+    let scratch = pool.on(costs).with(|_| Vec::<u64>::new());
+    let longest = scratch.map_collect(|scratch, cost| {
+        scratch.push(*cost);
+        work(*cost);
+        *cost
+    });
+    result(&of("with"), longest);
+    let mut kept = pool.per_worker(|_| 0_u64);
+    pool.on(costs).with_kept(&mut kept).for_each(|kept, cost| {
+        work(*cost);
+        *kept += cost;
+    });
+    result(&of("with_kept"), kept.into_vec().iter().sum::<u64>());
+    result(&of("cancelled"), pool.on(costs).cancel(token).for_each(|cost| work(*cost)));
+    let later = CancelToken::new();
+    let ended = pool.on(costs).cancel(&later).enumerate().for_each(|(i, cost)| {
+        work(*cost);
+        if i == 3 {
+            later.cancel();
+        }
+    });
+    assert!(matches!(ended, Ok(()) | Err(Cancelled)));
+}
+
+fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
+    let value = |cost: &u64| {
+        work(*cost);
+        *cost + 1
+    };
+    let is_long = |cost: &u64| value(cost) > 1;
+    result(&of("filter_collect"), pool.filter_collect(costs, is_long));
+    result(&of("filter_map_collect"), pool.filter_map_collect(costs, |cost| Some(value(cost))));
+    result(&of("flat_map_collect"), pool.flat_map_collect(costs, |cost| [value(cost), 2, 3]));
+    let fails = |cost: &u64| if is_long(cost) { Err(*cost) } else { Ok(*cost) };
+    result(&of("try_map_collect"), pool.try_map_collect(costs, fails));
+    result(&of("partition"), pool.on(costs.to_vec()).partition(is_long));
+    result(&of("unzip_collect"), pool.on(costs).unzip_collect(|cost| (value(cost), 1_u8)));
+}
+
+fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {
+    // Longer: a sort of few items is std's.
+    let items: Vec<u32> = (0..len as u32 * 40).map(|i| i.wrapping_mul(0x9E37_79B9) >> 8).collect();
+    let sorted = |by: &str, sort: &dyn Fn(&mut [u32])| {
+        let mut items = items.clone();
+        sort(&mut items);
+        result(&of(by), items);
+    };
+    sorted("sort", &|items| pool.sort(items));
+    sorted("sort_by", &|items| pool.sort_by(items, |a, b| b.cmp(a)));
+    sorted("sort_by_key", &|items| pool.sort_by_key(items, |i| i % 100));
+    sorted("sort_by_cached_key", &|items| pool.sort_by_cached_key(items, |i| i.to_string()));
+    sorted("sort_unstable", &|items| pool.sort_unstable(items));
+    sorted("sort_unstable_by", &|items| pool.sort_unstable_by(items, |a, b| b.cmp(a)));
+    sorted("sort_unstable_by_key", &|items| pool.sort_unstable_by_key(items, |i| u32::MAX - i));
+}
+
+fn lists(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> String) {
+    // Each seed makes seven items.
+    let seeds = || costs.iter().map(|&cost| (cost, 3_u32));
+    let (mut report, mut kept) = (RunReport::default(), pool.per_worker(|_| 0_u64));
+    let count = pool.grow(seeds()).report(&mut report).threads(2).fold_unordered(
+        || 0_u64,
+        |count, (cost, depth), feed| {
+            work(cost / 8);
+            if depth > 1 {
+                feed.push((cost, depth - 1));
+                feed.extend([(cost, depth - 1)]);
+            }
+            count + 1
+        },
+        |a, b| a + b,
+    );
+    result(&of("fold_unordered"), (count, report.items()));
+    pool.grow(seeds()).with_kept(&mut kept).for_each(|kept, (cost, _), _| *kept += cost);
+    result(&of("grow, for_each"), kept.into_vec().iter().sum::<u64>());
+    let fails = |(cost, _): (u64, u32)| if cost > 20_000 { Err(cost) } else { Ok(cost) };
+    let folded: Result<u64, u64> = pool.grow(seeds()).with(|_| ()).try_fold_unordered(
+        || 0,
+        |(), sum, item, _| Ok(sum + fails(item)?),
+        |a, b| a + b,
+    );
+    result(&of("try_fold_unordered"), folded);
+    let ended = pool.grow(seeds()).try_for_each(|item, _| fails(item).map(drop));
+    result(&of("grow, try_for_each"), ended);
+    result(&of("grow, cancelled"), pool.grow(seeds()).cancel(token).for_each(|_, _| ()));
+}
+
+/// Is not ready when it is polled first; wakes itself, or is woken by another thread.
+async fn pause(is_woken_elsewhere: bool) {
+    let mut is_asked = false;
+    poll_fn(|context| {
+        if is_asked {
+            return Poll::Ready(());
+        }
+        is_asked = true;
+        let waker = context.waker().clone();
+        if is_woken_elsewhere {
+            thread::spawn(move || {
+                thread::sleep(Duration::from_micros(200));
+                waker.wake();
+            });
+        } else {
+            waker.wake();
+        }
+        Poll::Pending
+    })
+    .await;
+}
+
+fn waits(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> String) {
+    let value = async |cost: &u64, i: usize| {
+        pause(i == 1).await;
+        work(*cost / 8);
+        *cost + i as u64
+    };
+    let mut report = RunReport::default();
+    for limit in [1, 8] {
+        let on = || pool.on(costs).enumerate();
+        let mapped = on().report(&mut report).waiting(limit);
+        result(&of("waiting, map_collect"), mapped.map_collect(|(i, cost)| value(cost, i)));
+        result(&of("waiting, report"), (report.items(), report.waits.is_some()));
+        assert!(!report.to_string().is_empty());
+        let sum = on().waiting(limit).map_reduce(|(i, cost)| value(cost, i), |a, b| a + b);
+        result(&of("waiting, map_reduce"), sum);
+        let folded = on().waiting(limit).fold_reduce(
+            || 0,
+            async |sum, (i, cost)| sum + value(cost, i).await,
+            |a, b| a + b,
+        );
+        result(&of("waiting, fold_reduce"), folded);
+        on().waiting(limit).for_each(async |(i, cost)| _ = value(cost, i).await);
+        let fails = async |i: usize, cost: &u64| {
+            let value = value(cost, i).await;
+            if i == 30 { Err(i) } else { Ok(value) }
+        };
+        let tried = on().waiting(limit).try_map_collect(|(i, cost)| fails(i, cost));
+        result(&of("waiting, try_map_collect"), tried);
+        let tried = on().waiting(limit).try_map_reduce(|(i, cost)| fails(i, cost), |a, b| a + b);
+        result(&of("waiting, try_map_reduce"), tried);
+        let tried = on().waiting(limit).try_for_each(async |(i, cost)| fails(i, cost).await.map(drop));
+        result(&of("waiting, try_for_each"), tried);
+        let ended = on().cancel(token).waiting(limit).for_each(async |_| ());
+        result(&of("waiting, cancelled"), ended);
+    }
+}
+
+/// The inner loops find the pool busy, or have one worker.
+fn nested(pool: &Pool) {
+    let rows = pool.on(0..50).map_collect(|i| {
+        work(10_000);
+        pool.on(0..i).map_reduce(|j| j, |a, b| a + b)
+    });
+    result("loops in a loop", rows);
+    let waited = pool.on(0..9).map_collect(|i| {
+        work(10_000);
+        pool.on(0..i).waiting(4).map_collect(async |j| {
+            pause(false).await;
+            j
+        })
+    });
+    result("waiting loops in a loop", waited);
+}
+
+/// Sums of numbers of items do not fit into their type.
+fn no_size(pool: &Pool) {
+    let units = vec![(); usize::MAX];
+    for _ in 0..3 {
+        let mut report = RunReport::default();
+        let all = pool.on(&units).report(&mut report).grain(usize::MAX / 8).any(|()| true);
+        result("items without a size", all);
+        pool.on(0..usize::MAX).grain(usize::MAX).with(|_| ()).any(|(), _| true);
+    }
+}
+
+/// In a destructor of a thread's own data, and when the process ends.
+fn at_the_end() {
+    struct Last;
+
+    impl Drop for Last {
+        fn drop(&mut self) {
+            last("a destructor");
+        }
+    }
+
+    fn last(what: &str) {
+        let pool = Pool::global();
+        let waited = pool.on(0..20).waiting(5).map_collect(async |i| {
+            pause(false).await;
+            i
+        });
+        result(what, (waited, pool.map_collect(&[1, 2, 3], |i| i * i)));
+    }
+
+    extern "C" fn at_exit() {
+        last("the exit");
+    }
+
+    thread_local!(static LAST: RefCell<Option<Last>> = const { RefCell::new(None) });
+    thread::spawn(|| LAST.with_borrow_mut(|last| *last = Some(Last))).join().unwrap();
+    #[expect(unsafe_code, reason = "atexit is not in std")]
+    // SAFETY: the function does not unwind, since a panic in it ends the process.
+    let registered = unsafe { libc::atexit(at_exit) };
+    assert_eq!(registered, 0);
+}
+
+/// The names of all methods that run a loop or say how, as the list of the public surface has them.
+pub(crate) fn names() -> Vec<&'static str> {
+    /// Of these types, methods are loops or their options.
+    const OF: [&str; 6] = ["Pool::", "On<", "Grow<", "Waiting<", "reproducible::OnPart<", "Feed<"];
+    /// Methods of a pool that are not.
+    const NONE: [&str; 8] = ["builder", "new", "num_threads", "placement", "thefts", "global", "fmt", "drop"];
+    let surface = include_str!("../tidy/api.txt").lines();
+    let methods = surface.filter_map(|line| line.strip_prefix("pub fn rangesteal::"));
+    let methods = methods.filter(|line| OF.iter().any(|of| line.starts_with(of)));
+    let names = methods.filter_map(|line| {
+        let (before, _) = line.split_once("(")?;
+        let behind = before.split_once(">::").or(before.split_once("Pool::"))?.1;
+        behind.split('<').next()
+    });
+    let mut names: Vec<_> = names.filter(|name| !NONE.contains(name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Whether a loop of this file calls the method `name`.
+pub(crate) fn calls(name: &str) -> bool {
+    let text = include_str!("mod.rs");
+    ["(", "::<"].iter().any(|behind| text.contains(&format!(".{name}{behind}")))
+}
