@@ -15,10 +15,11 @@
 //! # Trade-offs
 //! This crate does one thing: it runs a loop over a slice inside an iterative algorithm, as fast as
 //! the machine allows, and never slower than the plain loop by more than some tens of nanoseconds.
-//! Each part of that is measured, and the README says where it is missed: a call that is too short
-//! to share costs some 50 ns more than the plain loop, wherever it stops; a long one takes half of
-//! it and a hundredth more with two threads, wherever its heavy items lie; and one that is slower
-//! shared is found out in two calls. For that the crate gives up what such a loop does not need:
+//! Each part of that is measured, and `benches/README.md` in the repository lists the targets that
+//! are missed. A call that is too short to share costs some 50 ns more than the plain loop. With
+//! two threads a long call takes half the time of the plain loop and 1 % more, wherever its heavy
+//! items are. After two calls the pool knows that a loop is slower shared. For that the crate gives
+//! up what such a loop does not need:
 //!
 //! * Only slices, index ranges and lists that grow, and one loop at a time on a pool. No `join`, no
 //!   iterator adaptors. A loop called inside another loop runs as a plain loop. If your work is

@@ -182,7 +182,7 @@ fn the_exit_does_not_wait_for_a_reader_of_standard_error() {
     let (_reader, writer) = io::pipe().unwrap();
     // More than a pipe holds: the thread fills it, and waits for ever.
     let mut filler = writer.try_clone().unwrap();
-    thread::spawn(move || filler.write_all(&[b' '; 4 << 20]));
+    thread::spawn(move || filler.write_all(&vec![b' '; 4 << 20]));
     thread::sleep(Duration::from_millis(50));
     let (status, took) = timed(NAME, |command| {
         command.stderr(writer);

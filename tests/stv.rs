@@ -1116,6 +1116,23 @@ fn the_five_commands_of_the_readme() {
     fs::remove_dir_all(&folder).expect("it can be removed");
 }
 
+/// The first command of the README in the root. The program is the one that these tests build: a
+/// release build would be another one of minutes.
+#[test]
+fn the_first_command_of_the_front_page() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(top.join("README.md")).expect("the README");
+    let (_, commands) = readme.split_once("```sh\n").expect("commands");
+    let command = commands.lines().next().expect("the first command");
+    let arguments = command.strip_prefix("cargo run --release --example stv -- ").expect("a count");
+    let mut count = Command::new(program());
+    count.args(arguments.split_whitespace()).current_dir(top); // the path in it is relative
+    let output = count.output().expect("the program starts");
+    assert!(output.status.success(), "{command}: {}", text(&output.stderr));
+    let transcript = text(&output.stdout);
+    assert_eq!(winners(transcript).len(), 3, "{transcript}");
+}
+
 /// What is written with a mistake that still is a ballot file: each is told, and ends a strict
 /// count.
 #[test]

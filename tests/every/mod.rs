@@ -1,5 +1,7 @@
 //! Every kind of loop, with its result printed: what two processes print can be compared.
 
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // small numbers
+
 use std::{cell::RefCell, fmt::Debug, future::poll_fn, task::Poll, thread, time::Duration};
 
 use nix::libc;
@@ -85,7 +87,7 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
         let sum = |part: &[u64]| part.iter().map(value).sum::<u64>();
         result(&of("chunks"), pool.on(costs).chunks(size).map_collect(sum));
         result(&of("chunks_exact"), pool.on(costs).chunks_exact(size).map_collect(sum));
-        result(&of("windows"), pool.on(costs).windows(size).map_collect(|part| part.len()));
+        result(&of("windows"), pool.on(costs).windows(size).map_collect(<[u64]>::len));
     }
     let mut drained = costs.to_vec();
     result(&of("by value"), pool.on(costs.to_vec()).map_collect(|cost| value(&cost)));
@@ -160,7 +162,7 @@ fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {
     sorted("sort", &|items| pool.sort(items));
     sorted("sort_by", &|items| pool.sort_by(items, |a, b| b.cmp(a)));
     sorted("sort_by_key", &|items| pool.sort_by_key(items, |i| i % 100));
-    sorted("sort_by_cached_key", &|items| pool.sort_by_cached_key(items, |i| i.to_string()));
+    sorted("sort_by_cached_key", &|items| pool.sort_by_cached_key(items, ToString::to_string));
     sorted("sort_unstable", &|items| pool.sort_unstable(items));
     sorted("sort_unstable_by", &|items| pool.sort_unstable_by(items, |a, b| b.cmp(a)));
     sorted("sort_unstable_by_key", &|items| pool.sort_unstable_by_key(items, |i| u32::MAX - i));
@@ -325,7 +327,7 @@ pub(crate) fn names() -> Vec<&'static str> {
     let methods = surface.filter_map(|line| line.strip_prefix("pub fn rangesteal::"));
     let methods = methods.filter(|line| OF.iter().any(|of| line.starts_with(of)));
     let names = methods.filter_map(|line| {
-        let (before, _) = line.split_once("(")?;
+        let (before, _) = line.split_once('(')?;
         let behind = before.split_once(">::").or(before.split_once("Pool::"))?.1;
         behind.split('<').next()
     });

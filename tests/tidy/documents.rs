@@ -27,7 +27,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// What stands between the first of the two words and the next one of the second, wherever it does.
-fn between<'a>(text: &'a str, before: &'a str, behind: &'a str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn between<'a>(text: &'a str, before: &'a str, behind: &'a str) -> impl Iterator<Item = &'a str> {
     text.split(before).skip(1).filter_map(move |rest| Some(rest.split_once(behind)?.0))
 }
 

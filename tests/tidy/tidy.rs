@@ -4,6 +4,7 @@ mod api;
 mod documents;
 mod from_openmp;
 mod from_rayon;
+mod front;
 mod guide;
 mod layers;
 mod touched;

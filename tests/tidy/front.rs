@@ -1,0 +1,112 @@
+//! The README is a front page: short, complete, and with commands that work. The test
+//! `the_first_command_of_the_front_page` in `tests/stv.rs` runs the first of them.
+
+use crate::{documents::between, unsafe_inventory::read};
+
+const WORDS: std::ops::RangeInclusive<usize> = 500..=700;
+
+const PARTS: [&str; 10] = [
+    "# rangesteal",
+    "## Add it",
+    "## Example",
+    "## How fast",
+    "## When to use it",
+    "## Features",
+    "## Good to know",
+    "## Try it",
+    "## Links",
+    "## Licence",
+];
+
+const COMMANDS: &str = "\
+cargo run --release --example stv -- --input examples/stv/sample.blt meek
+cargo test
+";
+
+/// Words of a document, those of headings, tables and links included. A word stands between two
+/// blanks and has a letter or a digit, so the bars of a table are none. Blocks of code and HTML
+/// tags do not count.
+fn words(text: &str) -> usize {
+    let outside_code = text.split("```").step_by(2).collect::<Vec<_>>().join("\n");
+    let pieces = outside_code.split('<');
+    let outside_tags = pieces.enumerate().map(|(at, piece)| match piece.split_once('>') {
+        Some((_tag, behind)) if at > 0 => behind,
+        _ => piece,
+    });
+    let outside_tags: String = outside_tags.collect();
+    outside_tags.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count()
+}
+
+/// The lines below a heading, up to the next one.
+fn part<'a>(readme: &'a str, heading: &'a str) -> &'a str {
+    let heading = format!("{heading}\n");
+    let (_, rest) = readme.split_once(&heading).unwrap_or_else(|| panic!("no heading {heading}"));
+    rest.split_once("\n## ").map_or(rest, |(part, _)| part)
+}
+
+#[test]
+fn words_are_those_that_a_reader_reads() {
+    assert_eq!(words("# One\n\n| two | three |\n|---|---|\n| 4 | - |\n[five six](seven.md)"), 6);
+    assert_eq!(words("one\n```sh\ntwo three\n```\nfour <img src=\"five\"> six"), 3);
+}
+
+#[test]
+fn front_page_has_500_to_700_words() {
+    let words = words(&read("README.md"));
+    assert!(WORDS.contains(&words), "{words} words in README.md");
+}
+
+#[test]
+fn front_page_has_all_parts_in_order() {
+    let readme = read("README.md");
+    let mut is_code = false;
+    let headings = readme.lines().filter(|line| {
+        is_code ^= line.starts_with("```");
+        !is_code && line.starts_with('#')
+    });
+    assert_eq!(headings.collect::<Vec<_>>(), PARTS);
+    let first = part(&readme, "# rangesteal").trim();
+    assert!(!first.contains("\n\n") && first.matches(". ").count() == 0, "one sentence: {first}");
+    assert!(part(&readme, "## Add it").contains("```toml\n[dependencies]\nrangesteal = {"));
+    assert!(part(&readme, "## Example").contains("```rust\n"));
+    let choice = part(&readme, "## When to use it");
+    assert!(choice.contains("Use rangesteal if") && choice.contains("Use [rayon]"), "{choice}");
+    let bullets = |heading| part(&readme, heading).lines().filter(|line| line.starts_with("* ")).count();
+    assert_eq!(bullets("## Features"), 8);
+    assert_eq!(bullets("## Good to know"), 4);
+    let manifest = read("Cargo.toml");
+    let oldest = between(&manifest, "rust-version = \"", "\"").next().expect("the oldest Rust");
+    let facts = part(&readme, "## Good to know");
+    let release = format!("Rust {oldest} or later");
+    for fact in ["RANGESTEAL_REPORT=1", &release, "examples/stv/README.md", "**More than one machine**"] {
+        assert!(facts.contains(fact), "{fact}");
+    }
+    assert!(part(&readme, "## Licence").contains("MIT or Apache-2.0"));
+}
+
+/// In one unit: each is a number and nothing else.
+#[test]
+fn front_page_has_four_ratios_and_the_command_that_measures_them() {
+    let readme = read("README.md");
+    let part = part(&readme, "## How fast");
+    let mut rows = part.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |"));
+    assert_eq!(rows.next(), Some("loop | rangesteal | rayon"));
+    let mut count = 0;
+    for row in rows {
+        let cells: Vec<_> = row.split(" | ").collect();
+        let [_loop, ours, rayon] = cells[..] else { panic!("three cells: {row}") };
+        for ratio in [ours, rayon] {
+            assert!(ratio.parse::<f64>().is_ok_and(|ratio| ratio > 0.0), "{row}");
+        }
+        count += 1;
+    }
+    assert_eq!(count, 4);
+    assert!(part.contains("`cargo bench --bench versus -- --rows ") && part.contains("2 cores"), "{part}");
+}
+
+#[test]
+fn front_page_has_two_commands() {
+    let readme = read("README.md");
+    assert_eq!(between(&readme, "```sh\n", "```").collect::<Vec<_>>(), [COMMANDS]);
+    assert!(part(&readme, "## Try it").contains(COMMANDS));
+}
