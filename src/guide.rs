@@ -48,6 +48,7 @@
 //! | rows of a matrix, blocks of items | `pool.on(&matrix).chunks(width)`; full ones only [`.chunks_exact(width)`](crate::On::chunks_exact) |
 //! | blocks of two slices in step, of different sizes | `pool.on(&mut a).chunks(2).zip(`[`source::chunks(&b, 3)`](crate::source::chunks)`)` |
 //! | scratch memory that is not made anew for every item | [`.with(\|_worker\| Vec::new())`](crate::On::with) |
+//! | random numbers | [`.with_block(\|block\| Rng::new(seed + block))`](crate::On::with_block): see [below](#random-numbers) |
 //! | scratch memory that is kept from loop to loop | [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | floating-point sums that are the same in every run and on every machine of one kind | [`.reproducible()`](crate::On::reproducible) |
 //! | the same, of items that lie on several machines | [`.reproducible_part(first, whole_len)`](crate::On::reproducible_part) |
@@ -250,6 +251,62 @@
 //! need nothing of this. And where all threads of a program compute anyway, a thread that blocks
 //! costs little.
 //!
+//! # Random numbers
+//! A generator for each worker makes other results in each run, because chance decides which worker
+//! is given which items. A generator for each block of items makes the same results in each run and
+//! on any number of threads: [`with_block`](crate::On::with_block). Blocks are numbered from 0 in
+//! the order of the items, and their size depends on the number of items alone.
+//!
+//! ```
+//! use rangesteal::{BuildError, Pool};
+//!
+//! /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014). The
+//! /// generators of the crate `rand` are seeded in the same way: `SmallRng::seed_from_u64(..)`.
+//! struct Rng(u64);
+//!
+//! impl Rng {
+//!     fn new(seed: u64) -> Self {
+//!         let mut rng = Self(seed);
+//!         Self(rng.next()) // neighbouring seeds begin far from each other
+//!     }
+//!
+//!     fn next(&mut self) -> u64 {
+//!         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+//!         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+//!         let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+//!         z ^ (z >> 31)
+//!     }
+//!
+//!     /// At least 0 and less than 1.
+//!     fn float(&mut self) -> f64 {
+//!         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+//!     }
+//! }
+//!
+//! /// Four times the part of random points of a square that lie in the quarter of a circle.
+//! fn pi(threads: usize, seed: u64) -> Result<f64, BuildError> {
+//!     const POINTS: usize = 100_000;
+//!     let pool = Pool::builder().num_threads(threads).build()?;
+//!     let points = pool.on(0..POINTS).with_block(|block| Rng::new(seed + block as u64));
+//!     let inside = points.map_reduce(
+//!         |rng, _| if rng.float().hypot(rng.float()) < 1.0 { 1.0 } else { 0.0 },
+//!         |a, b| a + b,
+//!     );
+//!     Ok(4.0 * inside.unwrap_or(0.0) / POINTS as f64)
+//! }
+//!
+//! let digits = pi(1, 2026)?.to_string();
+//! for threads in [2, 3, 8] {
+//!     assert_eq!(pi(threads, 2026)?.to_string(), digits);
+//! }
+//! # assert!((pi(1, 2026)? - std::f64::consts::PI).abs() < 0.02);
+//! # Ok::<(), BuildError>(())
+//! ```
+//!
+//! Two loops that must not draw the same numbers need different seeds, at least 4096 apart: a loop
+//! has fewer blocks than that, unless it asks for a [`grain`](crate::On::grain). A reproducible
+//! loop refuses a state for each worker: `with(..).reproducible()` panics.
+//!
 //! # What makes a loop slow
 //! * **Large accumulators by value.** `fold` is given the accumulator and returns it, for every
 //!   item. A `Vec` or a `Box` is a pointer and stays in a register; an array of 256 counters is
@@ -304,8 +361,8 @@
 //!
 //! # Where the time of a program goes
 //! With the environment variable `RANGESTEAL_REPORT=1` a program that exits writes to standard
-//! error what its loops did, without any change of code. (On Unix; not if a signal ends it. The exit
-//! waits at most a second for a full pipe.)
+//! error what its loops did, without any change of code. (On Unix; not if a signal ends it. The
+//! exit waits at most a second for a full pipe.)
 //!
 //! ```text
 //! rangesteal: 3 loops took 128.5ms, and all workers worked for 246.9ms in them: gain 1.92

@@ -136,5 +136,7 @@ pub mod trace {
 
 /// The types that stand for the options of [`On`]. Only generic code has to name them.
 pub mod options {
-    pub use crate::pool::{Cancellable, Ending, Fresh, Kept, State, Stateful, Stateless, Uncancellable};
+    pub use crate::pool::{
+        Cancellable, Ending, Fresh, Kept, PerBlock, State, Stateful, Stateless, Uncancellable,
+    };
 }

@@ -132,7 +132,7 @@ fn every_loop_is_among_those_that_are_compared() {
     assert!(missing.is_empty(), "not in tests/every: {missing:?}");
 }
 
-/// Runs the child of the test `name`, which exits with 7, and returns its status and for how long it
+/// Runs the child of the test `name`, which exits with 7. Returns its status, and for how long it
 /// ran.
 fn timed(name: &str, stderr: impl FnOnce(&mut Command)) -> (ExitStatus, Duration) {
     let mut command = command(&[], name, &[(VARIABLE, "1")]);

@@ -204,6 +204,146 @@ mod states {
     }
 }
 
+mod states_of_blocks {
+    use std::array;
+
+    use rangesteal::reproducible::{Part, block, share};
+
+    use super::*;
+
+    /// A generator of random numbers. It drops its numbers only if it is dropped itself.
+    struct Rng<'a>(u64, #[expect(dead_code, reason = "counts")] Alive<'a>);
+
+    impl Rng<'_> {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            self.0 >> 40
+        }
+
+        /// Of a quarter to four, so that the order of additions shows.
+        #[allow(clippy::cast_precision_loss)]
+        fn float(&mut self) -> f64 {
+            1.0 / (self.next() % 1000 + 1) as f64
+        }
+    }
+
+    /// The numbers that `len` items draw, in blocks of `size`.
+    fn drawn(len: usize, size: usize) -> Vec<u64> {
+        let alive = AtomicIsize::new(0);
+        let mut rng = Rng(0, Alive::new(&alive));
+        let draw = |i: usize| {
+            if i.is_multiple_of(size) {
+                rng.0 = (i / size) as u64;
+            }
+            rng.next()
+        };
+        (0..len).map(draw).collect()
+    }
+
+    #[test]
+    fn the_same_items_meet_the_same_states_on_any_number_of_threads() {
+        let lens: &[usize] = if cfg!(miri) { &[0, 1, 30] } else { &[0, 1, 2, 255, 700, 5_000] };
+        for (&len, grain) in
+            lens.iter().flat_map(|len| [None, Some(7), Some(usize::MAX)].map(|grain| (len, grain)))
+        {
+            let size = grain.unwrap_or(block(len));
+            let wanted = drawn(len, size);
+            let late = wanted.iter().map(|drawn| drawn % 256 == 0).collect::<Vec<_>>();
+            let first = late.iter().position(|late| *late);
+            let mut sums = Vec::new();
+            for threads in [1, 2, 3, 8] {
+                let (pool, alive, made) = (pool(threads), AtomicIsize::new(0), AtomicUsize::new(0));
+                let make = |block: usize| {
+                    made.fetch_add(1, Relaxed);
+                    Rng(block as u64, Alive::new(&alive))
+                };
+                // Twice: the second time, the pool knows the loop.
+                for _ in 0..2 {
+                    let on = || {
+                        let on = pool.on(0..len).with_block(make);
+                        grain.into_iter().fold(on, |on, items| on.grain(items))
+                    };
+                    let draw = |rng: &mut Rng<'_>, i: usize| {
+                        work(if i % 50 == 7 && !cfg!(miri) { 5_000 } else { 0 });
+                        rng.next()
+                    };
+                    made.store(0, Relaxed);
+                    assert_eq!(on().map_collect(draw), wanted);
+                    assert_eq!(made.load(Relaxed), len.div_ceil(size), "one for each block");
+                    let mut places = vec![0; len];
+                    on().map_into(&mut places, draw);
+                    assert_eq!(places, wanted);
+                    places.fill(0);
+                    let zipped = pool.on(&mut places).with_block(make).enumerate();
+                    let zipped = grain.into_iter().fold(zipped, |on, items| on.grain(items));
+                    zipped.for_each(|rng, (i, place)| *place = draw(rng, i));
+                    assert_eq!(places, wanted);
+                    let odd = |drawn: &u64| drawn % 2 == 1;
+                    let some = on().filter_map_collect(|rng, i| Some(draw(rng, i)).filter(odd));
+                    assert!(some.iter().eq(wanted.iter().filter(|drawn| odd(drawn))));
+                    let twice = on().flat_map_collect(|rng, i| [draw(rng, i), 1]);
+                    assert!(twice.into_iter().eq(wanted.iter().flat_map(|drawn| [*drawn, 1])));
+                    let kept = |on: Vec<usize>| on.into_iter().map(|i| wanted[i]).all(|drawn| odd(&drawn));
+                    assert!(kept(on().filter_collect(|rng, i| odd(&draw(rng, *i)))));
+                    let (yes, no) = on().partition(|rng, i| odd(&draw(rng, *i)));
+                    assert!(yes.len() + no.len() == len && kept(yes));
+                    let (firsts, seconds) = on().unzip_collect(|rng, i| (draw(rng, i), i));
+                    assert!(firsts == wanted && seconds.into_iter().eq(0..len));
+                    let is_late = |rng: &mut Rng<'_>, i| draw(rng, i) % 256 == 0;
+                    let fails = |rng: &mut Rng<'_>, i| if is_late(rng, i) { Err(i) } else { Ok(1) };
+                    assert_eq!(on().try_map_collect(fails).err(), first);
+                    assert_eq!(on().try_for_each(|rng, i| fails(rng, i).map(drop)).err(), first);
+                    assert_eq!(on().try_map_reduce(fails, |a, b| a + b).err(), first);
+                    assert_eq!(on().position_first(is_late), first);
+                    assert_eq!(on().find_first(is_late), first);
+                    assert_eq!(on().find_any(is_late).map(|i| late[i]), first.map(|_| true));
+                    assert_eq!(on().any(is_late), first.is_some());
+                    assert_eq!(on().all(|rng, i| !is_late(rng, i)), first.is_none());
+
+                    let add = |a: f64, b: f64| a + b;
+                    let float = |rng: &mut Rng<'_>, i| draw(rng, i) as f64 * rng.float();
+                    let whole = on().map_reduce(float, add);
+                    let folded =
+                        on().reproducible().fold_reduce(|| 0.0, |rng, sum, i| sum + float(rng, i), add);
+                    sums.push((whole.map(f64::to_bits), folded.to_bits()));
+                    // In three parts, as on three machines.
+                    if grain.is_none() {
+                        let nodes = (0..3).flat_map(|rank| {
+                            let mine = share(len, rank, 3);
+                            let part =
+                                pool.on(mine.clone()).with_block(make).reproducible_part(mine.start, len);
+                            part.map_reduce(float, add).into_nodes()
+                        });
+                        let parts = Part::from_nodes(len, nodes, add).unwrap().into_result(add).unwrap();
+                        assert_eq!(parts.map(f64::to_bits), whole.map(f64::to_bits));
+                    }
+                }
+                assert_eq!(alive.into_inner(), 0, "all states are dropped");
+            }
+            assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:x?}");
+        }
+    }
+
+    #[test]
+    fn states_of_workers_are_refused_where_results_are_to_be_reproducible() {
+        let pool = pool(2);
+        let refused: [&dyn Fn(); 5] = [
+            &|| drop(pool.on(0..9).with(|worker| worker).reproducible()),
+            &|| drop(pool.on(0..9).reproducible().with(|worker| worker)),
+            &|| drop(pool.on(0..9).with_kept(&mut pool.per_worker(|_| 0)).reproducible()),
+            &|| drop(pool.on(0..9).reproducible().with_kept(&mut pool.per_worker(|_| 0))),
+            &|| drop(pool.on(0..9).with(|worker| worker).reproducible_part(0, 9)),
+        ];
+        let messages: [String; 5] = array::from_fn(|which| {
+            let panic = catch_unwind(AssertUnwindSafe(refused[which])).expect_err("refused");
+            (*panic.downcast::<&str>().expect("a text")).to_owned()
+        });
+        assert!(messages.iter().all(|message| message.contains("`with_block`")), "{messages:?}");
+        drop(pool.on(0..9).with_block(|block| block).reproducible());
+        drop(pool.on(0..9).reproducible().with_block(|block| block));
+    }
+}
+
 mod shares {
     use super::*;
 

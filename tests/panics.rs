@@ -408,8 +408,14 @@ fn in_a_state() {
         }
     }
     panics_with("make", |pool, items, strike| pool.on(items).with(strike).for_each(|(), _| work()));
+    panics_with("make, for a block", |pool, items, strike| {
+        pool.on(items).with_block(strike).for_each(|(), _| work());
+    });
     panics_with("closure", |pool, items, strike| {
         pool.on(items).with(|_| ()).for_each(|(), item| strike(*item));
+    });
+    panics_with("drop, of a block", |pool, items, strike| {
+        pool.on(items).with_block(|_| Bomb(strike)).for_each(|_, _| work());
     });
     panics_with("drop", |pool, items, strike| pool.on(items).with(|_| Bomb(strike)).for_each(|_, _| work()));
 }

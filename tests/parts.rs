@@ -225,7 +225,7 @@ fn parts_that_are_not_cut_between_blocks_are_refused() {
 #[test]
 fn other_options_compose_with_it() {
     let (pool, token) = (pool(2), CancelToken::new());
-    let part = || pool.on(0..500).cancel(&token).with(|_| 2.0).reproducible_part(0, 500);
+    let part = || pool.on(0..500).cancel(&token).with_block(|_| 2.0).reproducible_part(0, 500);
     let doubled = part().map_reduce(|factor, i| *factor * number(i), add).unwrap();
     let folded = part().fold_reduce(|| 0.0, |factor, sum, i| sum + *factor * number(i), add).unwrap();
     let wanted = pool.on(0..500).reproducible().map_reduce(|i| 2.0 * number(i), add);

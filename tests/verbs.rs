@@ -262,7 +262,7 @@ proptest! {
                 assert_eq!(ended, first.map_or(Ok((0..len).collect()), Err));
             });
             looked_at(&|stop| {
-                let ended = team.on(0..len).reproducible().with(|_| ()).try_map_reduce(|(), i| if stop(i) { Err(i) } else { Ok(i) }, usize::max);
+                let ended = team.on(0..len).with_block(|_| ()).try_map_reduce(|(), i| if stop(i) { Err(i) } else { Ok(i) }, usize::max);
                 assert_eq!(ended, first.map_or(Ok(len.checked_sub(1)), Err));
             });
             let found = team.on(0..len).find_any(|i| { work(cost(i)); stops.contains(&i) });

@@ -193,17 +193,18 @@
 //! # let pool = rangesteal::Pool::new()?;
 //! # struct Random(usize);
 //! # impl Random { fn next(&mut self) -> usize { self.0 += 1; self.0 } }
-//! let mut states = pool.per_worker(|worker| Random(worker));
 //! let mut samples = vec![0; 100];
-//! for _step in 0..10 {
-//!     let loops = pool.on(&mut samples).with_kept(&mut states);
+//! for step in 0..10 {
+//!     let seed = 4096 * step;
+//!     let loops = pool.on(&mut samples).with_block(|block| Random(seed + block));
 //!     loops.for_each(|random, sample| *sample += random.next());
 //! }
 //! # assert!(samples.iter().all(|sample| *sample > 0));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
-//! Which worker gets which item differs from run to run, and so do these samples. If that matters,
-//! make the state from the index.
+//! Each block of items has a generator of its own, so the samples are the same on any number of
+//! threads. With a generator for each thread they would differ from run to run. Memory that does
+//! not change the results can be kept for each worker: [`with_kept`](crate::On::with_kept).
 //!
 //! # What differs
 //! * **No item belongs to a thread.** With `schedule(static)` the same thread runs the same indices

@@ -53,6 +53,7 @@
 //! | `.try_for_each(f)` | `pool.try_for_each(&v, f)` |
 //! | `.map(f).try_reduce_with(op)` | `pool.try_map_reduce(&v, f, op)`; `op` itself cannot fail |
 //! | `.for_each_init(init, f)`, `.map_init(init, f)` | `pool.on(&v).with(\|_worker\| init()).for_each(f)` and so on |
+//! | `.map_init(rng, f)` with random numbers | `pool.on(&v).with_block(\|block\| rng(block)).map_collect(f)`: the same in each run |
 //! | `.for_each_with(x, f)`, `.map_with(x, f)` | `pool.on(&v).with(\|_worker\| x.clone()).for_each(f)` |
 //! | `.with_min_len(n)`, `.with_max_len(n)` | nothing; [`grain(n)`](crate::On::grain) where blocks must be of a certain size |
 //! | `v.par_sort()`, `par_sort_by`, `par_sort_by_key` | `pool.sort(&mut v)`, `sort_by`, `sort_by_key`; `sort_unstable` and so on likewise |

@@ -39,7 +39,7 @@ pub use verbs::{
     owned::{Drained, Holder, Owned, drain},
     part::{OnPart, Part as PartOfResult, PartError, Place, block, share},
     source::{Chunks, Copied, Exclusive, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
-    state::{Fresh, Kept, PerWorker, State, Stateful, Stateless},
+    state::{Fresh, Kept, PerBlock, PerWorker, State, Stateful, Stateless},
     waiting::Waiting,
 };
 

@@ -16,8 +16,8 @@ fn result(of: &str, result: impl Debug) {
     println!("{MARK}{of}: {result:?}");
 }
 
-/// Items that take no time run on the caller; those of 20 µs are shared; a thousand of the first and
-/// one of the second kind are neither known nor alike.
+/// Costs of items in nanoseconds. Short loops run on the caller, long ones are shared, and the
+/// uneven ones have one long item among short ones.
 fn costs() -> [(&'static str, Vec<u64>); 4] {
     let mut uneven = vec![0; 1000];
     uneven[990] = 300_000;
@@ -119,6 +119,14 @@ fn options(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) ->
         *cost
     });
     result(&of("with"), longest);
+    let drawn = pool.on(costs).with_block(|block| block as u64).map_reduce(
+        |state, cost| {
+            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            float(cost) * (*state >> 40) as f64
+        },
+        sum,
+    );
+    result(&of("with_block"), drawn);
     let mut kept = pool.per_worker(|_| 0_u64);
     pool.on(costs).with_kept(&mut kept).for_each(|kept, cost| {
         work(*cost);

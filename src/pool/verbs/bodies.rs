@@ -163,13 +163,38 @@ where
     }
 }
 
+/// A loop over items whose state may be that of a block.
+pub(crate) trait Blockwise: Body {
+    /// Whether each block has a state of its own.
+    const BY_BLOCK: bool;
+
+    /// The block with this number begins.
+    fn begin_block(&self, state: &mut Self::State<'_>, block: usize);
+}
+
+impl<'a, S, M, B, A, Z> Blockwise for Verb<'a, S, M, B, A, Z>
+where
+    S: Source,
+    M: State,
+    B: Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
+    A: Send,
+    Z: Send,
+{
+    const BY_BLOCK: bool = M::BY_BLOCK;
+
+    #[inline(always)]
+    fn begin_block(&self, (held, _): &mut (M::Held<'a>, S::Ledger<'_>), block: usize) {
+        self.state.begin_block(held, block);
+    }
+}
+
 /// A loop whose indices stand for blocks of items.
 pub(crate) struct InBlocks<V> {
     pub(crate) verb: V,
     pub(crate) blocks: Blocks,
 }
 
-impl<V: Body> Body for InBlocks<V> {
+impl<V: Blockwise> Body for InBlocks<V> {
     const IN_BLOCKS: bool = false;
 
     type State<'s>
@@ -191,8 +216,29 @@ impl<V: Body> Body for InBlocks<V> {
         acc: Option<V::Acc>,
         blocks: Range<usize>,
     ) -> Result<V::Acc, Stop<V::Found>> {
-        let folded = self.verb.block(state, acc, self.blocks.items(blocks));
+        if !V::BY_BLOCK {
+            return self.fold(state, acc, blocks);
+        }
+        let mut fold = |acc, block| {
+            self.verb.begin_block(state, block);
+            self.fold(state, acc, block..block + 1)
+        };
+        let first = fold(acc, blocks.start)?;
+        (blocks.start + 1..blocks.end).try_fold(first, |acc, block| fold(Some(acc), block))
+    }
+}
+
+impl<V: Blockwise> InBlocks<V> {
+    /// Folds the items of some blocks.
+    #[inline(always)]
+    fn fold(
+        &self,
+        state: &mut V::State<'_>,
+        acc: Option<V::Acc>,
+        blocks: Range<usize>,
+    ) -> Result<V::Acc, Stop<V::Found>> {
         let size = self.blocks.size;
+        let folded = self.verb.block(state, acc, self.blocks.items(blocks));
         folded.map_err(|stop| Stop { at: stop.at / size, place: stop.place / size, ..stop })
     }
 }
@@ -205,7 +251,7 @@ pub(crate) struct InTree<'a, V, R> {
     pub(crate) reduce: &'a R,
 }
 
-impl<V: Body, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> {
+impl<V: Blockwise, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> {
     const IN_BLOCKS: bool = false;
 
     type State<'s>
@@ -229,7 +275,9 @@ impl<V: Body, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> 
     ) -> Result<Tree<V::Acc>, Stop<V::Found>> {
         let mut tree = acc.unwrap_or(Tree::new());
         for leaf in leaves {
-            tree.push(self.first + leaf, self.leaves.block(state, None, leaf..leaf + 1)?, self.reduce);
+            let block = self.first + leaf;
+            self.leaves.verb.begin_block(state, block);
+            tree.push(block, self.leaves.fold(state, None, leaf..leaf + 1)?, self.reduce);
         }
         Ok(tree)
     }

@@ -424,19 +424,17 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     }
 }
 
-/// The loops of workers that have a state ([`with`](On::with), [`with_kept`](On::with_kept)). The
-/// state is the first argument of their closures.
+/// The loops with a state for each worker ([`with`](On::with), [`with_kept`](On::with_kept)) or for
+/// each block ([`with_block`](On::with_block)). The state is the first argument of their closures.
 impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     /// Calls `f` with every item, as [`Pool::for_each`](crate::Pool::for_each) does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let mut drawn = pool.per_worker(|worker| (worker as u64, 0)); // a generator each
-    /// pool.on(0..100).with_kept(&mut drawn).for_each(|(state, count), _| {
-    ///     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-    ///     *count += 1;
-    /// });
-    /// assert_eq!(drawn.iter_mut().map(|(_, count)| *count).sum::<u32>(), 100);
+    /// let mut histograms = pool.per_worker(|_worker| [0; 10]);
+    /// pool.on(0..100).with_kept(&mut histograms).for_each(|histogram, i| histogram[i % 10] += 1);
+    /// let sevens: u32 = histograms.iter_mut().map(|histogram| histogram[7]).sum();
+    /// assert_eq!(sevens, 10);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///

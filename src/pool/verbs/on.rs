@@ -9,7 +9,7 @@ use super::{
     into_source::IntoSource,
     reproducible::{self, Tree},
     source::{Chunks, Copied, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
-    state::{Fresh, Kept, PerWorker, State, Stateless},
+    state::{Fresh, Kept, PerBlock, PerWorker, State, Stateless},
 };
 use crate::pool::{
     call::{
@@ -389,7 +389,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// most some 2100 times, or `n / grain`. If the accumulator is large, ask for large blocks; if
     /// there are few items that take long each, ask for a grain of 1. This option matters to
     /// `map_reduce`, `fold_reduce` and `try_map_reduce`; the results of all other loops except
-    /// `find_any` are reproducible without it.
+    /// `find_any` are reproducible without it. Closures that need a state are given one for each
+    /// block: see [`with_block`](Self::with_block).
     ///
     /// ```
     /// use rangesteal::Pool;
@@ -403,9 +404,14 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// assert_eq!(sum(1)?, sum(4)?);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
+    ///
+    /// # Panics
+    /// If each worker has a state ([`with`](Self::with), [`with_kept`](Self::with_kept)).
     #[inline(always)]
+    #[track_caller]
     pub fn reproducible(mut self) -> Self {
         self.reproducible = true;
+        self.check_state();
         self
     }
 
@@ -454,6 +460,10 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// panic, to finish the items before it). A state stays on its thread, so it need not be
     /// `Send`.
     ///
+    /// Which worker is given which items differs from run to run. So a state must not change the
+    /// results: scratch memory does not, a random number generator does. Random numbers need
+    /// [`with_block`](Self::with_block).
+    ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let words = ["b a", "d c e", "f"];
@@ -466,7 +476,11 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// assert_eq!(sorted, ["a b", "c d e", "f"]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
+    ///
+    /// # Panics
+    /// If the loop is [`reproducible`](Self::reproducible).
     #[inline(always)]
+    #[track_caller]
     pub fn with<W, F: Fn(usize) -> W + Sync>(self, make: F) -> On<'p, S, E, Fresh<F>> {
         self.state(Fresh(make))
     }
@@ -490,9 +504,53 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// }
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
+    ///
+    /// # Panics
+    /// If the loop is [`reproducible`](Self::reproducible).
     #[inline(always)]
+    #[track_caller]
     pub fn with_kept<W: Send>(self, states: &'p mut PerWorker<W>) -> On<'p, S, E, Kept<'p, W>> {
         self.state(Kept(states))
+    }
+
+    /// Gives each block of items a state of its own, made by `make(block)` before the first item of
+    /// the block and dropped after its last. The closures of the loop take it as `&mut`, before the
+    /// item. The loop is [`reproducible`](Self::reproducible): the size of blocks depends on the
+    /// number of items alone, or is what [`grain`](Self::grain) says. Blocks are numbered from 0 in
+    /// the order of the items. So the same items meet the same states on any number of threads:
+    /// random numbers need this.
+    ///
+    /// `make` is called once for each block: at most some 2100 times, or `n / grain`. (Of a block
+    /// that panics and is not needed any more, nothing is made again.) A state stays on its thread,
+    /// so it need not be `Send`.
+    ///
+    /// ```
+    /// /// A linear congruential generator (Knuth, The Art of Computer Programming, volume 2).
+    /// struct Rng(u64);
+    ///
+    /// impl Rng {
+    ///     /// A number below 1.
+    ///     fn next(&mut self) -> f64 {
+    ///         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+    ///         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    ///     }
+    /// }
+    ///
+    /// let mean = |threads| {
+    ///     let pool = rangesteal::Pool::builder().num_threads(threads).build()?;
+    ///     let draws = pool.on(0..10_000).with_block(|block| Rng(2026 + block as u64));
+    ///     let sum = draws.map_reduce(|rng, _| rng.next(), |a, b| a + b);
+    ///     Ok::<_, rangesteal::BuildError>(sum.unwrap_or(0.0) / 10_000.0)
+    /// };
+    /// assert_eq!(mean(1)?.to_bits(), mean(4)?.to_bits());
+    /// # assert!((mean(1)? - 0.5).abs() < 0.1);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn with_block<W, F: Fn(usize) -> W + Sync>(mut self, make: F) -> On<'p, S, E, PerBlock<F>> {
+        self.reproducible = true;
+        self.state(PerBlock(make))
     }
 
     /// Writes what the loop did into `report`: see [`RunReport`]. It is not written if the loop
@@ -530,9 +588,23 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     }
 
     #[inline(always)]
+    #[track_caller]
     pub(super) fn state<N: State>(self, state: N) -> On<'p, S, E, N> {
         let Self { executor, source, threads, grain, reproducible, watch, wishes, ending, .. } = self;
-        On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }
+        let on = On { executor, source, state, threads, grain, reproducible, watch, wishes, ending };
+        on.check_state();
+        on
+    }
+
+    /// Panics if the result is to be reproducible, and the states are those of workers.
+    #[inline(always)]
+    #[track_caller]
+    fn check_state(&self) {
+        assert!(
+            !self.reproducible || M::MAY_REPRODUCE,
+            "reproducible: the state of a worker (`with`, `with_kept`) meets other items in each run; \
+             `with_block` makes one for each block of items"
+        );
     }
 
     /// Who works, how many of them at most, and where the loop stands.
@@ -560,7 +632,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A,
     ) -> Outcome<Option<A>, Z> {
-        let Self { executor, source, ref state, grain, .. } = self;
+        let grain = if M::BY_BLOCK { Some(self.block_of(self.count())) } else { self.grain };
+        let Self { executor, source, ref state, .. } = self;
         let (slice, verb) = (slice(&source), Verb::new(source, state, block));
         let options = Options::new(self.threads.min(state.most()), self.watch, self.wishes, kind);
         match grain {
@@ -661,7 +734,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         kind: LoopKind,
         block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<()>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
-        if kind == LoopKind::First {
+        if kind == LoopKind::First && !M::BY_BLOCK {
             self.grain = None; // it has blocks of its own
         }
         self.fold(kind, block, |(), ()| ())

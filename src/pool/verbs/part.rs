@@ -285,12 +285,15 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// ```
     ///
     /// # Panics
-    /// If the part does not begin and end at ends of blocks, or ends beyond the whole.
+    /// If the part does not begin and end at ends of blocks, or ends beyond the whole; or if each
+    /// worker has a state: [`with_block`](Self::with_block) makes one for each block of the whole.
     #[inline(always)]
+    #[track_caller]
     pub fn reproducible_part(self, first: usize, whole_len: usize) -> OnPart<'p, S, E, M> {
-        let blocks = Blocks { size: self.block_of(whole_len), len: whole_len };
-        check(first, self.count(), blocks);
-        OnPart { on: self, blocks, first: first / blocks.size }
+        let on = self.reproducible();
+        let blocks = Blocks { size: on.block_of(whole_len), len: whole_len };
+        check(first, on.count(), blocks);
+        OnPart { on, blocks, first: first / blocks.size }
     }
 }
 
@@ -382,7 +385,7 @@ impl<S: Source, E: Ending, M: Stateful> OnPart<'_, S, E, M> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let part = pool.on(0..3).with(|_worker| 10).reproducible_part(0, 3);
+    /// let part = pool.on(0..3).with_block(|_block| 10).reproducible_part(0, 3);
     /// let part = part.map_reduce(|factor, i| *factor * i, |a, b| a + b);
     /// assert_eq!(part.into_result(|a, b| a + b)?, Some(30));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -405,7 +408,7 @@ impl<S: Source, E: Ending, M: Stateful> OnPart<'_, S, E, M> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let part = pool.on(0..3).with(|_worker| 10).reproducible_part(0, 3);
+    /// let part = pool.on(0..3).with_block(|_block| 10).reproducible_part(0, 3);
     /// let part = part.fold_reduce(|| 0, |factor, sum, i| sum + *factor * i, |a, b| a + b);
     /// assert_eq!(part.into_result(|a, b| a + b)?, Some(30));
     /// # Ok::<(), Box<dyn std::error::Error>>(())

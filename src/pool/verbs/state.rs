@@ -1,5 +1,5 @@
-//! What workers keep between items: nothing, something made for one loop, or something kept for
-//! many.
+//! What the closures of a loop keep between items: nothing, something that each worker makes for
+//! one loop, something that each worker keeps for many, or something made for each block of items.
 
 use std::fmt;
 
@@ -12,6 +12,12 @@ pub trait State: sealed::Sealed + Sync {
     /// Whether items make others, by way of this state.
     #[doc(hidden)]
     const MAKES_ITEMS: bool = false;
+    /// Whether each block of items has a state of its own.
+    #[doc(hidden)]
+    const BY_BLOCK: bool = false;
+    /// Whether the same items meet the same states in each run. States of workers do not.
+    #[doc(hidden)]
+    const MAY_REPRODUCE: bool = Self::BY_BLOCK;
 
     /// The state that the closures of a loop are given, exclusively.
     type Worker;
@@ -29,6 +35,11 @@ pub trait State: sealed::Sealed + Sync {
     #[doc(hidden)]
     fn get<'h>(held: &'h mut Self::Held<'_>) -> &'h mut Self::Worker;
 
+    /// The block with this number begins.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn begin_block(&self, _held: &mut Self::Held<'_>, _block: usize) {}
+
     /// How many workers can have a state.
     #[doc(hidden)]
     fn most(&self) -> usize {
@@ -41,12 +52,15 @@ pub trait Stateful: State {}
 
 impl<W, F: Fn(usize) -> W + Sync> Stateful for Fresh<F> {}
 impl<W: Send> Stateful for Kept<'_, W> {}
+impl<W, F: Fn(usize) -> W + Sync> Stateful for PerBlock<F> {}
 
 /// No state.
 #[derive(Clone, Copy, Debug)]
 pub struct Stateless;
 
 impl State for Stateless {
+    const MAY_REPRODUCE: bool = true;
+
     type Worker = ();
     type Held<'s> = ();
 
@@ -85,6 +99,43 @@ impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
     #[inline(always)]
     fn get(held: &mut W) -> &mut W {
         held
+    }
+}
+
+/// A state for each block of items, made before the first item of the block and dropped after its
+/// last. See [`On::with_block`](crate::On::with_block).
+#[derive(Clone, Copy)]
+pub struct PerBlock<F>(pub(crate) F);
+
+impl<F> fmt::Debug for PerBlock<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PerBlock")
+    }
+}
+
+impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
+    const BY_BLOCK: bool = true;
+
+    type Worker = W;
+    type Held<'s>
+        = Option<W>
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn hold(&self, _: usize) -> Option<W> {
+        None
+    }
+
+    #[inline(always)]
+    fn get<'h>(held: &'h mut Option<W>) -> &'h mut W {
+        held.as_mut().expect("a block has begun")
+    }
+
+    #[inline(always)]
+    fn begin_block(&self, held: &mut Option<W>, block: usize) {
+        drop(held.take()); // before the next one is made: there is one at a time
+        *held = Some((self.0)(block));
     }
 }
 
@@ -181,4 +232,5 @@ pub(super) mod sealed {
     impl Sealed for super::Stateless {}
     impl<F> Sealed for super::Fresh<F> {}
     impl<W> Sealed for super::Kept<'_, W> {}
+    impl<F> Sealed for super::PerBlock<F> {}
 }
