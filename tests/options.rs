@@ -22,7 +22,8 @@ use std::{
 use busy::work;
 use proptest::prelude::*;
 use rangesteal::{
-    Alone, CancelToken, Cancelled, PerWorker, Pinning, Pool, Progress, RunReport, Stealing, source::Exclusive,
+    Alone, CancelToken, Cancelled, On, PerWorker, Pinning, Pool, Progress, RunReport, Stealing,
+    source::Exclusive,
 };
 
 /// Enough for all workers to come, and few under an interpreter.
@@ -261,7 +262,7 @@ mod states_of_blocks {
                 for _ in 0..2 {
                     let on = || {
                         let on = pool.on(0..len).with_block(make);
-                        grain.into_iter().fold(on, |on, items| on.grain(items))
+                        grain.into_iter().fold(on, On::grain)
                     };
                     let draw = |rng: &mut Rng<'_>, i: usize| {
                         work(if i % 50 == 7 && !cfg!(miri) { 5_000 } else { 0 });
@@ -275,7 +276,7 @@ mod states_of_blocks {
                     assert_eq!(places, wanted);
                     places.fill(0);
                     let zipped = pool.on(&mut places).with_block(make).enumerate();
-                    let zipped = grain.into_iter().fold(zipped, |on, items| on.grain(items));
+                    let zipped = grain.into_iter().fold(zipped, On::grain);
                     zipped.for_each(|rng, (i, place)| *place = draw(rng, i));
                     assert_eq!(places, wanted);
                     let odd = |drawn: &u64| drawn % 2 == 1;
@@ -301,7 +302,10 @@ mod states_of_blocks {
                     assert_eq!(on().all(|rng, i| !is_late(rng, i)), first.is_none());
 
                     let add = |a: f64, b: f64| a + b;
-                    let float = |rng: &mut Rng<'_>, i| draw(rng, i) as f64 * rng.float();
+                    let float = |rng: &mut Rng<'_>, i| {
+                        draw(rng, i);
+                        rng.float()
+                    };
                     let whole = on().map_reduce(float, add);
                     let folded =
                         on().reproducible().fold_reduce(|| 0.0, |rng, sum, i| sum + float(rng, i), add);

@@ -128,7 +128,7 @@ impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
     }
 
     #[inline(always)]
-    fn get<'h>(held: &'h mut Option<W>) -> &'h mut W {
+    fn get(held: &mut Option<W>) -> &mut W {
         held.as_mut().expect("a block has begun")
     }
 
