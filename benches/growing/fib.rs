@@ -33,7 +33,7 @@ fn grow<const CUT: u32>(pool: &Pool, n: u32) -> u64 {
             if n < CUT {
                 return sum + leaf::<CUT>(n);
             }
-            feed.extend([n - 2, n - 1]);
+            feed.extend([n - 1, n - 2]);
             sum
         },
         |a, b| a + b,

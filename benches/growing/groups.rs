@@ -9,13 +9,14 @@ use crate::{
     row::Row,
     streams,
     table::{Reference, Table},
+    tree,
     uneven, uts,
 };
 
 /// Measures a group of rows.
 type Group = fn(&Entrants<'_>) -> Vec<Row>;
 
-const GROUPS: [(&str, Group); 10] = [
+const GROUPS: [(&str, Group); 11] = [
     ("uts", uts::rows),
     ("queens", queens::rows),
     ("fib", fib::rows),
@@ -23,6 +24,7 @@ const GROUPS: [(&str, Group); 10] = [
     ("heavy", uneven::heavy),
     ("farm", uneven::farm),
     ("graph", graph::rows),
+    ("tree", tree::rows),
     ("knapsack", knapsack::rows),
     ("flat", streams::flat),
     ("lines", lines::rows),

@@ -43,6 +43,7 @@ mod lines;
 mod queens;
 mod streams;
 mod task;
+mod tree;
 mod uneven;
 mod uts;
 

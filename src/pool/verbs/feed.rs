@@ -229,7 +229,9 @@ impl<T> Feed<'_, T> {
         hand.push(item, |hand, item| list.push_and_show(deque, hand, item));
     }
 
-    /// Adds items to the list, one after the other: so the last one is the first to be folded.
+    /// Adds items to the list. They are folded in their own order, the first one first, before all
+    /// that was added earlier. So a structure in memory is walked forward. (Of more than 16 items
+    /// the order may differ: others may have been shown the first ones.)
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -247,7 +249,22 @@ impl<T> Feed<'_, T> {
     /// ```
     #[inline(always)]
     pub fn extend(&self, items: impl IntoIterator<Item = T>) {
-        items.into_iter().for_each(|item| self.push(item));
+        let mut items = items.into_iter();
+        let Some(first) = items.next() else { return };
+        // Two wait in registers: a store and a load would take longer than all the rest.
+        let second = items.next();
+        let third = second.is_some().then(|| items.next()).flatten();
+        if third.is_none() {
+            second.into_iter().for_each(|second| self.push(second));
+            return self.push(first);
+        }
+        let mut count = 1;
+        self.push(first);
+        second.into_iter().chain(third).chain(items).for_each(|item| {
+            self.push(item);
+            count += 1;
+        });
+        self.hand.reverse(count);
     }
 }
 
