@@ -448,6 +448,19 @@ mod tests {
     }
 
     #[test]
+    fn each_helper_that_comes_late_is_dealt_less() {
+        let mut splits = Splits::new(3);
+        for _ in 0..1000 {
+            learn(&mut splits, &[(0, 100e3)], &[1e3, 21e3, 21e3]);
+        }
+        // All finish after a third of 143 us. That leaves 46.7 us to the caller, and 26.7 us each to
+        // the helpers.
+        let bounds = splits.bounds(thousand(), false, 3).unwrap();
+        assert!((465..=469).contains(&bounds[0]), "{bounds:?}");
+        assert!((731..=735).contains(&bounds[1]), "{bounds:?}");
+    }
+
+    #[test]
     fn who_comes_late_is_dealt_less() {
         let mut splits = Splits::new(2);
         for _ in 0..100 {
