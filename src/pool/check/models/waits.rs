@@ -338,8 +338,8 @@ fn an_item_is_needed_all_the_same() {
     explore(None, || woken(1, &[1], Some(1)));
 }
 
-/// A loop that stops while its only item waits for an event that never happens: the stop alone wakes
-/// the worker.
+/// A loop that stops while its only item waits for an event that never happens: the stop alone
+/// wakes the worker.
 fn stopped_unwoken(bug: Option<Bug>) {
     explore_all(bug, || {
         let this = Loop::new(1, 1, &[1], Last::Nothing);
