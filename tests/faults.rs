@@ -10,7 +10,9 @@ mod kinds;
 use std::{
     collections::HashSet,
     fs,
+    future::poll_fn,
     hint::black_box,
+    mem,
     os::unix::process::ExitStatusExt,
     process::{self, Command},
     ptr,
@@ -18,6 +20,7 @@ use std::{
         LazyLock, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
+    task::Poll,
     thread,
     time::{Duration, Instant},
 };
@@ -121,6 +124,31 @@ fn a_forked_child_uses_the_handles_of_loops_under_way() {
     assert!(!token.is_cancelled(), "the parent's own");
 }
 
+/// In the child, no lock of the parent's token may be touched: the workers look at its flag.
+#[test]
+#[cfg_attr(portable, ignore = "forks are not noticed")]
+fn a_forked_child_cancels_a_loop_whose_items_wait_by_its_parents_token() {
+    if !in_child("a_forked_child_cancels_a_loop_whose_items_wait_by_its_parents_token") {
+        return;
+    }
+    let token = CancelToken::new();
+    forked(|| {
+        let (own, begun) = (pool(2), &AtomicUsize::new(0));
+        let ended = own.on(0..100).cancel(&token).waiting(1).for_each(async |_| {
+            begun.fetch_add(1, Relaxed);
+            token.cancel();
+            let mut has_waited = false;
+            poll_fn(|context| {
+                context.waker().wake_by_ref();
+                if mem::replace(&mut has_waited, true) { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+        });
+        assert_eq!((ended, begun.load(Relaxed)), (Err(Cancelled), 1));
+    });
+    assert!(!token.is_cancelled(), "the parent's own");
+}
+
 #[test]
 #[cfg_attr(portable, ignore = "forks are not noticed")]
 fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
@@ -215,7 +243,7 @@ fn handle_signals(flags: libc::c_int) {
         SIGNALS.fetch_add(1, Relaxed);
     }
     // SAFETY: plain integers, of which all may be zero.
-    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
     action.sa_sigaction = handler as extern "C" fn(libc::c_int) as libc::sighandler_t;
     action.sa_flags = flags;
     // SAFETY: the handler adds to an atomic and nothing else.

@@ -92,6 +92,27 @@ fn every_seed_is_folded_once_with_all_that_it_makes() {
     }
 }
 
+/// The calling thread begins a loop that was short the last time, and stops when it takes long.
+/// The seeds that are left are folded all the same.
+#[test]
+fn no_seed_is_lost_when_a_short_loop_takes_long() {
+    let pool = pool(2);
+    for call in 0..200 {
+        let is_long = call % 10 == 9;
+        let folded = pool.grow(0..40).fold_unordered(
+            || 0,
+            |folded, _seed, _feed| {
+                if is_long {
+                    spin(Duration::from_micros(20));
+                }
+                folded + 1
+            },
+            |a, b| a + b,
+        );
+        assert_eq!(folded, 40, "call {call}");
+    }
+}
+
 #[test]
 fn one_worker_takes_seeds_in_order_and_the_newest_of_what_they_make_first() {
     for pool in [pool(1), pool(2)] {

@@ -301,6 +301,27 @@ fn items_that_wait_for_ever_are_cancelled_at_once() {
     }
 }
 
+/// An item is woken, and the loop is cancelled before the item is polled again.
+#[test]
+fn an_item_that_was_woken_before_the_loop_was_cancelled_is_not_polled_again() {
+    let (pool, token) = (pool(1), CancelToken::new());
+    let (polls, first) = (&AtomicUsize::new(0), &Mutex::new(None::<Waker>));
+    let ended = pool.on(0..2).cancel(&token).waiting(2).for_each(async |item| {
+        poll_fn(|context| {
+            if item > 0 {
+                first.lock().unwrap().take().expect("item 0 has begun").wake();
+                token.cancel();
+            } else if polls.fetch_add(1, SeqCst) == 0 {
+                *first.lock().unwrap() = Some(context.waker().clone());
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+    });
+    assert_eq!((ended, polls.load(SeqCst)), (Err(Cancelled), 1));
+}
+
 /// Wakes itself, and keeps its wakers.
 struct WakesItself<'a>(&'a Mutex<Vec<Waker>>, u32);
 

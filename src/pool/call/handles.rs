@@ -408,4 +408,19 @@ mod tests {
         token.cancel();
         assert_eq!(ranges.left(), 10, "another loop's");
     }
+
+    #[test]
+    fn a_token_ends_the_loops_that_it_knows() {
+        let token = CancelToken::new();
+        let watch = Watch { cancel: Some(&token), progress: None };
+        let [early, over, late] = [(); 3].map(|()| Arc::new(CachePadded::new(Hunger::new())));
+        watch.begin_with(Arc::clone(&early) as _);
+        watch.begin_with(Arc::clone(&over) as _);
+        watch.end_with(&over);
+        token.cancel();
+        assert!(early.is_closed());
+        assert!(!over.is_closed(), "it ended before");
+        watch.begin_with(Arc::clone(&late) as _);
+        assert!(late.is_closed(), "it began after the token was cancelled");
+    }
 }

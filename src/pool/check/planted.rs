@@ -76,12 +76,16 @@ pub(crate) enum Bug {
     LetsGoByStore,
     /// A worker that drops an item which is not needed does not take it.
     DropsUntaken,
+    /// A worker that takes a slot to drop its item does not look again which item that is.
+    DropsAnother,
     /// A worker sleeps without a look at those that were woken meanwhile.
     SleepsUnwatched,
     /// Nobody watches the list of the woken after it was taken to the desk.
     WatchesOnce,
     /// Who rings does not take the lock.
     RingsUnlocked,
+    /// A stop rings nobody if no worker seems to sleep.
+    StopsUnheard,
     /// A slot is given to a worker that does not want one.
     FeedsAnybody,
     /// The limit is off by one.
@@ -259,6 +263,10 @@ pub(crate) fn takes(state: &AtomicUsize) -> bool {
     if is_planted(Bug::DropsUntaken) { state.load(Ordering::Acquire) == 0 } else { hub::takes(state) }
 }
 
+pub(crate) fn is_still_behind(item: usize, stop: usize) -> bool {
+    hub::is_still_behind(item, stop) || is_planted(Bug::DropsAnother)
+}
+
 pub(crate) fn watches(lanes: &[CachePadded<Lane>]) -> bool {
     hub::watches(lanes) || is_planted(Bug::SleepsUnwatched)
 }
@@ -275,6 +283,12 @@ pub(crate) fn lock_to_ring(hub: &Hub) -> MutexGuard<'_, Desk> {
         return desk;
     }
     hub::lock_to_ring(hub)
+}
+
+pub(crate) fn make_all_look(hub: &Hub) {
+    if !is_planted(Bug::StopsUnheard) || hub.sleepers() > 0 {
+        hub::make_all_look(hub);
+    }
 }
 
 pub(crate) fn free_slot(desk: &mut Desk, limit: usize) -> Option<Slot> {

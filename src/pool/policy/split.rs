@@ -295,7 +295,7 @@ impl Profile {
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
 mod tests {
-    use std::time::Duration;
+    use std::{iter, time::Duration};
 
     use super::{super::site::Slice, *};
 
@@ -445,6 +445,17 @@ mod tests {
         assert_eq!(bound(&splits), 2, "the later worker would take 30 ms for two of these items");
         learn_from(&mut splits, &other, &[0.0, 0.0], 33e6);
         assert_eq!(bound(&splits), 1, "but that is faster than this round was");
+    }
+
+    #[test]
+    fn each_helper_that_comes_late_is_dealt_less() {
+        let splits = Splits::new(3);
+        for (delay, nanos) in iter::zip(&splits.delays[0], [1e3, 21e3, 21e3]) {
+            delay.set(nanos);
+        }
+        let profile = Profile::new(1000, &[(0, 100e3)]);
+        // All three finish after 47.7 us: the caller works for 46.7 us, each helper for 26.7 us.
+        assert!(splits.equal_work(false, &profile, 3).eq([467, 733]));
     }
 
     #[test]

@@ -293,7 +293,7 @@ impl Hub {
         self.told.worth.load(Ordering::Relaxed)
     }
 
-    fn sleepers(&self) -> usize {
+    pub(crate) fn sleepers(&self) -> usize {
         self.told.sleepers.load(Ordering::Relaxed)
     }
 
@@ -314,7 +314,7 @@ impl Hub {
     /// Stops the loop at `place`, and makes all workers look.
     pub(crate) fn stop_at(&self, place: usize) {
         self.stop.fetch_min(place, Ordering::Release); // partner: `stop`
-        self.ring_all(steps::lock_to_ring(self)); // case 13
+        steps::make_all_look(self); // case 13
     }
 
     /// Lets go of the item at index `item`, which waits in `slot` for the first time.
@@ -356,7 +356,7 @@ impl Hub {
             *from += 1;
             if record.item.load(Ordering::Relaxed) >= stop && steps::takes(&record.state) {
                 let (slot, item) = (Slot(number), record.item.load(Ordering::Relaxed));
-                if item >= stop {
+                if steps::is_still_behind(item, stop) {
                     return Some(slot);
                 }
                 let last = record.last.load(Ordering::Relaxed);
@@ -640,6 +640,13 @@ pub(crate) fn takes(state: &AtomicUsize) -> bool {
     state.fetch_or(TAKEN, Ordering::Acquire) & TAKEN == 0
 }
 
+/// Whether an item that was behind the stop before its slot was taken is so now. Between the two
+/// looks the slot may have been given to an item before the stop.
+#[inline(always)]
+pub(crate) fn is_still_behind(item: usize, stop: usize) -> bool {
+    item >= stop
+}
+
 /// A worker is about to sleep, and has said so. True: whoever wakes the next item rings. False: one
 /// has been woken.
 ///
@@ -672,6 +679,13 @@ pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
 #[inline(always)]
 pub(crate) fn lock_to_ring(hub: &Hub) -> MutexGuard<'_, Desk> {
     lock(&hub.desk)
+}
+
+/// The loop has stopped at another place, and all workers look at their items. The lock is taken
+/// even if nobody seems to sleep: a worker that has not seen the stop may be about to.
+#[inline(always)]
+pub(crate) fn make_all_look(hub: &Hub) {
+    hub.ring_all(steps::lock_to_ring(hub));
 }
 
 /// A slot in which an item can begin.

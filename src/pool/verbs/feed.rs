@@ -401,3 +401,24 @@ impl<'a, T> Feeder<'a, T> {
         (hand, stops)
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::{super::merge::tests::executor, *};
+
+    #[test]
+    fn seeds_that_are_not_folded_in_time_are_left_in_the_list() {
+        let executor = executor(2);
+        let mut list = List::new(&executor, Watch::default());
+        list.until(Some(Duration::ZERO)); // it stops after the first item
+        let mut feeder = Feeder::new(&list, 0);
+        let folded = feeder.fold(vec![10, 20, 30].into_iter(), Vec::new(), |mut folded, item, _feed| {
+            folded.push(item);
+            Ok::<_, ()>(folded)
+        });
+        assert_eq!(folded, Ok(vec![10]));
+        let mut left: Vec<i32> = list.deques.left().collect();
+        left.sort_unstable();
+        assert_eq!(left, [20, 30]);
+    }
+}

@@ -513,6 +513,30 @@ mod tests {
         assert!(taken_out > 0);
     }
 
+    /// Counts how many of its kind have been dropped.
+    #[derive(Clone)]
+    struct Counted<'a>(&'a Cell<usize>);
+
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+
+    /// Otherwise it would panic when some items are out of the slice, and these would be dropped
+    /// twice.
+    #[test]
+    fn a_hole_at_places_that_are_wrong_is_refused_before_an_item_is_moved() {
+        for places in [&[2, 1][..], &[1, 1], &[1, 4]] {
+            let dropped = Cell::new(0);
+            let mut items = vec![Counted(&dropped); 4];
+            dropped.set(0); // whatever `vec` has done
+            let made = catch_unwind(AssertUnwindSafe(|| drop(Hole::new(&mut items, places))));
+            assert!(made.is_err(), "{places:?}");
+            assert_eq!(dropped.get(), 0, "{places:?}");
+        }
+    }
+
     #[test]
     fn parts_meet_wherever_a_straggler_stands() {
         let executor = executor(2);

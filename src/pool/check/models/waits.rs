@@ -338,6 +338,77 @@ fn an_item_is_needed_all_the_same() {
     explore(None, || woken(1, &[1], Some(1)));
 }
 
+/// A loop that stops while its only item waits for an event that never happens: the stop alone
+/// wakes the worker.
+fn stopped_unwoken(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let this = Loop::new(1, 1, &[1], Last::Nothing);
+        let (begun, _wakers) = this.slots(1);
+        let other = {
+            let this = Arc::clone(&this);
+            thread::spawn(move || this.hub.stop_at(0))
+        };
+        this.begin_and_work(0, begun, false);
+        other.join().unwrap();
+        this.assert_all_gone();
+    });
+}
+
+#[test]
+fn a_stop_wakes_a_worker_whose_item_is_never_woken() {
+    stopped_unwoken(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_stop_that_rings_only_who_seems_to_sleep_is_not_heard() {
+    stopped_unwoken(Some(Bug::StopsUnheard));
+}
+
+/// The loop has stopped at item 1, which waits. Two workers look for items to drop. One of them
+/// takes the slot of item 1 and begins item 0 in it. The other one must not drop item 0.
+fn taken_behind(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let (hub, mut hand) = (Hub::new(2, 1), Vec::new());
+        hub.come();
+        let Next::Begin(slot) = hub.next(0, &mut hand, Begins::First, usize::MAX).0 else {
+            unreachable!("there is one")
+        };
+        let waker = hub.waker(&slot);
+        assert!(hub.take_behind(usize::MAX, &mut 0).is_none()); // see `slots`
+        hub.suspend_first(slot, 0, 1);
+        hub.stop_at(1);
+        let other = {
+            let hub = Arc::clone(&hub);
+            thread::spawn(move || {
+                if let Some(slot) = hub.take_behind(1, &mut 0) {
+                    assert_eq!(hub.resume(&slot, 1).0, 1, "dropped although it is needed");
+                }
+            })
+        };
+        if let Some(slot) = hub.take_behind(1, &mut 0) {
+            hub.suspend_first(slot, 0, 0);
+            waker.wake();
+            let Next::Resume(slot) = hub.next(0, &mut hand, Begins::Nothing, 1).0 else {
+                unreachable!("item 0 is woken")
+            };
+            assert_eq!(hub.resume(&slot, 0).0, 0);
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_slot_that_another_item_has_by_now_is_given_back() {
+    taken_behind(None);
+}
+
+#[test]
+#[should_panic(expected = "dropped although it is needed")]
+fn who_drops_an_item_looks_again_which_it_is() {
+    taken_behind(Some(Bug::DropsAnother));
+}
+
 /// Two items are woken one after the other, and the first one is polled until the second is done.
 /// So who has taken the first to the desk must not leave the second to itself.
 fn long_poll(bug: Option<Bug>) {
