@@ -114,7 +114,7 @@ fn no_seed_is_lost_when_a_short_loop_takes_long() {
 }
 
 #[test]
-fn one_worker_takes_seeds_in_order_and_the_newest_of_what_they_make_first() {
+fn one_worker_takes_seeds_in_order_and_what_they_make_before_the_next() {
     for pool in [pool(1), pool(2)] {
         let order = Mutex::new(Vec::new());
         pool.grow([10, 20, 30]).threads(1).for_each(|item, feed| {
@@ -123,7 +123,67 @@ fn one_worker_takes_seeds_in_order_and_the_newest_of_what_they_make_first() {
                 feed.extend([item + 1, item + 2]);
             }
         });
-        assert_eq!(order.into_inner().unwrap(), [10, 12, 11, 20, 22, 21, 30, 32, 31]);
+        assert_eq!(order.into_inner().unwrap(), [10, 11, 12, 20, 21, 22, 30, 31, 32]);
+    }
+}
+
+/// Adds what it drops: an iterator that feeds the list itself.
+struct Late<'a, 'f>(&'a rangesteal::Feed<'f, u64>, u64);
+
+impl Iterator for Late<'_, '_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        self.1 = self.1.checked_sub(1)?;
+        self.0.push(100 + self.1);
+        Some(self.1)
+    }
+}
+
+#[test]
+fn what_is_added_at_once_is_folded_forward() {
+    let order = |count: u64, more: fn(u64, &rangesteal::Feed<'_, u64>)| {
+        let order = Mutex::new(Vec::new());
+        pool(2).grow([count]).threads(1).for_each(|item, feed| {
+            let is_first = order.lock().unwrap().is_empty();
+            order.lock().unwrap().push(item);
+            if is_first {
+                feed.push(1000);
+                more(item, feed);
+            }
+        });
+        order.into_inner().unwrap()
+    };
+    for count in [0, 1, 2, 3, 4, 10, 100] {
+        let forward = order(count, |count, feed| feed.extend(0..count));
+        assert!(forward.into_iter().eq([count].into_iter().chain(0..count).chain([1000])));
+        let backward = order(count, |count, feed| (0..count).for_each(|item| feed.push(item)));
+        assert!(backward.into_iter().eq([count].into_iter().chain((0..count).rev()).chain([1000])));
+        // Whatever an iterator does, each item is folded once.
+        let mut all = order(count, |count, feed| feed.extend(Late(feed, count)));
+        all.sort_unstable();
+        let mut expected: Vec<u64> = (0..count).chain(100..100 + count).chain([count, 1000]).collect();
+        expected.sort_unstable();
+        assert_eq!(all, expected);
+    }
+}
+
+#[test]
+fn an_iterator_that_panics_adds_what_it_has_given() {
+    let alive = &AtomicUsize::new(0);
+    for given in 0..5 {
+        let broken = catch_unwind(AssertUnwindSafe(|| {
+            pool(2).grow([Counted::new(alive, 0)]).for_each(|item, feed| {
+                if item.1 == 0 {
+                    feed.extend((1..9).map(|number| {
+                        assert!(number <= given, "no more");
+                        Counted::new(alive, number)
+                    }));
+                }
+            });
+        }));
+        assert!(broken.is_err());
+        assert_eq!(alive.load(Relaxed), 0, "all are dropped");
     }
 }
 

@@ -9,8 +9,7 @@ use crate::{
     row::Row,
     streams,
     table::{Reference, Table},
-    tree,
-    uneven, uts,
+    tree, uneven, uts,
 };
 
 /// Measures a group of rows.

@@ -14,8 +14,9 @@
 
 use std::{
     cell::Cell,
-    mem::MaybeUninit,
+    mem::{self, MaybeUninit},
     ptr::{self, NonNull},
+    slice,
     sync::{Arc, OnceLock},
 };
 
@@ -161,16 +162,15 @@ impl<T> Hand<T> {
     /// `slice::reverse`: for a few items, its preparations take longer than the swaps.)
     #[inline(always)]
     pub(crate) fn reverse(&self, count: usize) {
-        let mut behind = self.next.get();
-        let mut low = behind - count.min(behind - self.floor.get());
-        while behind - low >= 2 {
-            behind -= 1;
-            // SAFETY: both lie within the memory.
-            let (a, b) = unsafe { (self.items.get().add(low), self.items.get().add(behind)) };
-            // SAFETY: 1. the places from `floor` to `next` hold items, and only their owner comes
-            // near; 2. these are two of them.
-            unsafe { ptr::swap_nonoverlapping(a.as_ptr(), b.as_ptr(), 1) };
-            low += 1;
+        let next = self.next.get();
+        let count = count.min(next - self.floor.get());
+        // SAFETY: it lies within the memory.
+        let first = unsafe { self.items.get().add(next - count) };
+        // SAFETY: the places from `floor` to `next` hold items, and only their owner comes near.
+        let mut items = unsafe { slice::from_raw_parts_mut(first.as_ptr(), count) };
+        while let [low, between @ .., high] = items {
+            mem::swap(low, high);
+            items = between;
         }
     }
 
@@ -565,6 +565,24 @@ mod tests {
         assert_eq!(take(&deques, 0, 9), [6, 5, 4]);
         assert!(deques.all().all(Deque::is_empty));
         assert_eq!(rob(&deques, 1, 0), 0);
+    }
+
+    #[test]
+    fn what_nobody_has_seen_is_reversed() {
+        let reversed = |keeps, count| {
+            let deques = two(keeps, 0..7);
+            let deque = deques.of(0);
+            deque.take_up().reverse(count);
+            take(&deques, 0, 9)
+        };
+        assert_eq!(reversed(7, 0), [6, 5, 4, 3, 2, 1, 0]);
+        assert_eq!(reversed(7, 1), [6, 5, 4, 3, 2, 1, 0]);
+        assert_eq!(reversed(7, 2), [5, 6, 4, 3, 2, 1, 0]);
+        assert_eq!(reversed(7, 5), [2, 3, 4, 5, 6, 1, 0]);
+        assert_eq!(reversed(7, 9), [0, 1, 2, 3, 4, 5, 6]);
+        // The fifth item shows all but the newest two of them.
+        assert_eq!(reversed(2, 7), [3, 4, 5, 6, 2, 1, 0]);
+        assert_eq!(reversed(0, 7), [6, 5, 4, 3, 2, 1, 0]);
     }
 
     #[test]
