@@ -16,6 +16,7 @@ use std::{
 
 use busy::work;
 use nix::{
+    libc,
     sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity},
     unistd::Pid,
 };
@@ -137,4 +138,41 @@ fn a_helper_gives_way_to_another_program_and_comes_back() {
     }
     assert!(evicted, "with CPUs that were idle for {idle:?}");
     assert!(becomes(PinState::Pinned));
+}
+
+/// The helper's CPU is taken by a program of higher priority, and the helper is waited for while it
+/// has an item. That must not happen again and again.
+#[test]
+#[expect(unsafe_code, reason = "setpriority is not in std")]
+fn a_helper_that_does_not_get_its_cpu_is_waited_for_once() {
+    const ITEM: Duration = Duration::from_micros(2_750);
+    let Some(_alone) = two_cpus() else { return };
+    let build = || {
+        // SAFETY: numbers go in and a number comes out; 0 is the calling thread.
+        let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+        assert_eq!(refused, 0, "anybody may be nicer");
+        Pool::builder().num_threads(2).build().unwrap()
+    };
+    let pool = thread::scope(|scope| scope.spawn(build).join().unwrap());
+    let there = pool.placement().seats[1].cpu.unwrap().number;
+    let is_over = AtomicBool::new(false);
+    let times: Vec<Duration> = thread::scope(|scope| {
+        scope.spawn(|| {
+            Cpus::only(there).bind();
+            while !is_over.load(Relaxed) {
+                hint::spin_loop();
+            }
+        });
+        let call = |_| {
+            let begin = Instant::now();
+            pool.on(0..4).for_each(|_| work(u64::try_from(ITEM.as_nanos()).unwrap()));
+            begin.elapsed()
+        };
+        let times = (0..150).map(call).collect();
+        is_over.store(true, Relaxed);
+        times
+    });
+    // Ten times: the caller shares its CPU with others, too.
+    let bad = times.iter().filter(|time| **time > 10 * 4 * ITEM).count();
+    assert!(bad <= 2, "{bad} of 150 calls: {times:?}");
 }

@@ -47,7 +47,42 @@ pub(crate) fn lowered(runner: &Runner) -> Vec<Row> {
         };
         [ratio, bad]
     };
-    lowerings.into_iter().flat_map(row).collect()
+    let short: Vec<Row> = lowerings.into_iter().flat_map(row).collect();
+    let long =
+        lowerings.into_iter().flat_map(|(how, lower)| long_items(how, &pool_of_a_thread(runner, lower)));
+    short.into_iter().chain(long).collect()
+}
+
+/// A hundred loops whose items are so long that a helper which loses its CPU is waited for. `pool`
+/// is one whose helper is at `how`. Nothing can be done about the first such call.
+fn long_items(how: &str, pool: &Pool) -> [Row; 3] {
+    const CALLS: usize = 100;
+    const LONG: f64 = 3.0;
+    let items = Items::even(4, 2_750_000);
+    let race = Race::interleaved(&[Who::Plain, Who::Rangesteal], CALLS, |_, who| {
+        let turn =
+            if who == Who::Plain { Pace::LONG.turn(&items, Plain) } else { Pace::LONG.turn(&items, pool) };
+        turn.map(|(_, turn)| turn)
+    });
+    let plain = race.nanos();
+    let ratios: Vec<f64> = race.turns(Who::Rangesteal).iter().map(|turn| turn.nanos / plain).collect();
+    let bad = ratios.iter().position(|ratio| *ratio > LONG);
+    let after = &ratios[bad.map_or(0, |bad| bad + 1)..];
+    let row = |what: String, unit, bar, figure| Row {
+        name: format!("4 items of 2.75 ms, helper at {how}: {what}"),
+        reference: String::new(),
+        unit,
+        bar,
+        cells: vec![(Who::Rangesteal, Cell::of(figure))],
+    };
+    let first =
+        format!("first call of 3 or more ({})", bad.map_or("none".into(), |bad| format!("call {}", 1 + bad)));
+    let mean = after.iter().sum::<f64>() / after.len().max(1) as f64;
+    [
+        row(first, Unit::Ratio, None, bad.map_or(0.0, |bad| ratios[bad])),
+        row("mean after it".into(), Unit::Ratio, Some(1.1), mean),
+        row("longest after it".into(), Unit::Ratio, Some(LONG), after.iter().copied().fold(0.0, f64::max)),
+    ]
 }
 
 /// A pool whose threads have inherited what `lower` does to a thread.

@@ -11,6 +11,7 @@ use crate::{
             heritage::Heritage,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
             seats::Seats,
+            starvation,
         },
         policy::victim::Stealing,
         protocol::{Fence, crew::Crew},
@@ -260,8 +261,9 @@ impl PoolBuilder {
                 let taken_over = heritage.map_or(Ok(()), |of| of.take_over());
                 (affinity::this_thread(), taken_over, cpu.map_or(Ok(()), affinity::pin))
             };
-            let (thread, taken_over, pinned) =
-                crew.hire(thread, arrive).map_err(|source| BuildError::Spawn { worker, source })?;
+            let (thread, taken_over, pinned) = crew
+                .hire(thread, arrive, starvation::may_help())
+                .map_err(|source| BuildError::Spawn { worker, source })?;
             if worker == 1
                 && let Err(source) = taken_over
             {

@@ -5,8 +5,8 @@
 //! and `placement` makes a plan of both and of the user's wishes. `affinity` makes the system
 //! calls. `heritage` is what the threads of the global pool take over from the process. `seats`
 //! tracks which worker is where while the pool runs: it makes room for the caller, and unpins a
-//! helper whose CPU another program keeps busy (`tenure`). `home` is what thieves know of the
-//! seats.
+//! helper whose CPU another program keeps busy (`tenure`). `starvation` keeps a helper out of loops
+//! that does not get its CPU at all. `home` is what thieves know of the seats.
 //!
 //! No result depends on any of it: if the system does not tell something or refuses it, an order or
 //! a pin is lost, and a warning is logged.
@@ -19,5 +19,6 @@ pub(crate) mod home;
 pub(crate) mod placement;
 pub(crate) mod quota;
 pub(crate) mod seats;
+pub(crate) mod starvation;
 pub(crate) mod tenure;
 pub(crate) mod topology;

@@ -31,9 +31,9 @@ const PARTS: (u32, u32) = (2, 5);
 /// The mean wait below which a helper has not lost its CPU: waking up takes as long.
 const SHORT: Duration = Duration::from_micros(500);
 /// The first pause: how long a helper is not pinned, or does not look for an idle CPU again.
-const FIRST: Duration = Duration::from_millis(100);
+pub(super) const FIRST: Duration = Duration::from_millis(100);
 /// The longest pause in which a helper is not pinned, or does not look for an idle CPU again.
-const LONGEST: Duration = Duration::from_secs(10);
+pub(super) const LONGEST: Duration = Duration::from_secs(10);
 
 /// What the kernel knows of a thread since the thread began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,6 +43,13 @@ pub(crate) struct Turns {
     pub(crate) waited: Duration,
     /// How often the thread has got a CPU.
     pub(crate) count: u64,
+}
+
+impl Turns {
+    /// How long the thread has run and waited since `before`.
+    pub(crate) fn since(self, before: Self) -> (Duration, Duration) {
+        (self.ran.saturating_sub(before.ran), self.waited.saturating_sub(before.waited))
+    }
 }
 
 /// The questions that a helper asks the kernel.
@@ -127,8 +134,7 @@ impl Tenure {
     fn has_lost_its_cpu(&mut self, kernel: &impl Kernel) -> Option<bool> {
         let before = self.turns;
         self.turns = kernel.turns()?;
-        let ran = self.turns.ran.saturating_sub(before.ran);
-        let waited = self.turns.waited.saturating_sub(before.waited);
+        let (ran, waited) = self.turns.since(before);
         let count = u32::try_from(self.turns.count.saturating_sub(before.count)).unwrap_or(u32::MAX).max(1);
         let (lost, of) = PARTS;
         Some(of * waited >= lost * (ran + waited) && waited / count >= SHORT)

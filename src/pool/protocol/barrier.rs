@@ -15,7 +15,7 @@ use crossbeam_utils::CachePadded;
 use crate::pool::check::planted as steps;
 #[cfg(not(any(test, planted)))]
 use crate::pool::protocol::barrier as steps;
-use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, Ordering, Patience, lock, wait};
+use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
 /// Where the caller and the workers of one pool meet. `J` is the job that is published.
 #[derive(Debug)]
@@ -38,11 +38,17 @@ pub(crate) struct Barrier<J> {
     /// tries a store before what another thread read, but not if the storing thread has read in
     /// between.
     pub(crate) active: CachePadded<AtomicUsize>,
-    /// 1 for a worker that sleeps on its `wake`. Written under the lock. `publish` reads it after
-    /// it has released the lock: a worker that fell asleep before the job was there is seen by way
-    /// of the lock, and one that comes later finds the job. Hence Relaxed.
-    asleep: Box<[AtomicUsize]>,
+    /// [`ASLEEP`] for a worker that sleeps on its `wake`. Written under the lock. `publish` reads it
+    /// after it has released the lock: a worker that fell asleep before the job was there is seen by
+    /// way of the lock, and one that comes later finds the job. Hence Relaxed.
+    where_about: Box<[AtomicUsize]>,
 }
+
+/// A worker that looks for a job or has one, one that sleeps, and one that has passed over a job and
+/// not come back yet.
+const AWAKE: usize = 0;
+const ASLEEP: usize = 1;
+const AWAY: usize = 2;
 
 #[derive(Debug)]
 pub(crate) struct State<J> {
@@ -76,13 +82,13 @@ impl<J: Copy> Barrier<J> {
             wake: (0..workers).map(|_| Condvar::new()).collect(),
             done: Condvar::new(),
             active: CachePadded::new(AtomicUsize::new(0)),
-            asleep: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
+            where_about: (0..workers).map(|_| AtomicUsize::new(AWAKE)).collect(),
         }
     }
 
     /// Whether the first worker would find a job without being woken.
     pub(crate) fn is_first_awake(&self) -> bool {
-        self.asleep.first().is_some_and(|asleep| asleep.load(Ordering::Relaxed) == 0) // a hint
+        self.where_about.first().is_some_and(|first| first.load(Ordering::Relaxed) == AWAKE) // a hint
     }
 
     /// Offers `job` to the workers `0..workers`. One caller at a time.
@@ -94,8 +100,8 @@ impl<J: Copy> Barrier<J> {
         let epoch = state.epoch;
         drop(state); // otherwise a worker that is woken waits for the lock
         self.published_epoch.store(epoch, Ordering::Relaxed);
-        for (wake, asleep) in self.wake.iter().zip(&self.asleep).take(workers) {
-            if asleep.load(Ordering::Relaxed) != 0 {
+        for (wake, worker) in self.wake.iter().zip(&self.where_about).take(workers) {
+            if worker.load(Ordering::Relaxed) == ASLEEP {
                 wake.notify_one();
             }
         }
@@ -111,17 +117,8 @@ impl<J: Copy> Barrier<J> {
             if !self.patience.is_none() {
                 self.patience.poll(|| self.published_epoch.load(Ordering::Relaxed) != *seen);
             }
-            let mut state = lock(&self.state);
-            while !state.stop && state.epoch == *seen {
-                self.asleep[me].store(1, Ordering::Relaxed);
-                state = wait(&self.wake[me], state);
-                self.asleep[me].store(0, Ordering::Relaxed);
-            }
-            if state.stop {
-                return None;
-            }
+            let state = self.next_epoch(me, seen)?;
             // A job that is no longer there, or that is for other workers, is not offered again.
-            *seen = state.epoch;
             if let Some((job, workers)) = state.job
                 && me < workers
             {
@@ -129,6 +126,27 @@ impl<J: Copy> Barrier<J> {
                 return Some((job, Entered { barrier: self }));
             }
         }
+    }
+
+    /// Waits for a job that worker `me` has not seen yet, and lets it pass: to the caller, the
+    /// worker is one that comes too late. Until it waits again it counts as away. None: the pool
+    /// stops.
+    pub(crate) fn pass_over(&self, me: usize, seen: &mut u64) -> Option<()> {
+        let _state = self.next_epoch(me, seen)?;
+        self.where_about[me].store(AWAY, Ordering::Relaxed);
+        Some(())
+    }
+
+    /// Sleeps until there is an epoch that worker `me` has not `seen`. None: the pool stops.
+    fn next_epoch(&self, me: usize, seen: &mut u64) -> Option<MutexGuard<'_, State<J>>> {
+        let mut state = lock(&self.state);
+        while !state.stop && state.epoch == *seen {
+            self.where_about[me].store(ASLEEP, Ordering::Relaxed);
+            state = wait(&self.wake[me], state);
+        }
+        self.where_about[me].store(AWAKE, Ordering::Relaxed);
+        *seen = state.epoch;
+        (!state.stop).then_some(state)
     }
 
     /// Offers the job once more, for worker `me`, which has left it. By now it may be offered to

@@ -74,18 +74,20 @@ impl Crew {
         mem::forget(mem::take(&mut self.threads));
     }
 
-    /// Starts the next thread, which runs `arrive` first. Returns what `arrive` returned.
+    /// Starts the next thread, which runs `arrive` first, and asks `may_help` before each job whether
+    /// to take part in it. Returns what `arrive` returned.
     pub(crate) fn hire<R: Send + 'static>(
         &mut self,
         thread: ThreadBuilder,
         arrive: impl FnOnce() -> R + Send + 'static,
+        may_help: impl FnMut() -> bool + Send + 'static,
     ) -> std::io::Result<R> {
         let me = self.threads.len();
         let barrier = Arc::clone(&self.barrier);
         let (report, arrived) = mpsc::channel();
         self.threads.push(thread.spawn(move || {
             let _nobody_waits = report.send(arrive());
-            work(&barrier, me);
+            work(&barrier, me, may_help);
         })?);
         arrived.recv().map_err(std::io::Error::other)
     }
@@ -93,9 +95,16 @@ impl Crew {
 
 /// The life of a worker. Thread `me` is worker `me + 1`: worker 0 is the thread that calls the
 /// loop.
-fn work(barrier: &Barrier<Job>, me: usize) {
+fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
     let mut seen = 0;
-    while let Some((job, entered)) = barrier.enter(me, &mut seen) {
+    loop {
+        // Asked here, outside of any round: nobody waits for the answer.
+        while !may_help() {
+            if barrier.pass_over(me, &mut seen).is_none() {
+                return;
+            }
+        }
+        let Some((job, entered)) = barrier.enter(me, &mut seen) else { return };
         job.run(me + 1);
         drop(entered);
     }
@@ -132,7 +141,7 @@ mod tests {
         let crew = |patience| {
             let mut crew = Crew::new(1, patience);
             assert!(crew.is_first_awake(), "who has not slept yet looks for a job");
-            crew.hire(ThreadBuilder::new(), || ()).unwrap();
+            crew.hire(ThreadBuilder::new(), || (), || true).unwrap();
             crew
         };
         let impatient = crew(Patience::default());

@@ -255,7 +255,9 @@ impl<T> Feed<'_, T> {
         let second = items.next();
         let third = second.is_some().then(|| items.next()).flatten();
         if third.is_none() {
-            second.into_iter().for_each(|second| self.push(second));
+            if let Some(second) = second {
+                self.push(second);
+            }
             return self.push(first);
         }
         let mut count = 1;

@@ -170,3 +170,32 @@ fn a_worker_that_has_gone_is_called_back() {
 fn a_worker_that_is_called_and_offered_nothing_new() {
     returns(Some(Bug::OffersNothingNew));
 }
+
+/// A worker that starves lets a job pass, and takes the next one when it is woken for that.
+#[test]
+fn a_worker_that_passes_over_a_job_takes_the_next() {
+    explore_all(None, || {
+        let shared = Arc::new((Barrier::new(1, Patience::default()), Word::default(), Word::default()));
+        let worker = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let (barrier, passed, came) = &*shared;
+                let mut seen = 0;
+                barrier.pass_over(0, &mut seen).expect("the first job");
+                passed.say();
+                let ((), entered) = barrier.enter(0, &mut seen).expect("the second job");
+                came.say();
+                drop(entered);
+                assert!(barrier.pass_over(0, &mut seen).is_none(), "the pool stops");
+            })
+        };
+        let (barrier, passed, came) = &*shared;
+        for word in [passed, came] {
+            let published = ManuallyDrop::new(barrier.publish((), 1));
+            word.hear();
+            drop(ManuallyDrop::into_inner(published));
+        }
+        barrier.stop();
+        worker.join().unwrap();
+    });
+}

@@ -68,7 +68,7 @@ impl Team {
     pub(super) fn new(workers: usize) -> Self {
         let mut crew = Crew::new(workers - 1, Patience::default());
         for _ in 1..workers {
-            crew.hire(ThreadBuilder::new(), || ()).unwrap();
+            crew.hire(ThreadBuilder::new(), || (), || true).unwrap();
         }
         Self { ranges: Arc::new(Ranges::new(workers, Fence::Symmetric)), crew }
     }
