@@ -2,6 +2,7 @@
 
 use std::{
     future::poll_fn,
+    mem,
     pin::Pin,
     sync::{
         Arc, Mutex,
@@ -664,4 +665,66 @@ fn items_that_wake_themselves_keep_no_others_from_beginning() {
         })
         .await;
     });
+}
+
+/// Every second item waits for ever, and the others fail, the last one first, each when the one
+/// behind it has failed. Each error drops one item that waits.
+fn falling_errors(items: usize) -> Duration {
+    let (pool, alive) = (pool(2), AtomicUsize::new(0));
+    let wakers: Vec<Mutex<Option<Waker>>> = (0..items).map(|_| Mutex::new(None)).collect();
+    let (asked, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        let waking = scope.spawn(|| {
+            let wait = |done: &AtomicUsize, count| {
+                while done.load(SeqCst) < count {
+                    thread::yield_now();
+                }
+            };
+            wait(&asked, items);
+            let begin = Instant::now();
+            for (count, waker) in wakers.iter().step_by(2).rev().enumerate() {
+                wait(&failed, count);
+                waker.lock().unwrap().take().expect("it waits").wake();
+            }
+            wait(&failed, items / 2);
+            begin.elapsed()
+        });
+        let ended = pool.on(0..items).waiting(items).try_for_each(|item| {
+            alive.fetch_add(1, SeqCst);
+            let (is_alive, mut has_asked) = (Alive(&alive), false);
+            let wakers = &wakers;
+            let (asked, failed) = (&asked, &failed);
+            poll_fn(move |context| {
+                let _ = &is_alive;
+                if mem::replace(&mut has_asked, true) {
+                    failed.fetch_add(1, SeqCst);
+                    return Poll::Ready(Err(item));
+                }
+                *wakers[item].lock().unwrap() = Some(context.waker().clone());
+                asked.fetch_add(1, SeqCst);
+                Poll::Pending
+            })
+        });
+        assert_eq!(ended, Err(0));
+        assert_eq!(alive.load(SeqCst), 0, "each is dropped");
+        waking.join().unwrap()
+    })
+}
+
+/// Is counted as long as it lives.
+struct Alive<'a>(&'a AtomicUsize);
+
+impl Drop for Alive<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, SeqCst);
+    }
+}
+
+#[test]
+fn falling_errors_do_not_cost_the_square_of_their_number() {
+    let fewest = if cfg!(miri) { 8 } else { 4_000 };
+    let least = |items| (0..3).map(|_| falling_errors(items)).min().unwrap();
+    let (few, many) = (least(fewest), least(4 * fewest));
+    // Four times as many take 16 times as long if each looks at all others, and 5 times otherwise.
+    assert!(many < 9 * few || cfg!(miri), "{few:?} and {many:?}");
 }

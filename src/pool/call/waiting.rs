@@ -5,6 +5,7 @@
 //! may be; otherwise, those that have been woken come first.
 
 use std::{
+    collections::BinaryHeap,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::PoisonError,
@@ -134,6 +135,8 @@ impl Waiting<'_> {
             is_new: true,
             seen: usize::MAX,
             cleared: usize::MAX,
+            behind: BinaryHeap::new(),
+            behind_before: 0,
             begun,
             now: begun,
             polls: Polls::new(plan.pace),
@@ -182,6 +185,12 @@ pub(crate) struct Worker<'w> {
     /// behind.
     seen: usize,
     cleared: usize,
+    /// The items that may wait, each with the number of its slot: all that waited when it looked at
+    /// the slots, and all that it has let go of since. So each item that waits is known to the
+    /// worker that has let go of it last, unless that worker has not looked yet.
+    behind: BinaryHeap<(usize, usize)>,
+    /// How many slots there were when it looked at them.
+    behind_before: usize,
     begun: Instant,
     /// When it last looked at the clock.
     now: Instant,
@@ -349,6 +358,7 @@ impl Worker<'_> {
                     self.tells.waited.push(index);
                 }
                 if let Some(slot) = self.held.take() {
+                    self.note_waiting(index, slot.number());
                     self.of.hub.suspend_first(slot, self.me, index);
                 }
             }
@@ -380,6 +390,7 @@ impl Worker<'_> {
             Ok(true) => self.is_free(),
             Ok(false) => {
                 if let Some(slot) = self.held.take() {
+                    self.note_waiting(index, slot.number());
                     self.of.hub.suspend(slot, self.me, index);
                 }
             }
@@ -455,19 +466,41 @@ impl Worker<'_> {
         self.stop(place, Some(panic));
     }
 
-    /// The loop stops elsewhere: drops the items that are not needed, of those that wait. It looks
-    /// at all of them, so this is done at the first stop, and then when there is nothing else to
-    /// do.
+    /// The loop stops elsewhere: drops the items that are not needed, of those that wait. At the
+    /// first stop it looks at all slots; later, when there is nothing else to do, only at those
+    /// whose items lie behind the stop, so falling errors cost each item a logarithm.
     #[cold]
     fn clear_behind(&mut self) {
-        self.seen = self.of.hub.stop();
-        self.cleared = self.seen;
-        let mut from = 0;
-        while let Some(mut slot) = self.of.hub.take_behind(self.seen, &mut from) {
-            self.attend.clear(&mut slot);
-            self.of.hub.end(self.me);
-            self.hand.push(slot);
+        let hub = self.of.hub;
+        self.seen = hub.stop();
+        if mem::replace(&mut self.cleared, self.seen) == usize::MAX {
+            self.behind = hub.items().collect();
+            self.behind_before = self.behind.len();
         }
+        while let Some(&(item, number)) = self.behind.peek()
+            && item >= self.seen
+        {
+            self.behind.pop();
+            if let Some(mut slot) = hub.take_behind(number, self.seen) {
+                self.attend.clear(&mut slot);
+                hub.end(self.me);
+                self.hand.push(slot);
+            }
+        }
+    }
+
+    /// The item at `index` waits in slot `number` from now on.
+    fn note_waiting(&mut self, index: usize, number: usize) {
+        /// The fewest that are looked through for those that wait no more.
+        const FEWEST: usize = 64;
+        if self.cleared == usize::MAX {
+            return; // it has not looked yet
+        }
+        if self.behind.len() >= FEWEST.max(2 * self.behind_before) {
+            self.behind = self.of.hub.items().collect();
+            self.behind_before = self.behind.len();
+        }
+        self.behind.push((index, number));
     }
 
     /// It has slept. The caller may have woken up on the CPU of a helper.

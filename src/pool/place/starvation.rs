@@ -73,8 +73,8 @@ impl Starvation {
     }
 }
 
-/// What a helper asks itself between loops: whether it may take part in the next one.
-#[cfg(not(any(loom, shuttle)))]
+/// What a helper asks itself between loops: whether it may take part in the next one. In models
+/// every thread gets its turn.
 pub(crate) fn may_help() -> impl FnMut() -> bool + Send + 'static {
     let mut record = Starvation::new(Instant::now());
     let run = |time| {
@@ -84,13 +84,7 @@ pub(crate) fn may_help() -> impl FnMut() -> bool + Send + 'static {
         }
         Instant::now()
     };
-    move || record.may_help(Instant::now(), super::affinity::turns, run)
-}
-
-/// In models every thread gets its turn.
-#[cfg(any(loom, shuttle))]
-pub(crate) fn may_help() -> impl FnMut() -> bool + Send + 'static {
-    || true
+    move || cfg!(any(loom, shuttle)) || record.may_help(Instant::now(), super::affinity::turns, run)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -347,22 +347,25 @@ impl Hub {
         count(&self.lanes[me].ended);
     }
 
-    /// Takes a slot from number `from` on whose item waits and is not needed, since the loop stops
-    /// at `stop`. (Those that have been woken come by themselves.)
-    pub(crate) fn take_behind(&self, stop: usize, from: &mut usize) -> Option<Slot> {
+    /// The last item that waited in each slot, with the number of the slot.
+    pub(crate) fn items(&self) -> impl Iterator<Item = (usize, usize)> {
         let used = lock(&self.desk).used;
-        while *from < used {
-            let (number, record) = (*from, self.record(*from));
-            *from += 1;
-            if record.item.load(Ordering::Relaxed) >= stop && steps::takes(&record.state) {
-                let (slot, item) = (Slot(number), record.item.load(Ordering::Relaxed));
-                if steps::is_still_behind(item, stop) {
-                    return Some(slot);
-                }
-                let last = record.last.load(Ordering::Relaxed);
-                self.suspend(slot, last, item); // another item has it by now
-            }
+        (0..used).map(|number| (self.record(number).item.load(Ordering::Relaxed), number))
+    }
+
+    /// Takes slot `number` if its item waits and is not needed, since the loop stops at `stop`. (An
+    /// item that has been woken comes by itself.)
+    pub(crate) fn take_behind(&self, number: usize, stop: usize) -> Option<Slot> {
+        let record = self.record(number);
+        if record.item.load(Ordering::Relaxed) < stop || !steps::takes(&record.state) {
+            return None;
         }
+        let (slot, item) = (Slot(number), record.item.load(Ordering::Relaxed));
+        if steps::is_still_behind(item, stop) {
+            return Some(slot);
+        }
+        let last = record.last.load(Ordering::Relaxed);
+        self.suspend(slot, last, item); // another item has it by now
         None
     }
 

@@ -138,10 +138,14 @@ fn places_in<T>(items: &[T], most: usize, is_less: &impl Fn(&T, &T) -> bool) -> 
             streak *= 2;
             if let Some(stays) = without_few_greater(items, &out, end, begin..at, is_less) {
                 let first = stays.map_or(0, |stays| stays + 1);
-                out.truncate(out.partition_point(|out| *out < first));
+                let [kept, before] = [first, begin].map(|end| out.partition_point(|out| *out < end));
+                out.truncate(kept);
                 out.extend(first..begin);
                 (last, at, streak) = (stays, begin, STREAK);
                 again -= STREAK; // what goes is counted already
+                // What went before is copied again: more than a few times only if the order answers
+                // a question differently the second time.
+                again += (before - kept) / STREAK;
             }
         }
         if out.len() > most || again > items.len() / 8 {
@@ -535,6 +539,26 @@ mod tests {
             assert!(made.is_err(), "{places:?}");
             assert_eq!(dropped.get(), 0, "{places:?}");
         }
+    }
+
+    /// The order says of each large item that it is not greater than the small ones behind it, and
+    /// that it is when it is asked again. So items go one by one, from the last large one back.
+    #[test]
+    fn an_order_that_changes_its_mind_is_given_up_soon() {
+        const LARGE: usize = 80_000;
+        let items: Vec<usize> = (1..=LARGE).chain([0; 100]).collect();
+        let (asked, last_denied) = (Cell::new(0), Cell::new(LARGE));
+        let is_less = |a: &usize, b: &usize| {
+            asked.set(asked.get() + 1);
+            if *a > 0 || *b == 0 || *b >= last_denied.get() {
+                return a < b;
+            }
+            last_denied.set(*b);
+            false
+        };
+        assert_eq!(places_in(&items, LARGE / 8, &is_less), None);
+        let again = asked.get() - LARGE;
+        assert!(again < LARGE / 4, "{again} questions behind the last large item");
     }
 
     #[test]
