@@ -506,7 +506,7 @@ fn what_only_waits_is_left_to_one_thread() {
     let nap = async || {
         let mut has_begun = false;
         poll_fn(|context| {
-            if std::mem::replace(&mut has_begun, true) {
+            if mem::replace(&mut has_begun, true) {
                 return Poll::Ready(());
             }
             napping.lock().unwrap().push(context.waker().clone());
