@@ -197,6 +197,7 @@ fn a_missing_tool_is_named_with_its_package() {
 }
 
 #[test]
+#[ignore = "ten seconds and more: `.ci/long profiling`"]
 fn a_program_that_fails_is_the_end() {
     if lacks(&["python3", "strace"]) {
         return;
@@ -385,6 +386,7 @@ fn scaling() {
 }
 
 #[test]
+#[ignore = "ten seconds and more: `.ci/long profiling`"]
 fn placement() {
     if lacks(&["python3"]) {
         return;
@@ -503,6 +505,7 @@ fn slow_items() {
 }
 
 #[test]
+#[ignore = "ten seconds and more: `.ci/long profiling`"]
 fn all_on_one_page() {
     if lacks(&["python3", "perf", "strace"]) {
         return;

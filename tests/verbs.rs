@@ -17,8 +17,14 @@ use busy::work;
 use proptest::prelude::*;
 use rangesteal::{CancelToken, Cancelled, On, Pool, Stealing, source::IntoSource};
 
-/// Fewer and shorter under an interpreter.
-const CASES: u32 = if cfg!(miri) { 1 } else { 48 };
+/// Fewer and shorter under an interpreter, and fewer where nothing is optimised.
+const CASES: u32 = if cfg!(miri) {
+    1
+} else if cfg!(debug_assertions) {
+    24
+} else {
+    48
+};
 const LONGEST: usize = if cfg!(miri) { 40 } else { 3000 };
 
 /// A pool, and a grain or none for its loops.

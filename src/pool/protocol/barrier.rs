@@ -38,16 +38,16 @@ pub(crate) struct Barrier<J> {
     /// tries a store before what another thread read, but not if the storing thread has read in
     /// between.
     pub(crate) active: CachePadded<AtomicUsize>,
-    /// [`ASLEEP`] for a worker that sleeps on its `wake`. Written under the lock. `publish` reads it
-    /// after it has released the lock: a worker that fell asleep before the job was there is seen by
-    /// way of the lock, and one that comes later finds the job. Hence Relaxed.
+    /// [`ASLEEP`] for a worker that sleeps on its `wake`. Written under the lock. `publish` reads
+    /// it after it has released the lock: a worker that fell asleep before the job was there is
+    /// seen by way of the lock, and one that comes later finds the job. Hence Relaxed.
     where_about: Box<[AtomicUsize]>,
 }
 
-/// A worker that looks for a job or has one, one that sleeps, and one that has passed over a job and
-/// not come back yet.
+/// The worker looks for a job, or has one.
 const AWAKE: usize = 0;
 const ASLEEP: usize = 1;
+/// The worker has passed over a job, and does not wait for the next one yet.
 const AWAY: usize = 2;
 
 #[derive(Debug)]

@@ -74,8 +74,8 @@ impl Crew {
         mem::forget(mem::take(&mut self.threads));
     }
 
-    /// Starts the next thread, which runs `arrive` first, and asks `may_help` before each job whether
-    /// to take part in it. Returns what `arrive` returned.
+    /// Starts the next thread, which runs `arrive` first, and asks `may_help` before each job
+    /// whether to take part in it. Returns what `arrive` returned.
     pub(crate) fn hire<R: Send + 'static>(
         &mut self,
         thread: ThreadBuilder,
