@@ -197,7 +197,7 @@ fn a_missing_tool_is_named_with_its_package() {
 }
 
 #[test]
-#[ignore = "ten seconds and more: `.ci/long profiling`"]
+#[ignore = "seconds: `.ci/long profiling`"]
 fn a_program_that_fails_is_the_end() {
     if lacks(&["python3", "strace"]) {
         return;
@@ -283,6 +283,7 @@ fn without_perf() -> PathBuf {
 }
 
 #[test]
+#[ignore = "seconds: `.ci/long profiling`"]
 fn flame_graphs() {
     if lacks(&["python3", "perf"]) {
         return;
@@ -328,6 +329,7 @@ fn flame_graphs() {
 }
 
 #[test]
+#[ignore = "seconds: `.ci/long profiling`"]
 fn schedules() {
     if lacks(&["python3"]) {
         return;
@@ -386,7 +388,7 @@ fn scaling() {
 }
 
 #[test]
-#[ignore = "ten seconds and more: `.ci/long profiling`"]
+#[ignore = "seconds: `.ci/long profiling`"]
 fn placement() {
     if lacks(&["python3"]) {
         return;
@@ -422,6 +424,7 @@ other = threading.Thread(target=busy, args=sys.argv[2:])
 other.start(), busy(sys.argv[1]), other.join()";
 
 #[test]
+#[ignore = "seconds: `.ci/long profiling`"]
 fn delay() {
     if lacks(&["python3"]) {
         return;
@@ -505,7 +508,7 @@ fn slow_items() {
 }
 
 #[test]
-#[ignore = "ten seconds and more: `.ci/long profiling`"]
+#[ignore = "seconds: `.ci/long profiling`"]
 fn all_on_one_page() {
     if lacks(&["python3", "perf", "strace"]) {
         return;

@@ -1050,6 +1050,7 @@ fn a_result_is_verified() {
 /// the record kept only that, so many took more than a gigabyte.
 #[test]
 #[cfg(target_os = "linux")]
+#[cfg_attr(debug_assertions, ignore = "twenty seconds unoptimised: `.ci/run` runs it optimised")]
 fn thousands_of_candidates_do_not_fill_the_memory() {
     const CANDIDATES: usize = 2200;
     let names: Vec<String> = (0..CANDIDATES).map(|number| format!("\"Candidate {number}\"\n")).collect();

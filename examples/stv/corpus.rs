@@ -31,7 +31,7 @@ use std::{
 };
 
 /// An unoptimised build counts ballot files of at most this many bytes.
-const MOST_BYTES: usize = if cfg!(debug_assertions) { 10_000 } else { usize::MAX };
+const MOST_BYTES: usize = if cfg!(debug_assertions) { 5_000 } else { usize::MAX };
 
 /// Larger ones are counted by one kind of threads only, unless all are asked for. Fractions take
 /// twenty times longer.

@@ -1,6 +1,6 @@
 //! The public surface is what `tests/tidy/api.txt` says: a change of it shows in a diff.
 //!
-//! `UPDATE_API=1 cargo test --test tidy api` writes the file anew.
+//! `UPDATE_API=1 cargo test -p rangesteal-tidy api` writes the file anew.
 
 use std::{env, fs, process::Command};
 
@@ -52,6 +52,6 @@ fn the_public_surface_is_as_listed() {
     }
     assert!(
         surface == listed,
-        "the public surface has changed: UPDATE_API=1 cargo test --test tidy api, and the changelog"
+        "the public surface has changed: UPDATE_API=1 cargo test -p rangesteal-tidy api, and the changelog"
     );
 }

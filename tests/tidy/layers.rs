@@ -1,8 +1,8 @@
 //! The rooms of `src/pool`: which may name which, and what is not written in them; and no circles
 //! of files, neither there nor elsewhere.
 //!
-//! `cargo test --test tidy layers -- --nocapture` tells how many files, floors and arrows there
-//! are.
+//! `cargo test -p rangesteal-tidy layers -- --nocapture` tells how many files, floors and arrows
+//! there are.
 
 mod arrows;
 mod made_up;

@@ -1,8 +1,8 @@
 //! `src/pool/UNSAFE.md` lists every `unsafe` of `src/` and tests that exist; and, after a run with
 //! coverage, every block was executed.
 //!
-//! `COVERAGE=export.json cargo test --test tidy unsafe_inventory` looks at what `llvm-cov export`
-//! has written (`.ci/long` does).
+//! `COVERAGE=export.json cargo test -p rangesteal-tidy unsafe_inventory` looks at what `llvm-cov
+//! export` has written (`.ci/long` does).
 
 use std::{
     collections::{BTreeMap, HashSet},

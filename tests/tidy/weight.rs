@@ -84,7 +84,7 @@ fn a_further_loop_is_light() {
     }
 }
 
-/// `cargo test --test tidy weight -- --ignored --nocapture`: two programs a row, half a minute.
+/// `cargo test -p rangesteal-tidy weight -- --ignored --nocapture`: two programs a row.
 #[test]
 #[ignore = "no bar, and long"]
 fn what_other_loops_weigh() {

@@ -96,7 +96,8 @@ fn strict_ballots_count_as_one_by_one() {
 
 #[test]
 fn equal_ranks_count_as_one_by_one() {
-    for candidates in [2, 7, 12, 64, 65, 130] {
+    let most = if cfg!(debug_assertions) { 65 } else { 130 };
+    for candidates in [2, 7, 12, 64, 65, most] {
         agrees::<Fixed9>(candidates, true, false);
         agrees::<BigFixed9>(candidates, true, false);
     }

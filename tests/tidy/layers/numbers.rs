@@ -1,7 +1,7 @@
 //! How many numbers the policy is made of. Each is one that somebody chose, so each is to have its
 //! gain beside it; see the table in CONTRIBUTING.md.
 //!
-//! `cargo test --test tidy numbers -- --nocapture` lists them.
+//! `cargo test -p rangesteal-tidy numbers -- --nocapture` lists them.
 
 use proc_macro2::TokenTree;
 use syn::Lit;
