@@ -127,10 +127,10 @@
 //!
 //! Four things to know. *There is no order*, so `reduce` must be commutative: of two workers it is
 //! chance who folds what. *The newest item comes first*, as in a recursive function, so the list
-//! stays about as short as its stack would be deep. `push` is the push of a stack: what is pushed
-//! last comes first. `extend` adds several items that come in their own order, so a structure in
-//! memory is walked forward, which a processor expects; backward it took three times as long. (Of
-//! the seeds the first one comes first, too.) *Nothing waits for its children*: do what comes after
+//! stays about as short as its stack would be deep. `push` is the push of a stack: the item that is
+//! pushed last comes first. `extend` adds several items that come in their own order, so a
+//! structure in memory is walked forward, which a processor expects; backward it took three times
+//! as long. (Of the seeds the first one comes first, too.) *Nothing waits for its children*: do what comes after
 //! all parts behind the loop, or in the part that brings a counter to zero. *An item should be
 //! worth some nanoseconds*: items of 100 ns lose nothing; where an item takes 1 ns, as in a naive
 //! Fibonacci function, call the plain function below a certain size.

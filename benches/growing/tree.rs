@@ -1,4 +1,4 @@
-//! A tree that lies in memory, larger than the caches, with each subtree behind the one before it.
+//! A tree in memory that is larger than the caches. Subtrees lie in memory in the order of the walk.
 
 use rangesteal::Pool;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};

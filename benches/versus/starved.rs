@@ -53,8 +53,8 @@ pub(crate) fn lowered(runner: &Runner) -> Vec<Row> {
     short.into_iter().chain(long).collect()
 }
 
-/// A hundred loops whose items are so long that a helper which loses its CPU is waited for. `pool`
-/// is one whose helper is at `how`. Nothing can be done about the first such call.
+/// A hundred loops of long items: the caller waits for a helper that loses its CPU within an item.
+/// The helper of `pool` has the priority `how`. Nothing can be done about the first such call.
 fn long_items(how: &str, pool: &Pool) -> [Row; 3] {
     const CALLS: usize = 100;
     const LONG: f64 = 3.0;

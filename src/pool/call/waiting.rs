@@ -185,11 +185,12 @@ pub(crate) struct Worker<'w> {
     /// behind.
     seen: usize,
     cleared: usize,
-    /// The items that may wait, each with the number of its slot: all that waited when it looked at
-    /// the slots, and all that it has let go of since. So each item that waits is known to the
-    /// worker that has let go of it last, unless that worker has not looked yet.
+    /// Candidates to be dropped at the next stop: indices of items that may wait, each with the
+    /// number of its slot. Filled from all slots at the worker's first stop; after that, the worker
+    /// adds each item that it suspends. So each waiting item is a candidate of the worker that
+    /// suspended it last, unless that worker has not seen a stop yet.
     behind: BinaryHeap<(usize, usize)>,
-    /// How many slots there were when it looked at them.
+    /// The length of `behind` when it was last filled from all slots.
     behind_before: usize,
     begun: Instant,
     /// When it last looked at the clock.
@@ -489,12 +490,12 @@ impl Worker<'_> {
         }
     }
 
-    /// The item at `index` waits in slot `number` from now on.
+    /// Notes a candidate: this worker is about to suspend the item at `index`, in slot `number`.
     fn note_waiting(&mut self, index: usize, number: usize) {
-        /// The fewest that are looked through for those that wait no more.
+        /// With fewer candidates than this, those that wait no more are kept.
         const FEWEST: usize = 64;
         if self.cleared == usize::MAX {
-            return; // it has not looked yet
+            return; // the first stop will find it in its slot
         }
         if self.behind.len() >= FEWEST.max(2 * self.behind_before) {
             self.behind = self.of.hub.items().collect();

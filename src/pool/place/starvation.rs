@@ -1,5 +1,5 @@
-//! Whether a helper gets its CPU at all. What a helper has claimed, nobody can take back: if it
-//! then loses its CPU to a program of higher priority, the loop waits for it, for a second instead
+//! Starved helpers. No other worker can take back an item that a helper has claimed. If a program
+//! of higher priority then takes the helper's CPU, the loop waits for the helper: a second instead
 //! of ten milliseconds. So a helper that has starved once takes no part in loops until it has shown
 //! that it gets its CPU again.
 //!
@@ -18,9 +18,9 @@ use crate::clock::Instant;
 /// The least time between two looks, each of which takes some 3 µs. A helper that has waited less
 /// than this for its CPU in between has not starved.
 const SHORT: Duration = Duration::from_millis(20);
-/// A helper has starved that has waited so many times as long as it ran. At nice 19 a thread waits
-/// 68 times as long as it runs, and at `SCHED_IDLE` 341 times, if one thread of nice 0 has its CPU
-/// (`sched_prio_to_weight` of the kernel).
+/// A helper has starved if it has waited for its CPU 16 times as long as it has run. Beside one
+/// thread of nice 0, a thread at nice 19 waits 68 times as long as it runs, and one at `SCHED_IDLE`
+/// 341 times (`sched_prio_to_weight` of the kernel).
 const STARVES: u32 = 16;
 /// For how long a helper that has starved runs to show that it gets its CPU: two ticks of the
 /// slowest scheduler. It may wait for a quarter of that.
@@ -73,8 +73,8 @@ impl Starvation {
     }
 }
 
-/// What a helper asks itself between loops: whether it may take part in the next one. In models
-/// every thread gets its turn.
+/// A closure that a helper calls between loops: true if the helper may take part in the next loop.
+/// Always true in models, where every thread gets its turn.
 pub(crate) fn may_help() -> impl FnMut() -> bool + Send + 'static {
     let mut record = Starvation::new(Instant::now());
     let run = |time| {

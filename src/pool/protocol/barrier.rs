@@ -128,16 +128,17 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Waits for a job that worker `me` has not seen yet, and lets it pass: to the caller, the
-    /// worker is one that comes too late. Until it waits again it counts as away. None: the pool
-    /// stops.
+    /// Waits for a job that worker `me` has not seen yet, and does not enter it. To the caller, the
+    /// worker comes too late. The worker counts as away until it waits for the next job. Returns
+    /// `None` if the pool stops.
     pub(crate) fn pass_over(&self, me: usize, seen: &mut u64) -> Option<()> {
         let _state = self.next_epoch(me, seen)?;
         self.where_about[me].store(AWAY, Ordering::Relaxed);
         Some(())
     }
 
-    /// Sleeps until there is an epoch that worker `me` has not `seen`. None: the pool stops.
+    /// Sleeps until there is an epoch that worker `me` has not `seen`. Returns `None` if the pool
+    /// stops.
     fn next_epoch(&self, me: usize, seen: &mut u64) -> Option<MutexGuard<'_, State<J>>> {
         let mut state = lock(&self.state);
         while !state.stop && state.epoch == *seen {

@@ -50,9 +50,9 @@ use crate::pool::{
 /// # Order
 /// There is none: every item is folded exactly once, by any worker. So `reduce` must be associative
 /// *and commutative*, other than in the loops of [`On`], and a result that depends on the order is
-/// another one each time. On one worker, seeds come first in, first out. What they make comes last
-/// in, first out, but items that one [`extend`](Feed::extend) adds come in their own order. So what
-/// is to be looked at first stands first in seeds and in `extend`, and is pushed last.
+/// another one each time. On one worker, seeds come first in, first out. Items that they make come
+/// last in, first out, but the items of one [`extend`](Feed::extend) come in their own order. So
+/// the item to be folded first comes first in the seeds and in `extend`, and last in `push`.
 ///
 /// In a tree the list has at most about depth times children items, as a recursive program has on
 /// its stack. Nothing limits it: a loop whose items always make two others takes all memory.

@@ -1,5 +1,5 @@
-//! What the closures of a loop keep between items: nothing, something that each worker makes for
-//! one loop, something that each worker keeps for many, or something made for each block of items.
+//! States that the closures of a loop keep between items: none; one that each worker makes for one
+//! loop; one that each worker keeps for many loops; or one made for each block of items.
 
 use std::fmt;
 
