@@ -130,10 +130,10 @@
 //! stays about as short as its stack would be deep. `push` is the push of a stack: the item that is
 //! pushed last comes first. `extend` adds several items that come in their own order, so a
 //! structure in memory is walked forward, which a processor expects; backward it took three times
-//! as long. (Of the seeds the first one comes first, too.) *Nothing waits for its children*: do what comes after
-//! all parts behind the loop, or in the part that brings a counter to zero. *An item should be
-//! worth some nanoseconds*: items of 100 ns lose nothing; where an item takes 1 ns, as in a naive
-//! Fibonacci function, call the plain function below a certain size.
+//! as long. (Of the seeds the first one comes first, too.) *Nothing waits for its children*: do
+//! what comes after all parts behind the loop, or in the part that brings a counter to zero. *An
+//! item should be worth some nanoseconds*: items of 100 ns lose nothing; where an item takes 1 ns,
+//! as in a naive Fibonacci function, call the plain function below a certain size.
 //!
 //! For breadth first, where the order matters, go level by level: one loop over the frontier, which
 //! makes the next one by [`flat_map_collect`](crate::Pool::flat_map_collect).

@@ -1,4 +1,5 @@
-//! A tree in memory that is larger than the caches. Subtrees lie in memory in the order of the walk.
+//! A tree in memory that is larger than the caches. Its subtrees lie in memory in the order of the
+//! walk.
 
 use rangesteal::Pool;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
