@@ -298,6 +298,11 @@ mod states_of_blocks {
                     assert_eq!(on().position_first(is_late), first);
                     assert_eq!(on().find_first(is_late), first);
                     assert_eq!(on().find_any(is_late).map(|i| late[i]), first.map(|_| true));
+                    let (mut report, progress) = (RunReport::default(), Progress::new());
+                    assert!(
+                        !on().report(&mut report).progress(&progress).any(|rng, i| draw(rng, i) > 1 << 24)
+                    );
+                    assert_eq!((report.items(), progress.done()), (len, len), "items, not blocks");
                     assert_eq!(on().any(is_late), first.is_some());
                     assert_eq!(on().all(|rng, i| !is_late(rng, i)), first.is_none());
 

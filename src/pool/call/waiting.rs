@@ -187,8 +187,9 @@ pub(crate) struct Worker<'w> {
     cleared: usize,
     /// Candidates to be dropped at the next stop: indices of items that may wait, each with the
     /// number of its slot. Filled from all slots at the worker's first stop; after that, the worker
-    /// adds each item that it suspends. So each waiting item is a candidate of the worker that
-    /// suspended it last, unless that worker has not seen a stop yet.
+    /// adds each item that it suspends, also one that it has only taken by mistake. So each waiting
+    /// item is a candidate of the worker that suspended it last, unless that worker has not seen a
+    /// stop yet.
     behind: BinaryHeap<(usize, usize)>,
     /// The length of `behind` when it was last filled from all slots.
     behind_before: usize,
@@ -482,7 +483,10 @@ impl Worker<'_> {
             && item >= self.seen
         {
             self.behind.pop();
-            if let Some(mut slot) = hub.take_behind(number, self.seen) {
+            let behind = &mut self.behind;
+            // Whoever took the slot for that item may have looked for it in vain meanwhile.
+            let put_back = |item| behind.push((item, number));
+            if let Some(mut slot) = hub.take_behind(number, self.seen, put_back) {
                 self.attend.clear(&mut slot);
                 hub.end(self.me);
                 self.hand.push(slot);

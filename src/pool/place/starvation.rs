@@ -22,8 +22,8 @@ const SHORT: Duration = Duration::from_millis(20);
 /// thread of nice 0, a thread at nice 19 waits 68 times as long as it runs, and one at `SCHED_IDLE`
 /// 341 times (`sched_prio_to_weight` of the kernel).
 const STARVES: u32 = 16;
-/// For how long a helper that has starved runs to show that it gets its CPU: two ticks of the
-/// slowest scheduler. It may wait for a quarter of that.
+/// For how long, by the clock, a helper that has starved runs to show that it gets its CPU: two
+/// ticks of the slowest scheduler. It may wait less than four times as long as it runs.
 const TRIAL: Duration = Duration::from_millis(20);
 
 /// The record that a helper keeps of whether it gets its CPU. The helper looks at it between loops,
@@ -54,10 +54,11 @@ impl Starvation {
         if passed < if self.has_starved { self.pause } else { SHORT } {
             return !self.has_starved;
         }
+        self.looked = now;
         let Some(before) = turns() else { return true };
         if !self.has_starved {
             let (ran, waited) = before.since(self.turns);
-            (self.looked, self.turns) = (now, before);
+            self.turns = before;
             self.has_starved = waited >= SHORT && waited >= STARVES * ran;
             if !self.has_starved && passed > LONGEST {
                 self.pause = FIRST;
@@ -67,7 +68,8 @@ impl Starvation {
         self.looked = run(TRIAL);
         let Some(after) = turns() else { return true };
         self.turns = after;
-        self.has_starved = after.since(before).1 > TRIAL / 4;
+        let (ran, waited) = after.since(before);
+        self.has_starved = waited >= STARVES / 4 * ran;
         self.pause = (2 * self.pause).min(LONGEST);
         !self.has_starved
     }
@@ -119,12 +121,14 @@ mod tests {
                 turns.set(Turns { ran: ran + work, waited: waited + *waits * work, count: count + 1 });
                 (1 + *waits) * work
             };
+            // By the clock; but the helper runs for a few milliseconds before it is interrupted.
+            let run_by_clock = |time: Duration| run((time / (1 + *waits)).max(3 * MILLI));
             let may_help = record.may_help(
                 *now,
                 || Some(turns.get()),
                 |trial| {
                     *trials += 1;
-                    *now + run(trial)
+                    *now + run_by_clock(trial)
                 },
             );
             *now += if may_help { run(millis * MILLI) } else { millis * MILLI };
@@ -141,7 +145,7 @@ mod tests {
             let helped = (0..10_000).filter(|_| helper.loop_of(11)).count();
             assert!((1..=2).contains(&helped), "{helped} loops have waited for it");
             assert!((6..30).contains(&helper.trials), "{} trials in 110 s", helper.trials);
-            helper.waits = 0;
+            helper.waits = u32::from(waits == 68); // a half of the CPU, or all of it
             let away = (0..10_000).take_while(|_| !helper.loop_of(11)).count();
             assert!(away < 1_100, "{away} loops without it");
             assert!((0..1_000).all(|_| helper.loop_of(11)));

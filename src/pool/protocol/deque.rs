@@ -230,6 +230,12 @@ impl<T> Deque<T> {
         self.own.keeps.get() != usize::MAX
     }
 
+    /// Whether the owner shows thieves nearly each item at once, so that it keeps no three.
+    #[inline(always)]
+    pub(crate) fn shows_all(&self) -> bool {
+        self.own.keeps.get() < 2
+    }
+
     /// Adds an item at the top; before that makes room for it, or after that shows thieves what the
     /// owner does not keep.
     pub(crate) fn push_and_show(&self, hand: Hand<T>, item: T) -> Hand<T> {

@@ -354,8 +354,14 @@ impl Hub {
     }
 
     /// Takes slot `number` if its item waits and is not needed, since the loop stops at `stop`. (An
-    /// item that has been woken comes by itself.)
-    pub(crate) fn take_behind(&self, number: usize, stop: usize) -> Option<Slot> {
+    /// item that has been woken comes by itself.) An item that is needed, and has the slot by now,
+    /// is suspended again: `put_back` is told its index before.
+    pub(crate) fn take_behind(
+        &self,
+        number: usize,
+        stop: usize,
+        put_back: impl FnOnce(usize),
+    ) -> Option<Slot> {
         let record = self.record(number);
         if record.item.load(Ordering::Relaxed) < stop || !steps::takes(&record.state) {
             return None;
@@ -365,7 +371,8 @@ impl Hub {
             return Some(slot);
         }
         let last = record.last.load(Ordering::Relaxed);
-        self.suspend(slot, last, item); // another item has it by now
+        put_back(item);
+        self.suspend(slot, last, item);
         None
     }
 

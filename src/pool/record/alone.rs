@@ -30,7 +30,7 @@ impl Alone {
             Self::Faster => "faster",
             Self::Busy => "the pool was busy",
             Self::OneWorker => "one worker",
-            Self::Cancelled => "cancelled",
+            Self::Cancelled => "cancelled before it began",
         }
     }
 }

@@ -166,7 +166,10 @@ mod exit {
         io::{self, Write},
         os::fd::AsFd,
         process,
-        sync::atomic::{AtomicU32, Ordering},
+        sync::{
+            Arc,
+            atomic::{AtomicU32, Ordering},
+        },
         thread,
         time::{Duration, Instant},
     };
@@ -186,7 +189,9 @@ mod exit {
             return true;
         }
         // SAFETY: 1. the declaration is that of C; 2. the function is never unloaded before the
-        // process (or its library) is; 3. and does not unwind, since a panic ends the process.
+        // process (or its library) is, nor is the thread that it starts, which it joins: but for a
+        // writer that hangs, after which nobody unloads anything but by `dlclose` in mid-program;
+        // 3. and does not unwind, since a panic ends the process.
         unsafe { atexit(print) == 0 }
     }
 
@@ -199,11 +204,17 @@ mod exit {
         if PROCESS.load(Ordering::Relaxed) != process::id() {
             return;
         }
-        let text = super::LEDGER.text();
-        let writer = thread::Builder::new().spawn(move || write(text.as_bytes()));
+        let text: Arc<str> = super::LEDGER.text().into();
+        let written = Arc::clone(&text);
+        let Ok(writer) = thread::Builder::new().spawn(move || write(written.as_bytes())) else {
+            return write(text.as_bytes());
+        };
         let begin = Instant::now();
-        while writer.as_ref().is_ok_and(|writer| !writer.is_finished()) && begin.elapsed() < LONGEST {
+        while !writer.is_finished() && begin.elapsed() < LONGEST {
             thread::sleep(Duration::from_micros(50));
+        }
+        if writer.is_finished() {
+            let _it_does_not_panic = writer.join();
         }
     }
 

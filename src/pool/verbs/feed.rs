@@ -230,8 +230,8 @@ impl<T> Feed<'_, T> {
     }
 
     /// Adds items to the list. They are folded in their own order, the first one first, before all
-    /// that was added earlier. So a structure in memory is walked forward. (Of more than 16 items
-    /// the order may differ: others may have been shown the first ones.)
+    /// that was added earlier. So a structure in memory is walked forward. (Of more than 16 cheap
+    /// items the order may differ: others may have been shown the first ones.)
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -260,6 +260,10 @@ impl<T> Feed<'_, T> {
             }
             return self.push(first);
         }
+        if self.deque.shows_all() {
+            let others = second.into_iter().chain(third).chain(items).collect();
+            return self.push_backward(first, others);
+        }
         let mut count = 1;
         self.push(first);
         second.into_iter().chain(third).chain(items).for_each(|item| {
@@ -267,6 +271,16 @@ impl<T> Feed<'_, T> {
             count += 1;
         });
         self.hand.reverse(count);
+    }
+}
+
+impl<T> Feed<'_, T> {
+    /// Adds the `first` item and the others, the last one first. For a worker that shows each item
+    /// at once, so that none can be moved any more: its items are dear, or somebody lacks work.
+    #[cold]
+    #[inline(never)]
+    fn push_backward(&self, first: T, others: Vec<T>) {
+        others.into_iter().rev().chain([first]).for_each(|item| self.push(item));
     }
 }
 
@@ -406,6 +420,8 @@ impl<'a, T> Feeder<'a, T> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use std::iter;
+
     use super::{super::merge::tests::executor, *};
 
     #[test]
@@ -422,5 +438,22 @@ mod tests {
         let mut left: Vec<i32> = list.deques.left().collect();
         left.sort_unstable();
         assert_eq!(left, [20, 30]);
+    }
+
+    /// A worker that keeps nothing to itself, since its items are dear or somebody lacks work.
+    #[test]
+    fn what_is_added_at_once_is_folded_forward_however_much_is_shown() {
+        for keeps in [0, 1, 2, 8] {
+            let executor = executor(2);
+            let list = List::new(&executor, Watch::default());
+            list.deques.share(2, keeps);
+            let deque = list.deques.of(0);
+            let feed = Feed { list: &list, deque, hand: deque.take_up(), here: PhantomData };
+            feed.push(9);
+            feed.extend(0..5);
+            let folded: Vec<i32> = iter::from_fn(|| feed.hand.pop(deque)).collect();
+            let wanted = if keeps == 2 { vec![2, 3, 4, 1, 0, 9] } else { vec![0, 1, 2, 3, 4, 9] };
+            assert_eq!(folded, wanted, "{keeps}");
+        }
     }
 }

@@ -734,7 +734,11 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         kind: LoopKind,
         block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<()>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
-        if kind == LoopKind::First && !M::BY_BLOCK {
+        if kind == LoopKind::First {
+            if M::BY_BLOCK {
+                // The blocks of the states: a round, which stops at the first place, too.
+                return self.fold(LoopKind::MayStop, block, |(), ()| ());
+            }
             self.grain = None; // it has blocks of its own
         }
         self.fold(kind, block, |(), ()| ())

@@ -141,11 +141,11 @@ fn places_in<T>(items: &[T], most: usize, is_less: &impl Fn(&T, &T) -> bool) -> 
                 let [kept, before] = [first, begin].map(|end| out.partition_point(|out| *out < end));
                 out.truncate(kept);
                 out.extend(first..begin);
+                // Places that went before are copied again: many only if the order answers a
+                // question differently the second time.
+                again += (before - kept).saturating_sub(4 * (at - begin)) / STREAK;
                 (last, at, streak) = (stays, begin, STREAK);
                 again -= STREAK; // what goes is counted already
-                // What went before is copied again: more than a few times only if the order answers
-                // a question differently the second time.
-                again += (before - kept) / STREAK;
             }
         }
         if out.len() > most || again > items.len() / 8 {

@@ -113,7 +113,7 @@ impl Loop {
             if hub.stop() != seen {
                 seen = hub.stop();
                 let numbers = hub.items().map(|(_, number)| number);
-                for slot in numbers.filter_map(|number| hub.take_behind(number, seen)) {
+                for slot in numbers.filter_map(|number| hub.take_behind(number, seen, |_| {})) {
                     let (item, _) = hub.resume(&slot, me);
                     self.end(item);
                     hub.end(me);
@@ -381,12 +381,12 @@ fn taken_behind(bug: Option<Bug>) {
         let other = {
             let hub = Arc::clone(&hub);
             thread::spawn(move || {
-                if let Some(slot) = hub.take_behind(0, 1) {
+                if let Some(slot) = hub.take_behind(0, 1, |_| {}) {
                     assert_eq!(hub.resume(&slot, 1).0, 1, "dropped although it is needed");
                 }
             })
         };
-        if let Some(slot) = hub.take_behind(0, 1) {
+        if let Some(slot) = hub.take_behind(0, 1, |_| {}) {
             hub.suspend_first(slot, 0, 0);
             waker.wake();
             let Next::Resume(slot) = hub.next(0, &mut hand, Begins::Nothing, 1).0 else {
@@ -407,6 +407,51 @@ fn a_slot_that_another_item_has_by_now_is_given_back() {
 #[should_panic(expected = "dropped although it is needed")]
 fn who_drops_an_item_looks_again_which_it_is() {
     taken_behind(Some(Bug::DropsAnother));
+}
+
+/// As above, and then the loop stops at item 0 as well, which nobody wakes. The worker that began
+/// item 0 may look while the other one has its slot by mistake. So the other one must look again,
+/// if it `notes` the item that it has put back.
+fn put_back(notes: bool) {
+    explore_all(None, move || {
+        let (hub, mut hand) = (Hub::new(2, 1), Vec::new());
+        hub.come();
+        let Next::Begin(slot) = hub.next(0, &mut hand, Begins::First, usize::MAX).0 else {
+            unreachable!("there is one")
+        };
+        assert_eq!(hub.items().count(), 1); // see `slots`
+        hub.suspend_first(slot, 0, 1);
+        hub.stop_at(1);
+        let other = {
+            let hub = Arc::clone(&hub);
+            thread::spawn(move || {
+                let mut noted = Vec::new();
+                let taken = hub.take_behind(0, 1, |item| noted.extend(notes.then_some(item)));
+                (noted, taken.is_some())
+            })
+        };
+        let Some(slot) = hub.take_behind(0, 1, |_| {}) else {
+            assert!(other.join().unwrap().1, "one of them takes it");
+            return;
+        };
+        hub.suspend_first(slot, 0, 0);
+        hub.stop_at(0);
+        let is_dropped = hub.take_behind(0, 0, |_| {}).is_some();
+        let (noted, _) = other.join().unwrap();
+        let is_dropped_later = noted.iter().any(|_| hub.take_behind(0, 0, |_| {}).is_some());
+        assert!(is_dropped || is_dropped_later, "item 0 waits for ever");
+    });
+}
+
+#[test]
+fn an_item_that_is_put_back_is_looked_at_again() {
+    put_back(true);
+}
+
+#[test]
+#[should_panic(expected = "item 0 waits for ever")]
+fn an_item_that_is_put_back_and_not_noted() {
+    put_back(false);
 }
 
 /// Two items are woken one after the other, and the first one is polled until the second is done.
