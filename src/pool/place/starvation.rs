@@ -89,7 +89,7 @@ pub(crate) fn may_help() -> impl FnMut() -> bool + Send + 'static {
     move || cfg!(any(loom, shuttle)) || record.may_help(Instant::now(), super::affinity::turns, run)
 }
 
-#[cfg(all(test, not(any(loom, shuttle))))]
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
 mod tests {
     use std::cell::Cell;
 
