@@ -484,7 +484,7 @@ impl Worker<'_> {
         {
             self.behind.pop();
             let behind = &mut self.behind;
-            // Whoever took the slot for that item may have looked for it in vain meanwhile.
+            // The worker that suspended that item may have looked for it in vain meanwhile.
             let put_back = |item| behind.push((item, number));
             if let Some(mut slot) = hub.take_behind(number, self.seen, put_back) {
                 self.attend.clear(&mut slot);

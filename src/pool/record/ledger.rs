@@ -188,10 +188,10 @@ mod exit {
         if PROCESS.swap(process::id(), Ordering::Relaxed) == process::id() {
             return true;
         }
-        // SAFETY: 1. the declaration is that of C; 2. the function is never unloaded before the
-        // process (or its library) is, nor is the thread that it starts, which it joins: but for a
-        // writer that hangs, after which nobody unloads anything but by `dlclose` in mid-program;
-        // 3. and does not unwind, since a panic ends the process.
+        // SAFETY: 1. the declaration is that of C; 2. the C library calls the function before it
+        // unloads its code. The function joins its thread, unless a write hangs for a second: then
+        // `dlclose` of a library with this crate would unload the thread's code, and only the exit
+        // of a process may follow; 3. a panic in the function ends the process.
         unsafe { atexit(print) == 0 }
     }
 
