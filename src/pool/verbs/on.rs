@@ -520,9 +520,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// the order of the items. So the same items meet the same states on any number of threads:
     /// random numbers need this.
     ///
-    /// `make` is called once for each block: at most some 2100 times, or `n / grain`. (Of a block
-    /// that panics and is not needed any more, nothing is made again.) A state stays on its thread,
-    /// so it need not be `Send`.
+    /// `make` is called at most once for each block: some 2100 times at most, or `n / grain` times.
+    /// A state stays on its thread, so it need not be `Send`.
     ///
     /// ```
     /// /// A linear congruential generator (Knuth, The Art of Computer Programming, volume 2).
