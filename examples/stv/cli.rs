@@ -239,7 +239,7 @@ impl Arguments {
     fn on(&self, ranks: &dyn Ranks) -> Result<(), clap::Error> {
         let wrong = match &self.command {
             _ if ranks.number() == 1 => return Ok(()),
-            Command::Meek(meek) if meek.parallel == Parallel::Rayon => {
+            Command::Meek(meek) if !matches!(meek.parallel, Parallel::No | Parallel::Pool) => {
                 "--parallel rayon counts on threads of its own, and only the first thread of a rank can speak to the others; with several ranks use pool or no"
             }
             Command::Meek(meek) if meek.output.has_trace() => {

@@ -18,7 +18,7 @@
 //! | `output` | what is written: the formats, the page, the trace, the progress bar |
 //! | `generate`, `random` | synthetic elections, their random numbers |
 //! | `crew` | who prepares the count, one thread or those of a pool |
-//! | `tally` | distributions as parallel loops, on the pool or on rayon; `in_order` where sums depend on their order |
+//! | `tally` | distributions as parallel loops, on the pool or, in `rival`, on rayon; `in_order` where sums depend on their order |
 //! | `ranks`, `wire` | what processes that count together say to each other, and in which bytes |
 //! | `pinning` | the option of that name, shared with another example |
 //! | `meek` | the rounds of the count |

@@ -1,5 +1,5 @@
 //! The tally: a distribution of all ballots is one parallel loop. Beside `crew`, which prepares
-//! them, the only file that knows the pool and rayon.
+//! them, the only file that knows the pool; `rival` is the only one that knows rayon.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},
@@ -12,8 +12,8 @@ use crate::{
     ranks::Ranks,
     spread::{KeepFactor, Votes},
 };
+use clap::ValueEnum as _;
 use rangesteal::{PerWorker, Pinning, Pool, RunReport, Stealing, Trace};
-use rayon::prelude::*;
 use std::{
     fmt,
     num::NonZeroUsize,
@@ -21,6 +21,8 @@ use std::{
 };
 
 pub(crate) mod in_order;
+#[cfg(any(test, feature = "rayon"))]
+mod rival;
 mod stats;
 mod together;
 
@@ -33,6 +35,7 @@ pub(crate) enum Parallel {
     /// One thread, a plain loop
     No,
     /// The threads of rayon
+    #[cfg(any(test, feature = "rayon"))]
     Rayon,
     /// The threads of this crate's pool
     Pool,
@@ -145,23 +148,17 @@ fn count_share<A: Arithmetic, L: Listener<A> + Send>(
             InWords::audit(words.as_ref(), |keep| serially(together, election, keep))?;
             (prepared, 1, length, None)
         }
-        Parallel::Rayon => {
-            let number = threads.number.map_or(0, NonZeroUsize::get); // 0: rayon decides
-            let rayon = rayon::ThreadPoolBuilder::new().num_threads(number).build();
-            let rayon = rayon.map_err(|error| CountError::Threads(error.to_string()))?;
+        #[cfg(any(test, feature = "rayon"))]
+        Parallel::Rayon => rival::scope(threads.number, |number| {
             let mut prepared = prepare(Crew::ALONE);
             let words = &mut prepared.words;
-            // The whole count runs inside rayon's threads, where starting a loop costs it least.
-            let length = rayon.install(|| {
-                let length = count(&mut |keep| {
-                    InWords::distribute(words, keep, InWords::on_rayon)
-                        .unwrap_or_else(|| on_rayon(election, keep))
-                })?;
-                InWords::audit(words.as_ref(), |keep| on_rayon(election, keep))?;
-                Ok::<_, CountError>(length)
+            let length = count(&mut |keep| {
+                InWords::distribute(words, keep, InWords::on_rayon)
+                    .unwrap_or_else(|| rival::on_rayon(election, keep))
             })?;
-            (prepared, rayon.current_num_threads(), length, None)
-        }
+            InWords::audit(words.as_ref(), |keep| rival::on_rayon(election, keep))?;
+            Ok::<_, CountError>((prepared, number, length, None))
+        })??,
         Parallel::Pool => threads.scope(|pool| {
             let mut prepared = prepare(Crew::of(pool));
             let Prepared { words, stats, .. } = &mut prepared;
@@ -194,19 +191,6 @@ fn serially<A: Arithmetic>(
         .records()
         .iter()
         .try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
-}
-
-fn on_rayon<A: Arithmetic>(election: &Election, keep: &[KeepFactor<A>]) -> Result<Votes<A>, Fault> {
-    let ballots = &election.ballots;
-    if !A::SUMS_IN_ANY_ORDER {
-        return in_order::on_rayon(ballots, keep);
-    }
-    let none = || Votes::none(keep.len());
-    let parts = ballots
-        .records()
-        .par_iter()
-        .try_fold(none, |votes: Votes<A>, &ballot| votes.with(ballot, ballots, keep));
-    parts.try_reduce(none, |left, right| left.plus(&right))
 }
 
 fn on_pool<A: Arithmetic>(
@@ -298,19 +282,6 @@ impl<A: Arithmetic> InWords<A> {
         self.votes(sums)
     }
 
-    fn on_rayon(&self) -> Result<Votes<A>, Fault> {
-        let none = || Sums::new(self.layout.candidates());
-        let part = |mut sums: Sums, chunk: &Chunk| {
-            self.layout.distribute(chunk, &self.kept, &mut sums);
-            sums
-        };
-        let sum = |mut left: Sums, right: Sums| {
-            left.add(&right);
-            left
-        };
-        self.votes(&self.layout.chunks().par_iter().fold(none, part).reduce(none, sum))
-    }
-
     /// Sums of integers are the same in any order: every worker adds up what it comes across.
     fn on_pool(
         &self,
@@ -344,11 +315,8 @@ impl<A: Arithmetic> InWords<A> {
 impl fmt::Display for Effort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = |number: u64| if number == 1 { "" } else { "s" };
-        let parallel = match self.parallel {
-            Parallel::No => "no",
-            Parallel::Rayon => "rayon",
-            Parallel::Pool => "pool",
-        };
+        let parallel = self.parallel.to_possible_value();
+        let parallel = parallel.as_ref().map_or("", |value| value.get_name());
         if self.ranks > 1 {
             write!(f, "{} ranks of ", self.ranks)?;
         }
@@ -455,7 +423,7 @@ mod tests {
         let keep: Vec<KeepFactor<Fixed9>> = vec![KeepFactor::all(); 4];
         let pool = Pool::builder().num_threads(2).build().unwrap();
         assert_eq!(serially(&Together::new(&Alone), &election, &keep), Err(Fault::Overflow));
-        assert_eq!(on_rayon(&election, &keep), Err(Fault::Overflow));
+        assert_eq!(rival::on_rayon(&election, &keep), Err(Fault::Overflow));
         assert_eq!(on_pool(&Together::new(&Alone), &pool, &election, &keep, None), Err(Fault::Overflow));
     }
 

@@ -19,7 +19,7 @@ const PARTS: [&str; 10] = [
 ];
 
 const COMMANDS: &str = "\
-cargo run --release --example stv -- --input examples/stv/sample.blt meek
+cargo run --release --no-default-features --example stv -- --input examples/stv/sample.blt meek
 cargo test
 ";
 

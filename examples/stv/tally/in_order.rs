@@ -41,12 +41,12 @@ fn in_pairs<A: Arithmetic>(
 }
 
 /// How one half of the ballots is added up.
-type Half<'a, A> = &'a (dyn Fn() -> Part<A> + Sync);
+pub(super) type Half<'a, A> = &'a (dyn Fn() -> Part<A> + Sync);
 
 /// Adds up both halves, one after the other or at the same time.
-type Both<A> = fn(Half<'_, A>, Half<'_, A>) -> [Part<A>; 2];
+pub(super) type Both<A> = fn(Half<'_, A>, Half<'_, A>) -> [Part<A>; 2];
 
-type Part<A> = Result<Votes<A>, Fault>;
+pub(super) type Part<A> = Result<Votes<A>, Fault>;
 
 pub(super) fn serially<A: Arithmetic>(
     together: &Together<'_>,
@@ -55,7 +55,7 @@ pub(super) fn serially<A: Arithmetic>(
 ) -> Part<A> {
     let (records, size) = (ballots.records(), block(ballots.number()));
     if together.number() == 1 {
-        return in_pairs(records, size, &|block| sum(block, ballots, keep), |left, right| [left(), right()]);
+        return by_halves(ballots, keep, |left, right| [left(), right()]);
     }
     let place = |block: usize| [ballots.number(), size, ballots.first() / size + block, 0];
     let nodes = records
@@ -66,11 +66,10 @@ pub(super) fn serially<A: Arithmetic>(
     together.sum_in_order(ballots.number(), keep.len(), part.map_err(|_| Fault::Incomplete)?)
 }
 
-pub(super) fn on_rayon<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
+/// The sum of all ballots, halves added up as `both` does it.
+pub(super) fn by_halves<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>], both: Both<A>) -> Part<A> {
     let records = ballots.records();
-    in_pairs(records, block(records.len()), &|block| sum(block, ballots, keep), |left, right| {
-        rayon::join(left, right).into()
-    })
+    in_pairs(records, block(records.len()), &|block| sum(block, ballots, keep), both)
 }
 
 /// `records` are those of `ballots`.
@@ -92,7 +91,7 @@ pub(super) fn on_pool<A: Arithmetic>(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::rival, *};
     use crate::{
         arithmetic::{Float64, Integer},
         ranks::Alone,
@@ -123,7 +122,7 @@ mod tests {
                 let pool = Pool::builder().num_threads(threads).build().unwrap();
                 for _ in 0..3 {
                     assert_eq!(
-                        rayon.install(|| on_rayon(&ballots, &keep)).unwrap(),
+                        rayon.install(|| rival::in_order(&ballots, &keep)).unwrap(),
                         wanted,
                         "{lines} {threads}"
                     );
