@@ -3,9 +3,9 @@
 use rangesteal::Pool;
 
 use crate::{
-    beside, callers, cold, contended, distances, emit, errors,
+    beside, callers, cold, contended, distances, emit, errors, few,
     host::Host,
-    idle, machine, mixed, naps, partial,
+    idle, machine, mixed, naps, nested, partial, planes,
     results::Results,
     rows::Rows,
     runner::Runner,
@@ -18,7 +18,7 @@ use crate::{
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 34] = [
+const GROUPS: [(&str, Group); 37] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -50,6 +50,9 @@ const GROUPS: [(&str, Group); 34] = [
     ("emit", |rows| rows.group_of(emit::rows)),
     ("sorts", |rows| rows.group_of(sorts::rows)),
     ("single", |rows| rows.group_of(distances::single)),
+    ("few", |rows| rows.group_of(few::rows)),
+    ("planes", |rows| rows.group_of(planes::rows)),
+    ("nested", |rows| rows.group_of(nested::rows)),
     ("young", |rows| rows.group_of(young::rows)),
     ("beside", |rows| rows.group_of(beside::rows)),
     ("naps", |rows| rows.group_of(naps::rows)),

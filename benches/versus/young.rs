@@ -25,6 +25,21 @@ impl Loop for Both {
     }
 }
 
+/// The second call: the first one is not measured.
+struct Second(Items);
+
+impl Loop for Second {
+    type Output = u64;
+
+    fn prepare(&self, rival: &mut impl Rival) {
+        self.0.run(rival);
+    }
+
+    fn run(&self, rival: &mut impl Rival) -> Option<u64> {
+        self.0.run(rival)
+    }
+}
+
 /// The first calls of a new pool; of rayon's, calls as any others.
 fn race(runner: &Runner, calls: u32, lap: &impl Loop) -> Race {
     let pace = Pace::first(calls);
@@ -59,6 +74,13 @@ pub(crate) fn rows(_: &Pool, runner: &mut Runner) -> Vec<Row> {
         ("f, one run at the end", Items::heavy(1000, 900, 50, 10_000)),
     ] {
         rows.push(row(format!("{name}, first 26 calls of 500 µs"), 0.60, 26, &lap));
+    }
+    for len in [2, 30, 1000] {
+        let first = race(runner, 1, &Items::even(len, 1));
+        let name = |which| format!("{which} call over {len} cheap items: more than plain, new pool");
+        rows.push(Row::of(&first, name("first"), Unit::Nanos, Some(12_000.0)));
+        let second = race(runner, 1, &Second(Items::even(len, 1)));
+        rows.push(Row::of(&second, name("second"), Unit::Nanos, Some(500.0)));
     }
     let both = Both(Items::growing(1000, 500_000), Items::falling(1000, 500_000));
     let race = race(runner, 26, &both);

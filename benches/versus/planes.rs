@@ -1,0 +1,179 @@
+//! Sweeps of a solver over a cube: several loops in turn over the same arrays, a plane an item.
+
+use std::time::Instant;
+
+use rangesteal::Pool;
+use rayon::prelude::*;
+
+use crate::{
+    machine,
+    race::{Race, Turn},
+    row::{Row, Unit},
+    runner::Runner,
+    who::Who,
+};
+
+/// Cells along each edge of the cube.
+const EDGE: usize = 24;
+const PLANE: usize = EDGE * EDGE;
+/// Steps of one executor after each other.
+const BLOCK: usize = 20;
+
+/// How a loop over planes is run. `planes` are those of the array that is written, each with its
+/// number; every call is another loop of the program text.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    Plain,
+    Ours(&'a Pool),
+    Rayon,
+    /// Two threads of rayon, each of which has the same half each time.
+    Halves,
+}
+
+impl Way<'_> {
+    fn run(self, array: &mut [f64], plane: usize, f: impl Fn(usize, &mut [f64]) + Sync) {
+        match self {
+            Self::Plain => array.chunks_mut(plane).enumerate().for_each(|(z, plane)| f(z, plane)),
+            Self::Ours(pool) => pool.on(array).chunks(plane).enumerate().for_each(|(z, plane)| f(z, plane)),
+            Self::Rayon => array.par_chunks_mut(plane).enumerate().for_each(|(z, plane)| f(z, plane)),
+            Self::Halves => {
+                let planes = array.len() / plane;
+                let (front, back) = array.split_at_mut(planes / 2 * plane);
+                let half = |first: usize, half: &mut [f64]| {
+                    half.chunks_mut(plane).zip(first..).for_each(|(plane, z)| f(z, plane));
+                };
+                rayon::join(|| half(0, front), || half(planes / 2, back));
+            }
+        }
+    }
+}
+
+/// Numbers of each cell: five unknowns, five of the right side, and so on.
+struct Cube {
+    unknowns: Vec<f64>,
+    right: Vec<f64>,
+    forcing: Vec<f64>,
+    density: Vec<f64>,
+    blocks: Vec<f64>,
+}
+
+/// The loops of a step.
+const LOOPS: [&str; 7] = ["density", "forcing", "along z", "within planes", "blocks", "solve", "add"];
+
+impl Cube {
+    fn new() -> Self {
+        let array =
+            |numbers: usize| (0..numbers * EDGE * PLANE).map(|i| 1.0 + (i % 101) as f64 / 97.0).collect();
+        Self { unknowns: array(5), right: array(5), forcing: array(5), density: array(1), blocks: array(15) }
+    }
+
+    /// A step, and what each of its loops took in nanoseconds.
+    fn step(&mut self, way: Way<'_>) -> [f64; LOOPS.len()] {
+        let Self { unknowns, right, forcing, density, blocks } = self;
+        let mut took = [0.0; LOOPS.len()];
+        let mut times = took.iter_mut();
+        let mut time = |run: &mut dyn FnMut()| {
+            let begin = Instant::now();
+            run();
+            *times.next().expect("a loop") = begin.elapsed().as_secs_f64() * 1e9;
+        };
+        let at = |z: usize| z * PLANE * 5..(z + 1) * PLANE * 5;
+        time(&mut || {
+            way.run(density, PLANE, |z, plane| {
+                let cells = plane.iter_mut().zip(unknowns[at(z)].chunks_exact(5));
+                cells.for_each(|(density, u)| *density = 1.0 / (u[0] * u[0] + u[1] + u[2] + u[3] + u[4]));
+            });
+        });
+        time(&mut || way.run(right, 5 * PLANE, |z, plane| plane.copy_from_slice(&forcing[at(z)])));
+        time(&mut || {
+            way.run(right, 5 * PLANE, |z, plane| {
+                let (below, above) = (&unknowns[at(z.max(1) - 1)], &unknowns[at((z + 1).min(EDGE - 1))]);
+                let sides = below.iter().zip(above).zip(&unknowns[at(z)]);
+                plane.iter_mut().zip(sides).for_each(|(r, ((a, b), u))| *r += 0.1 * (a - 2.0 * u + b));
+            });
+        });
+        time(&mut || {
+            way.run(right, 5 * PLANE, |z, plane| {
+                let u = &unknowns[at(z)];
+                for i in 5..plane.len() - 5 {
+                    plane[i] += 0.1 * (u[i - 5] - 2.0 * u[i] + u[i + 5]);
+                }
+            });
+        });
+        time(&mut || {
+            way.run(blocks, 15 * PLANE, |z, plane| {
+                let (u, density) = (&unknowns[at(z)], &density[z * PLANE..][..PLANE]);
+                let cells = plane.chunks_exact_mut(15).zip(u.chunks_exact(5)).zip(density);
+                cells.for_each(|((block, u), density)| {
+                    for (i, b) in block.iter_mut().enumerate() {
+                        *b = density * u[i % 5] + u[i / 3] * 0.01;
+                    }
+                });
+            });
+        });
+        time(&mut || {
+            way.run(right, 5 * PLANE, |z, plane| {
+                let blocks = &blocks[3 * at(z).start..3 * at(z).end];
+                for _ in 0..4 {
+                    for i in 5..plane.len() {
+                        plane[i] =
+                            0.5 * plane[i] + 0.25 * plane[i - 5] / (1.0 + blocks[3 * i] * blocks[3 * i]);
+                    }
+                }
+            });
+        });
+        time(&mut || {
+            way.run(unknowns, 5 * PLANE, |z, plane| {
+                plane.iter_mut().zip(&right[at(z)]).for_each(|(u, r)| *u = 0.99 * *u + 0.001 * r);
+            });
+        });
+        took
+    }
+}
+
+pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
+    let rounds = if runner.rounds < 10 { 20 } else { 200 };
+    let way = |who| match who {
+        Who::Plain => Way::Plain,
+        Who::Rangesteal => Way::Ours(pool),
+        Who::Control => Way::Ours(runner.control()),
+        Who::Rayon => Way::Rayon,
+        _ => Way::Halves,
+    };
+    let mut who = runner.few();
+    who.push(Who::Halves);
+    let mut all: Vec<(Who, Cube, Vec<[f64; LOOPS.len()]>)> =
+        who.into_iter().map(|who| (who, Cube::new(), Vec::new())).collect();
+    for _ in 0..rounds / BLOCK {
+        for (who, cube, took) in &mut all {
+            let is_rayons = matches!(who, Who::Rayon | Who::Halves);
+            let _freed = is_rayons.then(|| machine::Freed::to(&runner.mask));
+            let mut steps = || (0..BLOCK).map(|_| cube.step(way(*who))).collect();
+            let steps: Vec<_> = if is_rayons { runner.rayon().install(steps) } else { steps() };
+            took.extend_from_slice(&steps[BLOCK / 5..]); // the first ones find the arrays of others in the caches
+            machine::settle();
+        }
+    }
+    let race = |of: &dyn Fn(&[f64; LOOPS.len()]) -> f64| {
+        let turns = |steps: &Vec<[f64; LOOPS.len()]>| {
+            steps
+                .iter()
+                .skip(rounds / 10)
+                .map(|step| Turn { nanos: of(step), cpu: 0.0, switches: 0.0 })
+                .collect()
+        };
+        Race { entrants: all.iter().map(|(who, _, steps)| (*who, turns(steps))).collect() }
+    };
+    let mut rows = Vec::new();
+    for (i, name) in LOOPS.into_iter().enumerate() {
+        let race = race(&|step| step[i]);
+        let halves = race.ratio(Who::Halves).0;
+        let name = format!("a step of 7 loops over planes: {name} (halves: {halves:.3})");
+        rows.push(Row::of(&race, name, Unit::Ratio, Some(1.05 * halves.min(1.0))).without_cost());
+    }
+    let whole = race(&|step| step.iter().sum());
+    let rayon = if whole.turns(Who::Rayon).is_empty() { Who::Halves } else { Who::Rayon };
+    let (bar, name) = (1.03 * whole.ratio(rayon).0, "a step of 7 loops over planes");
+    rows.push(Row::of(&whole, name, Unit::Ratio, Some(bar)).without_cost());
+    rows
+}
