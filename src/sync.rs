@@ -11,7 +11,7 @@ use std as primitives;
 pub(crate) use primitives::{
     sync::{
         Condvar, Mutex, MutexGuard,
-        atomic::{AtomicU64, AtomicUsize, Ordering, fence},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
         mpsc,
     },
     thread::{Builder as ThreadBuilder, JoinHandle},
@@ -80,7 +80,7 @@ pub(crate) fn lock_unless_stuck<T>(mutex: &std::sync::Mutex<T>) -> Option<std::s
 pub(crate) struct Patience(Duration);
 
 impl Patience {
-    /// The patience for a lock, and for the end of a round if the user asks for no more: 5 µs.
+    /// The patience for a lock, and the least for the end of a round: 5 µs.
     pub(crate) const BRIEF: Self = Self::of(Duration::from_micros(5));
 
     pub(crate) const fn of(time: Duration) -> Self {

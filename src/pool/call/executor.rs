@@ -35,7 +35,7 @@ use crate::{
             trace::notes::Before,
         },
     },
-    sync::{AtomicU64, Mutex, MutexGuard, Ordering, Patience, try_lock},
+    sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Patience, try_lock},
 };
 
 /// The threads of a pool, and the data that its loops share.
@@ -43,6 +43,9 @@ use crate::{
 #[repr(C, align(64))] // what `glance` looks at is one cache line
 pub(crate) struct Executor {
     workers: usize,
+    /// Whether somebody has the turn: a loop that begins now runs on its own thread alone. Relaxed:
+    /// it is a hint, so that loops inside items look at nothing that threads write all the time.
+    has_turn: AtomicBool,
     /// Where all loops of the program are told of, if that is wanted.
     pub(super) ledger: Option<&'static Ledger>,
     pub(super) memory: Memory,
@@ -73,6 +76,7 @@ impl Executor {
         let workers = crew.size() + 1;
         Self {
             workers,
+            has_turn: AtomicBool::new(false),
             memory: Memory::new(),
             prices: Prices::new(),
             gaps: Gaps::new(patience),
@@ -152,14 +156,14 @@ impl Executor {
         let (mut state, mut acc, mut done) = (body.state(0), None, 0);
         if L::MAKES_ITEMS || slice.len >= CHECKED {
             // What was short may be long this time.
-            let begin = Moment::now();
+            let begin = (!L::MAKES_ITEMS).then(Moment::now);
             done = if L::MAKES_ITEMS { slice.len } else { CHECKED_AFTER };
             if L::MAKES_ITEMS && self.most(this, &options) == 0 {
                 options.list.inspect(|list| list.until(None));
             }
             let is_long = || match options.list {
                 Some(list) if L::MAKES_ITEMS => !list.is_dry(0),
-                _ => begin.is_microseconds_ago(),
+                _ => begin.is_some_and(Moment::is_microseconds_ago),
             };
             match fold_out_of_line(body, &mut state, None, 0..done) {
                 Ok(few) if is_long() && self.most(this, &options) > 0 => {
@@ -194,7 +198,7 @@ impl Executor {
     fn glance(&self, this: Loop, options: &Options<'_>) -> Glance {
         if self.is_watched(options) {
             Glance::Unclear
-        } else if self.most(this, options) == 0 {
+        } else if self.most(this, options) == 0 || self.has_turn.load(Ordering::Relaxed) {
             Glance::Plain
         } else if options.kind.goes_through() && options.list.is_none() {
             launch::glance(&self.memory, &self.prices, this, draw)
@@ -345,19 +349,19 @@ impl Executor {
         own: &mut dyn Accumulate,
     ) -> Option<How> {
         if solo.is_growing() {
-            return solo.fold_until(own, belief::time_for(PARTS, shared), 1);
+            return solo.fold_until(own, shared, 1);
         }
         let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
         let known = turn.and_then(|turn| turn.ends(call.this, call.awake, PARTS));
         // If nobody knows where the work lies, parts with equal numbers of items may be anything:
         // then the clock is looked at within them, too.
-        let size = call.this.slice.len.div_ceil(PARTS.into());
-        let even = |parts| size.saturating_mul(usize::from(parts));
+        let len = call.this.slice.len;
         let is_known = known.is_some();
-        let ends = known.unwrap_or_else(|| (1..=PARTS).map(even).collect());
+        let parts = if is_known { PARTS } else { PARTS.min(len.try_into().unwrap_or(PARTS)) };
+        let ends = known.unwrap_or_else(|| [equal_parts(&(0..len), parts.into()), vec![len]].concat());
         let mut begin = 0;
-        for (parts, end) in (1..).zip(ends) {
-            let limit = belief::time_for(parts, shared);
+        for (part, end) in (1..).zip(ends) {
+            let limit = belief::time_for(part, parts, shared);
             let expected = if is_known { end.saturating_sub(begin).max(1) } else { 1 };
             let ended = solo.fold_before(own, end, limit, expected);
             if ended.is_some() || solo.elapsed() > limit {
@@ -404,9 +408,11 @@ impl Executor {
 
     /// The turn, if nobody has it. In a forked child no lock of the parent is touched: the thread
     /// that held it does not exist there.
-    pub(super) fn take_turn(&self, options: &Options<'_>) -> Option<MutexGuard<'_, Splits>> {
+    pub(super) fn take_turn(&self, options: &Options<'_>) -> Option<Turn<'_>> {
         let ours = self.crew.process.is_current() && options.watch.is_current();
-        if ours { try_lock(&self.turn) } else { None }
+        let splits = if ours { try_lock(&self.turn)? } else { return None };
+        self.has_turn.store(true, Ordering::Relaxed);
+        Some(Turn { executor: self, splits })
     }
 
     /// Shares what the caller has not done `before`, and learns from it.
@@ -414,7 +420,7 @@ impl Executor {
         &self,
         call: &Call,
         mut before: Before,
-        mut turn: MutexGuard<'_, Splits>,
+        mut turn: Turn<'_>,
         options: &Options<'_>,
         own: &mut dyn Accumulate,
         others: Lend<'_>,
@@ -424,26 +430,36 @@ impl Executor {
         self.seats.make_room();
         let most = self.most(this, options);
         let helpers = if let Launch::Shared { helpers } = call.launch { helpers } else { most };
-        let helpers = if turn.is_cpu_bound(this.site) { helpers.min(self.placed) } else { helpers };
+        let helpers = if turn.splits.is_cpu_bound(this.site) { helpers.min(self.placed) } else { helpers };
         let workers = if options.list.is_some() { helpers } else { helpers.min(left.len() - 1) } + 1;
-        let mut times = turn.take_times(workers, self.workers > self.placed + 1);
+        let mut times = turn.splits.take_times(workers, self.workers > self.placed + 1);
         times.notes = options.notes(before.took);
-        let shared = Shared { call, begin, left, workers, options };
+        let patience = self.patience_at_end(this, workers);
+        let shared = Shared { call, begin, left, workers, patience, options };
         let (mut times, stop) = if options.kind == LoopKind::First {
             self.search(&shared, times, own, others)
         } else {
-            self.round(&shared, &mut turn, times, own, others)
+            self.round(&shared, &mut turn.splits, times, own, others)
         };
         let cancelled = options.watch.is_cancelled();
         if stop.is_none() && !cancelled {
-            turn.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
+            turn.splits.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
         }
         if !cancelled && call.launch.is_learnt_from() {
             self.learn(&shared, &before, &times, stop.place());
         }
         let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
-        turn.give_back(times);
+        turn.splits.give_back(times);
         Finish { how: stop.how(cancelled), account }
+    }
+
+    /// How long the caller polls for the last of the `workers` before it sleeps. If there are more
+    /// of them than CPUs, it may poll on the CPU of the last one.
+    fn patience_at_end(&self, this: Loop, workers: usize) -> Patience {
+        if workers > self.placed + 1 {
+            return Patience::BRIEF;
+        }
+        Patience::of(self.prices.worth_polling(self.memory.pace(this))).max(Patience::BRIEF)
     }
 
     /// Runs a search: all workers go from the front together.
@@ -454,13 +470,13 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: Lend<'_>,
     ) -> (Times, FirstStop) {
-        let Shared { begin, ref left, workers, options, .. } = *shared;
+        let Shared { begin, ref left, workers, patience, options, .. } = *shared;
         if let Some(notes) = &mut times.notes {
             notes.dealt = vec![0..0; workers]; // nobody owns anything
         }
         let course = Course::new(begin, times);
         let search = Search::new(left.clone(), workers, options.watch, course);
-        let (times, stop) = search.run(&self.crew, workers, own, others);
+        let (times, stop) = search.run(&self.crew, workers, patience, own, others);
         // When a search is over, all its items count as done.
         options.watch.done(left.len().saturating_sub(times.indices()));
         (times, stop)
@@ -475,7 +491,7 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: Lend<'_>,
     ) -> (Times, FirstStop) {
-        let Shared { call: &Call { this, awake, .. }, begin, ref left, workers, options } = *shared;
+        let Shared { call: &Call { this, awake, .. }, begin, ref left, workers, patience, options } = *shared;
         // Costs are known only of rounds over a whole slice, from one end to the other.
         let whole = left.start == 0 && self.stealing != Stealing::Off;
         let taught = if whole { splits.bounds(this, awake, workers) } else { None };
@@ -494,6 +510,7 @@ impl Executor {
             is_growing: options.kind == LoopKind::Growing,
             heavy: &self.prices.heavy,
             seats: Some(&self.seats),
+            patience,
         };
         let (course, list) = (Course::new(begin, times), options.list);
         let round = Round { ranges: &self.ranges, plan, course, list };
@@ -527,6 +544,18 @@ impl Executor {
     }
 }
 
+/// The right to share a loop.
+pub(super) struct Turn<'a> {
+    executor: &'a Executor,
+    pub(super) splits: MutexGuard<'a, Splits>,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.executor.has_turn.store(false, Ordering::Relaxed); // before the lock is free
+    }
+}
+
 /// A call, and how it begins.
 struct Call {
     this: Loop,
@@ -541,6 +570,8 @@ struct Shared<'a> {
     begin: Instant,
     left: Range<usize>,
     workers: usize,
+    /// With which the caller polls for the last worker.
+    patience: Patience,
     options: &'a Options<'a>,
 }
 

@@ -11,8 +11,6 @@ use std::{
     },
 };
 
-use crossbeam_utils::CachePadded;
-
 #[cfg(not(any(test, planted)))]
 use crate::pool::call::handles as steps;
 #[cfg(any(test, planted))]
@@ -77,7 +75,7 @@ pub(crate) trait End: fmt::Debug + Send + Sync {
 }
 
 /// Of a list that grows.
-impl End for CachePadded<Hunger> {
+impl End for Hunger {
     fn end(&self) {
         self.close();
     }
@@ -284,13 +282,13 @@ impl Watch<'_> {
     }
 
     /// A loop begins that does not end with its ranges. Whoever cancels it ends it so.
-    pub(crate) fn begin_with(self, end: Arc<dyn End>) {
+    pub(crate) fn begin_with(self, end: &Arc<impl End + 'static>) {
         let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
         let mut ends = lock(&token.ends);
         if token.is_cancelled() {
             end.end();
         }
-        ends.push(end);
+        ends.push(Arc::clone(end) as _);
     }
 
     /// It has ended.
@@ -316,8 +314,7 @@ impl Watch<'_> {
         if !self.is_current() {
             return;
         }
-        let hub = Arc::clone(hub);
-        self.begin_round(ranges, Some(Arc::clone(&hub)), Units::Items, 0..len);
+        self.begin_round(ranges, Some(Arc::clone(hub)), Units::Items, 0..len);
         self.begin_with(hub);
     }
 
@@ -413,14 +410,14 @@ mod tests {
     fn a_token_ends_the_loops_that_it_knows() {
         let token = CancelToken::new();
         let watch = Watch { cancel: Some(&token), progress: None };
-        let [early, over, late] = [(); 3].map(|()| Arc::new(CachePadded::new(Hunger::new())));
-        watch.begin_with(Arc::clone(&early) as _);
-        watch.begin_with(Arc::clone(&over) as _);
+        let [early, over, late] = [(); 3].map(|()| Arc::new(Hunger::new()));
+        watch.begin_with(&early);
+        watch.begin_with(&over);
         watch.end_with(&over);
         token.cancel();
         assert!(early.is_closed());
         assert!(!over.is_closed(), "it ended before");
-        watch.begin_with(Arc::clone(&late) as _);
+        watch.begin_with(&late);
         assert!(late.is_closed(), "it began after the token was cancelled");
     }
 }

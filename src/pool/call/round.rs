@@ -75,7 +75,9 @@ impl Round<'_> {
                 }
             });
         };
-        crew.share(bounds.len() + 1, &work, || self.work(0, entered, own, &|| crew.rest()));
+        crew.share(bounds.len() + 1, self.plan.patience, &work, || {
+            self.work(0, entered, own, &|| crew.rest());
+        });
         watch.end(self.ranges);
         self.course.into_inner()
     }
@@ -232,6 +234,7 @@ mod tests {
         protocol::Fence,
         record::journal::Tally,
     };
+    use crate::sync::Patience;
 
     /// Counts the items of each run.
     struct Count;
@@ -274,6 +277,7 @@ mod tests {
             is_growing: true,
             heavy: &heavy,
             seats,
+            patience: Patience::BRIEF,
         };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
         let course = Course::new(Instant::now(), times);

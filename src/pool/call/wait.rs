@@ -24,7 +24,7 @@ use crate::{
             trace::notes::Before,
         },
     },
-    sync::Mutex,
+    sync::{Mutex, Patience},
 };
 
 impl Executor {
@@ -48,7 +48,9 @@ impl Executor {
         }
         let mut turn = self.take_turn(options);
         let (ranges, early, seats) = match &turn {
-            Some(turn) => (Arc::clone(&self.ranges), turn.waited(this, hub.limit()), Some(&self.seats)),
+            Some(turn) => {
+                (Arc::clone(&self.ranges), turn.splits.waited(this, hub.limit()), Some(&self.seats))
+            }
             None => (Arc::new(Ranges::new(1, Fence::Symmetric)), Vec::new(), None),
         };
         let why_none = if helpers == 0 { Alone::OneWorker } else { Alone::Busy };
@@ -70,6 +72,7 @@ impl Executor {
                 is_growing: false,
                 heavy: &self.prices.heavy,
                 seats,
+                patience: Patience::BRIEF,
             },
             early: Early::new(early),
             course: Course::new(begin, times),
@@ -96,7 +99,7 @@ impl Executor {
                     }
                 });
             };
-            self.crew.share(helpers + 1, &work, || caller.work());
+            self.crew.share(helpers + 1, waiting.plan.patience, &work, || caller.work());
         }
         watch.end_waiting(&ranges, hub, len);
         let (mut times, stop, Told { report, waited }) = CachePadded::into_inner(waiting).into_inner();
@@ -104,7 +107,7 @@ impl Executor {
         if stop.is_none() && !is_cancelled {
             self.memory.learn(this, options.kind, times.indices(), times.work());
             if let Some(turn) = &mut turn {
-                turn.learn_waited(this, waited, hub.limit());
+                turn.splits.learn_waited(this, waited, hub.limit());
             }
         }
         drop(turn);

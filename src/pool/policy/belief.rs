@@ -32,10 +32,10 @@ const MUCH_LONGER: f32 = 2.0;
 /// in full.
 const MEAN_OF: f32 = 2.0;
 
-/// How long a trial may take for so many of [`PARTS`] parts of the work, if a `shared` call takes
-/// so long for all of it.
-pub(crate) fn time_for(parts: u16, shared: Duration) -> Duration {
-    shared.mul_f32(f32::max(f32::from(parts) / f32::from(PARTS), AT_FIRST))
+/// How long a trial may take for so many `of` the `parts` of the work, if a `shared` call takes so
+/// long for all of it.
+pub(crate) fn time_for(of: u16, parts: u16, shared: Duration) -> Duration {
+    shared.mul_f32(f32::max(f32::from(of) / f32::from(parts), AT_FIRST))
 }
 
 /// Which way a loop runs, and when the other way is tried.
@@ -215,8 +215,8 @@ mod tests {
 
     #[test]
     fn a_trial_has_a_head_start_and_then_as_long_as_shared() {
-        let times = [1, 4, 5, 8, PARTS].map(|parts| time_for(parts, Duration::from_millis(16)).as_millis());
-        assert_eq!(times, [4, 4, 5, 8, 16]);
+        let times = [1, 4, 5, 8, PARTS].map(|of| time_for(of, PARTS, Duration::from_millis(16)));
+        assert_eq!(times.map(|time| time.as_millis()), [4, 4, 5, 8, 16]);
     }
 
     #[test]

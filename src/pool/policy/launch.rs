@@ -188,14 +188,14 @@ impl Case<'_> {
         if kind.may_stop() {
             return self.launch_that_may_stop();
         }
-        let Some(cost) = memory.recall(this) else { return unknown(prices, awake, Why::Short) };
+        let Some(cost) = memory.recall(this) else { return self.unknown() };
         let expected = cost * this.slice.len as f32;
         let worth_sharing = Self::clearly(cost, awake) * prices.help(awake);
         if expected >= worth_sharing {
-            return self.faster(expected, self.shared(expected, worth_sharing));
+            return self.faster(cost, expected, self.shared(expected, worth_sharing));
         }
         if !awake && expected >= AWAKE_NS && self.will_be_awake(expected) && self.pays(cost, expected, true) {
-            return self.faster(expected, Launch::Shared { helpers: 1 });
+            return self.faster(cost, expected, Launch::Shared { helpers: 1 });
         }
         if self.pays(cost, expected, awake) {
             return Launch::Shared { helpers: 1 };
@@ -207,10 +207,24 @@ impl Case<'_> {
         Launch::alone(Duration::from_nanos(limit as u64), ((AT_FIRST * limit / cost) as usize).max(1))
     }
 
+    /// The launch of a loop of which nothing is known. If its items are few, each may be long:
+    /// helpers are woken before the first one. That costs a loop of cheap items some microseconds,
+    /// once. If they are many, the caller begins alone, and looks at the clock after the first one.
+    fn unknown(&self) -> Launch {
+        let &Self { prices, this, helpers, awake, .. } = self;
+        let few = usize::from(PARTS) * (helpers + 1);
+        if (2..=few).contains(&this.slice.len) {
+            Launch::Shared { helpers }
+        } else {
+            begun_alone(prices, awake, Why::Short)
+        }
+    }
+
     /// How a loop starts that is worth sharing, by what help costs: in the way that is believed to
-    /// be faster, or the other way to try it.
-    fn faster(&self, expected: f32, shared: Launch) -> Launch {
-        let &Self { memory, this, draw, .. } = self;
+    /// be faster, or the other way to try it. A loop with items of `cost` nanoseconds that are worth
+    /// sharing one by one is not tried alone: a trial is given up at the end of an item.
+    fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
+        let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
         let belief = memory.belief(this).filter(|belief| !belief.is_outdated(expected / len));
         let Some(belief) = belief else { return shared };
@@ -218,6 +232,9 @@ impl Case<'_> {
             return shared;
         }
         if !belief.alone {
+            if cost >= CLEARLY * prices.help(false) {
+                return shared;
+            }
             return Launch::Trial { shared: Duration::from_nanos((belief.usually * len) as u64) };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
@@ -233,13 +250,13 @@ impl Case<'_> {
     /// loop, without a look at the clock for twice that long.
     fn launch_that_may_stop(&self) -> Launch {
         let &Self { memory, prices, this, awake, draw, .. } = self;
-        let Some(pace) = memory.pace(this) else { return unknown(prices, awake, Why::Short) };
+        let Some(pace) = memory.pace(this) else { return self.unknown() };
         let worth_sharing = CLEARLY * prices.help(awake);
         let known = memory.over_this(this).map(|cost| cost * this.slice.len as f32);
         let expected = known.or_else(|| memory.until_stop(this));
         let expected = expected.unwrap_or(pace * this.slice.len as f32);
         if expected >= worth_sharing {
-            return self.faster(expected, self.shared(expected, worth_sharing));
+            return self.faster(pace, expected, self.shared(expected, worth_sharing));
         }
         let items = |work: f32| ((work / pace) as usize).max(1);
         let unlooked = if draw.is_one_in(EXPLORED_ONE_IN) {
@@ -283,8 +300,8 @@ impl Case<'_> {
     }
 }
 
-/// The launch of a loop of which nothing is known: the caller begins it alone.
-fn unknown(prices: &Prices, awake: bool, why: Why) -> Launch {
+/// The launch of a loop of which nothing is known, by the caller alone.
+fn begun_alone(prices: &Prices, awake: bool, why: Why) -> Launch {
     let limit = Duration::from_nanos((AT_FIRST * prices.help(awake)) as u64);
     Launch::Alone { limit, unlooked: 0, stretch: 1, why }
 }
@@ -292,7 +309,7 @@ fn unknown(prices: &Prices, awake: bool, why: Why) -> Launch {
 /// The launch of the rest of a loop that was expected to be short, and whose first items took
 /// microseconds.
 pub(crate) fn unexpected(prices: &Prices, awake: bool) -> Launch {
-    unknown(prices, awake, Why::Unexpected)
+    begun_alone(prices, awake, Why::Unexpected)
 }
 
 /// What the plain loop would have done of a shared loop: how many indices, and how much work.

@@ -22,6 +22,8 @@ pub(crate) const CLEARLY: f32 = 1.3;
 /// shares the rest. As a part of what a shared call takes: a trial of running alone may be behind
 /// for this long.
 pub(crate) const AT_FIRST: f32 = 0.25;
+/// As a factor of what waking costs: the caller polls less for the end of an item that is longer.
+const FAR: f32 = 2.0;
 /// In nanoseconds of work: below this, a loop is not timed, since the two readings of the clock
 /// would show.
 pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
@@ -69,6 +71,16 @@ impl Prices {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
     pub(crate) fn help_time(&self, awake: bool) -> Duration {
         Duration::from_nanos(self.help(awake) as u64)
+    }
+
+    /// How long the caller polls for the last worker before it sleeps: as long as it takes to wake
+    /// it, so that polling costs at most as much as sleeping would. Less if an `item` takes many
+    /// nanoseconds, because its end is probably far away. None: that is not known.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
+    pub(crate) fn worth_polling(&self, item: Option<f32>) -> Duration {
+        let wake = self.help(false);
+        let is_near = item.map_or(1.0, |item| f32::min(FAR * wake / item, 1.0));
+        Duration::from_nanos((wake * is_near) as u64)
     }
 
     fn of(&self, awake: bool) -> &Estimate {

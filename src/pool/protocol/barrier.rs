@@ -21,8 +21,7 @@ use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, 
 #[derive(Debug)]
 pub(crate) struct Barrier<J> {
     pub(crate) state: CachePadded<Mutex<State<J>>>,
-    /// How long a worker polls for the next job before it sleeps, and how long the caller polls for
-    /// the last worker.
+    /// How long a worker polls for the next job, and the caller for a call, before they sleep.
     patience: Patience,
     /// The epoch of the last job, or `STOP`. Workers with patience poll it. It is a hint, and
     /// Relaxed: the job that it announces is then looked up under the lock.
@@ -91,8 +90,9 @@ impl<J: Copy> Barrier<J> {
         self.where_about.first().is_some_and(|first| first.load(Ordering::Relaxed) == AWAKE) // a hint
     }
 
-    /// Offers `job` to the workers `0..workers`. One caller at a time.
-    pub(crate) fn publish(&self, job: J, workers: usize) -> Published<'_, J> {
+    /// Offers `job` to the workers `0..workers`. One caller at a time. In the end it polls for the
+    /// last worker with `patience` before it sleeps.
+    pub(crate) fn publish(&self, job: J, workers: usize, patience: Patience) -> Published<'_, J> {
         let mut state = lock(&self.state);
         state.epoch += 1;
         state.job = Some((job, workers));
@@ -105,7 +105,7 @@ impl<J: Copy> Barrier<J> {
                 wake.notify_one();
             }
         }
-        Published { barrier: self }
+        Published { barrier: self, patience: patience.max(self.patience) }
     }
 
     /// Waits for a job that worker `me` has not seen yet, and enters its round. None: the pool
@@ -203,6 +203,7 @@ impl<J: Copy> Barrier<J> {
 #[derive(Debug)]
 pub(crate) struct Published<'a, J> {
     barrier: &'a Barrier<J>,
+    patience: Patience,
 }
 
 impl<J> Drop for Published<'_, J> {
@@ -214,8 +215,7 @@ impl<J> Drop for Published<'_, J> {
             return;
         }
         drop(state);
-        let patience = Patience::BRIEF.max(barrier.patience);
-        patience.poll(|| barrier.active.load(Ordering::Relaxed) == 0);
+        self.patience.poll(|| barrier.active.load(Ordering::Relaxed) == 0);
         steps::wait_for_the_last(barrier);
     }
 }

@@ -44,11 +44,17 @@ impl Crew {
 
     /// Runs `work` on the workers `1..workers`, each of which may come late or not at all, and
     /// `own` on the calling thread, which is worker 0. Returns when no worker is inside `work` any
-    /// more.
+    /// more; polls for the last one with `patience` before it sleeps.
     ///
     /// `work` must not unwind. If `own` unwinds, this still waits. One caller at a time.
-    pub(crate) fn share(&self, workers: usize, work: &(dyn Fn(usize) + Sync), own: impl FnOnce()) {
-        job::share(&self.barrier, workers, work, own);
+    pub(crate) fn share(
+        &self,
+        workers: usize,
+        patience: Patience,
+        work: &(dyn Fn(usize) + Sync),
+        own: impl FnOnce(),
+    ) {
+        job::share(&self.barrier, workers, patience, work, own);
     }
 
     /// Calls worker `me` back into the work that it has left; 0 is the caller, which rests.

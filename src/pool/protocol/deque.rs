@@ -325,8 +325,10 @@ impl<T> Deque<T> {
         } else {
             let mut larger = Memory::with_capacity((2 * len).max(len + more).max(FEWEST));
             let items = NonNull::new(larger.as_mut_ptr().cast()).expect("memory lies somewhere");
-            // SAFETY: there is room, and it is another memory.
-            unsafe { ptr::copy_nonoverlapping(from.as_ptr(), items.as_ptr(), len) };
+            if len > 0 {
+                // SAFETY: there is room, and it is another memory.
+                unsafe { ptr::copy_nonoverlapping(from.as_ptr(), items.as_ptr(), len) };
+            }
             self.own.room.set(larger.capacity());
             hand.items.set(items);
             *memory = larger; // of the former memory, whose length is 0, no item is dropped
@@ -412,19 +414,15 @@ pub(crate) struct Deques<T> {
     first: Deque<T>,
     others: OnceLock<Box<[Deque<T>]>>,
     /// A token may know it, too.
-    hunger: Arc<CachePadded<Hunger>>,
+    hunger: Arc<Hunger>,
 }
 
 impl<T> Deques<T> {
     pub(crate) fn new() -> Self {
-        Self {
-            first: Deque::new(),
-            others: OnceLock::new(),
-            hunger: Arc::new(CachePadded::new(Hunger::new())),
-        }
+        Self { first: Deque::new(), others: OnceLock::new(), hunger: Arc::new(Hunger::new()) }
     }
 
-    pub(crate) fn hunger(&self) -> &Arc<CachePadded<Hunger>> {
+    pub(crate) fn hunger(&self) -> &Arc<Hunger> {
         &self.hunger
     }
 

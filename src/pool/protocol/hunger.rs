@@ -7,10 +7,16 @@
 
 use crate::sync::{AtomicUsize, Ordering};
 
+/// No other data lies in the cache lines of what is between two of these. (`CachePadded` would make
+/// each list ask for aligned memory, which takes the allocator 60 ns longer.)
+type Padding = [u64; 16];
+
 /// Counts of workers. Relaxed, except where something else is said: each word stands alone, and
 /// nothing is published through it.
 #[derive(Debug)]
+#[repr(C)] // in this order
 pub(crate) struct Hunger {
+    _before: Padding,
     /// How many workers look for something at this moment; and [`CLOSED`](Self::CLOSED). Owners
     /// look at it after each item, and show all that they have.
     looking: AtomicUsize,
@@ -18,6 +24,7 @@ pub(crate) struct Hunger {
     gone: AtomicUsize,
     /// How many workers may have items, or get some.
     busy: AtomicUsize,
+    _behind: Padding,
 }
 
 /// Whether a worker has gone, and nobody has called it back.
@@ -36,7 +43,8 @@ impl Hunger {
 
     pub(crate) fn new() -> Self {
         let zero = || AtomicUsize::new(0);
-        Self { looking: zero(), gone: zero(), busy: zero() }
+        let [_before, _behind] = [[0; 16]; 2];
+        Self { _before, looking: zero(), gone: zero(), busy: zero(), _behind }
     }
 
     /// Whether nobody looks for anything, and the loop has not stopped.

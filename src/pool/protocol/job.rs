@@ -4,6 +4,7 @@
 #![allow(unsafe_code)] // the one place where a lifetime is erased
 
 use super::barrier::Barrier;
+use crate::sync::Patience;
 
 /// A borrowed closure. Only [`share`] knows its lifetime.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +27,14 @@ impl Job {
 }
 
 /// Offers `work` to the workers `1..workers` of `barrier`, meanwhile runs `own` on the calling
-/// thread, and returns when no worker is inside `work` any more and none can enter it.
+/// thread, and returns when no worker is inside `work` any more and none can enter it. Polls for the
+/// last worker with `patience`.
 ///
 /// `work` must not unwind. If `own` unwinds, this still waits.
 pub(crate) fn share(
     barrier: &Barrier<Job>,
     workers: usize,
+    patience: Patience,
     work: &(dyn Fn(usize) + Sync),
     own: impl FnOnce(),
 ) {
@@ -46,6 +49,6 @@ pub(crate) fn share(
             pointer,
         )
     };
-    let _published = barrier.publish(Job(erased), workers - 1);
+    let _published = barrier.publish(Job(erased), workers - 1, patience);
     own();
 }

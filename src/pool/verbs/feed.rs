@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // takes an item from a deque that has one
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
+use std::{fmt, marker::PhantomData, time::Duration};
 
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -59,7 +59,7 @@ impl<'e, T> List<'e, T> {
     pub(crate) fn new(executor: &'e Executor, watch: Watch<'e>) -> Self {
         let limit = if executor.workers() > 1 { TOO_SHORT_TO_TIME_NS as u64 } else { u64::MAX };
         let deques = Deques::new();
-        watch.begin_with(Arc::clone(deques.hunger()) as _);
+        watch.begin_with(deques.hunger());
         Self {
             deques,
             executor,
@@ -299,7 +299,8 @@ pub(crate) struct Feeder<'a, T> {
     /// When it began, and looked at the clock last.
     begun: Instant,
     clock: Instant,
-    moment: Moment,
+    /// The same moment, if it has looked at the clock.
+    moment: Option<Moment>,
     /// How many items there are from one look to the next, how many from the last one at the clock
     /// to the next, and how many of these are left.
     chunk: usize,
@@ -312,7 +313,7 @@ impl<'a, T> Feeder<'a, T> {
     pub(crate) fn new(list: &'a List<'_, T>, me: usize) -> Self {
         let (now, first) = (Instant::now(), list.first.load(Ordering::Relaxed));
         let (chunk, stretch, left) = (first, first, first);
-        Self { list, me, begun: now, clock: now, moment: Moment::now(), chunk, stretch, left }
+        Self { list, me, begun: now, clock: now, moment: None, chunk, stretch, left }
     }
 
     /// Folds what the worker has of the list, and the `seeds`, each with all that it makes, as far
@@ -373,7 +374,7 @@ impl<'a, T> Feeder<'a, T> {
 
     /// A stretch begins.
     fn begin(&mut self, now: Instant) {
-        (self.clock, self.moment) = (now, Moment::now());
+        (self.clock, self.moment) = (now, Some(Moment::now()));
         (self.stretch, self.left) = (self.chunk, self.chunk);
     }
 
@@ -389,7 +390,8 @@ impl<'a, T> Feeder<'a, T> {
                 self.stretch -= left - self.left;
                 return (deque.keep(hand, 0), false);
             }
-            if chunk == MANY && hunger.is_quiet() && !self.moment.is_microseconds_ago() {
+            let is_early = |moment: Moment| !moment.is_microseconds_ago();
+            if chunk == MANY && hunger.is_quiet() && self.moment.is_some_and(is_early) {
                 (self.stretch, self.left) = (stretch + chunk, chunk);
                 return (hand, false);
             }

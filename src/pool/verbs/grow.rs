@@ -185,7 +185,8 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         fold: impl Fn(&mut M::Worker, A, T, &Feed<'_, T>) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Option<Result<A, Z>> {
-        let (seeds, list, states) = self.0.with_list();
+        let list = self.0.list();
+        let (seeds, states) = self.0.take_state();
         let block = |seeds: Claim<'_, Owned<Vec<T>>>, hand: &mut Hand<'_, T, M>, acc: Option<A>| {
             let Hand { feeder, held } = hand;
             let at = seeds.range().start;

@@ -701,12 +701,18 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         executor.call(slice, options.over(list), &verb, &reduce)
     }
 
-    /// An empty list for what the items make, and where the states of the workers come from.
-    pub(super) fn with_list<T>(self) -> (On<'p, S, E>, List<'p, T>, M) {
-        let Self { executor, source, state, threads, grain, reproducible, watch, wishes, ending } = self;
-        let (list, states) = (List::new(executor, watch), state);
+    /// An empty list for what the items make.
+    #[inline(always)] // it is large: made where it stays
+    pub(super) fn list<T>(&self) -> List<'p, T> {
+        List::new(self.executor, self.watch)
+    }
+
+    /// Where the states of the workers come from, and the loop without it.
+    pub(super) fn take_state(self) -> (On<'p, S, E>, M) {
+        let Self { executor, source, state: states, threads, grain, reproducible, watch, wishes, ending } =
+            self;
         let state = Stateless;
-        (On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }, list, states)
+        (On { executor, source, state, threads, grain, reproducible, watch, wishes, ending }, states)
     }
 
     /// Attends the items, of which at most `limit` may be under way at a time. None if there are no

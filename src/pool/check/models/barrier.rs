@@ -114,7 +114,7 @@ fn shared(bug: Option<Bug>, work: fn(&Barrier<()>, &Word, usize), own: fn(&Barri
         };
         let (barrier, word) = &*shared;
         // Not dropped if loom stops the model: it has no execution any more.
-        let published = ManuallyDrop::new(barrier.publish((), 1));
+        let published = ManuallyDrop::new(barrier.publish((), 1, Patience::default()));
         own(barrier, word);
         drop(ManuallyDrop::into_inner(published));
         barrier.stop();
@@ -191,7 +191,7 @@ fn a_worker_that_passes_over_a_job_takes_the_next() {
         };
         let (barrier, passed, came) = &*shared;
         for word in [passed, came] {
-            let published = ManuallyDrop::new(barrier.publish((), 1));
+            let published = ManuallyDrop::new(barrier.publish((), 1, Patience::default()));
             word.hear();
             drop(ManuallyDrop::into_inner(published));
         }

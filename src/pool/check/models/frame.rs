@@ -50,7 +50,7 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
         .collect();
     for round in 1..=rounds {
         frame.local.write(round);
-        let published = frame.barrier.publish(round, workers);
+        let published = frame.barrier.publish(round, workers, Patience::default());
         assert_eq!(frame.local.read(), round);
         drop(published);
         frame.local.write(0); // the frame is gone

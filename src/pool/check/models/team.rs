@@ -93,6 +93,7 @@ impl Team {
             is_growing: cfg!(shuttle), // loom wants the same at any time
             heavy: &heavy,
             seats: None,
+            patience: Patience::default(),
         };
         let times = Times { tallies: vec![Tally::default(); self.crew.size() + 1], ..Times::default() };
         let course = Course::new(Instant::now(), times);
