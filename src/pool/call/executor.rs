@@ -21,7 +21,7 @@ use crate::{
         policy::{
             belief::{self, PARTS},
             launch::{self, CHECKED, CHECKED_AFTER, Case, Glance, Launch, up_to},
-            memory::Memory,
+            memory::{self, Memory},
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
             split::{Splits, equal_parts, parts},
@@ -526,10 +526,11 @@ impl Executor {
     /// Learns what items cost and what help costs.
     fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times, stop: Option<usize>) {
         let Shared { call: &Call { this, awake, launch }, begin, options, .. } = *shared;
-        self.memory.learn_shared(&self.prices, this, launch.is_trial(), nanos(before.begin.elapsed()));
+        let (kind, was_trial) = (options.kind, launch.is_trial());
+        let over = memory::Shared { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
         let (indices, took) = (before.indices + times.indices(), nanos(before.took));
         let (indices, work) = up_to(stop, indices, took + times.work());
-        self.memory.learn(this, options.kind, indices, work);
+        self.memory.learn_shared(&self.prices, over, indices, work);
         if options.list.is_some() {
             return; // a helper may have come in time and found nothing
         }

@@ -23,6 +23,17 @@ fn tag(number: u64) -> u64 {
 #[derive(Debug)]
 pub(crate) struct Memory(Box<[AtomicU64; Self::SLOTS]>);
 
+/// A shared call that is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared {
+    pub(crate) this: Loop,
+    pub(crate) kind: LoopKind,
+    /// Whether it began as a trial of running alone.
+    pub(crate) was_trial: bool,
+    /// In nanoseconds.
+    pub(crate) took: f32,
+}
+
 impl Memory {
     const SLOTS: usize = 1024;
 
@@ -101,12 +112,20 @@ impl Memory {
     }
 
     /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
-    /// shared. To be called before `learn`.
-    pub(crate) fn learn_shared(&self, prices: &Prices, this: Loop, was_trial: bool, took: f32) {
+    /// shared; and from its `work`, if the loop is not believed to be better alone, what `indices`
+    /// cost. (Where workers are in each other's way, the work of a shared call is more than the
+    /// loop takes alone. A trial of sharing is measured by what it takes alone.)
+    pub(crate) fn learn_shared(&self, prices: &Prices, call: Shared, indices: usize, work: f32) {
+        let Shared { this, kind, was_trial, took } = call;
         let took = took / this.slice.len as f32;
         let alone = self.recall(this).unwrap_or(f32::INFINITY);
+        let before = self.belief(this);
         let after = |before: Belief| before.after_shared(took, alone, cold(prices, this), was_trial);
-        self.believe(this, self.belief(this).map_or(Belief::new(took), after));
+        self.believe(this, before.map_or(Belief::new(took), after));
+        let is_trial = |before: Belief| before.alone && before.is_tried() && !before.is_outdated(alone);
+        if !before.is_some_and(is_trial) {
+            self.learn(this, kind, indices, work);
+        }
     }
 
     fn at(&self, number: u64) -> Option<f32> {
@@ -146,5 +165,33 @@ mod tests {
         (1..100).for_each(|len| memory.learn(over(len), LoopKind::Through, len, len as f32));
         let known = (1..100).filter(|&len| memory.over_this(over(len)).is_some()).count();
         assert!(known > 80, "{known}");
+    }
+
+    /// Items that all write one counter: two workers are slower than one, and each of them is busy
+    /// all the time.
+    #[test]
+    fn a_loop_whose_workers_are_in_each_others_way_is_shared_less_and_less() {
+        let this = Loop {
+            site: Site::new(std::ptr::without_provenance(0x1230)),
+            slice: Slice { address: 0x1000, len: 1000 },
+        };
+        let (memory, prices) = (Memory::new(), Prices::new());
+        let (alone, shared) = (1e6, 1.5e6);
+        let mut calls = Vec::new();
+        for _ in 0..1000 {
+            let belief =
+                memory.belief(this).filter(|belief| !belief.is_outdated(memory.recall(this).unwrap()));
+            let runs_alone = belief.is_some_and(|belief| belief.alone != belief.is_tried());
+            if runs_alone {
+                memory.learn(this, LoopKind::Through, 1000, alone);
+                memory.learn_alone(&prices, this, belief.is_some_and(Belief::is_tried), alone);
+            } else {
+                let call = Shared { this, kind: LoopKind::Through, was_trial: false, took: shared };
+                memory.learn_shared(&prices, call, 1000, 2.0 * shared);
+            }
+            calls.push(!runs_alone);
+        }
+        let shared = calls.iter().filter(|shared| **shared).count();
+        assert!((3..=20).contains(&shared), "{shared} of 1000 calls");
     }
 }
