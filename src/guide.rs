@@ -307,6 +307,34 @@
 //! has fewer blocks than that, unless it asks for a [`grain`](crate::On::grain). A reproducible
 //! loop refuses a state for each worker: `with(..).reproducible()` panics.
 //!
+//! # How many items?
+//! As many as there are pieces of work that do not need each other. The pool balances down to
+//! single items, so there is no best number to look for.
+//!
+//! * **A few long items** are fine. A loop over two items of 5 ms takes 5 ms with two threads. If
+//!   the pool knows nothing of a loop, and it has at most 16 items a thread, helpers are woken
+//!   before the first item. That costs the first call 5 to 14 µs.
+//! * **One item is the end of it**: no loop is faster than its longest item. Divide that one.
+//! * **Many short items** are fine, too: a claim costs less than a nanosecond an item, and loops
+//!   that are too short to share run on their caller.
+//! * **With more items than 16 a thread**, a first call runs one item on the calling thread before
+//!   it wakes anybody. A report says how long that took: [`begun_alone`](crate::RunReport::begun_alone).
+//!
+//! **Items must never wait for each other.** Nobody promises that two of them run at the same time:
+//! one thread may run them all, one after the other. For parts of a program that must run together,
+//! such as a producer and a consumer, take threads:
+//!
+//! ```
+//! use std::{sync::mpsc, thread};
+//!
+//! let (sender, receiver) = mpsc::sync_channel(1);
+//! let sum: u32 = thread::scope(|scope| {
+//!     scope.spawn(|| (1..=10).for_each(|n| sender.send(n).expect("somebody receives")));
+//!     receiver.iter().take(10).sum()
+//! });
+//! assert_eq!(sum, 55);
+//! ```
+//!
 //! # What makes a loop slow
 //! * **Large accumulators by value.** `fold` is given the accumulator and returns it, for every
 //!   item. A `Vec` or a `Box` is a pointer and stays in a register; an array of 256 counters is
@@ -378,7 +406,8 @@
 //! for memory or for each other has a high gain, too: compare it with `threads(1)`.) `help` is what
 //! the pool thinks that it costs to wake a worker. Behind the place it says how often the loop ran
 //! on its caller alone, and why, as in [`Alone`](crate::Alone); the balance is that of the other
-//! calls. A loop inside a loop counts for both. A sort, and a loop that emits, counts each part
+//! calls. `begun alone` is the time that callers worked alone before they shared calls: much of the
+//! `time` only if a loop of many long items is called once. A loop inside a loop counts for both. A sort, and a loop that emits, counts each part
 //! that it shares, and not the others; sorts that run alone, and calls that panic, are not listed.
 //! Each call looks at the clock then, which costs short loops some 0.5 µs.
 //!

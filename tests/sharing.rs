@@ -9,7 +9,7 @@ use std::{
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rangesteal::Pool;
@@ -44,6 +44,44 @@ fn nested_loops() {
     for _ in 0..OFTEN.min(5) {
         let total = pool.map_reduce(&[(); 20], |()| count(&pool, &ITEMS), |a, b| a + b);
         assert_eq!(total, Some(2000));
+    }
+}
+
+/// Two items that each wait until the other has begun, and work for a while. Returns whether it did.
+fn meet(begun: &AtomicUsize) -> bool {
+    let (calls, begin) = (begun.fetch_add(1, Relaxed) / 2, Instant::now());
+    while begun.load(Relaxed) < 2 * calls + 2 && begin.elapsed() < Duration::from_secs(20) {
+        thread::yield_now();
+    }
+    thread::sleep(Duration::from_millis(1));
+    begun.load(Relaxed) >= 2 * calls + 2
+}
+
+/// In each of its first calls, a loop of two long items has a helper before its first item is over.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn few_long_items_are_shared_from_the_first_call_on() {
+    type Form = fn(&Pool, &AtomicUsize) -> bool;
+    let forms: [(&str, Form); 7] = [
+        ("map_reduce", |pool, begun| {
+            pool.map_reduce(&[(); 2], |()| meet(begun), |a, b| a && b) == Some(true)
+        }),
+        ("map_collect", |pool, begun| pool.map_collect(&[(); 2], |()| meet(begun)) == [true; 2]),
+        ("by value", |pool, begun| pool.on(vec![(); 2]).map_collect(|()| meet(begun)) == [true; 2]),
+        ("chunks", |pool, begun| pool.on(0..10).chunks(5).map_collect(|_| meet(begun)) == [true; 2]),
+        ("try_for_each", |pool, begun| {
+            pool.on(0..2).try_for_each(|_| meet(begun).then_some(()).ok_or(())).is_ok()
+        }),
+        ("all", |pool, begun| pool.on(0..2).all(|_| meet(begun))),
+        ("grow", |pool, begun| {
+            pool.grow([(); 2]).fold_unordered(|| true, |all, (), _| meet(begun) && all, |a, b| a && b)
+        }),
+    ];
+    for (name, form) in forms {
+        let (pool, begun) = (pool(2), AtomicUsize::new(0));
+        for call in 0..30 {
+            assert!(form(&pool, &begun), "{name}, call {call}");
+        }
     }
 }
 

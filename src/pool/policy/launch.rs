@@ -326,7 +326,10 @@ mod tests {
     use std::{cell::Cell, ptr};
 
     use super::{
-        super::site::{Site, Slice},
+        super::{
+            memory::Shared,
+            site::{Site, Slice},
+        },
         *,
     };
 
@@ -418,6 +421,36 @@ mod tests {
             launch(&Costs::new(Duration::ZERO), 1000),
             "another loop"
         );
+    }
+
+    #[test]
+    fn few_items_of_which_nothing_is_known_are_shared() {
+        let costs = Costs::new(Duration::ZERO);
+        for kind in [LoopKind::Through, LoopKind::Growing, LoopKind::MayStop, LoopKind::First] {
+            for (helpers, len, few) in
+                [(1, 2, true), (1, 32, true), (1, 33, false), (7, 128, true), (7, 129, false)]
+            {
+                let launch = costs.launch_with(helpers, over(len), false, kind);
+                assert_eq!(launch == Launch::Shared { helpers }, few, "{len} items for {helpers} helpers");
+            }
+        }
+        assert!(!is_shared(costs.launch(over(1), false, LoopKind::Through)), "a seed alone");
+    }
+
+    /// Help costs 20 µs.
+    #[test]
+    fn a_loop_is_not_tried_alone_whose_items_are_worth_sharing_one_by_one() {
+        for (item, len, tried) in [(30e3, 100, false), (30e3, 2, false), (5e6, 64, false), (20e3, 100, true)]
+        {
+            let costs = Costs::new(Duration::ZERO);
+            let this = over(len);
+            for _ in 0..2 {
+                let took = item * len as f32 / 2.0;
+                let call = Shared { this, kind: LoopKind::Through, was_trial: false, took };
+                costs.memory.learn_shared(&costs.prices, call, len, item * len as f32);
+            }
+            assert_eq!(launch(&costs, len).is_trial(), tried, "{len} items of {item} ns");
+        }
     }
 
     #[test]

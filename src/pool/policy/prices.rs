@@ -22,8 +22,6 @@ pub(crate) const CLEARLY: f32 = 1.3;
 /// shares the rest. As a part of what a shared call takes: a trial of running alone may be behind
 /// for this long.
 pub(crate) const AT_FIRST: f32 = 0.25;
-/// As a factor of what waking costs: the caller polls less for the end of an item that is longer.
-const FAR: f32 = 2.0;
 /// In nanoseconds of work: below this, a loop is not timed, since the two readings of the clock
 /// would show.
 pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
@@ -74,12 +72,12 @@ impl Prices {
     }
 
     /// How long the caller polls for the last worker before it sleeps: as long as it takes to wake
-    /// it, so that polling costs at most as much as sleeping would. Less if an `item` takes many
-    /// nanoseconds, because its end is probably far away. None: that is not known.
+    /// it, so that polling costs at most as much as sleeping would. Less if an `item`, in nanoseconds,
+    /// takes clearly longer, because its end is probably far away. None: that is not known.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
     pub(crate) fn worth_polling(&self, item: Option<f32>) -> Duration {
         let wake = self.help(false);
-        let is_near = item.map_or(1.0, |item| f32::min(FAR * wake / item, 1.0));
+        let is_near = item.map_or(1.0, |item| f32::min(CLEARLY * wake / item, 1.0));
         Duration::from_nanos((wake * is_near) as u64)
     }
 
@@ -119,5 +117,18 @@ impl Prices {
             let least = f32::min(self.awake.get(), self.asleep.get());
             self.short.set(f32::min(CLEARLY * least, AWAKE_NS));
         }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_round_is_polled_for_as_long_as_waking_takes_unless_it_is_far_away() {
+        let prices = Prices::new(); // 20 µs
+        let polls = |item| prices.worth_polling(item).as_micros();
+        assert_eq!([polls(None), polls(Some(1e3)), polls(Some(25e3))], [20; 3]);
+        assert_eq!([polls(Some(52e3)), polls(Some(5.2e6))], [10, 0]);
     }
 }

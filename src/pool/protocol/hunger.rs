@@ -43,8 +43,7 @@ impl Hunger {
 
     pub(crate) fn new() -> Self {
         let zero = || AtomicUsize::new(0);
-        let [_before, _behind] = [[0; 16]; 2];
-        Self { _before, looking: zero(), gone: zero(), busy: zero(), _behind }
+        Self { _before: [0; 16], looking: zero(), gone: zero(), busy: zero(), _behind: [0; 16] }
     }
 
     /// Whether nobody looks for anything, and the loop has not stopped.

@@ -47,6 +47,8 @@ struct Line {
     working: Duration,
     /// Calls that ran on the calling thread alone, by reason.
     alone: Vec<(Alone, u64)>,
+    /// How long the calling thread worked alone before it shared calls.
+    begun_alone: Duration,
     thefts: u64,
     /// Of shared calls: the mean working time of the workers, and the longest.
     mean: Duration,
@@ -105,7 +107,7 @@ impl Ledger {
         );
         for (
             (file, line, column),
-            Line { calls, items, wall, working, mut alone, thefts, mean, longest, help },
+            Line { calls, items, wall, working, mut alone, begun_alone, thefts, mean, longest, help },
         ) in all
         {
             let balance = if longest.is_zero() { "-".into() } else { ratio(mean, longest) };
@@ -118,10 +120,13 @@ impl Ledger {
             );
             alone.sort_by_key(|&(_, calls)| Reverse(calls));
             let alone: Vec<_> = alone.iter().map(|(why, calls)| format!("{} {calls}", why.label())).collect();
-            _ = match &alone[..] {
-                [] => writeln!(text),
-                alone => writeln!(text, "; alone: {}", alone.join(", ")),
-            };
+            if !alone.is_empty() {
+                _ = write!(text, "; alone: {}", alone.join(", "));
+            }
+            if !begun_alone.is_zero() {
+                _ = write!(text, "; begun alone: {begun_alone:.1?}");
+            }
+            text.push('\n');
         }
         if let lost @ 1.. = self.lost.load(Ordering::Relaxed) {
             _ = writeln!(text, "{lost} calls were not entered: another thread was at it");
@@ -145,6 +150,7 @@ impl Line {
             }
             return;
         }
+        self.begun_alone += report.begun_alone;
         self.thefts += report.thefts() as u64;
         let workers = u32::try_from(report.workers.len()).unwrap_or(u32::MAX);
         self.mean += working().sum::<Duration>() / workers.max(1);
@@ -254,7 +260,8 @@ mod tests {
             ..WorkerReport::default()
         };
         let (wall, workers) = (ms(wall), working.iter().map(worker).collect());
-        RunReport { wall, alone, workers, waits: None }
+        let begun_alone = if alone.is_none() { ms(1) } else { ms(0) };
+        RunReport { wall, alone, begun_alone, workers, waits: None }
     }
 
     #[test]
@@ -279,7 +286,10 @@ mod tests {
         let words: Vec<Vec<&str>> = lines[2..].iter().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(words[0][..7], ["3", "250", "250.0ms", "1.56", "0.85", "4", "7.0ms"]);
         assert_eq!(words[1][..7], ["3", "150", "30.0ms", "0.97", "-", "0", "7.0ms"]);
-        assert!(lines[2].ends_with(&format!("{long}; alone: the pool was busy 1")), "{text}");
+        assert!(
+            lines[2].ends_with(&format!("{long}; alone: the pool was busy 1; begun alone: 2.0ms")),
+            "{text}"
+        );
         assert!(lines[3].ends_with(&format!("{short}; alone: short 2, one worker 1")), "{text}");
     }
 

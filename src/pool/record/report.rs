@@ -32,6 +32,10 @@ pub struct RunReport {
     pub wall: Duration,
     /// Why the loop ran on the calling thread alone; `None` if it was shared.
     pub alone: Option<Alone>,
+    /// How long the calling thread worked alone before it shared the loop. It does so for a few
+    /// microseconds in a first call over many items, or until the end of the first item if that
+    /// takes longer. Zero if the loop was not shared.
+    pub begun_alone: Duration,
     /// The workers that the loop was meant for. The first is always the calling thread; it is the
     /// only one if the loop ran on it alone.
     pub workers: Vec<WorkerReport>,
@@ -87,7 +91,8 @@ impl RunReport {
             caller.working += before;
             caller.waiting_to_start = Duration::ZERO;
         }
-        Self { wall, alone: round.err(), workers, waits: None }
+        let begun_alone = if round.is_ok() { before } else { Duration::ZERO };
+        Self { wall, alone: round.err(), begun_alone, workers, waits: None }
     }
 
     /// The call is over, after `wall`.
@@ -174,7 +179,8 @@ impl fmt::Display for RunReport {
         let (items, thefts) = (self.items(), self.thefts());
         write!(f, "{items} items in {}, {thefts} thefts, balance {:.3}", time(self.wall), self.balance())?;
         match self.alone {
-            None => writeln!(f)?,
+            None if self.begun_alone.is_zero() => writeln!(f)?,
+            None => writeln!(f, "; begun alone: {}", time(self.begun_alone))?,
             Some(why) => writeln!(f, "; on the calling thread alone: {}", why.label())?,
         }
         writeln!(
@@ -248,12 +254,15 @@ mod tests {
         };
         let late = WorkerReport { waiting_to_start: ms(21), ..WorkerReport::default() };
         let workers = vec![caller, helper, late];
-        assert_eq!(report, RunReport { wall: ms(21), alone: None, workers, waits: None });
+        assert_eq!(
+            report,
+            RunReport { wall: ms(21), alone: None, begun_alone: ms(10), workers, waits: None }
+        );
         assert_eq!((report.items(), report.thefts()), (45, 1));
         assert!((report.balance() - 17.0 / 3.0 / 14.0).abs() < 1e-9, "{}", report.balance());
         let text = report.to_string();
         let [head, _, first, ..] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
-        assert_eq!(head, "45 items in 21.0ms, 1 thefts, balance 0.405");
+        assert_eq!(head, "45 items in 21.0ms, 1 thefts, balance 0.405; begun alone: 10.0ms");
         let columns = ["0", "35", "2", "1", "0", "3", "14.0ms", "0.0ns", "5.0ms"];
         assert_eq!(first.split_whitespace().collect::<Vec<_>>(), columns);
     }
@@ -271,7 +280,12 @@ mod tests {
         };
         assert_eq!(
             report,
-            RunReport { wall: ms(13), alone: Some(Alone::Short), workers: vec![worker], waits: None }
+            RunReport {
+                wall: ms(13),
+                alone: Some(Alone::Short),
+                workers: vec![worker],
+                ..RunReport::default()
+            }
         );
         assert!((report.balance() - 1.0).abs() < 1e-9);
     }
@@ -283,7 +297,12 @@ mod tests {
         let worker = WorkerReport { waiting_to_start: ms(13), ..WorkerReport::default() };
         assert_eq!(
             report,
-            RunReport { wall: ms(13), alone: Some(Alone::OneWorker), workers: vec![worker], waits: None }
+            RunReport {
+                wall: ms(13),
+                alone: Some(Alone::OneWorker),
+                workers: vec![worker],
+                ..RunReport::default()
+            }
         );
         assert!((report.balance() - 1.0).abs() < 1e-9, "nobody has worked more than another");
     }

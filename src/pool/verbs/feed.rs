@@ -203,7 +203,7 @@ impl<T> fmt::Debug for Feed<'_, T> {
 
 impl<T> Feed<'_, T> {
     /// Adds an item to the list. Takes about as long as [`Vec::push`]. Others may take the item at
-    /// once, while the closure goes on (but not in the first item of a loop: see
+    /// once, while the closure goes on (but not in a seed that is the only one: see
     /// [`Grow`](crate::Grow)).
     ///
     /// ```

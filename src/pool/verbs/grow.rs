@@ -65,8 +65,8 @@ use crate::pool::{
 ///
 /// Of cheap items each worker keeps its newest 16 to itself as long as nobody lacks work. So if an
 /// item takes much longer than those before it, up to 16 others wait until it is done. Nobody is
-/// called for a few items within two milliseconds after calls in vain, such as in a chain; and
-/// nobody helps before the first item is done.
+/// called for a few items within two milliseconds after calls in vain, such as in a chain. If there
+/// is one seed, nobody helps before it is done.
 ///
 /// # Panics
 /// A panic in a closure ends the loop and comes out of the call, with its original payload; if

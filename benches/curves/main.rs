@@ -1,12 +1,16 @@
 //! Time against the length of the loop and against the cost of an item:
-//! `cargo bench --bench curves`.
+//! `cargo bench --bench curves`. First calls of loops: `cargo bench --bench curves -- --once`.
 
 #![allow(missing_docs, clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 
-#[path = "versus/work.rs"]
+#[allow(dead_code, reason = "some of it is for tables")]
+#[path = "../versus/host.rs"]
+mod host;
+mod once;
+#[path = "../versus/work.rs"]
 mod work;
 
-use std::{hint::black_box, sync::LazyLock};
+use std::{env, hint::black_box, sync::LazyLock};
 
 use divan::Bencher;
 use rangesteal::Pool;
@@ -14,6 +18,9 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use work::{links, work};
 
 fn main() {
+    if env::args().any(|word| word == "--once") {
+        return once::run();
+    }
     divan::main();
 }
 
