@@ -17,22 +17,27 @@ pub(crate) fn folder() -> PathBuf {
 /// Writes a line for each row, with its group. A line that begins with # is for people.
 pub(crate) fn write(path: &Path, host: &Host, control: &str, rows: &[(&str, Row)]) -> io::Result<()> {
     let mut text = format!("# {}\n# {control}\n", host.said());
-    text.push_str("group\tname\tunit\tplain\tnanos\tfigure\tcontrol\tbar\tmet\n");
+    text.push_str("group\tname\tunit\tplain\tnanos\tfigure\tcontrol\tbar\tswitches\trayon\topenmp\tmet\n");
     for (group, row) in rows {
         let Some(ours) = row.cell(Who::Rangesteal) else { continue };
         let figure = |figure: Option<f64>| figure.map_or(String::new(), |figure| format!("{figure:.4}"));
         let control = row.cell(Who::Control).map(|cell| cell.figure);
+        let switches = ours.cost.map(|(_, switches)| switches);
+        let nanos_of = |who| figure(row.cell(who).and_then(|cell| cell.nanos));
         let met = row.met().map_or("", |met| if met { "met" } else { "missed" });
         let _ = writeln!(
             text,
-            "{group}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{met}",
+            "{group}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}\t{met}",
             row.key(),
             row.unit.name(),
             row.reference,
             figure(ours.nanos),
             figure(Some(ours.figure)),
             figure(control),
-            figure(row.bar)
+            figure(row.bar),
+            figure(switches),
+            nanos_of(Who::Rayon),
+            nanos_of(Who::OpenMp),
         );
     }
     fs::write(path, text)

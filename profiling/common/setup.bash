@@ -87,6 +87,15 @@ examples() {
         cd "$CARGO_TARGET_DIR/release/examples" >/dev/null && pwd
 }
 
+# bench NAME DIR: builds a bench, and puts it there.
+bench() {
+    local built
+    built=$(cd "$top" && CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$top/target}/profiling \
+        CARGO_ENCODED_RUSTFLAGS=$(without_paths "$(rustc --print sysroot)" "${CARGO_HOME:-${HOME:-/}/.cargo}" "$top") \
+        cargo bench --quiet --no-run --bench "$1" --message-format=json | sed -n 's/.*"name":"'"$1"'".*"executable":"\([^"]*\)".*/\1/p')
+    cp "$built" "$2/$1"
+}
+
 # The user's RUSTFLAGS, and those that keep the names of these folders out of what rustc makes.
 without_paths() {
     local folder flags
