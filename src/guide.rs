@@ -318,7 +318,8 @@
 //! * **Many short items** are fine, too: a claim costs less than a nanosecond an item, and loops
 //!   that are too short to share run on their caller.
 //! * **With more items than 16 a thread**, a first call runs one item on the calling thread before
-//!   it wakes anybody. A report says how long that took: [`begun_alone`](crate::RunReport::begun_alone).
+//!   it wakes anybody. A report says how long that took:
+//!   [`begun_alone`](crate::RunReport::begun_alone).
 //!
 //! **Items must never wait for each other.** Nobody promises that two of them run at the same time:
 //! one thread may run them all, one after the other. For parts of a program that must run together,
@@ -375,7 +376,7 @@
 //! | what you see | what it means | what to do |
 //! |---|---|---|
 //! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): it is too short to share, or it has been found to be faster alone, or the pool was busy with another loop, or there is one worker | if it is short, nothing; if it is faster alone, see the last line of this table, and look for programs that have the CPUs; otherwise make the outer loop a plain loop, or build a second pool |
-//! | `to start` of some 10 to 100 µs | the thread had to wake up | in a loop of a millisecond, nothing; otherwise [`spin_before_park`](crate::PoolBuilder::spin_before_park), or fewer, longer loops |
+//! | `to start` of some 10 to 100 µs | the thread had to wake up | in a loop of a millisecond, nothing; otherwise less work between the loops, or fewer, longer loops |
 //! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
 //! | `at end` is long for all workers but one | they waited for its last item | divide heavy items; sort them to the front |
 //! | few thefts, a balance of nearly 1 | as it should be | nothing |
@@ -407,9 +408,10 @@
 //! the pool thinks that it costs to wake a worker. Behind the place it says how often the loop ran
 //! on its caller alone, and why, as in [`Alone`](crate::Alone); the balance is that of the other
 //! calls. `begun alone` is the time that callers worked alone before they shared calls: much of the
-//! `time` only if a loop of many long items is called once. A loop inside a loop counts for both. A sort, and a loop that emits, counts each part
-//! that it shares, and not the others; sorts that run alone, and calls that panic, are not listed.
-//! Each call looks at the clock then, which costs short loops some 0.5 µs.
+//! `time` only if a loop of many long items is called once. A loop inside a loop counts for both. A
+//! sort, and a loop that emits, counts each part that it shares, and not the others; sorts that run
+//! alone, and calls that panic, are not listed. Each call looks at the clock then, which costs
+//! short loops some 0.5 µs.
 //!
 //! # Beside others
 //! **Several libraries in one program.** A pool has a thread for each CPU, and pins it there: six

@@ -49,9 +49,10 @@
 //! variables. The pool decides whether to wake them, and how many, by what the loop cost last time
 //! and by the measured cost of help: a few microseconds of the caller's time, and 10 to 40 µs until
 //! the other thread begins. A worker that wakes up too late finds nothing to do, and nobody waits
-//! for it. Between loops no worker spins, unless asked to ([`PoolBuilder::spin_before_park`]). A
-//! loop of 64 items or more that is expected to be very short is checked after eight of them, and
-//! shared if these took microseconds; a shorter one is timed in one call of sixteen on average.
+//! for it. Where loops follow each other faster than a thread wakes up, a worker polls for the next
+//! one, at most for as long as it takes to wake it; an idle program uses no CPU time. A loop of 64
+//! items or more that is expected to be very short is checked after eight of them, and shared if
+//! these took microseconds; a shorter one is timed in one call of sixteen on average.
 //!
 //! No price of help tells that all items of a loop need one lock, or that another program has the
 //! CPU of a helper. So every loop is now and then begun in the other way, alone or shared, and what

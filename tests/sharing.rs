@@ -47,7 +47,8 @@ fn nested_loops() {
     }
 }
 
-/// Two items that each wait until the other has begun, and work for a while. Returns whether it did.
+/// Two items that each wait until the other has begun, and work for a while. Returns whether it
+/// did.
 fn meet(begun: &AtomicUsize) -> bool {
     let (calls, begin) = (begun.fetch_add(1, Relaxed) / 2, Instant::now());
     while begun.load(Relaxed) < 2 * calls + 2 && begin.elapsed() < Duration::from_secs(20) {

@@ -76,8 +76,8 @@ const FORMS: [(&str, Form); 7] = [
     }),
 ];
 
-/// What each of the first calls took, in nanoseconds: medians of so many rounds, each of which makes
-/// what it calls `anew`.
+/// What each of the first calls took, in nanoseconds: medians of so many rounds, each of which
+/// makes what it calls `anew`.
 fn first_calls<C: FnMut()>(rounds: usize, mut anew: impl FnMut() -> C) -> Vec<f64> {
     let mut took = vec![Vec::new(); CALLS];
     for _ in 0..rounds {

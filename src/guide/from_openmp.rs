@@ -50,7 +50,7 @@
 //! | `OMP_PLACES={3},{7}`, `GOMP_CPU_AFFINITY` | [`Placement::Cpus`](crate::Placement::Cpus) of those CPUs the program may use (`taskset` narrows them) |
 //! | `OMP_PROC_BIND=false` | `RANGESTEAL_PINNING=off`, or [`Pinning::Off`](crate::Pinning::Off) |
 //! | `OMP_DISPLAY_AFFINITY` | `println!("{}", pool.placement())`: [`Pool::placement`](crate::Pool::placement) |
-//! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | [`spin_before_park`](crate::PoolBuilder::spin_before_park); threads sleep by default |
+//! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | nothing: threads poll where loops follow each other quickly, and sleep otherwise; [`spin_before_park`](crate::PoolBuilder::spin_before_park) sets it by hand |
 //!
 //! # Every clause
 //! What is not above, of the directives that make a loop in `OpenMP` 5.2, their clauses, and what

@@ -77,7 +77,7 @@ pub struct PoolBuilder {
     stealing: Stealing,
     thread_name: Option<Box<dyn Fn(usize) -> String>>,
     stack_size: Option<usize>,
-    spin_before_park: Duration,
+    spin_before_park: Option<Duration>,
 }
 
 impl fmt::Debug for PoolBuilder {
@@ -202,13 +202,15 @@ impl PoolBuilder {
         self
     }
 
-    /// How long idle workers poll for the next loop before they sleep, and how long the calling
-    /// thread polls for the end of a loop. Default: zero.
+    /// How long idle workers poll for the next loop before they sleep, always; and how long the
+    /// calling thread polls for the end of a loop at least. Not needed for speed: by default,
+    /// workers poll if the gaps between loops are shorter than the time to wake them, for at most
+    /// that time, and less and less often where that has been in vain. Zero: they never poll.
     ///
     /// It trades cores for latency: a worker that polls begins within a microsecond, and one that
     /// sleeps within some 10 to 40 µs; in return, a pool of `n` threads keeps `n - 1` cores busy
     /// for this long after each loop. The pool takes that into account when it decides which loops
-    /// are worth sharing. (If this is zero, the calling thread still polls for up to 5 µs.)
+    /// are worth sharing.
     ///
     /// ```
     /// use std::time::Duration;
@@ -218,7 +220,7 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn spin_before_park(mut self, spin_before_park: Duration) -> Self {
-        self.spin_before_park = spin_before_park;
+        self.spin_before_park = Some(spin_before_park);
         self
     }
 
@@ -243,7 +245,7 @@ impl PoolBuilder {
         if !fence.is_dear_for_thieves() {
             plan.remarks.push("no membarrier: claims pay for a full fence".into());
         }
-        let mut crew = Crew::new(plan.workers - 1, Patience::of(self.spin_before_park));
+        let mut crew = Crew::new(plan.workers - 1, Patience::of(self.spin_before_park.unwrap_or_default()));
         let mut seated = Vec::new();
         for worker in 1..plan.workers {
             let name = self.thread_name.as_ref();
@@ -317,7 +319,7 @@ mod tests {
         assert_eq!(
             format!("{builder:?}"),
             "PoolBuilder { num_threads: Some(3), pinning: Off, placement: Compact, stealing: Neighbour, \
-             stack_size: Some(1048576), spin_before_park: 7ms, .. }"
+             stack_size: Some(1048576), spin_before_park: Some(7ms), .. }"
         );
         assert!(builder.thread_name.is_some());
     }

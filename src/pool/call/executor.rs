@@ -8,7 +8,7 @@ use super::{
     body::{Body, fold_out_of_line},
     course::Course,
     ending::{FirstStop, How, Outcome},
-    given::{Gaps, draw},
+    given::{Gaps, Inside, draw},
     options::{Account, Options},
     plan::Plan,
     round::Round,
@@ -27,7 +27,7 @@ use crate::{
             split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::{Fence, crew::Crew, range::Ranges},
+        protocol::{Fence, barrier::Polls, crew::Crew, range::Ranges},
         record::{
             alone::Alone,
             journal::{Tally, Times},
@@ -46,11 +46,14 @@ pub(crate) struct Executor {
     /// Whether somebody has the turn: a loop that begins now runs on its own thread alone. Relaxed:
     /// it is a hint, so that loops inside items look at nothing that threads write all the time.
     has_turn: AtomicBool,
+    /// Whether another thread wanted the turn during the last shared loops: then a helper that
+    /// polls between loops may take its CPU. Relaxed: it is a hint.
+    is_crowded: AtomicBool,
     /// Where all loops of the program are told of, if that is wanted.
     pub(super) ledger: Option<&'static Ledger>,
     pub(super) memory: Memory,
     pub(super) prices: Prices,
-    gaps: Gaps,
+    pub(super) gaps: Gaps,
     /// How many helpers can run at a time.
     pub(super) placed: usize,
     pub(super) crew: Crew,
@@ -65,18 +68,20 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    /// For a crew whose threads are placed on CPUs; helpers poll for `patience` before they sleep.
+    /// For a crew whose threads are placed on CPUs; helpers poll for `patience` before they sleep,
+    /// or as long as seems to pay.
     pub(crate) fn new(
         crew: Crew,
         seats: Seats,
         fence: Fence,
         stealing: Stealing,
-        patience: Duration,
+        patience: Option<Duration>,
     ) -> Self {
         let workers = crew.size() + 1;
         Self {
             workers,
             has_turn: AtomicBool::new(false),
+            is_crowded: AtomicBool::new(false),
             memory: Memory::new(),
             prices: Prices::new(),
             gaps: Gaps::new(patience),
@@ -96,7 +101,7 @@ impl Executor {
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
         let crew = Crew::new(0, Patience::default());
         let seats = Seats::new(SeatPlan::alone(doubts), Vec::new());
-        Self::new(crew, seats, Fence::Symmetric, Stealing::default(), Duration::ZERO)
+        Self::new(crew, seats, Fence::Symmetric, Stealing::default(), None)
     }
 
     pub(crate) fn seats(&self) -> &Seats {
@@ -198,7 +203,12 @@ impl Executor {
     fn glance(&self, this: Loop, options: &Options<'_>) -> Glance {
         if self.is_watched(options) {
             Glance::Unclear
-        } else if self.most(this, options) == 0 || self.has_turn.load(Ordering::Relaxed) {
+        } else if self.most(this, options) == 0 {
+            Glance::Plain
+        } else if self.has_turn.load(Ordering::Relaxed) {
+            if !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
+                self.is_crowded.store(true, Ordering::Relaxed);
+            }
             Glance::Plain
         } else if options.kind.goes_through() && options.list.is_none() {
             launch::glance(&self.memory, &self.prices, this, draw)
@@ -212,8 +222,10 @@ impl Executor {
     fn weigh(&self, this: Loop, glance: Glance, options: &Options<'_>) -> Call {
         let most = self.most(this, options);
         let awake = self.crew.is_first_awake();
-        let mut launch = Launch::Plain;
+        let (mut launch, mut short) = (Launch::Plain, false);
         if most > 0 && !options.watch.is_cancelled() {
+            let gap = self.gaps.gap(&self.prices);
+            short = gap.is_short(self.memory.expected(this));
             let case = Case {
                 memory: &self.memory,
                 prices: &self.prices,
@@ -221,8 +233,9 @@ impl Executor {
                 kind: options.kind,
                 helpers: most,
                 awake,
+                is_busy: self.has_turn.load(Ordering::Relaxed),
                 is_timed: glance == Glance::Timed,
-                gap: if awake { None } else { self.gaps.gap() },
+                gap,
                 draw: draw(),
             };
             launch = case.launch();
@@ -230,7 +243,7 @@ impl Executor {
         if self.is_watched(options) {
             launch = launch.watched();
         }
-        Call { this, launch, awake }
+        Call { this, launch, awake, short }
     }
 
     /// How a call goes on that was expected to be short, and is not.
@@ -238,7 +251,7 @@ impl Executor {
     #[inline(never)]
     fn weigh_again(&self, this: Loop) -> Call {
         let awake = self.crew.is_first_awake();
-        Call { this, launch: launch::unexpected(&self.prices, awake), awake }
+        Call { this, launch: launch::unexpected(&self.prices, awake), awake, short: false }
     }
 
     /// How many helpers there can be, such that each has at least one index, or may get some of a
@@ -434,8 +447,7 @@ impl Executor {
         let workers = if options.list.is_some() { helpers } else { helpers.min(left.len() - 1) } + 1;
         let mut times = turn.splits.take_times(workers, self.workers > self.placed + 1);
         times.notes = options.notes(before.took);
-        let patience = self.patience_at_end(this, workers);
-        let shared = Shared { call, begin, left, workers, patience, options };
+        let shared = Shared { call, begin, left, workers, polls: self.polls(call, workers), options };
         let (mut times, stop) = if options.kind == LoopKind::First {
             self.search(&shared, times, own, others)
         } else {
@@ -450,16 +462,21 @@ impl Executor {
         }
         let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
         turn.splits.give_back(times);
+        self.gaps.end();
         Finish { how: stop.how(cancelled), account }
     }
 
-    /// How long the caller polls for the last of the `workers` before it sleeps. If there are more
-    /// of them than CPUs, it may poll on the CPU of the last one.
-    fn patience_at_end(&self, this: Loop, workers: usize) -> Patience {
+    /// How long threads poll before they sleep. If there are more workers than CPUs, they hardly
+    /// do: they would have the CPU of one that works. If other threads call loops, no helper polls
+    /// between loops.
+    fn polls(&self, call: &Call, workers: usize) -> Polls {
+        let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
         if workers > self.placed + 1 {
-            return Patience::BRIEF;
+            return Polls { at_end: Patience::BRIEF, between: self.gaps.asked() };
         }
-        Patience::of(self.prices.worth_polling(self.memory.pace(this))).max(Patience::BRIEF)
+        let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
+        let between = self.gaps.next(call.awake, call.short, is_crowded, &self.prices);
+        Polls { at_end: at_end.max(Patience::BRIEF), between }
     }
 
     /// Runs a search: all workers go from the front together.
@@ -470,13 +487,13 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: Lend<'_>,
     ) -> (Times, FirstStop) {
-        let Shared { begin, ref left, workers, patience, options, .. } = *shared;
+        let Shared { begin, ref left, workers, polls, options, .. } = *shared;
         if let Some(notes) = &mut times.notes {
             notes.dealt = vec![0..0; workers]; // nobody owns anything
         }
         let course = Course::new(begin, times);
         let search = Search::new(left.clone(), workers, options.watch, course);
-        let (times, stop) = search.run(&self.crew, workers, patience, own, others);
+        let (times, stop) = search.run(&self.crew, workers, polls, own, others);
         // When a search is over, all its items count as done.
         options.watch.done(left.len().saturating_sub(times.indices()));
         (times, stop)
@@ -491,7 +508,7 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: Lend<'_>,
     ) -> (Times, FirstStop) {
-        let Shared { call: &Call { this, awake, .. }, begin, ref left, workers, patience, options } = *shared;
+        let Shared { call: &Call { this, awake, .. }, begin, ref left, workers, polls, options } = *shared;
         // Costs are known only of rounds over a whole slice, from one end to the other.
         let whole = left.start == 0 && self.stealing != Stealing::Off;
         let taught = if whole { splits.bounds(this, awake, workers) } else { None };
@@ -510,7 +527,7 @@ impl Executor {
             is_growing: options.kind == LoopKind::Growing,
             heavy: &self.prices.heavy,
             seats: Some(&self.seats),
-            patience,
+            polls,
         };
         let (course, list) = (Course::new(begin, times), options.list);
         let round = Round { ranges: &self.ranges, plan, course, list };
@@ -525,7 +542,7 @@ impl Executor {
 
     /// Learns what items cost and what help costs.
     fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times, stop: Option<usize>) {
-        let Shared { call: &Call { this, awake, launch }, begin, options, .. } = *shared;
+        let Shared { call: &Call { this, awake, launch, .. }, begin, options, .. } = *shared;
         let (kind, was_trial) = (options.kind, launch.is_trial());
         let over = memory::Shared { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
         let (indices, took) = (before.indices + times.indices(), nanos(before.took));
@@ -561,8 +578,9 @@ impl Drop for Turn<'_> {
 struct Call {
     this: Loop,
     launch: Launch,
-    /// Whether helpers were awake when it began.
+    /// Whether helpers were awake when it began, and whether the gap before it was short.
     awake: bool,
+    short: bool,
 }
 
 /// The part of a call that is shared.
@@ -571,8 +589,7 @@ struct Shared<'a> {
     begin: Instant,
     left: Range<usize>,
     workers: usize,
-    /// With which the caller polls for the last worker.
-    patience: Patience,
+    polls: Polls,
     options: &'a Options<'a>,
 }
 

@@ -1,4 +1,5 @@
-//! What the policy is given instead of fetching it: the time between two calls, and chance.
+//! What the policy is given instead of fetching it: the time between two calls, chance, and where a
+//! thread is.
 
 use std::{cell::Cell, time::Duration};
 
@@ -6,35 +7,97 @@ use crate::{
     clock::Instant,
     pool::policy::{
         launch::{Draw, Gap},
+        prices::Prices,
+        rhythm::Rhythm,
         site::GOLDEN,
     },
-    sync::{AtomicU64, Ordering},
+    sync::{AtomicU64, Ordering, Patience},
 };
 
-/// The time between calls, in a pool whose helpers stay awake for a while after a loop.
+/// The time between calls, and how long helpers stay awake after a loop. Relaxed throughout: these
+/// are hints.
 #[derive(Debug)]
 pub(crate) struct Gaps {
-    patience: Duration,
-    /// When this was made, and how many nanoseconds later the last call was. Relaxed: it is a hint.
+    /// How long helpers poll, if the user has said that.
+    asked: Option<Duration>,
+    rhythm: AtomicU64,
     made: Instant,
-    last: AtomicU64,
+    /// How many nanoseconds after that the last call began, and the last shared one ended.
+    began: AtomicU64,
+    ended: AtomicU64,
 }
 
 impl Gaps {
-    pub(crate) fn new(patience: Duration) -> Self {
-        Self { patience, made: Instant::now(), last: AtomicU64::new(0) }
+    pub(crate) fn new(asked: Option<Duration>) -> Self {
+        let zero = || AtomicU64::new(0);
+        Self { asked, rhythm: zero(), made: Instant::now(), began: zero(), ended: zero() }
     }
 
-    /// The gap before the call that begins now. None: helpers sleep at once.
-    pub(crate) fn gap(&self) -> Option<Gap> {
-        let Self { patience, made, .. } = *self;
-        if patience.is_zero() {
-            return None;
+    /// How long helpers poll after a loop because the user has said so.
+    pub(crate) fn asked(&self) -> Patience {
+        Patience::of(self.asked.unwrap_or_default())
+    }
+
+    /// The gap before the call that begins now.
+    pub(crate) fn gap(&self, prices: &Prices) -> Gap {
+        let now = self.now();
+        let began = self.began.swap(now, Ordering::Relaxed);
+        let ended = self.ended.load(Ordering::Relaxed);
+        let learnt = if self.rhythm().may_poll() { prices.help_time(false) } else { Duration::ZERO };
+        Gap {
+            since_begin: Duration::from_nanos(now.saturating_sub(began)),
+            since_end: (ended > began).then(|| Duration::from_nanos(now.saturating_sub(ended))),
+            patience: self.asked.unwrap_or(learnt),
         }
-        let now = made.elapsed();
-        let now_nanos = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
-        let last = self.last.swap(now_nanos, Ordering::Relaxed);
-        Some(Gap { between: now.saturating_sub(Duration::from_nanos(last)), patience })
+    }
+
+    /// A shared loop begins. Helpers are `awake` or not, and the gap before it was `short` or not;
+    /// or other threads call loops, too. Says how long helpers are to poll for the next one.
+    pub(crate) fn next(&self, awake: bool, short: bool, is_crowded: bool, prices: &Prices) -> Patience {
+        if self.asked.is_some() {
+            return self.asked();
+        }
+        let rhythm = self.rhythm();
+        let rhythm = if is_crowded { rhythm.in_vain() } else { rhythm.after(awake, short) };
+        self.rhythm.store(rhythm.to_word(), Ordering::Relaxed);
+        Patience::of(if rhythm.polls() { prices.help_time(false) } else { Duration::ZERO })
+    }
+
+    /// A shared loop has ended.
+    pub(crate) fn end(&self) {
+        self.ended.store(self.now(), Ordering::Relaxed);
+    }
+
+    fn rhythm(&self) -> Rhythm {
+        Rhythm::from_word(self.rhythm.load(Ordering::Relaxed))
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.made.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+thread_local!(static DEPTH: Cell<usize> = const { Cell::new(0) });
+
+/// As long as this lives, the thread works in a shared loop of any pool.
+#[derive(Debug)]
+pub(crate) struct Inside(());
+
+impl Inside {
+    pub(crate) fn new() -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Self(())
+    }
+
+    /// Whether this thread works in a shared loop.
+    pub(crate) fn is_here() -> bool {
+        DEPTH.get() > 0
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
     }
 }
 

@@ -1,12 +1,10 @@
 //! How a round is run: what the policy decides before it begins.
 
-use crate::{
-    pool::{
-        place::seats::Seats,
-        policy::{estimate::Estimate, split::Profile, victim::Stealing},
-        record::units::Units,
-    },
-    sync::Patience,
+use crate::pool::{
+    place::seats::Seats,
+    policy::{estimate::Estimate, split::Profile, victim::Stealing},
+    protocol::barrier::Polls,
+    record::units::Units,
 };
 
 /// How a round is run.
@@ -25,6 +23,6 @@ pub(crate) struct Plan<'a> {
     pub(crate) heavy: &'a Estimate,
     /// The seats of the workers; none if they are not known.
     pub(crate) seats: Option<&'a Seats>,
-    /// With which the caller polls for the last worker before it sleeps.
-    pub(crate) patience: Patience,
+    /// How long threads poll before they sleep.
+    pub(crate) polls: Polls,
 }

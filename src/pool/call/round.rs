@@ -12,6 +12,7 @@ use super::{
     accumulator::{Accumulate, Halt, Lend},
     course::{Course, Visit},
     ending::{FirstStop, Panic, discard},
+    given::Inside,
     growing::{Forager, Growing},
     handles::Watch,
     plan::Plan,
@@ -75,7 +76,7 @@ impl Round<'_> {
                 }
             });
         };
-        crew.share(bounds.len() + 1, self.plan.patience, &work, || {
+        crew.share(bounds.len() + 1, self.plan.polls, &work, || {
             self.work(0, entered, own, &|| crew.rest());
         });
         watch.end(self.ranges);
@@ -93,6 +94,7 @@ impl Round<'_> {
         acc: &mut dyn Accumulate,
         rest: &dyn Fn() -> bool,
     ) {
+        let _inside = Inside::new();
         let mut visit = self.course.visit(me, self.plan.units);
         if self.plan.stealing == Stealing::Off {
             owner.rob_late_only();
@@ -231,10 +233,9 @@ mod tests {
             body::{Body, Stop},
         },
         policy::estimate::Estimate,
-        protocol::Fence,
+        protocol::{Fence, barrier::Polls},
         record::journal::Tally,
     };
-    use crate::sync::Patience;
 
     /// Counts the items of each run.
     struct Count;
@@ -277,7 +278,7 @@ mod tests {
             is_growing: true,
             heavy: &heavy,
             seats,
-            patience: Patience::BRIEF,
+            polls: Polls::default(),
         };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
         let course = Course::new(Instant::now(), times);

@@ -17,12 +17,9 @@ use super::{
     ending::{FirstStop, discard},
     handles::Watch,
 };
-use crate::{
-    pool::{
-        protocol::{crew::Crew, front::Front},
-        record::{journal::Times, units::Units},
-    },
-    sync::Patience,
+use crate::pool::{
+    protocol::{barrier::Polls, crew::Crew, front::Front},
+    record::{journal::Times, units::Units},
 };
 
 /// A search that all workers make together from the front.
@@ -42,14 +39,14 @@ impl<'a> Search<'a> {
         self,
         crew: &Crew,
         workers: usize,
-        patience: Patience,
+        polls: Polls,
         own: &mut dyn Accumulate,
         others: Lend<'_>,
     ) -> (Times, FirstStop) {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
         let work = |me| others(me, &mut |acc| self.work(me, acc));
-        crew.share(workers, patience, &work, || self.work(0, own));
+        crew.share(workers, polls, &work, || self.work(0, own));
         self.course.into_inner()
     }
 

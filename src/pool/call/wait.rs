@@ -17,7 +17,7 @@ use crate::{
     clock::Instant,
     pool::{
         policy::{site::Loop, waits},
-        protocol::{Fence, early::Early, hub::Hub, range::Ranges},
+        protocol::{Fence, barrier::Polls, early::Early, hub::Hub, range::Ranges},
         record::{
             alone::Alone,
             journal::{Tally, Times},
@@ -72,7 +72,7 @@ impl Executor {
                 is_growing: false,
                 heavy: &self.prices.heavy,
                 seats,
-                patience: Patience::BRIEF,
+                polls: Polls { at_end: Patience::BRIEF, between: self.gaps.asked() },
             },
             early: Early::new(early),
             course: Course::new(begin, times),
@@ -99,7 +99,7 @@ impl Executor {
                     }
                 });
             };
-            self.crew.share(helpers + 1, waiting.plan.patience, &work, || caller.work());
+            self.crew.share(helpers + 1, waiting.plan.polls, &work, || caller.work());
         }
         watch.end_waiting(&ranges, hub, len);
         let (mut times, stop, Told { report, waited }) = CachePadded::into_inner(waiting).into_inner();

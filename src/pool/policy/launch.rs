@@ -154,11 +154,23 @@ pub(crate) fn glance(memory: &Memory, prices: &Prices, this: Loop, draw: impl Fn
     }
 }
 
-/// How long ago the last call was, and how long helpers stay awake after a loop.
+/// What was before a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
-    pub(crate) between: Duration,
+    /// How long ago the last call began.
+    pub(crate) since_begin: Duration,
+    /// How long ago the last call ended, if it was shared.
+    pub(crate) since_end: Option<Duration>,
+    /// How long helpers stay awake after a loop.
     pub(crate) patience: Duration,
+}
+
+impl Gap {
+    /// Whether helpers would have stayed awake for so long, if a call takes `expected` nanoseconds.
+    pub(crate) fn is_short(self, expected: f32) -> bool {
+        let idle = self.since_end.map_or(nanos(self.since_begin) - expected, nanos);
+        idle.max(0.0) < nanos(self.patience)
+    }
 }
 
 /// A call, and all that its launch depends on.
@@ -170,11 +182,11 @@ pub(crate) struct Case<'a> {
     /// How many workers can help, and whether they are awake.
     pub(crate) helpers: usize,
     pub(crate) awake: bool,
+    /// Whether another loop is being shared.
+    pub(crate) is_busy: bool,
     /// Whether the loop is timed however short it is.
     pub(crate) is_timed: bool,
-    /// In a pool whose helpers stay awake for a while: for how long, and how long ago the last such
-    /// call was.
-    pub(crate) gap: Option<Gap>,
+    pub(crate) gap: Gap,
     pub(crate) draw: Draw,
 }
 
@@ -211,9 +223,9 @@ impl Case<'_> {
     /// helpers are woken before the first one. That costs a loop of cheap items some microseconds,
     /// once. If they are many, the caller begins alone, and looks at the clock after the first one.
     fn unknown(&self) -> Launch {
-        let &Self { prices, this, helpers, awake, .. } = self;
+        let &Self { prices, this, helpers, awake, is_busy, .. } = self;
         let few = usize::from(PARTS) * (helpers + 1);
-        if (2..=few).contains(&this.slice.len) {
+        if (2..=few).contains(&this.slice.len) && !is_busy {
             Launch::Shared { helpers }
         } else {
             begun_alone(prices, awake, Why::Short)
@@ -221,8 +233,9 @@ impl Case<'_> {
     }
 
     /// How a loop starts that is worth sharing, by what help costs: in the way that is believed to
-    /// be faster, or the other way to try it. A loop with items of `cost` nanoseconds that are worth
-    /// sharing one by one is not tried alone: a trial is given up at the end of an item.
+    /// be faster, or the other way to try it. `cost` is that of an item, in nanoseconds. A loop is
+    /// not tried alone if an item is far above what help costs, or is worth help and takes longer
+    /// than one of [`PARTS`] of a shared call: a trial is given up at the end of an item.
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
@@ -232,10 +245,11 @@ impl Case<'_> {
             return shared;
         }
         if !belief.alone {
-            if cost >= CLEARLY * prices.help(false) {
+            let (help, parts, usually) = (prices.help(false), f32::from(PARTS), belief.usually * len);
+            if cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually {
                 return shared;
             }
-            return Launch::Trial { shared: Duration::from_nanos((belief.usually * len) as u64) };
+            return Launch::Trial { shared: Duration::from_nanos(usually as u64) };
         }
         if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
@@ -293,10 +307,9 @@ impl Case<'_> {
     }
 
     /// Whether a helper that is woken now would probably still be awake when the next such loop
-    /// begins.
+    /// begins. If the last loop was shared, it is not: now it sleeps.
     fn will_be_awake(&self, expected: f32) -> bool {
-        let Some(Gap { between, patience }) = self.gap else { return false };
-        nanos(between) - expected < nanos(patience)
+        self.gap.since_end.is_none() && self.gap.is_short(expected)
     }
 }
 
@@ -368,9 +381,9 @@ mod tests {
 
         fn launch_with(&self, helpers: usize, this: Loop, awake: bool, kind: LoopKind) -> Launch {
             let Self { memory, prices, patience, .. } = self;
-            let gap = (!patience.is_zero()).then_some(Gap { between: MICRO, patience: *patience });
-            let (is_timed, draw) = (false, self.draw());
-            Case { memory, prices, this, kind, helpers, awake, is_timed, gap, draw }.launch()
+            let gap = Gap { since_begin: MICRO, since_end: None, patience: *patience };
+            let (is_busy, is_timed, draw) = (false, false, self.draw());
+            Case { memory, prices, this, kind, helpers, awake, is_busy, is_timed, gap, draw }.launch()
         }
 
         fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
@@ -439,9 +452,15 @@ mod tests {
 
     /// Help costs 20 µs.
     #[test]
-    fn a_loop_is_not_tried_alone_whose_items_are_worth_sharing_one_by_one() {
-        for (item, len, tried) in [(30e3, 100, false), (30e3, 2, false), (5e6, 64, false), (20e3, 100, true)]
-        {
+    fn a_loop_of_long_items_is_not_tried_alone() {
+        for (item, len, tried) in [
+            (20e3, 2, true),
+            (30e3, 2, false),
+            (30e3, 31, false),
+            (30e3, 100, true),
+            (300e3, 1000, true),
+            (330e3, 1000, false),
+        ] {
             let costs = Costs::new(Duration::ZERO);
             let this = over(len);
             for _ in 0..2 {

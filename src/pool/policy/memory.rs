@@ -55,6 +55,11 @@ impl Memory {
         self.at(this.number())
     }
 
+    /// What a call that goes through is expected to take in nanoseconds; 0 if that is not known.
+    pub(crate) fn expected(&self, this: Loop) -> f32 {
+        self.recall(this).unwrap_or(0.0) * this.slice.len as f32
+    }
+
     /// The cost in nanoseconds of an item that was looked at, if known, over any slice.
     pub(crate) fn pace(&self, this: Loop) -> Option<f32> {
         self.at(this.site.number())

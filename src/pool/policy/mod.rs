@@ -4,10 +4,11 @@
 //!
 //! In the order of a call: `launch` decides whether workers are woken, from the `prices` of help
 //! and the `memory` of the loop; `belief` whether that has been worth it, `split` where their
-//! ranges begin, `grain` how many items a claim takes, `victim` whom a thief robs, and `theft`
-//! whether the theft pays and where it begins. `hunger` decides when it pays to look for what items
-//! have made, and `waits` who works in a loop whose items wait. `site` is the name under which a
-//! loop is remembered, and `estimate` is a number that follows most of its samples.
+//! ranges begin, `rhythm` whether helpers stay awake for the next loop, `grain` how many items a
+//! claim takes, `victim` whom a thief robs, and `theft` whether the theft pays and where it begins.
+//! `hunger` decides when it pays to look for what items have made, and `waits` who works in a loop
+//! whose items wait. `site` is the name under which a loop is remembered, and `estimate` is a
+//! number that follows most of its samples.
 //!
 //! Each atomic is one word that is independent of all others, so they are `Relaxed`: a lost update
 //! loses a hint.
@@ -22,6 +23,7 @@ pub(crate) mod hunger;
 pub(crate) mod launch;
 pub(crate) mod memory;
 pub(crate) mod prices;
+pub(crate) mod rhythm;
 pub(crate) mod site;
 pub(crate) mod split;
 pub(crate) mod theft;

@@ -72,8 +72,9 @@ impl Prices {
     }
 
     /// How long the caller polls for the last worker before it sleeps: as long as it takes to wake
-    /// it, so that polling costs at most as much as sleeping would. Less if an `item`, in nanoseconds,
-    /// takes clearly longer, because its end is probably far away. None: that is not known.
+    /// it, so that polling costs at most as much as sleeping would. Less if an `item`, in
+    /// nanoseconds, takes clearly longer, because its end is probably far away. None: that is not
+    /// known.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
     pub(crate) fn worth_polling(&self, item: Option<f32>) -> Duration {
         let wake = self.help(false);

@@ -21,7 +21,7 @@ use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, 
 #[derive(Debug)]
 pub(crate) struct Barrier<J> {
     pub(crate) state: CachePadded<Mutex<State<J>>>,
-    /// How long a worker polls for the next job, and the caller for a call, before they sleep.
+    /// How long a worker polls for its first job, and the caller for a call, before they sleep.
     patience: Patience,
     /// The epoch of the last job, or `STOP`. Workers with patience poll it. It is a hint, and
     /// Relaxed: the job that it announces is then looked up under the lock.
@@ -49,10 +49,21 @@ const ASLEEP: usize = 1;
 /// The worker has passed over a job, and does not wait for the next one yet.
 const AWAY: usize = 2;
 
+/// What a worker knows of jobs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// The epoch of its last job; 0 at first.
+    epoch: u64,
+    /// How long it polls for the next one before it sleeps.
+    patience: Patience,
+}
+
 #[derive(Debug)]
 pub(crate) struct State<J> {
     /// Counts the published jobs.
     epoch: u64,
+    /// How long workers poll after the job.
+    patience: Patience,
     /// The published job, and the number of workers that it is for.
     pub(crate) job: Option<(J, usize)>,
     /// Whether the caller sleeps on `done`.
@@ -70,6 +81,7 @@ impl<J: Copy> Barrier<J> {
         Self {
             state: CachePadded::new(Mutex::new(State {
                 epoch: 0,
+                patience: Patience::default(),
                 job: None,
                 caller_waits: false,
                 caller_is_called: false,
@@ -85,16 +97,22 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
+    /// What a worker knows before its first job.
+    pub(crate) fn nothing_seen(&self) -> Seen {
+        Seen { epoch: 0, patience: self.patience }
+    }
+
     /// Whether the first worker would find a job without being woken.
     pub(crate) fn is_first_awake(&self) -> bool {
         self.where_about.first().is_some_and(|first| first.load(Ordering::Relaxed) == AWAKE) // a hint
     }
 
-    /// Offers `job` to the workers `0..workers`. One caller at a time. In the end it polls for the
-    /// last worker with `patience` before it sleeps.
-    pub(crate) fn publish(&self, job: J, workers: usize, patience: Patience) -> Published<'_, J> {
+    /// Offers `job` to the workers `0..workers`. One caller at a time. `polls` says how long it
+    /// polls in the end for the last worker before it sleeps, and workers for the next job.
+    pub(crate) fn publish(&self, job: J, workers: usize, polls: Polls) -> Published<'_, J> {
         let mut state = lock(&self.state);
         state.epoch += 1;
+        state.patience = polls.between;
         state.job = Some((job, workers));
         state.caller_is_called = false;
         let epoch = state.epoch;
@@ -105,17 +123,17 @@ impl<J: Copy> Barrier<J> {
                 wake.notify_one();
             }
         }
-        Published { barrier: self, patience: patience.max(self.patience) }
+        Published { barrier: self, patience: polls.at_end.max(self.patience) }
     }
 
     /// Waits for a job that worker `me` has not seen yet, and enters its round. None: the pool
     /// stops.
     ///
-    /// `seen` is the epoch of the worker's last job; 0 at first.
-    pub(crate) fn enter(&self, me: usize, seen: &mut u64) -> Option<(J, Entered<'_, J>)> {
+    /// `seen` is what the worker knows.
+    pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<(J, Entered<'_, J>)> {
         loop {
-            if !self.patience.is_none() {
-                self.patience.poll(|| self.published_epoch.load(Ordering::Relaxed) != *seen);
+            if !seen.patience.is_none() {
+                seen.patience.poll(|| self.published_epoch.load(Ordering::Relaxed) != seen.epoch);
             }
             let state = self.next_epoch(me, seen)?;
             // A job that is no longer there, or that is for other workers, is not offered again.
@@ -123,6 +141,7 @@ impl<J: Copy> Barrier<J> {
                 && me < workers
             {
                 self.active.fetch_add(1, Ordering::Relaxed);
+                seen.patience = state.patience;
                 return Some((job, Entered { barrier: self }));
             }
         }
@@ -131,7 +150,7 @@ impl<J: Copy> Barrier<J> {
     /// Waits for a job that worker `me` has not seen yet, and does not enter it. To the caller, the
     /// worker comes too late. The worker counts as away until it waits for the next job. Returns
     /// `None` if the pool stops.
-    pub(crate) fn pass_over(&self, me: usize, seen: &mut u64) -> Option<()> {
+    pub(crate) fn pass_over(&self, me: usize, seen: &mut Seen) -> Option<()> {
         let _state = self.next_epoch(me, seen)?;
         self.where_about[me].store(AWAY, Ordering::Relaxed);
         Some(())
@@ -139,14 +158,14 @@ impl<J: Copy> Barrier<J> {
 
     /// Sleeps until there is an epoch that worker `me` has not `seen`. Returns `None` if the pool
     /// stops.
-    fn next_epoch(&self, me: usize, seen: &mut u64) -> Option<MutexGuard<'_, State<J>>> {
+    fn next_epoch(&self, me: usize, seen: &mut Seen) -> Option<MutexGuard<'_, State<J>>> {
         let mut state = lock(&self.state);
-        while !state.stop && state.epoch == *seen {
+        while !state.stop && state.epoch == seen.epoch {
             self.where_about[me].store(ASLEEP, Ordering::Relaxed);
             state = wait(&self.wake[me], state);
         }
         self.where_about[me].store(AWAKE, Ordering::Relaxed);
-        *seen = state.epoch;
+        *seen = Seen { epoch: state.epoch, patience: self.patience };
         (!state.stop).then_some(state)
     }
 
@@ -196,6 +215,15 @@ impl<J: Copy> Barrier<J> {
     pub(crate) fn wake_all(&self) {
         self.wake.iter().for_each(Condvar::notify_one);
     }
+}
+
+/// How long threads poll before they sleep.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Polls {
+    /// The caller, for the last worker of a round.
+    pub(crate) at_end: Patience,
+    /// A worker, for the next job after a round.
+    pub(crate) between: Patience,
 }
 
 /// A job on offer. Dropping it retracts the offer and waits until every worker that entered has

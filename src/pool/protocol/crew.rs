@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    barrier::Barrier,
+    barrier::{Barrier, Polls},
     fork::Process,
     job::{self, Job},
 };
@@ -44,17 +44,17 @@ impl Crew {
 
     /// Runs `work` on the workers `1..workers`, each of which may come late or not at all, and
     /// `own` on the calling thread, which is worker 0. Returns when no worker is inside `work` any
-    /// more; polls for the last one with `patience` before it sleeps.
+    /// more.
     ///
     /// `work` must not unwind. If `own` unwinds, this still waits. One caller at a time.
     pub(crate) fn share(
         &self,
         workers: usize,
-        patience: Patience,
+        polls: Polls,
         work: &(dyn Fn(usize) + Sync),
         own: impl FnOnce(),
     ) {
-        job::share(&self.barrier, workers, patience, work, own);
+        job::share(&self.barrier, workers, polls, work, own);
     }
 
     /// Calls worker `me` back into the work that it has left; 0 is the caller, which rests.
@@ -102,7 +102,7 @@ impl Crew {
 /// The life of a worker. Thread `me` is worker `me + 1`: worker 0 is the thread that calls the
 /// loop.
 fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
-    let mut seen = 0;
+    let mut seen = barrier.nothing_seen();
     loop {
         // Asked here, outside of any round: nobody waits for the answer.
         while !may_help() {

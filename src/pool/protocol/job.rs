@@ -3,8 +3,7 @@
 
 #![allow(unsafe_code)] // the one place where a lifetime is erased
 
-use super::barrier::Barrier;
-use crate::sync::Patience;
+use super::barrier::{Barrier, Polls};
 
 /// A borrowed closure. Only [`share`] knows its lifetime.
 #[derive(Clone, Copy, Debug)]
@@ -27,14 +26,13 @@ impl Job {
 }
 
 /// Offers `work` to the workers `1..workers` of `barrier`, meanwhile runs `own` on the calling
-/// thread, and returns when no worker is inside `work` any more and none can enter it. Polls for the
-/// last worker with `patience`.
+/// thread, and returns when no worker is inside `work` any more and none can enter it.
 ///
 /// `work` must not unwind. If `own` unwinds, this still waits.
 pub(crate) fn share(
     barrier: &Barrier<Job>,
     workers: usize,
-    patience: Patience,
+    polls: Polls,
     work: &(dyn Fn(usize) + Sync),
     own: impl FnOnce(),
 ) {
@@ -49,6 +47,6 @@ pub(crate) fn share(
             pointer,
         )
     };
-    let _published = barrier.publish(Job(erased), workers - 1, patience);
+    let _published = barrier.publish(Job(erased), workers - 1, polls);
     own();
 }

@@ -8,7 +8,7 @@ use super::{
     *,
 };
 use crate::{
-    pool::protocol::barrier::Barrier,
+    pool::protocol::barrier::{Barrier, Polls},
     sync::{Ordering, Patience},
 };
 
@@ -104,7 +104,7 @@ fn shared(bug: Option<Bug>, work: fn(&Barrier<()>, &Word, usize), own: fn(&Barri
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let (barrier, word) = &*shared;
-                let (mut seen, mut visits) = (0, 0);
+                let (mut seen, mut visits) = (barrier.nothing_seen(), 0);
                 while let Some(((), entered)) = barrier.enter(0, &mut seen) {
                     visits += 1;
                     work(barrier, word, visits);
@@ -114,7 +114,7 @@ fn shared(bug: Option<Bug>, work: fn(&Barrier<()>, &Word, usize), own: fn(&Barri
         };
         let (barrier, word) = &*shared;
         // Not dropped if loom stops the model: it has no execution any more.
-        let published = ManuallyDrop::new(barrier.publish((), 1, Patience::default()));
+        let published = ManuallyDrop::new(barrier.publish((), 1, Polls::default()));
         own(barrier, word);
         drop(ManuallyDrop::into_inner(published));
         barrier.stop();
@@ -180,7 +180,7 @@ fn a_worker_that_passes_over_a_job_takes_the_next() {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let (barrier, passed, came) = &*shared;
-                let mut seen = 0;
+                let mut seen = barrier.nothing_seen();
                 barrier.pass_over(0, &mut seen).expect("the first job");
                 passed.say();
                 let ((), entered) = barrier.enter(0, &mut seen).expect("the second job");
@@ -191,7 +191,7 @@ fn a_worker_that_passes_over_a_job_takes_the_next() {
         };
         let (barrier, passed, came) = &*shared;
         for word in [passed, came] {
-            let published = ManuallyDrop::new(barrier.publish((), 1, Patience::default()));
+            let published = ManuallyDrop::new(barrier.publish((), 1, Polls::default()));
             word.hear();
             drop(ManuallyDrop::into_inner(published));
         }

@@ -1,7 +1,10 @@
 //! A call as its workers see it: an offer that they take up or not.
 
 use super::{local::Local, *};
-use crate::{pool::protocol::barrier::Barrier, sync::Patience};
+use crate::{
+    pool::protocol::barrier::{Barrier, Polls},
+    sync::Patience,
+};
 
 /// A call, as its workers see it. It outlives the call, so that a worker that stays too long does
 /// harm only in the model.
@@ -19,7 +22,7 @@ impl Frame {
 }
 
 pub(super) fn enter_and_leave(frame: &Frame, me: usize) {
-    let mut seen = 0;
+    let mut seen = frame.barrier.nothing_seen();
     while let Some((job, entered)) = frame.barrier.enter(me, &mut seen) {
         frame.visit(job);
         drop(entered);
@@ -28,7 +31,7 @@ pub(super) fn enter_and_leave(frame: &Frame, me: usize) {
 
 /// The planted bug: the worker still reads after it has left.
 pub(super) fn leave_too_early(frame: &Frame, me: usize) {
-    let mut seen = 0;
+    let mut seen = frame.barrier.nothing_seen();
     while let Some((job, entered)) = frame.barrier.enter(me, &mut seen) {
         drop(entered);
         frame.visit(job);
@@ -50,7 +53,7 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
         .collect();
     for round in 1..=rounds {
         frame.local.write(round);
-        let published = frame.barrier.publish(round, workers, Patience::default());
+        let published = frame.barrier.publish(round, workers, Polls::default());
         assert_eq!(frame.local.read(), round);
         drop(published);
         frame.local.write(0); // the frame is gone

@@ -16,7 +16,7 @@ use crate::{
             round::Round,
         },
         policy::estimate::Estimate,
-        protocol::crew::Crew,
+        protocol::{barrier::Polls, crew::Crew},
         record::{
             journal::{Tally, Times},
             units::Units,
@@ -93,7 +93,7 @@ impl Team {
             is_growing: cfg!(shuttle), // loom wants the same at any time
             heavy: &heavy,
             seats: None,
-            patience: Patience::default(),
+            polls: Polls::default(),
         };
         let times = Times { tallies: vec![Tally::default(); self.crew.size() + 1], ..Times::default() };
         let course = Course::new(Instant::now(), times);

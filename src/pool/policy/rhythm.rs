@@ -1,0 +1,93 @@
+//! Whether helpers stay awake between loops.
+//!
+//! After a round a helper polls for the next one at most for as long as it takes to wake it, and
+//! only if the gap before this round was shorter. So polling and waking together cost at most twice
+//! what the better of the two would have cost, whatever comes (A. R. Karlin and others,
+//! "Competitive randomized algorithms for nonuniform problems", 1990, section 1). If helpers have
+//! polled in vain, the pool does without for growing numbers of rounds.
+
+/// Whether helpers polled after the last round, and how that went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Rhythm {
+    polls: bool,
+    /// How often helpers have polled in vain, less how often they have not.
+    failures: u8,
+    /// For how many rounds helpers are not to poll.
+    pause: u32,
+}
+
+impl Rhythm {
+    /// After a round. Before it, helpers were `awake` or not, and the gap was `short` or not.
+    pub(crate) fn after(self, awake: bool, short: bool) -> Self {
+        let now = match (self.polls, awake) {
+            (true, true) => Self { failures: self.failures.saturating_sub(1), pause: 0, ..self },
+            (true, false) => self.in_vain(),
+            (false, _) => Self { pause: self.pause.saturating_sub(1), ..self },
+        };
+        Self { polls: short && now.pause == 0, ..now }
+    }
+
+    /// Helpers have polled in vain, or would: other threads call loops, and need the CPUs.
+    #[allow(clippy::cast_possible_truncation)] // a small number
+    pub(crate) fn in_vain(self) -> Self {
+        let failures = (self.failures + 1).min(u8::BITS as u8);
+        Self { polls: false, failures, pause: (1 << failures) - 2 } // the first time is no pause
+    }
+
+    /// Whether helpers poll after the last round.
+    pub(crate) fn polls(self) -> bool {
+        self.polls
+    }
+
+    /// Whether helpers may poll after the next round.
+    pub(crate) fn may_poll(self) -> bool {
+        self.pause <= 1
+    }
+
+    pub(crate) fn to_word(self) -> u64 {
+        u64::from(self.pause) << u32::BITS | u64::from(self.failures) << 1 | u64::from(self.polls)
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // fields of a word
+    pub(crate) fn from_word(word: u64) -> Self {
+        Self { polls: word & 1 == 1, failures: (word >> 1) as u8, pause: (word >> u32::BITS) as u32 }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// After how many of the rounds helpers poll, if the gaps between them are short or not: they
+    /// are awake before a round if they have polled and the gap is short.
+    fn polls(gaps: impl Iterator<Item = bool>) -> usize {
+        let (mut rhythm, mut count) = (Rhythm::default(), 0);
+        for short in gaps {
+            rhythm = rhythm.after(rhythm.polls() && short, short);
+            assert_eq!(Rhythm::from_word(rhythm.to_word()), rhythm);
+            count += usize::from(rhythm.polls());
+        }
+        count
+    }
+
+    #[test]
+    fn helpers_poll_where_gaps_are_short() {
+        assert_eq!(polls([true; 1000].into_iter()), 1000);
+        assert_eq!(polls([false; 1000].into_iter()), 0);
+        // Bursts of ten loops: one poll in vain for each.
+        assert!((900..=1000).contains(&polls((0..1000).map(|round| round % 100 > 0))));
+    }
+
+    #[test]
+    fn helpers_that_poll_in_vain_do_so_less_and_less() {
+        let alternating = polls((0..10_000).map(|round| round % 2 == 0));
+        assert!(alternating < 100, "{alternating} of 10000 rounds");
+    }
+
+    #[test]
+    fn what_becomes_regular_is_noticed() {
+        let gaps = (0..1000).map(|round| round % 2 == 0).chain([true; 1000]);
+        let regular = polls(gaps);
+        assert!(regular > 700, "{regular} of 2000 rounds");
+    }
+}
