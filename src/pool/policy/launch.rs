@@ -206,7 +206,11 @@ impl Case<'_> {
         if expected >= worth_sharing {
             return self.faster(cost, expected, self.shared(expected, worth_sharing));
         }
-        if !awake && expected >= AWAKE_NS && self.will_be_awake(expected) && self.pays(cost, expected, true) {
+        if !awake
+            && expected >= TOO_SHORT_TO_TIME_NS
+            && self.will_be_awake(expected)
+            && self.pays(cost, expected, true)
+        {
             return self.faster(cost, expected, Launch::Shared { helpers: 1 });
         }
         if self.pays(cost, expected, awake) {
