@@ -15,6 +15,7 @@ use super::{
     accumulator::{Accumulate, Lend},
     course::Course,
     ending::{FirstStop, discard},
+    given::Inside,
     handles::Watch,
 };
 use crate::pool::{
@@ -53,6 +54,7 @@ impl<'a> Search<'a> {
     /// What worker `me` does from coming to leaving. Never unwinds. After a panic the worker does
     /// not go on: every block before has been claimed by a worker that is still active.
     fn work(&self, me: usize, acc: &mut dyn Accumulate) {
+        let _inside = Inside::new();
         let mut visit = self.course.visit(me, Units::Items);
         let (mut items, mut last) = (0, 0);
         let searched = catch_unwind(AssertUnwindSafe(|| {

@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::prices::{AT_FIRST, CLEARLY};
 
 /// Into how many parts a trial divides the work. After each of them the caller looks whether it is
-/// ahead of a shared call.
+/// ahead of a shared call. And so many items a worker, or fewer, are few.
 pub(crate) const PARTS: u16 = 16;
 /// The factor by which a belief lasts longer each time it is confirmed; and in calls, how long it
 /// lasts after it has changed.
