@@ -20,7 +20,7 @@ use crate::{
         place::{placement::SeatPlan, seats::Seats},
         policy::{
             belief::{self, PARTS},
-            launch::{self, CHECKED, CHECKED_AFTER, Case, Glance, Launch, up_to},
+            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Glance, Launch, up_to},
             memory::{self, Memory},
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
@@ -222,10 +222,8 @@ impl Executor {
     fn weigh(&self, this: Loop, glance: Glance, options: &Options<'_>) -> Call {
         let most = self.most(this, options);
         let awake = self.crew.is_first_awake();
-        let (mut launch, mut short) = (Launch::Plain, false);
+        let (mut launch, mut gap) = (Launch::Plain, None);
         if most > 0 && !options.watch.is_cancelled() {
-            let gap = self.gaps.gap(&self.prices);
-            short = gap.is_short(self.memory.expected(this));
             let case = Case {
                 memory: &self.memory,
                 prices: &self.prices,
@@ -235,7 +233,7 @@ impl Executor {
                 awake,
                 is_busy: self.has_turn.load(Ordering::Relaxed),
                 is_timed: glance == Glance::Timed,
-                gap,
+                gap: *gap.insert(self.gaps.gap(&self.prices)),
                 draw: draw(),
             };
             launch = case.launch();
@@ -243,7 +241,7 @@ impl Executor {
         if self.is_watched(options) {
             launch = launch.watched();
         }
-        Call { this, launch, awake, short }
+        Call { this, launch, awake, gap }
     }
 
     /// How a call goes on that was expected to be short, and is not.
@@ -251,7 +249,7 @@ impl Executor {
     #[inline(never)]
     fn weigh_again(&self, this: Loop) -> Call {
         let awake = self.crew.is_first_awake();
-        Call { this, launch: launch::unexpected(&self.prices, awake), awake, short: false }
+        Call { this, launch: launch::unexpected(&self.prices, awake), awake, gap: None }
     }
 
     /// How many helpers there can be, such that each has at least one index, or may get some of a
@@ -475,7 +473,9 @@ impl Executor {
             return Polls { at_end: Patience::BRIEF, between: self.gaps.asked() };
         }
         let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
-        let between = self.gaps.next(call.awake, call.short, is_crowded, &self.prices);
+        let expected = self.memory.expected(call.this);
+        let short = call.gap.is_some_and(|gap| gap.is_short(expected));
+        let between = self.gaps.next(call.awake, short, is_crowded, &self.prices);
         Polls { at_end: at_end.max(Patience::BRIEF), between }
     }
 
@@ -578,9 +578,10 @@ impl Drop for Turn<'_> {
 struct Call {
     this: Loop,
     launch: Launch,
-    /// Whether helpers were awake when it began, and whether the gap before it was short.
+    /// Whether helpers were awake when it began.
     awake: bool,
-    short: bool,
+    /// The gap before it; `None` if the call was not weighed before it began.
+    gap: Option<Gap>,
 }
 
 /// The part of a call that is shared.

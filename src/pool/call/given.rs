@@ -41,7 +41,8 @@ impl Gaps {
     /// The gap before the call that begins now.
     pub(crate) fn gap(&self, prices: &Prices) -> Gap {
         let now = self.now();
-        let began = self.began.swap(now, Ordering::Relaxed);
+        let began = self.began.load(Ordering::Relaxed);
+        self.began.store(now, Ordering::Relaxed);
         let ended = self.ended.load(Ordering::Relaxed);
         let learnt = if self.rhythm().may_poll() { prices.help_time(false) } else { Duration::ZERO };
         Gap {
@@ -114,4 +115,50 @@ pub(crate) fn draw() -> Draw {
         last.set(last.get().wrapping_add(GOLDEN));
         Draw(last.get())
     })
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_begins_where_a_shared_loop_ended_and_otherwise_where_the_last_call_began() {
+        let (gaps, prices) = (Gaps::new(None), Prices::new());
+        gaps.gap(&prices);
+        assert_eq!(gaps.gap(&prices).since_end, None, "the last call was not shared");
+        gaps.end();
+        let gap = gaps.gap(&prices);
+        assert!(gap.since_end.is_some_and(|end| end < gap.since_begin), "{gap:?}");
+        assert_eq!(gaps.gap(&prices).since_end, None, "one call later");
+    }
+
+    #[test]
+    fn helpers_do_not_poll_while_other_threads_call_loops() {
+        let (gaps, prices) = (Gaps::new(None), Prices::new());
+        let polls = |is_crowded| !gaps.next(true, true, is_crowded, &prices).is_none();
+        assert!(polls(false));
+        assert!((0..8).all(|_| !polls(true)));
+        let pause = (0..1000).position(|_| polls(false)).expect("they poll again");
+        assert!((100..300).contains(&pause), "after {pause} loops");
+    }
+
+    #[test]
+    fn the_user_has_the_last_word() {
+        for asked in [Duration::ZERO, Duration::from_micros(50)] {
+            let (gaps, prices) = (Gaps::new(Some(asked)), Prices::new());
+            for short in [false, true] {
+                assert_eq!(gaps.next(true, short, !short, &prices), Patience::of(asked));
+            }
+            assert_eq!(gaps.gap(&prices).patience, asked);
+        }
+    }
+
+    #[test]
+    fn a_thread_is_inside_until_the_outermost_loop_ends() {
+        let outer = Inside::new();
+        drop(Inside::new());
+        assert!(Inside::is_here());
+        drop(outer);
+        assert!(!Inside::is_here());
+    }
 }
