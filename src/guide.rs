@@ -313,7 +313,7 @@
 //!
 //! * **A few long items** are fine. A loop over two items of 5 ms takes 5 ms with two threads. If
 //!   the pool knows nothing of a loop, and it has at most 16 items a thread, helpers are woken
-//!   before the first item. That costs the first call 5 to 14 µs.
+//!   before the first item. That costs the first call 5 to 16 µs for one helper.
 //! * **One item is the end of it**: no loop is faster than its longest item. Divide that one.
 //! * **Many short items** are fine, too: a claim costs less than a nanosecond an item, and loops
 //!   that are too short to share run on their caller.

@@ -23,7 +23,7 @@ use crate::{
 
 const CALLS: usize = 30;
 
-/// An item: works for so many links, or sleeps.
+/// The work of one item: a chain of links, or a sleep.
 #[derive(Clone, Copy)]
 enum Item {
     Work(u64),
@@ -55,7 +55,7 @@ fn sum(results: impl IntoIterator<Item = u64>) -> u64 {
 
 const FORMS: [(&str, Form); 7] = [
     ("map_collect", |pool, items| sum(pool.map_collect(items, |item| item.run()))),
-    ("by value", |pool, items| sum(pool.on(items.to_vec()).map_collect(Item::run))),
+    ("on(vec)", |pool, items| sum(pool.on(items.to_vec()).map_collect(Item::run))),
     ("chunks", |pool, items| {
         let chunk = |items: &[Item]| items[0].run();
         pool.on(items).chunks(1).map_reduce(chunk, u64::wrapping_add).unwrap_or(0)
@@ -76,8 +76,8 @@ const FORMS: [(&str, Form); 7] = [
     }),
 ];
 
-/// What each of the first calls took, in nanoseconds: medians of so many rounds, each of which
-/// makes what it calls `anew`.
+/// The time of each of the first calls, in nanoseconds: the median of `rounds`. Each round makes
+/// `anew` the closure that is called.
 fn first_calls<C: FnMut()>(rounds: usize, mut anew: impl FnMut() -> C) -> Vec<f64> {
     let mut took = vec![Vec::new(); CALLS];
     for _ in 0..rounds {

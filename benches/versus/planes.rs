@@ -102,7 +102,7 @@ impl Cube {
     }
 }
 
-// What is done to a plane, the same code for everybody.
+// One function a loop that does the work of a plane, so that all entrants run the same code.
 
 #[inline(never)]
 fn set_speeds(plane: &mut [f64], unknowns: &[f64]) {

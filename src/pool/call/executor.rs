@@ -206,14 +206,21 @@ impl Executor {
         } else if self.most(this, options) == 0 {
             Glance::Plain
         } else if self.has_turn.load(Ordering::Relaxed) {
-            if !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
-                self.is_crowded.store(true, Ordering::Relaxed);
-            }
+            self.notice_crowd();
             Glance::Plain
         } else if options.kind.goes_through() && options.list.is_none() {
             launch::glance(&self.memory, &self.prices, this, draw)
         } else {
             Glance::Unclear
+        }
+    }
+
+    /// Notes that this thread calls a loop while another one is shared, unless it works in one.
+    #[cold] // its code is to lie elsewhere than that of `glance`
+    #[inline(never)]
+    fn notice_crowd(&self) {
+        if !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
+            self.is_crowded.store(true, Ordering::Relaxed);
         }
     }
 

@@ -1,5 +1,5 @@
-//! What the policy is given instead of fetching it: the time between two calls, chance, and where a
-//! thread is.
+//! The policy neither reads a clock nor draws a number. A call gives it the time since the call
+//! before, a random number, and whether the calling thread works in a shared loop.
 
 use std::{cell::Cell, time::Duration};
 

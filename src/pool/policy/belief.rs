@@ -18,7 +18,7 @@ use std::time::Duration;
 use super::prices::{AT_FIRST, CLEARLY};
 
 /// Into how many parts a trial divides the work. After each of them the caller looks whether it is
-/// ahead of a shared call. And so many items a worker, or fewer, are few.
+/// ahead of a shared call. Also the most items a worker of a loop that counts as one of few items.
 pub(crate) const PARTS: u16 = 16;
 /// The factor by which a belief lasts longer each time it is confirmed; and in calls, how long it
 /// lasts after it has changed.
@@ -32,10 +32,10 @@ const MUCH_LONGER: f32 = 2.0;
 /// in full.
 const MEAN_OF: f32 = 2.0;
 
-/// How long a trial may take for so many `of` the `parts` of the work, if a `shared` call takes so
-/// long for all of it.
-pub(crate) fn time_for(of: u16, parts: u16, shared: Duration) -> Duration {
-    shared.mul_f32(f32::max(f32::from(of) / f32::from(parts), AT_FIRST))
+/// The time limit of a trial for the first `done` of `parts` equal parts of the work. A `shared`
+/// call takes that long for all of the work.
+pub(crate) fn time_for(done: u16, parts: u16, shared: Duration) -> Duration {
+    shared.mul_f32(f32::max(f32::from(done) / f32::from(parts), AT_FIRST))
 }
 
 /// Which way a loop runs, and when the other way is tried.
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_trial_has_a_head_start_and_then_as_long_as_shared() {
-        let times = [1, 4, 5, 8, PARTS].map(|of| time_for(of, PARTS, Duration::from_millis(16)));
+        let times = [1, 4, 5, 8, PARTS].map(|done| time_for(done, PARTS, Duration::from_millis(16)));
         assert_eq!(times.map(|time| time.as_millis()), [4, 4, 5, 8, 16]);
     }
 

@@ -154,7 +154,7 @@ pub(crate) fn glance(memory: &Memory, prices: &Prices, this: Loop, draw: impl Fn
     }
 }
 
-/// What was before a call.
+/// The pause between a call and the one before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
     /// How long ago the last call began.
@@ -166,7 +166,8 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// Whether helpers would have stayed awake for so long, if a call takes `expected` nanoseconds.
+    /// Whether helpers that poll would have stayed awake through the pause. A call of the loop is
+    /// expected to take `expected` nanoseconds.
     pub(crate) fn is_short(self, expected: f32) -> bool {
         let idle = self.since_end.map_or(nanos(self.since_begin) - expected, nanos);
         idle.max(0.0) < nanos(self.patience)
@@ -236,10 +237,11 @@ impl Case<'_> {
         }
     }
 
-    /// How a loop starts that is worth sharing, by what help costs: in the way that is believed to
-    /// be faster, or the other way to try it. `cost` is that of an item, in nanoseconds. A loop is
-    /// not tried alone if an item is far above what help costs, or is worth help and takes longer
-    /// than one of [`PARTS`] of a shared call: a trial is given up at the end of an item.
+    /// How a loop starts that is worth sharing at the current price of help: shared or alone,
+    /// whichever is believed to be faster, or as a trial of the slower one. An item takes `cost`
+    /// nanoseconds. A trial can only be given up at the end of an item, so there is none if an item
+    /// costs [`PARTS`] times the price of help, or clearly more than that price and more than one
+    /// of [`PARTS`] equal parts of a shared call.
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;

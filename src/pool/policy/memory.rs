@@ -55,7 +55,8 @@ impl Memory {
         self.at(this.number())
     }
 
-    /// What a call that goes through is expected to take in nanoseconds; 0 if that is not known.
+    /// The expected time of a call that goes through all items, in nanoseconds; 0 if the loop is
+    /// not known.
     pub(crate) fn expected(&self, this: Loop) -> f32 {
         self.recall(this).unwrap_or(0.0) * this.slice.len as f32
     }

@@ -71,10 +71,10 @@ impl Prices {
         Duration::from_nanos(self.help(awake) as u64)
     }
 
-    /// How long the caller polls for the last worker before it sleeps: as long as it takes to wake
-    /// it, so that polling costs at most as much as sleeping would. Less if an `item`, in
-    /// nanoseconds, takes clearly longer, because its end is probably far away. None: that is not
-    /// known.
+    /// How long the caller polls for the last worker before it sleeps: as long as it would take to
+    /// wake the caller, so that polling costs at most as much as sleeping. An `item` takes so many
+    /// nanoseconds, if known. If that is clearly longer than a wake-up, the time is shorter,
+    /// because the end of the last item is probably far away.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
     pub(crate) fn worth_polling(&self, item: Option<f32>) -> Duration {
         let wake = self.help(false);

@@ -2,7 +2,7 @@
 //!
 //! After a round a helper polls for the next one at most for as long as it takes to wake it, and
 //! only if the gap before this round was shorter. So polling and waking together cost at most twice
-//! what the better of the two would have cost, whatever comes (A. R. Karlin and others,
+//! as much as the better of the two, whatever the gaps are (A. R. Karlin and others,
 //! "Competitive randomized algorithms for nonuniform problems", 1990, section 1). If helpers have
 //! polled in vain, the pool does without for growing numbers of rounds.
 

@@ -49,7 +49,7 @@ const ASLEEP: usize = 1;
 /// The worker has passed over a job, and does not wait for the next one yet.
 const AWAY: usize = 2;
 
-/// What a worker knows of jobs.
+/// A worker's memory of its last job.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// The epoch of its last job; 0 at first.
@@ -97,7 +97,7 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// What a worker knows before its first job.
+    /// The memory of a worker that has had no job yet.
     pub(crate) fn nothing_seen(&self) -> Seen {
         Seen { epoch: 0, patience: self.patience }
     }
@@ -129,7 +129,7 @@ impl<J: Copy> Barrier<J> {
     /// Waits for a job that worker `me` has not seen yet, and enters its round. None: the pool
     /// stops.
     ///
-    /// `seen` is what the worker knows.
+    /// `seen` is the worker's memory, and is brought up to date.
     pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<(J, Entered<'_, J>)> {
         loop {
             if !seen.patience.is_none() {

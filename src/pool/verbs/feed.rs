@@ -299,7 +299,7 @@ pub(crate) struct Feeder<'a, T> {
     /// When it began, and looked at the clock last.
     begun: Instant,
     clock: Instant,
-    /// The same moment, if it has looked at the clock.
+    /// The moment of its last look at the clock; `None` before the first look.
     moment: Option<Moment>,
     /// How many items there are from one look to the next, how many from the last one at the clock
     /// to the next, and how many of these are left.
