@@ -1,28 +1,87 @@
 //! Programs as users write and build them.
 
-use std::{fs, path::PathBuf, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use crate::top;
 
-/// The optimised program of this name, with this source.
-pub(crate) fn built(name: &str, source: &str) -> PathBuf {
-    let (folder, target) = (top().join("target/users").join(name), top().join("target/users/target"));
-    fs::create_dir_all(folder.join("src")).unwrap();
-    fs::write(
-        folder.join("Cargo.toml"),
-        format!(
-            "[package]\nname = \"{name}\"\nedition = \"2024\"\n[workspace]\n[dependencies]\nrangesteal = {{ path = '{}' }}\n",
-            top().display()
-        ),
-    )
-    .unwrap();
-    fs::copy(top().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap(); // the versions that are there
-    fs::write(folder.join("src/main.rs"), source).unwrap();
-    let build = ["build", "--quiet", "--release", "--offline", "--target-dir"];
-    let mut cargo = Command::new(env!("CARGO"));
-    for flags in ["RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"] {
-        cargo.env_remove(flags); // what a user builds
+/// A program, and how it is built. Two that are built in different ways need different names.
+#[derive(Clone, Copy)]
+pub(crate) struct Program<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) source: &'a str,
+    pub(crate) uses: Uses,
+    /// Of the release profile, such as `("LTO", "fat")`.
+    pub(crate) profile: &'a [(&'a str, &'a str)],
+}
+
+/// What a program depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Uses {
+    Nothing,
+    Rangesteal,
+    Rayon,
+}
+
+impl Uses {
+    fn dependency(self) -> String {
+        match self {
+            Self::Nothing => String::new(),
+            Self::Rangesteal => format!("rangesteal = {{ path = '{}' }}", top().display()),
+            Self::Rayon => "rayon = \"1\"".to_owned(),
+        }
     }
-    assert!(cargo.args(build).arg(&target).current_dir(&folder).status().unwrap().success());
-    target.join("release").join(name)
+}
+
+impl<'a> Program<'a> {
+    /// With rangesteal and the default release profile.
+    pub(crate) fn new(name: &'a str, source: &'a str) -> Self {
+        Self { name, source, uses: Uses::Rangesteal, profile: &[] }
+    }
+
+    /// The optimised program.
+    pub(crate) fn built(self) -> PathBuf {
+        let target = top().join("target/users/target");
+        self.write();
+        assert!(self.cargo(&target).status().unwrap().success());
+        target.join("release").join(self.name)
+    }
+
+    fn folder(self) -> PathBuf {
+        top().join("target/users").join(self.name)
+    }
+
+    /// Its package.
+    pub(crate) fn write(self) {
+        let (folder, Self { name, uses, .. }) = (self.folder(), self);
+        fs::create_dir_all(folder.join("src")).unwrap();
+        fs::write(
+            folder.join("Cargo.toml"),
+            format!(
+                "[package]\nname = \"{name}\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n{}\n",
+                uses.dependency()
+            ),
+        )
+        .unwrap();
+        fs::copy(top().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap(); // the versions that are there
+        fs::write(folder.join("src/main.rs"), self.source).unwrap();
+    }
+
+    /// The command that builds it once it is written.
+    pub(crate) fn cargo(self, target: &Path) -> Command {
+        let mut cargo = Command::new(env!("CARGO"));
+        for flags in ["RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"]
+        {
+            cargo.env_remove(flags); // what a user builds
+        }
+        for (key, value) in self.profile {
+            cargo.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
+        }
+        cargo.args(["build", "--quiet", "--release", "--offline", "--target-dir"]).arg(target);
+        cargo.current_dir(self.folder());
+        cargo
+    }
 }

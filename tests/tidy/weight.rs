@@ -1,70 +1,191 @@
-//! What a further loop weighs in a user's program: two programs, with one loop and with 21, each
-//! with closures of its own.
+//! What a further loop weighs in a user's program, and what a program with one loop does.
+//!
+//! Two programs have one loop and 21, each with a closure of another size. So have two programs
+//! with plain loops: what their functions weigh is the user's own, and is taken off.
 
-use std::{fmt::Write, process::Command};
+#![allow(clippy::cast_precision_loss, reason = "sizes of programs")]
 
-use crate::users::built;
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
 
-/// Bytes of a further `map_reduce`, at most: code, constants and tables for unwinding.
-const BAR: usize = 6_000;
+use crate::{
+    top,
+    users::{Program, Uses},
+};
 
-/// What else a user may call. `ODD` and `TURN` are other numbers at each site.
-const OTHERS: [(&str, &str); 10] = [
-    ("sum_of", "pool.on(items).sum_of(|x| x.wrapping_mul(ODD).rotate_left(TURN))"),
-    ("map_collect", "pool.map_collect(items, |x| x.wrapping_mul(ODD) >> TURN).len() as u64"),
-    (
-        "map_collect by value",
-        "pool.on(items.to_vec()).map_collect(|x| vec![x.wrapping_mul(ODD); TURN]).len() as u64",
+const FURTHER: usize = 20;
+
+/// A loop that a user may write.
+struct Loop {
+    name: &'static str,
+    /// Bytes of a further one, at most, above its plain loop: code, constants and tables for
+    /// unwinding.
+    bar: usize,
+    /// What the bar is to become.
+    aim: usize,
+    ours: &'static str,
+    plain: &'static str,
+    /// Nothing where rayon has no such loop.
+    rayon: &'static str,
+}
+
+/// `WORK` is an expression of `*x`, another at each site; `SITE` is the number of the site.
+const LOOPS: [Loop; 4] = [
+    Loop {
+        name: "map_reduce",
+        bar: 7_500,
+        aim: 2_500,
+        ours: "pool.map_reduce(items, |x| WORK, |a, b| a ^ b).unwrap_or(0)",
+        plain: "items.iter().map(|x| WORK).fold(0, |a, b| a ^ b)",
+        rayon: "items.par_iter().map(|x| WORK).reduce(|| 0, |a, b| a ^ b)",
+    },
+    Loop {
+        name: "filter_collect",
+        bar: 8_500,
+        aim: 3_500,
+        ours: "pool.filter_collect(items, |x| WORK % 64 < 9).len() as u64",
+        plain: "items.iter().copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
+        rayon: "items.par_iter().copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
+    },
+    Loop {
+        name: "grow",
+        bar: 12_000,
+        aim: 5_000,
+        ours: "pool.grow(items.to_vec()).fold_unordered(|| 0, |a, x, feed| { if x > SITE { feed.push(x / 2) } let x = &x; a ^ WORK }, |a, b| a ^ b)",
+        plain: "{ let (mut all, mut a) = (items.to_vec(), 0); while let Some(x) = all.pop() { if x > SITE { all.push(x / 2) } let x = &x; a ^= WORK } a }",
+        rayon: "",
+    },
+    Loop {
+        name: "sort_by_key",
+        bar: 95_000,
+        aim: 16_000,
+        ours: "{ let mut v = items.to_vec(); pool.sort_by_key(&mut v, |x| WORK); v[0] }",
+        plain: "{ let mut v = items.to_vec(); v.sort_by_key(|x| WORK); v[0] }",
+        rayon: "{ let mut v = items.to_vec(); v.par_sort_by_key(|x| WORK); v[0] }",
+    },
+];
+
+/// What else a user may call, without a bar.
+const OTHERS: [Loop; 6] = [
+    other("sum_of", "pool.on(items).sum_of(|x| WORK)", "items.iter().map(|x| WORK).sum()"),
+    other(
+        "map_collect",
+        "pool.map_collect(items, |x| WORK).len() as u64",
+        "items.iter().map(|x| WORK).collect::<Vec<_>>().len() as u64",
     ),
-    ("filter_collect", "pool.filter_collect(items, |x| x.wrapping_mul(ODD) % 64 < TURN).len() as u64"),
-    ("flat_map_collect", "pool.flat_map_collect(items, |x| *x..x + x % TURN).len() as u64 + ODD"),
-    ("partition", "pool.on(items).copied().partition(|x| x.wrapping_mul(ODD) % 64 < TURN).0.len() as u64"),
-    ("find_first", "pool.find_first(items, |x| x.wrapping_mul(ODD) % 64 < TURN).map_or(0, |x| *x)"),
-    (
-        "grow",
-        "{ let all = pool.grow(items.to_vec()); all.fold_unordered(|| 0, |a, x, feed| { if x > TURN { feed.push(x / 2) } a ^ x.wrapping_mul(ODD) }, |a, b| a ^ b) }",
+    other(
+        "flat_map_collect",
+        "pool.flat_map_collect(items, |x| *x..WORK % 9 + *x).len() as u64",
+        "items.iter().flat_map(|x| *x..WORK % 9 + *x).collect::<Vec<_>>().len() as u64",
     ),
-    (
+    other(
+        "partition",
+        "pool.on(items).copied().partition(|x| WORK % 64 < 9).0.len() as u64",
+        "items.iter().copied().partition::<Vec<_>, _>(|x| WORK % 64 < 9).0.len() as u64",
+    ),
+    other(
+        "find_first",
+        "pool.find_first(items, |x| WORK % 64 < 9).map_or(0, |x| *x)",
+        "items.iter().find(|x| { let x = *x; WORK % 64 < 9 }).map_or(0, |x| *x)",
+    ),
+    other(
         "waiting map_reduce",
-        "pool.on(items).waiting(9).map_reduce(async |x| x.wrapping_mul(ODD).rotate_left(TURN), |a, b| a ^ b.wrapping_add(ODD)).unwrap_or(0)",
-    ),
-    (
-        "sort_by_key",
-        "{ let mut v = items.to_vec(); pool.sort_by_key(&mut v, |x| x.wrapping_mul(ODD) >> TURN); v[0] }",
+        "pool.on(items).waiting(9).map_reduce(async |x| WORK, |a, b| a ^ b).unwrap_or(0)",
+        "items.iter().map(|x| WORK).fold(0, |a, b| a ^ b)",
     ),
 ];
 
-/// A `map_reduce`.
-const PLAIN: &str = "pool.map_reduce(items, |x| x.wrapping_mul(ODD).rotate_left(TURN), |a, b| a ^ b.wrapping_add(ODD)).unwrap_or(0)";
+const fn other(name: &'static str, ours: &'static str, plain: &'static str) -> Loop {
+    Loop { name, bar: usize::MAX, aim: usize::MAX, ours, plain, rayon: "" }
+}
 
-/// The bytes of an optimised program with so many loops.
-fn size(name: &str, expression: &str, loops: usize) -> usize {
-    let mut program = String::from("use rangesteal::Pool;\n");
-    let mut calls = String::new();
+/// A program with so many of these loops. The one at site `n` has `2 n` rounds of shift, xor, add.
+fn source(uses: Uses, expression: &str, loops: usize) -> String {
+    let (import, make, pool, lend) = match uses {
+        Uses::Rangesteal => {
+            ("use rangesteal::Pool;", "let pool = Pool::new().unwrap();", "pool: &Pool, ", "&pool, ")
+        }
+        Uses::Rayon => ("use rayon::prelude::*;", "", "", ""),
+        Uses::Nothing => ("", "", "", ""),
+    };
+    let (mut program, mut calls) = (format!("{import}\n"), String::new());
     for site in 0..loops {
-        let call = expression.replace("ODD", &(2 * site + 3).to_string());
-        let call = call.replace("TURN", &(site % 31 + 1).to_string());
-        let head = format!("#[inline(never)]\nfn site_{site}(pool: &Pool, items: &[u64]) -> u64");
-        writeln!(program, "{head} {{\n    {call}\n}}").unwrap();
-        writeln!(calls, "    println!(\"{{:?}}\", site_{site}(&pool, &items));").unwrap();
+        let work = format!(
+            "{{ let mut y: u64 = *x; for _ in 0..{} {{ y ^= y << 13; y ^= y >> 7; y = y.wrapping_add({}); }} y }}",
+            2 * site,
+            2 * site + 3
+        );
+        let call = expression.replace("WORK", &work).replace("SITE", &site.to_string());
+        writeln!(program, "#[inline(never)]\nfn site_{site}({pool}items: &[u64]) -> u64 {{\n    {call}\n}}")
+            .unwrap();
+        writeln!(calls, "    println!(\"{{:?}}\", site_{site}({lend}&items));").unwrap();
     }
-    let main = format!(
-        "fn main() {{\n    let pool = Pool::new().unwrap();\n    \
-         let items: Vec<u64> = (0..std::env::args().count() as u64).collect();\n{calls}}}\n"
-    );
-    let name = format!("weight-{}-{loops}", name.replace(' ', "-"));
-    let sizes = Command::new("size").arg(built(&name, &(program + &main))).output();
+    let items = "let items: Vec<u64> = (0..std::env::args().count() as u64).collect();";
+    format!("#![allow(unused_parens)]\n{program}fn main() {{\n    {make}\n    {items}\n{calls}}}\n")
+}
+
+/// The bytes of an optimised program.
+fn text(program: &Path) -> usize {
+    let sizes = Command::new("size").arg(program).output();
     let sizes = String::from_utf8(sizes.unwrap().stdout).unwrap();
     let text = sizes.lines().nth(1).and_then(|line| line.split_whitespace().next());
     text.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("size has said: {sizes}"))
 }
 
-/// What a further loop of this kind weighs.
-fn further(name: &str, expression: &str) -> usize {
-    const FURTHER: usize = 20;
-    let bytes = (size(name, expression, 1 + FURTHER) - size(name, expression, 1)) / FURTHER;
-    eprintln!("{bytes} bytes a further {name}");
-    bytes
+/// CPU time of all children of this process that have ended, in seconds.
+fn children() -> f64 {
+    const TICKS: f64 = 100.0; // a second, on every Linux of these days
+    let status = fs::read_to_string("/proc/self/stat").unwrap();
+    let (_, fields) = status.rsplit_once(')').unwrap();
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    [13, 14].iter().map(|at| fields[*at].parse::<f64>().unwrap()).sum::<f64>() / TICKS // cutime, cstime: proc(5)
+}
+
+/// What a further loop costs, in bytes and in seconds of the compiler.
+struct Cost {
+    bytes: usize,
+    seconds: f64,
+}
+
+/// What a further loop of this kind costs, its closure included.
+fn further(name: &str, uses: Uses, expression: &str) -> Cost {
+    let cost = |loops: usize| {
+        let name = format!("weight-{}-{uses:?}-{loops}", name.replace(' ', "-")).to_lowercase();
+        let source = source(uses, expression, loops);
+        let begin = children();
+        let program = Program { uses, ..Program::new(&name, &source) }.built(); // anew: its source is
+        (text(&program), children() - begin)
+    };
+    cost(1); // so that its dependencies are there
+    let (one, all) = (cost(1), cost(1 + FURTHER));
+    Cost { bytes: (all.0 - one.0) / FURTHER, seconds: (all.1 - one.1) / FURTHER as f64 }
+}
+
+/// What a further loop costs above the plain one, with a line that tells it beside rayon's.
+fn above_plain(it: &Loop, beside_rayon: bool) -> Cost {
+    let (ours, plain) =
+        (further(it.name, Uses::Rangesteal, it.ours), further(it.name, Uses::Nothing, it.plain));
+    let above = |cost: &Cost| Cost {
+        bytes: cost.bytes.saturating_sub(plain.bytes),
+        seconds: cost.seconds - plain.seconds,
+    };
+    let told = |cost: &Cost| format!("{} bytes and {:.2} s", cost.bytes, cost.seconds);
+    let (name, ours) = (it.name, above(&ours));
+    let mut line = format!("a further {name}: {} above the plain loop's {}", told(&ours), told(&plain));
+    if beside_rayon && !it.rayon.is_empty() {
+        let rayon = further(it.name, Uses::Rayon, it.rayon);
+        write!(line, "; rayon's {}", told(&above(&rayon))).unwrap();
+    }
+    if it.aim < usize::MAX {
+        write!(line, "; bar {}, aim {}", it.bar, it.aim).unwrap();
+    }
+    eprintln!("{line}");
+    ours
 }
 
 /// Whether bytes can be compared with the bar.
@@ -79,18 +200,120 @@ fn can_be_weighed() -> bool {
 #[test]
 fn a_further_loop_is_light() {
     if can_be_weighed() {
-        let bytes = further("map_reduce", PLAIN);
-        assert!(bytes <= BAR, "{bytes} bytes a further loop; at most {BAR}");
+        let [map_reduce, ..] = &LOOPS;
+        let Cost { bytes, .. } = above_plain(map_reduce, false);
+        assert!(bytes <= map_reduce.bar, "{bytes} bytes a further loop; at most {}", map_reduce.bar);
     }
 }
 
-/// `cargo test -p rangesteal-tidy weight -- --ignored --nocapture`: two programs a row.
+/// Seconds of the compiler for a further `map_reduce`, at most; the aim is 0.10.
+const SECONDS_BAR: f64 = 0.25;
+
+/// `cargo test -p rangesteal-tidy weight -- --ignored --nocapture --test-threads 1`: the seconds
+/// are those of all children of this process.
+#[test]
+#[ignore = "long"]
+fn further_loops_of_four_kinds_are_light() {
+    if can_be_weighed() {
+        let costs: Vec<_> = LOOPS.iter().map(|it| (it, above_plain(it, true))).collect();
+        let heavy = costs.iter().filter(|(it, cost)| cost.bytes > it.bar);
+        let heavy: Vec<_> = heavy.map(|(it, _)| it.name).collect();
+        assert!(heavy.is_empty(), "heavier than their bars: {heavy:?}");
+        let seconds = costs[0].1.seconds;
+        assert!(seconds <= SECONDS_BAR, "{seconds:.2} s a further loop; at most {SECONDS_BAR}");
+    }
+}
+
+/// As above.
 #[test]
 #[ignore = "no bar, and long"]
 fn what_other_loops_weigh() {
     if can_be_weighed() {
-        for (name, expression) in OTHERS {
-            assert!(further(name, expression) > 0);
+        for other in &OTHERS {
+            assert!(above_plain(other, false).bytes > 0);
         }
     }
+}
+
+/// Of a program with one loop, relative to rayon's, stripped: at most.
+const STRIPPED_BAR: f64 = 2.0; // aim: 1.25
+/// Its release build from clean, in seconds on two cores: at most.
+const CLEAN_BAR: f64 = 15.0; // aim: 8
+/// So many symbols are told.
+const LARGEST: usize = 25;
+
+/// A program with one loop, built from clean, and the seconds that took.
+fn alone(uses: Uses) -> (PathBuf, f64) {
+    let [Loop { ours, plain, rayon, .. }, ..] = LOOPS;
+    let expression = match uses {
+        Uses::Rangesteal => ours,
+        Uses::Rayon => rayon,
+        Uses::Nothing => plain,
+    };
+    let (name, source) = (format!("one-loop-{uses:?}").to_lowercase(), source(uses, expression, 1));
+    let program = Program { uses, ..Program::new(&name, &source) };
+    let target = top().join("target/users/clean").join(&name);
+    if target.exists() {
+        fs::remove_dir_all(&target).unwrap();
+    }
+    program.write();
+    let begin = Instant::now();
+    assert!(program.cargo(&target).status().unwrap().success());
+    (target.join("release").join(name), begin.elapsed().as_secs_f64())
+}
+
+/// The largest symbols of a program, as `nm` lists them.
+fn largest(program: &Path) -> String {
+    let symbols = Command::new("nm").args(["--size-sort", "-C", "-S", "-r"]).arg(program).output().unwrap();
+    let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
+    let line = |line: &str| {
+        let (_, line) = line.split_once(' ')?;
+        let (size, name) = line.split_once(' ')?;
+        let name: String = name.chars().take(140).collect();
+        Some(format!("{:8} {name}", usize::from_str_radix(size, 16).ok()?))
+    };
+    symbols.lines().filter_map(line).take(LARGEST).collect::<Vec<_>>().join("\n")
+}
+
+/// The bytes of all functions and constants of a crate, by the name that its symbols begin with.
+fn of_crate(program: &Path, name: &str) -> usize {
+    let symbols = Command::new("nm").args(["-C", "-S"]).arg(program).output().unwrap();
+    let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();
+    let size = |line: &str| {
+        let fields: Vec<&str> = line.splitn(4, ' ').collect();
+        let [_, size, _, symbol] = fields[..] else { return None };
+        symbol.trim_start_matches('<').starts_with(name).then(|| usize::from_str_radix(size, 16).ok())?
+    };
+    symbols.lines().filter_map(size).sum()
+}
+
+/// `cargo test -p rangesteal-tidy one_loop -- --ignored --nocapture`, on two quiet cores.
+#[test]
+#[ignore = "builds from clean, and takes the time"]
+fn a_program_with_one_loop_is_small() {
+    if !can_be_weighed() {
+        return;
+    }
+    let [nothing, rayon, ours] = [Uses::Nothing, Uses::Rayon, Uses::Rangesteal].map(|uses| {
+        let (program, seconds) = alone(uses);
+        let stripped = program.with_extension("stripped");
+        let strip = Command::new("strip").arg("-o").arg(&stripped).arg(&program).status();
+        assert!(strip.unwrap().success());
+        let bytes = fs::metadata(&stripped).unwrap().len() as f64;
+        eprintln!(
+            "one loop, {uses:?}: {:.0} KB stripped, {:.0} KB of text, {seconds:.1} s from clean",
+            bytes / 1e3,
+            text(&program) as f64 / 1e3
+        );
+        (program, bytes, seconds)
+    });
+    for name in ["rangesteal::", "std::", "core::", "alloc::", "log::", "nix::"] {
+        let [less, more] = [&nothing.0, &ours.0].map(|program| of_crate(program, name) as f64 / 1e3);
+        eprintln!("{name} {more:.0} KB ({less:.0} KB in the plain program)");
+    }
+    eprintln!("the largest:\n{}", largest(&ours.0));
+    assert!(nothing.1 < ours.1);
+    let (relative, seconds) = (ours.1 / rayon.1, ours.2);
+    assert!(relative <= STRIPPED_BAR, "{relative:.2} of rayon's size; at most {STRIPPED_BAR}");
+    assert!(seconds <= CLEAN_BAR, "{seconds:.1} s from clean; at most {CLEAN_BAR}");
 }

@@ -1,0 +1,41 @@
+//! A cell: one closure in one verb.
+
+use std::fmt::Debug;
+
+use rangesteal::Pool;
+use rayon::ThreadPool;
+
+use crate::data::Data;
+
+/// Who runs it.
+#[derive(Clone, Copy)]
+pub(crate) enum By<'p> {
+    Plain,
+    /// The plain loop over both halves of the slice, by two threads: what memory allows.
+    Halves(&'p ThreadPool),
+    Ours(&'p Pool),
+    Rayon(&'p ThreadPool),
+}
+
+/// Gets the result of a loop.
+pub(crate) type See<'s> = &'s mut dyn FnMut(&dyn Debug);
+
+#[derive(Clone)]
+pub(crate) struct Cell {
+    pub(crate) verb: &'static str,
+    pub(crate) body: &'static str,
+    pub(crate) run: fn(By<'_>, &mut Data, See<'_>),
+}
+
+impl Cell {
+    pub(crate) fn name(&self) -> String {
+        format!("{} {}", self.verb, self.body)
+    }
+
+    /// What an entrant makes of data that nobody has changed.
+    pub(crate) fn outcome(&self, by: By<'_>, len: usize) -> String {
+        let mut outcome = String::new();
+        (self.run)(by, &mut Data::new(len), &mut |result| outcome = format!("{result:?}"));
+        outcome
+    }
+}

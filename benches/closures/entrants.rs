@@ -1,0 +1,110 @@
+//! Everybody's turns at a cell, and the row that comes of them.
+
+use std::{hint::black_box, time::Instant};
+
+use nix::sched::CpuSet;
+use rangesteal::Pool;
+use rayon::ThreadPool;
+
+use crate::{
+    cell::{By, Cell},
+    data::Data,
+    machine::{self, Freed},
+    race::{Race, Turn},
+    row::{Row, Unit},
+    who::Who,
+};
+
+/// A turn is so many calls that the plain loop takes as long.
+const TURN_NANOS: f64 = 1e6;
+/// Each turn begins with untimed calls for so long.
+const WARM_UP_NANOS: f64 = 2e6;
+/// Rounds that do not count: a pool learns in them what the loop costs.
+const WARM_UP_ROUNDS: usize = 2;
+/// A loop that takes the plain loop so long is expected to be shared.
+const SHARED_NANOS: f64 = 100_000.0;
+
+/// The smaller one: what disturbed the halves must not make a bar easier.
+fn least((median, of_minima): (f64, f64)) -> f64 {
+    median.min(of_minima)
+}
+
+pub(crate) struct Entrants {
+    rounds: usize,
+    /// The CPUs of this process before any thread was pinned.
+    mask: CpuSet,
+    rayon: ThreadPool,
+    control: Pool,
+}
+
+impl Entrants {
+    /// To be called before any pool has pinned this thread.
+    pub(crate) fn new(rounds: usize, threads: usize) -> Self {
+        Self {
+            rounds,
+            mask: machine::mask(),
+            rayon: rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of rayon's"),
+            control: Pool::builder().num_threads(threads).build().expect("a pool"),
+        }
+    }
+
+    pub(crate) fn cpus(&self) -> usize {
+        machine::cpus(&self.mask).len()
+    }
+
+    fn by<'p>(&'p self, pool: &'p Pool, who: Who) -> By<'p> {
+        match who {
+            Who::Rangesteal => By::Ours(pool),
+            Who::Control => By::Ours(&self.control),
+            Who::Rayon => By::Rayon(&self.rayon),
+            Who::Halves => By::Halves(&self.rayon),
+            _ => By::Plain,
+        }
+    }
+
+    /// A cell over so many items. Alone, a loop may take 1.05 of the plain loop and 60 ns more.
+    /// Shared, it may take .55, or 1.05 of what two threads take that split the slice in halves.
+    pub(crate) fn row(&self, pool: &Pool, cell: &Cell, len: usize) -> Row {
+        let plain = cell.outcome(By::Plain, len);
+        for who in [Who::Rangesteal, Who::Rayon] {
+            assert!(cell.outcome(self.by(pool, who), len) == plain, "{who:?} disagrees: {}", cell.name());
+        }
+        let mut data = Data::new(len);
+        let entrants = [Who::Plain, Who::Rangesteal, Who::Control, Who::Rayon, Who::Halves];
+        let calls = (TURN_NANOS / nanos(By::Plain, cell, &mut data, 3)).clamp(1.0, 1000.0) as u32;
+        let race = Race::interleaved(&entrants, WARM_UP_ROUNDS + self.rounds, |round, who| {
+            let turn = self.turn(pool, who, cell, &mut data, calls);
+            (round >= WARM_UP_ROUNDS).then_some(turn)
+        });
+        let (alone, halves) = (1.05 + 60.0 / race.nanos(), least(race.ratio(Who::Halves)));
+        let mut name = format!("{}, {len} items", cell.body);
+        let mut bar = alone;
+        if race.nanos() >= SHARED_NANOS {
+            bar = alone.min(f64::max(0.55, 1.05 * halves));
+            name = format!("{name} (halves: {halves:.3})");
+        }
+        Row::of(&race, name, Unit::Ratio, Some(bar)).without_cost()
+    }
+
+    fn turn(&self, pool: &Pool, who: Who, cell: &Cell, data: &mut Data, calls: u32) -> Turn {
+        // The pool has pinned this thread. To rayon's that would be a handicap.
+        let _freed = matches!(who, Who::Rayon | Who::Halves).then(|| Freed::to(&self.mask));
+        let by = self.by(pool, who);
+        let begin = Instant::now();
+        while begin.elapsed().as_secs_f64() * 1e9 < WARM_UP_NANOS {
+            nanos(by, cell, data, 1);
+        }
+        let nanos = nanos(by, cell, data, calls);
+        machine::settle();
+        Turn { nanos, cpu: 0.0, switches: 0.0 }
+    }
+}
+
+/// A call: mean.
+fn nanos(by: By<'_>, cell: &Cell, data: &mut Data, calls: u32) -> f64 {
+    let begin = Instant::now();
+    for _ in 0..calls {
+        (cell.run)(by, black_box(data), &mut |result| _ = black_box(result));
+    }
+    begin.elapsed().as_secs_f64() * 1e9 / f64::from(calls)
+}
