@@ -77,6 +77,17 @@ pub(crate) fn cpus(mask: &CpuSet) -> Vec<usize> {
     (0..CpuSet::count()).filter(|&cpu| mask.is_set(cpu).unwrap_or(false)).collect()
 }
 
+/// Where in `mask` the threads of a spinning pool start. Next to this thread they would share its
+/// CPU, both spinning, until the system moves one of them, some milliseconds later.
+pub(crate) fn elsewhere(mask: &CpuSet, threads: usize) -> CpuSet {
+    let (all, mut others) = (cpus(mask), *mask);
+    for here in cpus(&self::mask()) {
+        others.unset(here).expect("a CPU");
+    }
+    let room = threads <= all.len() && !cpus(&others).is_empty();
+    if room { others } else { *mask }
+}
+
 pub(crate) fn pin(cpu: usize) {
     let mut only = CpuSet::new();
     only.set(cpu).expect("a CPU");

@@ -12,6 +12,7 @@ mod beside;
 mod burner;
 mod callers;
 mod cold;
+mod compiled;
 mod contended;
 mod distances;
 mod emit;

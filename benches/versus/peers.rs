@@ -1,16 +1,13 @@
-//! Rivals written in C++: compiled at start, where there is a compiler, and loaded.
+//! The loops of the rivals written in C++.
 
 #![allow(unsafe_code, reason = "foreign functions")]
 
 use std::{
-    ffi::{CStr, c_char, c_int, c_void},
-    io::Error,
+    ffi::{c_int, c_void},
     ops::Range,
-    path::Path,
-    process::Command,
 };
 
-use libloading::Library;
+use crate::compiled;
 
 type Body = extern "C" fn(*const c_void, usize, usize) -> u64;
 type Loop = extern "C" fn(Body, *const c_void, usize, usize, c_int) -> u64;
@@ -34,41 +31,17 @@ impl Peer {
     }
 
     fn compile(name: &str, flags: &[&str]) -> Result<Self, String> {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("versus/peers.cpp");
-        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("versus-{name}.so"));
-        let mut compiler = Command::new("c++");
-        compiler.args(["-O3", "-shared", "-fPIC"]);
-        if cfg!(target_arch = "x86_64") {
-            compiler.arg("-march=x86-64"); // what rustc builds for
-        }
-        let result = compiler.arg("-o").arg(&library).arg(source).args(flags).output();
-        let output = result.map_err(|error| format!("c++: {error}"))?;
-        if !output.status.success() {
-            return Err("c++ does not find it".into());
-        }
-        Self::open(&library).map_err(|error| error.to_string())
-    }
-
-    fn open(path: &Path) -> Result<Self, Error> {
-        // SAFETY: 1. the library was built from peers.cpp; its initialisers are those of OpenMP or
-        // oneTBB.
-        let library = unsafe { Library::new(path) }.map_err(Error::other)?;
-        let library: &Library = Box::leak(Box::new(library)); // its threads may outlive us
-        // SAFETY: 2. peers.cpp declares them so.
-        let even = *unsafe { library.get::<Loop>("even") }.map_err(Error::other)?;
-        // SAFETY: 3. as 2.
-        let uneven = *unsafe { library.get::<Loop>("uneven") }.map_err(Error::other)?;
-        // SAFETY: 4. as 2.
-        let sort = *unsafe { library.get::<Sort>("sort") }.map_err(Error::other)?;
-        // SAFETY: 5. as 2.
-        let leave = *unsafe { library.get::<extern "C" fn()>("leave") }.map_err(Error::other)?;
-        // SAFETY: 6. as 2.
-        let version =
-            *unsafe { library.get::<extern "C" fn() -> *const c_char>("version") }.map_err(Error::other)?;
-        // SAFETY: 7. `version` returns a string that lives as long as the library, which is never
-        // closed.
-        let version = unsafe { CStr::from_ptr(version()) }.to_string_lossy().into_owned();
-        Ok(Self { even, uneven, sort, leave, version })
+        let library = compiled::open(&compiled::build("versus/peers.cpp", name, flags)?)?;
+        let missing = |error: libloading::Error| error.to_string();
+        // SAFETY: 1. peers.cpp declares them so.
+        let even = *unsafe { library.get::<Loop>("even") }.map_err(missing)?;
+        // SAFETY: 2. as 1.
+        let uneven = *unsafe { library.get::<Loop>("uneven") }.map_err(missing)?;
+        // SAFETY: 3. as 1.
+        let sort = *unsafe { library.get::<Sort>("sort") }.map_err(missing)?;
+        // SAFETY: 4. as 1.
+        let leave = *unsafe { library.get::<extern "C" fn()>("leave") }.map_err(missing)?;
+        Ok(Self { even, uneven, sort, leave, version: compiled::version(library)? })
     }
 
     /// Sums `body` over ranges that together are `0..len`.
@@ -81,7 +54,7 @@ impl Peer {
             begin: usize,
             end: usize,
         ) -> u64 {
-            // SAFETY: 8. `context` is the `body` below, which is borrowed until the loop has
+            // SAFETY: 5. `context` is the `body` below, which is borrowed until the loop has
             // returned, and is `Sync`.
             let body = unsafe { &*context.cast::<F>() };
             body(begin..end)

@@ -128,17 +128,6 @@ impl Runner {
         })
     }
 
-    /// Where the threads of a spinning pool start. Next to this thread they would share its CPU,
-    /// both spinning, until the system moves one of them, some milliseconds later.
-    fn elsewhere(&self) -> CpuSet {
-        let (all, mut others) = (machine::cpus(&self.mask), self.mask);
-        for here in machine::cpus(&machine::mask()) {
-            others.unset(here).expect("a CPU");
-        }
-        let room = self.threads <= all.len() && !machine::cpus(&others).is_empty();
-        if room { others } else { self.mask }
-    }
-
     /// A turn leaves nothing behind that would disturb the next: threads of `fork_union` and OpenMP
     /// spin between loops for milliseconds or for ever, so they are started right before the turn,
     /// untimed, and end with it; the others may look for work for a while, which is waited for.
@@ -172,15 +161,14 @@ impl Runner {
             Who::Chili => pace.turn(lap, &mut self.chili),
             Who::Orx => pace.turn(lap, &self.orx),
             #[cfg(fork_union)]
-            Who::ForkUnion => pace.first_turn(lap, &self.elsewhere(), || {
+            Who::ForkUnion => pace.first_turn(lap, &machine::elsewhere(&self.mask, threads), || {
                 fork_union::ThreadPool::try_spawn(threads).expect("a pool")
             }),
             #[cfg(not(fork_union))]
             Who::ForkUnion => None,
-            Who::OpenMp => self
-                .openmp
-                .as_ref()
-                .and_then(|peer| pace.first_turn(lap, &self.elsewhere(), || Foreign { peer, threads })),
+            Who::OpenMp => self.openmp.as_ref().and_then(|peer| {
+                pace.first_turn(lap, &machine::elsewhere(&self.mask, threads), || Foreign { peer, threads })
+            }),
             Who::Tbb => self.tbb.as_ref().and_then(|peer| pace.turn(lap, Foreign { peer, threads })),
             Who::Halves => pace.turn(lap, Halves(&self.rayon)),
             Who::Reporting => pace.turn(lap, Telling::Report(pool)),

@@ -19,6 +19,10 @@ pub(crate) enum Who {
     #[cfg_attr(not(fork_union), allow(dead_code, reason = "not built"))]
     ForkUnion,
     OpenMp,
+    /// OpenMP with `OMP_WAIT_POLICY=passive`: its threads sleep at once after a loop.
+    PassiveOpenMp,
+    /// One thread, in C++.
+    PlainCpp,
     Tbb,
     /// A static split in two by rayon.
     Halves,
@@ -75,6 +79,8 @@ impl Who {
             Self::Orx => "orx-parallel",
             Self::ForkUnion => "fork_union",
             Self::OpenMp => "OpenMP",
+            Self::PassiveOpenMp => "OpenMP, passive",
+            Self::PlainCpp => "plain, in C++",
             Self::Tbb => "oneTBB",
             Self::Rangesteal => "rangesteal",
             Self::Control => "rangesteal again",

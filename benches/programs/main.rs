@@ -1,0 +1,86 @@
+//! Programs of many short rounds, beside the plain ones, rayon and OpenMP: `cargo bench --bench
+//! programs -- --help`. Needs Linux.
+
+#![allow(
+    missing_docs,
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "a program that estimates"
+)]
+
+// What the tables have in common.
+#[path = "../versus/compiled.rs"]
+mod compiled;
+#[allow(dead_code, reason = "some of it is for versus only")]
+#[path = "../versus/host.rs"]
+mod host;
+#[allow(dead_code, reason = "some of it is for versus only")]
+#[path = "../versus/machine.rs"]
+mod machine;
+#[allow(dead_code, reason = "some of it is for versus only")]
+#[path = "../versus/race.rs"]
+mod race;
+#[path = "../versus/random.rs"]
+mod random;
+#[allow(dead_code, reason = "some of it is for versus only")]
+#[path = "../versus/who.rs"]
+mod who;
+
+mod em;
+mod entrants;
+mod groups;
+mod kmeans;
+mod openmp;
+mod pagerank;
+mod passive;
+mod program;
+mod rates;
+mod stencil;
+mod turn;
+mod uniform;
+mod web;
+
+use std::thread;
+
+use clap::{Parser, Subcommand, builder::PossibleValuesParser};
+use rangesteal::Pool;
+
+/// Runs programs by the plain loop, by rangesteal, rayon and OpenMP, checks that they agree, and
+/// prints how many rounds each has done in a second.
+#[derive(Parser)]
+struct Options {
+    /// How often each program is measured.
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Programs to measure, such as k-means,EM; all by default.
+    #[arg(long, value_name = "PROGRAMS", value_delimiter = ',', value_parser = PossibleValuesParser::new(groups::NAMES))]
+    rows: Vec<String>,
+    /// Workers of each executor; one per CPU by default.
+    #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
+    threads: Option<usize>,
+    /// What cargo passes to every bench.
+    #[arg(long, hide = true)]
+    bench: bool,
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+/// What runs in a process of its own.
+#[derive(Subcommand)]
+enum Part {
+    #[command(hide = true)]
+    Passive(passive::Passive),
+}
+
+fn main() {
+    let options = Options::parse();
+    if let Some(Part::Passive(passive)) = options.part {
+        return passive.run();
+    }
+    let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
+    // Before a pool pins this thread: threads inherit the mask of the one that starts them.
+    let rivals = entrants::Rivals::new(threads);
+    let measure = |pool: &Pool| groups::run(pool, &rivals, options.rounds as usize, &options.rows);
+    Pool::builder().num_threads(threads).scope(measure).expect("a pool");
+}

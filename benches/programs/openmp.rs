@@ -1,0 +1,119 @@
+//! The same programs in C++: see `programs.cpp`.
+
+#![allow(unsafe_code, reason = "foreign functions")]
+
+use std::{
+    ffi::c_int,
+    path::{Path, PathBuf},
+};
+
+use crate::{compiled, web::Web};
+
+type KMeans = unsafe extern "C" fn(*const [i64; 2], usize, *mut [i64; 2], usize, c_int);
+type PageRank = unsafe extern "C" fn(
+    *const usize,
+    *const usize,
+    *const f64,
+    usize,
+    *mut f64,
+    *mut f64,
+    *mut f64,
+    usize,
+    c_int,
+) -> f64;
+type Em = unsafe extern "C" fn(*const f64, usize, *mut [f64; 3], usize, c_int);
+type Stencil = unsafe extern "C" fn(*mut f64, *mut f64, usize, usize, c_int);
+
+pub(crate) struct OpenMp {
+    kmeans: KMeans,
+    pagerank: PageRank,
+    em: Em,
+    stencil: Stencil,
+    leave: extern "C" fn(),
+    pub(crate) version: String,
+}
+
+impl OpenMp {
+    /// Compiles it and returns where it is, or says why it is missing.
+    pub(crate) fn build() -> Result<PathBuf, String> {
+        compiled::build("programs/programs.cpp", "OpenMP", &["-fopenmp", "-fno-math-errno"])
+    }
+
+    /// To be called before any pool has pinned this thread: OpenMP counts the CPUs here, and does
+    /// not spin where there are fewer than threads.
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        let library = compiled::open(path)?;
+        let missing = |error: libloading::Error| error.to_string();
+        // SAFETY: 1. programs.cpp declares them so, here and below. The library is never closed.
+        let kmeans = *unsafe { library.get::<KMeans>("kmeans") }.map_err(missing)?;
+        // SAFETY: 2. as 1.
+        let pagerank = *unsafe { library.get::<PageRank>("pagerank") }.map_err(missing)?;
+        // SAFETY: 3. as 1.
+        let em = *unsafe { library.get::<Em>("em") }.map_err(missing)?;
+        // SAFETY: 4. as 1.
+        let stencil = *unsafe { library.get::<Stencil>("stencil") }.map_err(missing)?;
+        // SAFETY: 5. as 1.
+        let leave = *unsafe { library.get::<extern "C" fn()>("leave") }.map_err(missing)?;
+        Ok(Self { kmeans, pagerank, em, stencil, leave, version: compiled::version(library)? })
+    }
+
+    pub(crate) fn kmeans(
+        &self,
+        points: &[[i64; 2]],
+        centres: &mut [[i64; 2]; 9],
+        rounds: usize,
+        threads: usize,
+    ) {
+        let (len, points, centres) = (points.len(), points.as_ptr(), centres.as_mut_ptr());
+        // SAFETY: 6. it reads `len` points, and writes nine centres.
+        unsafe { (self.kmeans)(points, len, centres, rounds, number(threads)) }
+    }
+
+    /// Returns by how much the ranks have changed in all rounds.
+    pub(crate) fn pagerank(
+        &self,
+        web: &Web,
+        old: &mut [f64],
+        shares: &mut [f64],
+        new: &mut [f64],
+        rounds: usize,
+        threads: usize,
+    ) -> f64 {
+        let pages = web.pages();
+        assert!([old.len(), shares.len(), new.len()] == [pages; 3], "a number a page");
+        let (begins, sources, degrees) =
+            (web.begins().as_ptr(), web.sources().as_ptr(), web.degrees().as_ptr());
+        let (old, shares, new) = (old.as_mut_ptr(), shares.as_mut_ptr(), new.as_mut_ptr());
+        // SAFETY: 7. a `Web` leads to pages of its own, and there is a number a page.
+        unsafe { (self.pagerank)(begins, sources, degrees, pages, old, shares, new, rounds, number(threads)) }
+    }
+
+    /// A distribution is its weight, mean and variance.
+    pub(crate) fn em(&self, numbers: &[f64], mixture: &mut [[f64; 3]; 3], rounds: usize, threads: usize) {
+        let (len, numbers, mixture) = (numbers.len(), numbers.as_ptr(), mixture.as_mut_ptr());
+        // SAFETY: 8. it reads `len` numbers, and writes three distributions.
+        unsafe { (self.em)(numbers, len, mixture, rounds, number(threads)) }
+    }
+
+    pub(crate) fn stencil(
+        &self,
+        old: &mut [f64],
+        new: &mut [f64],
+        side: usize,
+        rounds: usize,
+        threads: usize,
+    ) {
+        assert!([old.len(), new.len()] == [side * side; 2], "squares");
+        // SAFETY: 9. `side` rows of so many numbers, in two buffers.
+        unsafe { (self.stencil)(old.as_mut_ptr(), new.as_mut_ptr(), side, rounds, number(threads)) }
+    }
+
+    /// Ends what would spin.
+    pub(crate) fn leave(&self) {
+        (self.leave)();
+    }
+}
+
+fn number(threads: usize) -> c_int {
+    c_int::try_from(threads).expect("few threads")
+}

@@ -1,0 +1,28 @@
+//! A program: rounds of parallel loops with serial work between them, by each entrant.
+
+use rangesteal::Pool;
+
+use crate::openmp::OpenMp;
+
+/// Who runs the loops.
+#[derive(Clone, Copy)]
+pub(crate) enum By<'a> {
+    Plain,
+    Rangesteal(&'a Pool),
+    /// The thread that calls is one of rayon's.
+    Rayon,
+    /// In C++, with so many threads.
+    OpenMp(&'a OpenMp, usize),
+}
+
+pub(crate) trait Program: Sync {
+    /// What a round changes.
+    type State: Send;
+
+    fn start(&self) -> Self::State;
+
+    fn rounds(&self, state: &mut Self::State, rounds: usize, by: By<'_>);
+
+    /// What all entrants must agree on, but for rounding.
+    fn result(&self, state: Self::State) -> Vec<f64>;
+}

@@ -1,0 +1,9 @@
+//! Random numbers of which programs make their data.
+
+use crate::random::Random;
+
+/// Numbers from 0 to below 1, the same in every run.
+pub(crate) fn uniform() -> impl FnMut() -> f64 {
+    let mut random = Random::default();
+    move || f64::from(random.draw()) / 2_f64.powi(32)
+}
