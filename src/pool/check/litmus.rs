@@ -10,9 +10,7 @@
 //! Unoptimised, there was no wrong claim in 10^6 encounters with the light fence alone.)
 
 use std::{
-    convert::Infallible,
-    env,
-    ops::Range,
+    env, iter,
     sync::{
         Barrier, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
@@ -29,7 +27,7 @@ use crate::pool::{
         planted::{Bug, plant},
     },
     place::affinity::{Mask, pin},
-    protocol::range::{Attempt, Owner, Ranges},
+    protocol::range::{Attempt, Claims, Owner, Ranges},
 };
 
 /// Which fences a worker asks for during a round.
@@ -71,11 +69,12 @@ fn fight(ranges: &Ranges, me: usize, asks: Asks, random: &mut Random, claimed: &
                 owner.use_full_fences(random.below(2) == 0);
             }
             let claims = owner.left().min(16);
-            let claim = |(), items: Range<usize>| {
-                items.for_each(|item| claimed[item] += 1);
-                Ok::<_, Infallible>(())
+            let claim = |claims: &mut Claims<'_>| {
+                while let Some(items) = claims.next() {
+                    items.for_each(|item| claimed[item] += 1);
+                }
             };
-            let Ok(((), contested)) = owner.fold::<1, _, _>(claims, (), claim);
+            let ((), contested) = owner.claim(1, claims, claim);
             if contested {
                 owner.settle(1).for_each(|item| claimed[item] += 1);
             }
@@ -298,11 +297,8 @@ fn perform(fence: Fence, script: &[(usize, Step)]) -> Vec<Vec<usize>> {
 /// Makes up to `claims` claims of `N` items, and returns the items that they claim.
 fn pop<const N: usize>(owner: &mut Owner<'_>, claims: usize) -> Vec<usize> {
     let claims = claims.min(owner.left() / N);
-    let note = |mut claimed: Vec<usize>, items| {
-        claimed.extend::<Range<usize>>(items);
-        Ok::<_, Infallible>(claimed)
-    };
-    let Ok((mut claimed, contested)) = owner.fold::<N, _, _>(claims, vec![], note);
+    let note = |claims: &mut Claims<'_>| iter::from_fn(|| claims.next()).flatten().collect::<Vec<_>>();
+    let (mut claimed, contested) = owner.claim(N, claims, note);
     if contested {
         claimed.extend(owner.settle(N));
     }

@@ -5,12 +5,15 @@
 //! all schedules of small rounds, and under shuttle, which tries random schedules of large rounds.
 //! Each model passes as it is, and fails when the bug that it is meant to find is planted. `litmus`
 //! tries the fences on real cores, which no model checker knows. `machines` puts workers on
-//! machines that are not here, and `simulator` runs rounds there.
+//! machines that are not here, `simulator` runs rounds there, and `gaps` runs sequences of rounds
+//! with serial work between them.
 //!
 //! May know everything; nothing that is built for users may know this room.
 
 #[cfg(test)]
 pub(crate) mod fence;
+#[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
+mod gaps;
 #[cfg(all(test, loom))]
 pub(crate) mod halves;
 #[cfg(all(test, not(any(loom, shuttle, miri))))]

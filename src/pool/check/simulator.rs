@@ -33,18 +33,18 @@ use crate::{
 
 /// What things cost, in nanoseconds. "Assumed" is what has been measured on no large machine.
 #[derive(Clone, Copy)]
-struct Prices {
+pub(super) struct Prices {
     /// A cell of a round that is dealt. Assumed: a lock that nobody holds, and three stores.
-    deal: u64,
+    pub(super) deal: u64,
     /// The caller, for each sleeper that it wakes. Assumed; 8 µs on a virtual machine of two CPUs.
-    wake: u64,
+    pub(super) wake: u64,
     /// Until a thread that has been woken begins: half of this to one and a half times as much.
     /// Assumed; 5 µs (median) to 38 µs (one in ten) on that virtual machine.
-    latency: u64,
+    pub(super) latency: u64,
     /// Until a helper that polls has seen the job. Assumed.
-    notice: u64,
+    pub(super) notice: u64,
     /// The lock through which workers enter and leave one after the other. Assumed.
-    door: u64,
+    pub(super) door: u64,
     /// A glance at a cell in the same cache, the same node, and beyond. Assumed: the latency of a
     /// cache line, of which several are on their way at a time.
     glance: [u64; 3],
@@ -59,7 +59,7 @@ struct Prices {
 }
 
 /// A large machine that is not virtual.
-const PRICES: Prices = Prices {
+pub(super) const PRICES: Prices = Prices {
     deal: 60,
     wake: 2_000,
     latency: 20_000,
@@ -156,10 +156,10 @@ impl Outcome {
     }
 }
 
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 += 1;
         scatter(scatter(self.0)) % bound
     }

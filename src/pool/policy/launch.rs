@@ -180,9 +180,10 @@ pub(crate) struct Case<'a> {
     pub(crate) prices: &'a Prices,
     pub(crate) this: Loop,
     pub(crate) kind: LoopKind,
-    /// How many workers can help, and whether they are awake.
+    /// How many workers can help, whether the first of them is awake, and how many are.
     pub(crate) helpers: usize,
     pub(crate) awake: bool,
+    pub(crate) polling: usize,
     /// Whether another loop is being shared.
     pub(crate) is_busy: bool,
     /// Whether the loop is timed however short it is.
@@ -290,11 +291,18 @@ impl Case<'_> {
         Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS), why: Why::Short }
     }
 
-    /// With as many helpers as the work is worth, if it is worth one, and no more than can be woken
-    /// in time.
+    /// With as many helpers as the work is worth, if it is worth one. Those that sleep are no more
+    /// than can be woken in time; or than are awake, so that soon all that a loop is worth are, if
+    /// it comes again and again. (With all of them at once, the caller would wake sleepers until
+    /// those that are awake have done the work.)
     fn shared(&self, expected: f32, worth_sharing: f32) -> Launch {
-        let worth = f32::min(expected / worth_sharing, self.prices.most_helpers(expected)) as usize;
-        Launch::Shared { helpers: worth.clamp(1, self.helpers) }
+        let Self { prices, awake, .. } = self;
+        let mut worth = f32::min(expected / worth_sharing, prices.most_helpers(expected));
+        if *awake {
+            let woken = f32::min(expected / (CLEARLY * prices.help(false)), prices.most_helpers(expected));
+            worth = worth.min(woken.max(2.0 * self.polling as f32));
+        }
+        Launch::Shared { helpers: (worth as usize).clamp(1, self.helpers) }
     }
 
     /// The factor by which work must exceed the cost of help in a loop whose items cost `cost`
@@ -386,10 +394,22 @@ mod tests {
         }
 
         fn launch_with(&self, helpers: usize, this: Loop, awake: bool, kind: LoopKind) -> Launch {
+            self.launch_of(helpers, helpers, this, awake, kind)
+        }
+
+        fn launch_of(
+            &self,
+            helpers: usize,
+            polling: usize,
+            this: Loop,
+            awake: bool,
+            kind: LoopKind,
+        ) -> Launch {
             let Self { memory, prices, patience, .. } = self;
             let gap = Gap { since_begin: MICRO, since_end: None, patience: *patience };
             let (is_busy, is_timed, draw) = (false, false, self.draw());
-            Case { memory, prices, this, kind, helpers, awake, is_busy, is_timed, gap, draw }.launch()
+            Case { memory, prices, this, kind, helpers, awake, polling, is_busy, is_timed, gap, draw }
+                .launch()
         }
 
         fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
@@ -440,6 +460,17 @@ mod tests {
             launch(&Costs::new(Duration::ZERO), 1000),
             "another loop"
         );
+    }
+
+    /// Help costs 20 µs from sleepers, and hardly anything from those that are awake.
+    #[test]
+    fn who_is_awake_is_asked_for_with_as_many_sleepers_or_those_that_pay() {
+        let costs = Costs::new(Duration::ZERO);
+        for (work, polling, asked) in [(200e3, 1, 7), (200e3, 10, 20), (200e3, 40, 28), (50e3, 63, 14)] {
+            costs.learn(over(1000), LoopKind::Through, 1000, work);
+            let launch = costs.launch_of(63, polling, over(1000), true, LoopKind::Through);
+            assert_eq!(launch, Launch::Shared { helpers: asked }, "{work} ns, {polling} are awake");
+        }
     }
 
     #[test]
@@ -498,26 +529,28 @@ mod tests {
     #[test]
     fn what_is_plain_at_a_glance_is_never_worth_sharing() {
         let costs = Costs::new(Duration::from_millis(1));
-        let looks = |work: f32| {
+        // Helpers that may be awake or not.
+        let looks = |work: f32, helpers: &[bool]| {
             costs.learn(over(100), LoopKind::Through, 100, work);
             let mut plain = 0;
             for _ in 0..1600 {
                 let glance = costs.glance(over(100));
                 plain += usize::from(glance == Glance::Plain);
-                for awake in [false, true] {
-                    let launch = costs.launch(over(100), awake, LoopKind::Through);
+                for awake in helpers {
+                    let launch = costs.launch(over(100), *awake, LoopKind::Through);
                     assert!(glance == Glance::Unclear || !is_shared(launch), "{work} ns");
                 }
             }
             plain
         };
-        assert!((1450..=1550).contains(&looks(50.0)), "one in sixteen is timed");
-        assert_eq!(looks(2e3), 0, "too long for a glance");
+        assert!((1450..=1550).contains(&looks(50.0, &[false])), "one in sixteen is timed");
+        assert!(looks(3.9e3, &[false]) > 1400);
+        assert_eq!(looks(4.1e3, &[false]), 0, "too long for a glance");
         for _ in 0..100 {
             costs.learn_help(true, Some(100.0), 10.0, || 1e3);
         }
-        assert!(looks(100.0) > 1400);
-        assert_eq!(looks(300.0), 0, "help has become cheap");
+        assert!(looks(100.0, &[false, true]) > 1400);
+        assert_eq!(looks(300.0, &[false, true]), 0, "help is cheap");
     }
 
     #[test]

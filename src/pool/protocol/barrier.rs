@@ -62,7 +62,8 @@ pub(crate) struct Seen {
 pub(crate) struct State<J> {
     /// Counts the published jobs.
     epoch: u64,
-    /// How long workers poll after the job.
+    /// How many workers the last job was for, and how long they poll after it.
+    asked: usize,
     patience: Patience,
     /// The published job, and the number of workers that it is for.
     pub(crate) job: Option<(J, usize)>,
@@ -81,6 +82,7 @@ impl<J: Copy> Barrier<J> {
         Self {
             state: CachePadded::new(Mutex::new(State {
                 epoch: 0,
+                asked: 0,
                 patience: Patience::default(),
                 job: None,
                 caller_waits: false,
@@ -107,12 +109,18 @@ impl<J: Copy> Barrier<J> {
         self.where_about.first().is_some_and(|first| first.load(Ordering::Relaxed) == AWAKE) // a hint
     }
 
+    /// How many workers would.
+    #[inline(never)] // calls that nobody helps with are to touch little code
+    pub(crate) fn awake(&self) -> usize {
+        self.where_about.iter().filter(|worker| worker.load(Ordering::Relaxed) == AWAKE).count() // a hint
+    }
+
     /// Offers `job` to the workers `0..workers`. One caller at a time. `polls` says how long it
     /// polls in the end for the last worker before it sleeps, and workers for the next job.
     pub(crate) fn publish(&self, job: J, workers: usize, polls: Polls) -> Published<'_, J> {
         let mut state = lock(&self.state);
         state.epoch += 1;
-        state.patience = polls.between;
+        (state.asked, state.patience) = (workers, polls.between);
         state.job = Some((job, workers));
         state.caller_is_called = false;
         let epoch = state.epoch;
@@ -136,12 +144,15 @@ impl<J: Copy> Barrier<J> {
                 seen.patience.poll(|| self.published_epoch.load(Ordering::Relaxed) != seen.epoch);
             }
             let state = self.next_epoch(me, seen)?;
+            // Even if it comes too late, since the next job is probably for the same workers.
+            if me < state.asked {
+                seen.patience = state.patience;
+            }
             // A job that is no longer there, or that is for other workers, is not offered again.
             if let Some((job, workers)) = state.job
                 && me < workers
             {
                 self.active.fetch_add(1, Ordering::Relaxed);
-                seen.patience = state.patience;
                 return Some((job, Entered { barrier: self }));
             }
         }
@@ -313,4 +324,31 @@ pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
     lock(&barrier.state).stop = true;
     barrier.published_epoch.store(Barrier::<J>::STOP, Ordering::Relaxed);
     barrier.wake_all();
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use super::*;
+
+    #[test]
+    fn a_worker_that_comes_too_late_polls_if_it_was_asked() {
+        let (none, long) = (Patience::default(), Patience::of(Duration::from_secs(60)));
+        let barrier = Barrier::new(2, none);
+        drop(barrier.publish((), 1, Polls { at_end: none, between: long }));
+        thread::scope(|scope| {
+            for me in 0..2 {
+                let barrier = &barrier;
+                scope.spawn(move || assert!(barrier.enter(me, &mut barrier.nothing_seen()).is_none()));
+            }
+            while barrier.awake() == 2 {
+                thread::yield_now();
+            }
+            thread::sleep(Duration::from_millis(50));
+            let awake = barrier.awake();
+            barrier.stop();
+            assert_eq!(awake, 1, "the other one was not asked");
+        });
+    }
 }

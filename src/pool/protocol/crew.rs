@@ -42,6 +42,11 @@ impl Crew {
         self.barrier.is_first_awake()
     }
 
+    /// How many helpers would find a job without being woken. A hint.
+    pub(crate) fn awake(&self) -> usize {
+        self.barrier.awake()
+    }
+
     /// Runs `work` on the workers `1..workers`, each of which may come late or not at all, and
     /// `own` on the calling thread, which is worker 0. Returns when no worker is inside `work` any
     /// more.

@@ -1,11 +1,9 @@
 //! What loom explores: a few threads on the range cells.
 
-use std::convert::Infallible;
-
 use loom::model::Builder;
 
 use super::*;
-use crate::pool::protocol::range::{Attempt, Owner};
+use crate::pool::protocol::range::{self, Attempt, Owner};
 
 /// Where a theft begins.
 pub(super) type At = fn(Range<usize>) -> Option<usize>;
@@ -70,11 +68,10 @@ impl Round {
         }
         while owner.left() > 0 {
             if owner.left() >= N {
-                let claim = |(), items| {
-                    self.claims.claim(items);
-                    Ok::<_, Infallible>(())
+                let claim = |claims: &mut range::Claims<'_>| {
+                    claims.next().into_iter().for_each(|items| self.claims.claim(items));
                 };
-                let Ok(((), contested)) = owner.fold::<N, _, _>(1, (), claim);
+                let ((), contested) = owner.claim(N, 1, claim);
                 if contested {
                     self.claims.claim(owner.settle(N));
                 }
@@ -100,6 +97,6 @@ impl Round {
 
 /// Pops one item, if one can be claimed. It is not counted here.
 pub(super) fn pop(owner: &mut Owner<'_>) -> Range<usize> {
-    let Ok((popped, contested)) = owner.fold::<1, _, _>(1, 0..0, |_, items| Ok::<_, Infallible>(items));
-    if contested { owner.settle(1) } else { popped }
+    let (popped, contested) = owner.claim(1, 1, |claims| claims.next());
+    if contested { owner.settle(1) } else { popped.unwrap_or(0..0) }
 }

@@ -12,11 +12,12 @@ use crate::{
             course::Course,
             ending::How,
             handles::Watch,
+            order::Order,
             plan::Plan,
             round::Round,
         },
         policy::estimate::Estimate,
-        protocol::{barrier::Polls, crew::Crew},
+        protocol::{barrier::Polls, crew::Crew, range},
         record::{
             journal::{Tally, Times},
             units::Units,
@@ -46,15 +47,28 @@ impl Body for Borrowing<'_> {
 
     fn state(&self, _me: usize) {}
 
-    fn block(&self, (): &mut (), acc: Option<usize>, items: Range<usize>) -> Result<usize, Stop<()>> {
-        assert_eq!(self.local.read(), 1, "the frame is gone");
-        for item in items.clone() {
-            self.claims.claim(item..item + 1);
-            if self.panics.contains(&item) {
-                resume_unwind(Box::new(Thrown(item))); // no message
+    fn fold(
+        &self,
+        (): &mut (),
+        acc: Option<usize>,
+        claims: &mut range::Claims<'_>,
+    ) -> Result<Option<usize>, Stop<()>> {
+        let mut folded = acc.unwrap_or(0);
+        while let Some(items) = claims.next() {
+            assert_eq!(self.local.read(), 1, "the frame is gone");
+            for item in items {
+                self.claims.claim(item..item + 1);
+                if self.panics.contains(&item) {
+                    resume_unwind(Box::new(Thrown(item))); // no message
+                }
+                folded += 1;
             }
         }
-        Ok(acc.unwrap_or(0) + items.len())
+        Ok(Some(folded))
+    }
+
+    fn reduce(&self, before: usize, behind: usize) -> usize {
+        before + behind
     }
 }
 
@@ -112,7 +126,7 @@ impl Team {
         if !watch.is_cancelled() {
             assert_eq!(thrown, panics.first().copied(), "another panic came out");
             claims.assert_all_before(thrown.map_or(items, |first| first + 1));
-            let folded = made.reduced(None, &|a, b| a + b);
+            let folded = made.reduced(None, Order::Runs, &|a, b| a + b);
             assert!(thrown.is_some() || folded == Some(items), "a result is lost");
         }
     }

@@ -1,0 +1,331 @@
+//! Sequences of loops with serial work between them, on machines that are not here: what it costs
+//! that helpers poll between loops, and what it costs that they sleep.
+//!
+//! The policy is the real one: `Case::launch`, `Gap`, `Rhythm`, `Memory` and `Prices` are asked as
+//! an executor asks them. What helpers cost is the table of `simulator`. Time is counted; no thread
+//! is started.
+//!
+//! Left out: within a loop work is spread evenly at no cost, and a caller that has to wait for the
+//! last helper polls.
+
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
+
+use std::{mem, ops::Range, ptr, time::Duration};
+
+use super::simulator::{PRICES, Random};
+use crate::pool::policy::{
+    belief::{PARTS, time_for},
+    launch::{Case, Draw, Gap, Launch},
+    memory::{Memory, Shared},
+    prices::Prices,
+    rhythm::Rhythm,
+    site::{GOLDEN, Loop, LoopKind, Site, Slice, scatter},
+};
+
+/// In nanoseconds of work.
+const ITEM: u64 = 100;
+
+/// A helper polls from one time to another, and then it sleeps. Until it begins to poll, it is on
+/// its way: it has been woken for a loop that is over.
+#[derive(Clone, Copy, Default)]
+struct Helper {
+    since: u64,
+    until: u64,
+}
+
+/// A helper that comes to a loop.
+struct Coming {
+    me: usize,
+    /// When it reaches the door.
+    at: u64,
+    /// From when on its time counts as the loop's.
+    counts: u64,
+}
+
+/// What loops took, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Cost {
+    /// By how much the loops took longer than evenly spread work takes.
+    lost: u64,
+    /// The CPU time of all threads in addition to the work; and the part of it in which helpers
+    /// polled between loops.
+    cpu: u64,
+    polled: u64,
+}
+
+/// A pool, as far as its helpers and its policy go. Times are in nanoseconds.
+struct Team {
+    /// How long helpers poll, if the user has said that.
+    spin: Option<Duration>,
+    helpers: Vec<Helper>,
+    memory: Memory,
+    prices: Prices,
+    rhythm: Rhythm,
+    drawn: u64,
+    random: Random,
+    now: u64,
+    began: u64,
+    ended: u64,
+    cost: Cost,
+}
+
+impl Team {
+    fn new(workers: usize, spin: Option<Duration>) -> Self {
+        Self {
+            spin,
+            helpers: vec![Helper::default(); workers - 1],
+            memory: Memory::new(),
+            prices: Prices::new(),
+            rhythm: Rhythm::default(),
+            drawn: 0,
+            random: Random(0),
+            now: 0,
+            began: 0,
+            ended: 0,
+            cost: Cost::default(),
+        }
+    }
+
+    /// As `Gaps::gap`.
+    fn gap(&mut self) -> Gap {
+        let began = mem::replace(&mut self.began, self.now);
+        let since = |then| Duration::from_nanos(self.now - then);
+        let learnt = if self.rhythm.may_poll() { self.prices.help_time(false) } else { Duration::ZERO };
+        Gap {
+            since_begin: since(began),
+            since_end: (self.ended > began).then(|| since(self.ended)),
+            patience: self.spin.unwrap_or(learnt),
+        }
+    }
+
+    /// As `Gaps::next`.
+    fn patience(&mut self, awake: bool, short: bool) -> u64 {
+        self.rhythm = self.rhythm.after(awake, short);
+        let learnt = if self.rhythm.polls() { self.prices.help_time(false) } else { Duration::ZERO };
+        self.spin.unwrap_or(learnt).as_nanos() as u64
+    }
+
+    /// A loop of so much `work`, which begins after the `gap`: what an executor does.
+    fn call(&mut self, Call { gap, work }: Call) {
+        self.now += gap;
+        let begin = self.now;
+        let slice = Slice { address: 0x1000, len: (work / ITEM) as usize };
+        let this = Loop { site: Site::new(ptr::without_provenance(work as usize)), slice };
+        let is_awake = |helper: &&Helper| (helper.since..helper.until).contains(&self.now);
+        let awake = is_awake(&&self.helpers[0]);
+        let polling = self.helpers.iter().filter(is_awake).count();
+        let gap = self.gap();
+        self.drawn = self.drawn.wrapping_add(GOLDEN);
+        let case = Case {
+            memory: &self.memory,
+            prices: &self.prices,
+            this,
+            kind: LoopKind::Through,
+            helpers: self.helpers.len(),
+            awake,
+            polling,
+            is_busy: false,
+            is_timed: false,
+            gap,
+            draw: Draw(self.drawn),
+        };
+        let (launch, all) = (case.launch(), self.helpers.len());
+        let (helpers, alone) = match launch {
+            Launch::Plain => (0, work),
+            Launch::Alone { limit, .. } => (all, work.min(limit.as_nanos() as u64)),
+            Launch::Trial { shared } => {
+                let done = |part: u16| work * u64::from(part) / u64::from(PARTS);
+                let is_behind =
+                    |part: &u16| u128::from(done(*part)) > time_for(*part, PARTS, shared).as_nanos();
+                (all, (1..=PARTS).find(is_behind).map_or(work, done))
+            }
+            Launch::Shared { helpers } => (helpers, 0),
+        };
+        self.now += alone;
+        self.cost.cpu += alone;
+        if alone < work {
+            let patience = self.patience(awake, gap.is_short(self.memory.expected(this)));
+            self.share(helpers, work - alone, patience, awake);
+            self.ended = self.now;
+            let took = (self.now - begin) as f32;
+            let call = Shared { this, kind: LoopKind::Through, was_trial: launch.is_trial(), took };
+            self.memory.learn_shared(&self.prices, call, slice.len, work as f32);
+        } else if launch != Launch::Plain {
+            self.memory.learn(this, LoopKind::Through, slice.len, work as f32);
+            self.memory.learn_alone(&self.prices, this, launch.is_trial(), work as f32);
+        }
+        self.cost.cpu -= work;
+        self.cost.lost += (self.now - begin).saturating_sub(work / (all as u64 + 1));
+    }
+
+    /// Publishes `work` for so many helpers, which are to poll for `patience` afterwards; and
+    /// learns what help costs.
+    fn share(&mut self, helpers: usize, work: u64, patience: u64, awake: bool) {
+        let begin = self.now;
+        let published = begin + PRICES.deal * (helpers as u64 + 1);
+        let (mut own, mut comings) = (published, Vec::new());
+        for (me, helper) in self.helpers.iter_mut().enumerate() {
+            let Helper { since, until } = *helper;
+            self.cost.polled += published.min(until).saturating_sub(since);
+            if (since..until).contains(&published) {
+                comings.push(Coming { me, at: published + PRICES.notice, counts: published });
+            } else if me < helpers {
+                own += PRICES.wake;
+                let late = PRICES.latency / 2 + self.random.below(PRICES.latency + 1);
+                let at = if since > published { since } else { own + late };
+                comings.push(Coming { me, at, counts: at - PRICES.wake }); // to switch is work, too
+            } else if until < published {
+                helper.since = until; // what it has polled is counted
+            }
+        }
+        comings.sort_by_key(|coming| (coming.at, scatter(coming.me as u64)));
+        let mut door = 0;
+        let starts: Vec<u64> = comings
+            .iter()
+            .map(|coming| {
+                door = coming.at.max(door) + PRICES.door;
+                door
+            })
+            .collect();
+        let come = || comings.iter().zip(&starts);
+        let helped = || come().filter(|(coming, _)| coming.me < helpers).map(|(_, start)| *start);
+        let done = done(work, helped().chain([own]).collect());
+        let retracted = done.max(own) + PRICES.door;
+        let first = helped().next().filter(|first| *first < done);
+        let mut last = retracted;
+        for (&Coming { me, counts, .. }, &start) in come() {
+            let (since, patience) = if me >= helpers {
+                (start + PRICES.door, self.spin.map_or(0, |spin| spin.as_nanos() as u64))
+            } else if start < retracted {
+                last = last.max(start) + PRICES.door;
+                (last, patience)
+            } else {
+                (start, patience) // too late
+            };
+            self.helpers[me] = Helper { since, until: since + patience };
+            self.cost.cpu += since - counts;
+        }
+        self.now = last;
+        self.cost.cpu += last - begin;
+        let [first, own, round] = [first, Some(own), Some(last)].map(|at| at.map(|at| (at - begin) as f32));
+        self.prices.learn(awake, helpers, first, own.unwrap_or(0.0), || round.unwrap_or(0.0));
+    }
+
+    /// What `calls` take, from now on.
+    fn run(&mut self, calls: impl IntoIterator<Item = Call>) -> Cost {
+        self.cost = Cost::default();
+        calls.into_iter().for_each(|call| self.call(call));
+        self.cost.cpu += self.cost.polled;
+        self.cost
+    }
+}
+
+/// When `work` is done that threads share evenly which begin at these times.
+fn done(work: u64, mut starts: Vec<u64>) -> u64 {
+    starts.sort_unstable();
+    let (mut sum, mut done) = (work, u64::MAX);
+    for (others, start) in (0..).zip(starts) {
+        if start >= done {
+            break;
+        }
+        sum += start;
+        done = sum.div_ceil(others + 1);
+    }
+    done
+}
+
+/// A loop of so much work, and the time since the last one ended.
+#[derive(Clone, Copy)]
+struct Call {
+    gap: u64,
+    work: u64,
+}
+
+/// How many calls come before those that count, and how many count.
+const LEARNING: u64 = 100;
+const CALLS: u64 = 300;
+const MICRO: u64 = 1_000;
+const MILLI: u64 = 1_000 * MICRO;
+
+/// The call with this number of a sequence of loops of so much work.
+type Sequence = fn(nth: u64, work: u64) -> Call;
+
+const SEQUENCES: [(&str, Sequence); 12] = [
+    ("5 us", |_, work| Call { gap: 5 * MICRO, work }),
+    ("20 us", |_, work| Call { gap: 20 * MICRO, work }),
+    ("50 us", |_, work| Call { gap: 50 * MICRO, work }),
+    ("200 us", |_, work| Call { gap: 200 * MICRO, work }),
+    ("1 ms", |_, work| Call { gap: MILLI, work }),
+    ("20 us, 2 ms", |nth, work| Call { gap: [20 * MICRO, 2 * MILLI][nth as usize % 2], work }),
+    ("growing", |nth, work| Call { gap: (1000.0 * 1.02_f64.powf(nth as f64)) as u64, work }),
+    ("bursts of 10", |nth, work| Call { gap: if nth % 10 == 0 { 2 * MILLI } else { 10 * MICRO }, work }),
+    ("random, 20 us", |nth, work| Call { gap: random(nth, 20 * MICRO), work }),
+    ("random, 50 us", |nth, work| Call { gap: random(nth, 50 * MICRO), work }),
+    ("stops for 2 s", |nth, work| Call {
+        gap: if nth == LEARNING + CALLS - 1 { 2_000 * MILLI } else { 10 * MICRO },
+        work,
+    }),
+    ("few, many", |nth, work| Call { gap: 10 * MICRO, work: [4 * MICRO, work][nth as usize % 2] }),
+];
+
+/// Exponentially distributed.
+fn random(nth: u64, mean: u64) -> u64 {
+    let unit = (Random(nth << 32).below(1 << 40) + 1) as f64 / (1_u64 << 40) as f64;
+    (-unit.ln() * mean as f64) as u64
+}
+
+/// What a helper may poll after a loop: as long as it takes to wake one, if that takes long.
+const PRICE: u64 = PRICES.wake + PRICES.latency * 3 / 2;
+
+/// Prints rows of gaps, workers and work (twice what a worker has of it, in µs); and for helpers as
+/// they are, helpers that always poll, and helpers that always sleep, in µs a loop: lost time,
+/// polling of one helper, and CPU time of all beyond the work.
+/// `cargo test --lib gaps -- --nocapture`
+#[test]
+fn polling_costs_at_most_about_twice_the_better_of_always_and_never() {
+    let us = |sum: u64| sum as f64 / (CALLS * MICRO) as f64;
+    for ((name, sequence), workers, each) in SEQUENCES.into_iter().flat_map(|(name, sequence)| {
+        let sizes = [2, 4, 16, 64, 128].map(|workers| [10, 40, 300].map(|each| (workers, each)));
+        sizes.into_iter().flatten().map(move |(workers, each)| ((name, sequence), workers, each))
+    }) {
+        let (helpers, work) = (workers as u64 - 1, each * MICRO * workers as u64 / 2);
+        let calls = |nth: Range<u64>| nth.map(|nth| sequence(nth, work));
+        let [now, spins, sleeps] = [None, Some(Duration::from_secs(9)), Some(Duration::ZERO)].map(|spin| {
+            let mut team = Team::new(workers, spin);
+            team.run(calls(0..LEARNING));
+            team.run(calls(LEARNING..LEARNING + CALLS))
+        });
+        let row = format!("{name:14} | {workers:4} | {each:4}");
+        let cells = [now, spins, sleeps].map(|Cost { lost, polled, cpu }| {
+            format!("{:6.1} {:7.1} {:8.1}", us(lost), us(polled / helpers), us(cpu))
+        });
+        println!("{row} | {}", cells.join("; "));
+
+        let total = |cost: Cost| us(cost.lost + cost.polled / helpers);
+        let better = total(spins).min(total(sleeps));
+        // Helpers poll for as long as it takes to wake one. To wake many takes longer, and a loop
+        // of 10 µs loses less if they sleep.
+        let bar = if workers > 16 { 2.3 } else { 2.0 } * better + 5.0;
+        assert!(total(now) <= bar, "{row}: {:.1} of {bar:.1} us", total(now));
+        assert!(now.lost as f64 <= 1.15 * sleeps.lost as f64, "{row}: helpers that sleep lose less time");
+        assert!(now.polled <= CALLS * helpers * PRICE, "{row}: {:.1} us", us(now.polled));
+        // Beyond polling, threads that are awake wait for each other at the door.
+        let cpu = sleeps.cpu + CALLS * (helpers * PRICE + PRICES.door * (helpers + 1).pow(2));
+        assert!(now.cpu <= cpu, "{row}: CPU time of {:.1} us", us(now.cpu));
+        if name == "5 us" && workers <= 64 {
+            let took = |cost: Cost| us(cost.lost) + each as f64 / 2.0;
+            assert!(took(now) <= 1.05 * took(spins), "{row}: {:.1} us", took(now));
+        }
+    }
+}
+
+#[test]
+fn who_stops_looping_is_polled_for_once() {
+    for workers in [2, 4, 16, 64, 128] {
+        let mut team = Team::new(workers, None);
+        let (gap, work) = (10 * MICRO, 20 * MICRO * workers as u64);
+        assert!(team.run((0..CALLS).map(|_| Call { gap, work })).polled > 0);
+        let idle = team.run([Call { gap: 2_000 * MILLI, work }]);
+        assert!((1..=(workers as u64 - 1) * PRICE).contains(&idle.polled), "{workers}: {idle:?}");
+    }
+}
