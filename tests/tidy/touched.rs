@@ -11,7 +11,7 @@ use std::{
     process::Command,
 };
 
-use crate::users::built;
+use crate::users::Program;
 
 /// Cache lines of code and data that a call of 2 items touches, at most, beyond those of the plain
 /// loop.
@@ -81,7 +81,7 @@ fn medians(calls: &[Touched]) -> (usize, usize) {
 
 /// What the calls between marks have touched: plain loops and the pool's.
 fn touched() -> [Vec<Touched>; 2] {
-    let program = built("touched", PROGRAM);
+    let program = Program::new("touched", PROGRAM).built();
     let in_target = |end| program.with_extension(end);
     let (source, clock, trace) = (in_target("c"), in_target("so"), in_target("trace"));
     fs::write(&source, CLOCK).unwrap();

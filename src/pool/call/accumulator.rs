@@ -4,35 +4,30 @@
 
 use std::{
     mem,
-    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::PoisonError,
 };
 
 use super::{
-    body::{Body, Stop, fold_out_of_line},
+    body::{Body, Stop, kernel},
     ending::{Earliest, How, Outcome, discard},
+    order::{Node, Order},
 };
 use crate::{
-    pool::{
-        policy::grain::{LARGE, SMALL},
-        protocol::range::Owner,
-    },
+    pool::protocol::range::Claims,
     sync::{Mutex, lock},
 };
 
-/// A worker's part of a loop, whatever the loop folds. Each call does some microseconds of work, so
-/// the cost of a virtual call is negligible.
+/// A worker's part of a loop, whatever the loop folds.
 pub(crate) trait Accumulate {
-    /// Folds claimed items, at least one, which follow those already folded in the same run.
-    fn take(&mut self, items: Range<usize>) -> Result<(), Halt>;
+    /// Makes `claims` and folds their items, which follow those already folded in the same run.
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt>;
 
-    /// Claims `size` items `claims` times and folds them. True: the last claim is contested, and
-    /// [`Owner::settle`] tells which items of it are claimed.
-    fn claim(&mut self, owner: &mut Owner<'_>, size: usize, claims: usize) -> Result<bool, Halt>;
+    /// A run is over: stores its partial result.
+    fn end(&mut self, run: Node);
 
-    /// A run is over: stores its partial result under its `first` index.
-    fn end(&mut self, first: usize);
+    /// Stores the partial result of a leaf. While the last two partial results that are stored are
+    /// halves of a node, they are reduced.
+    fn end_leaf(&mut self, leaf: Node);
 
     /// Nothing is left to do: hands over the partial results, and drops the state.
     fn leave(&mut self);
@@ -65,60 +60,71 @@ pub(crate) struct Accumulator<'b, 'm, L: Body> {
 
 impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
     /// For worker `me`, which hands over to `made`.
+    #[inline(always)]
     pub(crate) fn new(body: &'b L, me: usize, made: &'m Made<L::Acc, L::Found>) -> Self {
-        Self { body, me, made, state: None, acc: None, own: Parts::new() }
+        Self { body, me, made, state: None, acc: None, own: Parts::NONE }
     }
 
     /// Goes on with a state and a partial result that were made before.
-    pub(crate) fn after(self, state: Option<L::State<'b>>, acc: Option<L::Acc>) -> Self {
-        Self { state, acc, ..self }
+    #[inline(always)]
+    pub(crate) fn after(self, begun: Option<(L::State<'b>, Option<L::Acc>)>) -> Self {
+        match begun {
+            Some((state, acc)) => Self { state: Some(state), acc, ..self },
+            None => self,
+        }
     }
 
-    /// What this worker has not handed over. Drops the state first: if that panics, the rest is
-    /// dropped, too.
-    pub(crate) fn into_rest(self) -> Rest<L::Acc, L::Found> {
-        let Self { state, acc, own, .. } = self;
+    /// The outcome of the loop, which has ended. This is the calling thread's accumulator.
+    #[inline(always)]
+    pub(crate) fn outcome(self, how: How, order: Order) -> Outcome<Option<L::Acc>, L::Found> {
+        let Self { body, made, state, acc, own, .. } = self;
+        drop(state); // if this panics, the rest is dropped, too
+        match how {
+            // The calling thread has folded everything.
+            How::Through if acc.is_some() => Outcome::Through(acc),
+            how => made.outcome(how, acc, own, order, &|before, behind| body.reduce(before, behind)),
+        }
+    }
+}
+
+impl<L: Body> Accumulator<'_, '_, L> {
+    /// The same of a loop over leaves, with its nodes as they are, from left to right.
+    #[inline(always)]
+    pub(crate) fn nodes(self, how: How) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
+        let Self { made, state, acc, own, .. } = self;
         drop(state);
-        Rest { acc, parts: own }
-    }
-
-    /// Stores what was found.
-    #[cold]
-    fn halt(&mut self, stop: Stop<L::Found>) -> Halt {
-        let halt = Halt { at: stop.at, place: stop.place };
-        discard(self.own.found.note(halt.place, stop.found));
-        halt
+        made.add(own);
+        match how {
+            How::Through => Outcome::Through(made.take_nodes()),
+            how => how.short_of_the_end(made.take_found(acc)),
+        }
     }
 }
 
 impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
-    fn take(&mut self, items: Range<usize>) -> Result<(), Halt> {
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
         let Self { body, me, .. } = *self;
         let state = self.state.get_or_insert_with(|| body.state(me));
-        let folded = fold_out_of_line(body, state, self.acc.take(), items);
-        self.acc = Some(folded.map_err(|stop| self.halt(stop))?);
-        Ok(())
-    }
-
-    fn claim(&mut self, owner: &mut Owner<'_>, size: usize, claims: usize) -> Result<bool, Halt> {
-        let (Some(state), Some(acc)) = (&mut self.state, self.acc.take()) else {
-            unreachable!("the first item of a run is taken by itself")
-        };
-        let folded = stretch(self.body, owner, state, acc, (size, claims));
-        let (acc, contested) = folded.map_err(|stop| self.halt(stop))?;
-        self.acc = Some(acc);
-        Ok(contested)
-    }
-
-    fn end(&mut self, first: usize) {
-        if let Some(acc) = self.acc.take() {
-            self.own.firsts.push(first);
-            self.own.accs.push(Some(acc));
+        match kernel(body, state, self.acc.take(), claims) {
+            Ok(acc) => {
+                self.acc = acc;
+                Ok(())
+            }
+            Err(stop) => Err(self.own.halt(stop)),
         }
     }
 
+    fn end(&mut self, run: Node) {
+        self.own.add(run, self.acc.take());
+    }
+
+    fn end_leaf(&mut self, leaf: Node) {
+        let Self { body, .. } = *self;
+        self.own.add_leaf(leaf, self.acc.take(), &|before, behind| body.reduce(before, behind));
+    }
+
     fn leave(&mut self) {
-        self.made.add(&mut self.own);
+        self.made.add(mem::replace(&mut self.own, Parts::NONE));
         self.state = None;
     }
 
@@ -128,45 +134,71 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
     }
 }
 
-/// Folds `claims` claims of `size` items. Not inlined: here the accumulator stays in a register,
-/// since nothing is called except the user's closures. (Inlined into the code that reads the clock,
-/// it went through memory with every block: a sum of `f64` took 0.77 ns per item there, and 0.5
-/// here.)
-#[inline(never)]
-fn stretch<L: Body>(
-    body: &L,
-    owner: &mut Owner<'_>,
-    state: &mut L::State<'_>,
-    acc: L::Acc,
-    (size, claims): (usize, usize),
-) -> Result<(L::Acc, bool), Stop<L::Found>> {
-    let block = |acc, items| body.block(state, Some(acc), items);
-    match size {
-        1 => owner.fold::<1, _, _>(claims, acc, block),
-        SMALL if L::IN_BLOCKS => owner.fold::<SMALL, _, _>(claims, acc, block),
-        LARGE if L::IN_BLOCKS => owner.fold::<LARGE, _, _>(claims, acc, block),
-        _ => unreachable!("there are no other sizes, and it may be claimed item by item only"),
-    }
-}
+/// Partial results, and what each of them is made of. In a box: a loop that is not shared has none.
+pub(crate) struct Parts<A, Z>(Option<Box<Stored<A, Z>>>);
 
-/// What the caller has not handed over: its last partial result, and those it has stored.
-pub(crate) struct Rest<A, Z> {
-    acc: Option<A>,
-    parts: Parts<A, Z>,
-}
-
-/// The partial results of runs.
-struct Parts<A, Z> {
-    /// The first index of each run, and its partial result.
-    firsts: Vec<usize>,
-    accs: Vec<Option<A>>,
+struct Stored<A, Z> {
+    /// No partial result: it has been reduced with the one before it.
+    parts: Vec<(Node, Option<A>)>,
     /// What was found at the first place where anything was found.
     found: Earliest<Z>,
 }
 
 impl<A, Z> Parts<A, Z> {
-    fn new() -> Self {
-        Self { firsts: Vec::new(), accs: Vec::new(), found: Earliest::NONE }
+    const NONE: Self = Self(None);
+
+    fn stored(&mut self) -> &mut Stored<A, Z> {
+        self.0.get_or_insert_with(|| Box::new(Stored { parts: Vec::new(), found: Earliest::NONE }))
+    }
+
+    #[inline(never)]
+    fn add(&mut self, run: Node, acc: Option<A>) {
+        if acc.is_some() {
+            self.stored().parts.push((run, acc));
+        }
+    }
+
+    #[inline(never)]
+    fn add_leaf(&mut self, mut node: Node, mut acc: Option<A>, reduce: &dyn Fn(A, A) -> A) {
+        let Stored { parts, .. } = self.stored();
+        while let Some((before, _)) = parts.last()
+            && let Some(whole) = before.with(node)
+            && let Some((_, before)) = parts.pop()
+        {
+            node = whole;
+            acc = before.zip(acc).map(|(before, behind)| reduce(before, behind));
+        }
+        parts.push((node, acc));
+    }
+
+    /// Stores what was found.
+    #[cold]
+    #[inline(never)]
+    fn halt(&mut self, stop: Stop<Z>) -> Halt {
+        let halt = Halt { at: stop.at, place: stop.place };
+        discard(self.stored().found.note(halt.place, stop.found));
+        halt
+    }
+
+    /// Adds those of another worker. Returns what was found and does not count, which the caller
+    /// drops when it holds no lock.
+    fn append(&mut self, other: Self) -> Option<Z> {
+        match (&mut self.0, other.0) {
+            (_, None) => None,
+            (none @ None, other) => {
+                *none = other;
+                None
+            }
+            (Some(stored), Some(mut other)) => {
+                stored.parts.append(&mut other.parts);
+                stored.found.merge(other.found)
+            }
+        }
+    }
+
+    /// Takes them apart.
+    fn into_stored(self) -> Stored<A, Z> {
+        self.0.map_or(Stored { parts: Vec::new(), found: Earliest::NONE }, |stored| *stored)
     }
 }
 
@@ -175,110 +207,77 @@ pub(crate) struct Made<A, Z>(Mutex<Parts<A, Z>>);
 
 impl<A, Z> Made<A, Z> {
     /// Nothing has been handed over yet.
+    #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Parts::new()))
+        Self(Mutex::new(Parts::NONE))
     }
 
     /// Takes the partial results of a worker.
-    fn add(&self, own: &mut Parts<A, Z>) {
-        let mut made = lock(&self.0);
-        made.firsts.append(&mut own.firsts);
-        made.accs.append(&mut own.accs);
-        let surplus = made.found.merge(mem::replace(&mut own.found, Earliest::NONE));
-        drop(made);
+    #[inline(never)]
+    fn add(&self, own: Parts<A, Z>) {
+        let surplus = lock(&self.0).append(own);
         discard(surplus);
     }
 
-    fn into_inner(self) -> Parts<A, Z> {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The outcome of a loop that has ended; `rest` is what the caller has not handed over.
-    pub(crate) fn outcome(
-        self,
+    /// The outcome of a loop that has ended. The calling thread has not handed over its own partial
+    /// results, nor the last one, `acc`, which is the only one then.
+    #[inline(never)]
+    fn outcome(
+        &self,
         how: How,
-        mut rest: Rest<A, Z>,
-        reduce: &impl Fn(A, A) -> A,
+        acc: Option<A>,
+        own: Parts<A, Z>,
+        order: Order,
+        reduce: &dyn Fn(A, A) -> A,
     ) -> Outcome<Option<A>, Z> {
-        self.add(&mut rest.parts);
+        self.add(own);
         if let How::Through = how {
-            return Outcome::Through(self.reduced(rest.acc, reduce));
+            return Outcome::Through(self.reduced(acc, order, reduce));
         }
-        how.short_of_the_end(self.into_found(rest.acc))
+        how.short_of_the_end(self.take_found(acc))
     }
 
-    /// The result when everything has been folded: what was handed over, reduced in the order of
-    /// the slice; or `rest` if nothing was handed over.
-    ///
-    /// Neighbours are reduced in pairs, and pairs of them, and so on: if results grow, each of them
-    /// is copied a few times, and not again with every part behind it.
-    pub(crate) fn reduced(self, rest: Option<A>, reduce: &impl Fn(A, A) -> A) -> Option<A> {
-        let Parts { firsts, mut accs, .. } = self.into_inner();
-        if accs.is_empty() {
+    fn take(&self) -> Stored<A, Z> {
+        mem::replace(&mut *lock(&self.0), Parts::NONE).into_stored()
+    }
+
+    /// What was handed over, from left to right.
+    fn take_nodes(&self) -> Vec<(Node, A)> {
+        let Stored { parts, .. } = self.take();
+        let mut nodes: Vec<_> = parts.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
+        nodes.sort_unstable_by_key(|(node, _)| node.first);
+        nodes
+    }
+
+    /// The result when everything has been folded: what was handed over, reduced in order; or
+    /// `rest` if nothing was handed over.
+    pub(crate) fn reduced(&self, rest: Option<A>, order: Order, reduce: &dyn Fn(A, A) -> A) -> Option<A> {
+        let Stored { mut parts, .. } = self.take();
+        if parts.is_empty() {
             return rest;
         }
+        let nodes: Vec<Node> = parts.iter().map(|(node, _)| *node).collect();
         let mut last = 0;
-        for (left, right) in pairs(&firsts) {
-            let (Some(a), Some(b)) = (accs[left].take(), accs[right].take()) else { continue };
+        for (left, right) in order.pairs(&nodes) {
+            let (Some(a), Some(b)) = (parts[left].1.take(), parts[right].1.take()) else { continue };
             // If `reduce` panics, the remaining parts are dropped outside of the unwinding: a
             // second panic during it would end the process, and the plain loop has no such parts.
             match catch_unwind(AssertUnwindSafe(|| reduce(a, b))) {
-                Ok(reduced) => accs[left] = Some(reduced),
+                Ok(reduced) => parts[left].1 = Some(reduced),
                 Err(payload) => {
-                    accs.into_iter().for_each(discard);
+                    parts.into_iter().for_each(discard);
                     resume_unwind(payload);
                 }
             }
             last = left;
         }
-        accs[last].take()
+        parts[last].1.take()
     }
 
     /// What was found first, when the loop has stopped. Everything else is dropped.
-    fn into_found(self, rest: Option<A>) -> Option<Z> {
-        let Parts { accs, found, .. } = self.into_inner();
-        accs.into_iter().flatten().chain(rest).for_each(discard);
+    fn take_found(&self, rest: Option<A>) -> Option<Z> {
+        let Stored { parts, found } = self.take();
+        parts.into_iter().filter_map(|(_, acc)| acc).chain(rest).for_each(discard);
         found.into_noted()
-    }
-}
-
-/// Which two partial results to reduce, one pair after the other: neighbours in the order of their
-/// first indices, then pairs of these, and so on. The result is kept in the place of the left one.
-fn pairs(firsts: &[usize]) -> Vec<(usize, usize)> {
-    let mut order: Vec<usize> = (0..firsts.len()).collect();
-    order.sort_unstable_by_key(|&run| firsts[run]);
-    let mut pairs = Vec::with_capacity(order.len());
-    while order.len() > 1 {
-        pairs.extend(order.chunks_exact(2).map(|pair| (pair[0], pair[1])));
-        order = order.into_iter().step_by(2).collect();
-    }
-    pairs
-}
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_part_is_reduced_once_per_level_with_its_neighbour() {
-        for parts in 1..100 {
-            let firsts: Vec<usize> = (0..parts).map(|part| part * 37 % 101).collect();
-            let mut order: Vec<usize> = (0..parts).collect();
-            order.sort_unstable_by_key(|&part| firsts[part]);
-            // Each part as a stretch of the order, and how often it was reduced.
-            let mut stretches: Vec<_> = (0..parts).map(|_| None).collect();
-            order.iter().enumerate().for_each(|(at, &part)| stretches[part] = Some((at..at + 1, 0)));
-            let mut last = 0;
-            for (left, right) in pairs(&firsts) {
-                let ((before, a), (behind, b)): ((Range<usize>, u32), (Range<usize>, u32)) =
-                    stretches[left].take().zip(stretches[right].take()).unwrap();
-                assert_eq!(before.end, behind.start);
-                stretches[left] = Some((before.start..behind.end, a.max(b) + 1));
-                last = left;
-            }
-            let (whole, levels) = stretches[last].take().unwrap();
-            assert_eq!(whole, 0..parts);
-            assert!(levels <= parts.next_power_of_two().ilog2(), "{levels} levels of {parts} parts");
-        }
     }
 }

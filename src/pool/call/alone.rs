@@ -13,6 +13,7 @@ use crate::{
     clock::Instant,
     pool::{
         policy::launch,
+        protocol::range::Claims,
         record::{
             trace::notes::{Before, Closeup},
             units::Units,
@@ -29,8 +30,10 @@ pub(crate) struct Solo<'a> {
     /// How many indices have been begun, and how many there are.
     done: usize,
     len: usize,
-    /// How many indices have been looked at.
+    /// How many indices have been looked at, and how long that had taken at the last look at the
+    /// clock.
     looked: usize,
+    took: Duration,
     closeup: Option<Closeup>,
     list: Option<&'a dyn Growing>,
 }
@@ -48,7 +51,8 @@ impl<'a> Solo<'a> {
         let begin = Instant::now();
         let closeup = options.closeup(left.start, begin);
         let list = options.list;
-        Self { begin, watch, units, done: left.start, len: left.end, looked: left.start, closeup, list }
+        let (done, len, looked, took) = (left.start, left.end, left.start, Duration::ZERO);
+        Self { begin, watch, units, done, len, looked, took, closeup, list }
     }
 
     /// Whether all indices have been begun, and nothing is left that they have made.
@@ -63,7 +67,7 @@ impl<'a> Solo<'a> {
 
     /// How many indices have been looked at, and for how long.
     pub(crate) fn looked(&self) -> (usize, Duration) {
-        (self.looked, self.begin.elapsed())
+        (self.looked, self.took)
     }
 
     /// Folds until the end is reached or `limit` is over, whichever comes first, and returns none;
@@ -111,12 +115,16 @@ impl<'a> Solo<'a> {
             let next = if list.is_dry(0) { seeds.min(self.len - self.done) } else { 0 };
             let range = self.done..self.done + next;
             self.done = range.end;
-            match acc.take(range) {
+            match acc.take(&mut Claims::of(range)) {
                 Ok(()) => self.looked = self.done,
                 Err(_) if self.watch.is_cancelled() => return Some(How::Cancelled),
-                Err(_) => return Some(How::Stopped),
+                Err(_) => {
+                    self.took = self.begin.elapsed();
+                    return Some(How::Stopped);
+                }
             }
-            if self.begin.elapsed() >= limit {
+            self.took = self.begin.elapsed();
+            if self.took >= limit {
                 break;
             }
             seeds = (2 * seeds).min(SEEDS);
@@ -156,16 +164,17 @@ impl<'a> Solo<'a> {
                 let range = self.done..self.done + most.min(until - self.done);
                 self.done = range.end;
                 watch.done(units.items(range.clone()).len());
-                match acc.take(range) {
+                match acc.take(&mut Claims::of(range)) {
                     Ok(()) => self.looked = self.done,
                     Err(_) if watch.is_cancelled() => return Some(How::Cancelled),
                     Err(Halt { at, .. }) => {
-                        self.looked = at + 1;
+                        (self.looked, self.took) = (at + 1, self.begin.elapsed());
                         return Some(How::Stopped);
                     }
                 }
             }
             let now = self.begin.elapsed();
+            self.took = now;
             if let Some(closeup) = &mut self.closeup {
                 closeup.look(self.done, self.begin + now);
             }
@@ -180,9 +189,9 @@ impl<'a> Solo<'a> {
         watch.is_cancelled().then_some(How::Cancelled)
     }
 
-    /// How long ago the call began.
+    /// How long after its begin the call looked at the clock last.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.begin.elapsed()
+        self.took
     }
 
     /// Folds all indices that are left, without looking at the clock or a handle.
@@ -192,7 +201,7 @@ impl<'a> Solo<'a> {
         }
         let left = self.done..self.len;
         self.done = self.len;
-        acc.take(left).err().map(|_| How::Stopped)
+        acc.take(&mut Claims::of(left)).err().map(|_| How::Stopped)
     }
 
     /// What has been done until now.
@@ -217,24 +226,26 @@ impl<'a> Solo<'a> {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::pool::{call::options::Wishes, policy::site::LoopKind, protocol::range::Owner};
+    use crate::pool::{
+        call::{options::Wishes, order::Node},
+        policy::site::LoopKind,
+    };
 
     /// Each item takes 50 µs.
     struct Slow;
 
     impl Accumulate for Slow {
-        fn take(&mut self, items: Range<usize>) -> Result<(), Halt> {
+        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
+            let items = claims.next().unwrap_or(0..0);
             let (begin, long) =
                 (Instant::now(), Duration::from_micros(50) * u32::try_from(items.len()).unwrap());
             while begin.elapsed() < long {}
             Ok(())
         }
 
-        fn claim(&mut self, _: &mut Owner<'_>, _: usize, _: usize) -> Result<bool, Halt> {
-            unreachable!("nothing is shared")
-        }
+        fn end(&mut self, _: Node) {}
 
-        fn end(&mut self, _: usize) {}
+        fn end_leaf(&mut self, _: Node) {}
         fn leave(&mut self) {}
         fn lose(&mut self) {}
     }

@@ -123,7 +123,7 @@ pub(crate) enum Outcome<A, Z> {
 }
 
 impl<A, Z> Outcome<A, Z> {
-    /// The outcome of a loop that is one block.
+    /// The outcome of the plain loop.
     #[inline(always)]
     pub(crate) fn of(folded: Result<A, Stop<Z>>) -> Self {
         match folded {
@@ -150,6 +150,17 @@ impl<A, Z> Outcome<A, Z> {
             Self::Stopped(found) => Some(Err(found)),
             Self::Cancelled => None,
         }
+    }
+}
+
+impl<A, Z> Outcome<Option<A>, Z> {
+    /// The outcome of a loop that has a result even without items: that of `init`.
+    #[inline(always)]
+    pub(crate) fn or(self, init: impl FnOnce() -> A) -> Outcome<A, Z> {
+        self.map(|made| match made {
+            Some(made) => made,
+            None => init(),
+        })
     }
 }
 

@@ -5,11 +5,12 @@ use std::{borrow::Cow, ops::Range, panic::Location, sync::Arc, time::Duration};
 use super::{
     accumulator::{Accumulate, Accumulator, Lend, Made},
     alone::Solo,
-    body::{Body, fold_out_of_line},
+    body::{Body, kernel},
     course::Course,
     ending::{FirstStop, How, Outcome},
     given::{Gaps, Inside, draw},
     options::{Account, Options},
+    order::{Leaves, Node, Order},
     plan::Plan,
     round::Round,
     search::Search,
@@ -27,7 +28,12 @@ use crate::{
             split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::{Fence, barrier::Polls, crew::Crew, range::Ranges},
+        protocol::{
+            Fence,
+            barrier::Polls,
+            crew::Crew,
+            range::{Claims, Ranges},
+        },
         record::{
             alone::Alone,
             journal::{Tally, Times},
@@ -134,67 +140,157 @@ impl Executor {
         self.workers > 1 && self.crew.process.is_current() && !self.is_busy()
     }
 
-    /// Folds the indices of `slice`, and reduces the partial results in slice order.
+    /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
-    /// Only the code here and in `accumulator.rs` is compiled once per loop. The code that the
-    /// plain loop needs is kept apart and small: a caller that has slept finds little of it in its
-    /// caches.
-    pub(crate) fn call<L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
+    /// Only the code here, in `call_with_care` and in `accumulator.rs` is compiled once per loop.
+    /// What the plain loop needs is here, and small: a caller that has slept finds little of it in
+    /// its caches.
+    #[inline(always)]
+    pub(crate) fn call<L: Body>(
         &self,
         slice: Slice,
         mut options: Options<'_>,
         body: &L,
-        reduce: &R,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let site = Site::new(Self::call::<L, R> as *const ());
-        let this = Loop { site, slice };
+        let (this, len) = (loop_of::<L>(slice), slice.len);
         let glance = self.glance(this, &options);
-        if glance != Glance::Plain {
-            let call = self.weigh(this, glance, &options);
-            if call.launch != Launch::Plain {
-                return self.call_with_care(&call, &mut options, body, reduce, None);
-            }
+        let call = if glance == Glance::Plain { None } else { self.weigh(this, glance, &options) };
+        if options.list.is_some() || options.leaves.is_some() {
+            return self.call_with_care(this, call, (0, None), &mut options, body);
         }
-        if slice.len == 0 {
+        // How many indices are folded here, before anything else.
+        let first = match &call {
+            Some(call) => call.launch.unlooked().min(len),
+            None if len >= CHECKED => CHECKED_AFTER, // what was short may be long this time
+            None => len,
+        };
+        if len == 0 && call.is_none() {
             return Outcome::Through(None);
         }
-        let (mut state, mut acc, mut done) = (body.state(0), None, 0);
-        if L::MAKES_ITEMS || slice.len >= CHECKED {
-            // What was short may be long this time.
-            let begin = (!L::MAKES_ITEMS).then(Moment::now);
-            done = if L::MAKES_ITEMS { slice.len } else { CHECKED_AFTER };
-            if L::MAKES_ITEMS && self.most(this, &options) == 0 {
-                options.list.inspect(|list| list.until(None));
-            }
-            let is_long = || match options.list {
-                Some(list) if L::MAKES_ITEMS => !list.is_dry(0),
-                _ => begin.is_some_and(Moment::is_microseconds_ago),
-            };
-            match fold_out_of_line(body, &mut state, None, 0..done) {
-                Ok(few) if is_long() && self.most(this, &options) > 0 => {
-                    let (call, begun) = (self.weigh_again(this), Some((done, state, few)));
-                    return self.call_with_care(&call, &mut options, body, reduce, begun);
-                }
-                Ok(few) => acc = Some(few),
-                ended => {
-                    drop(state);
-                    return Outcome::of(ended.map(Some));
-                }
-            }
+        if first == 0 {
+            return self.call_with_care(this, call, (0, None), &mut options, body);
         }
-        let ended = match acc {
-            Some(all) if L::MAKES_ITEMS => Ok(all),
-            acc => body.block(&mut state, acc, done..slice.len),
-        };
+        let begin = (first < len).then(Moment::now);
+        let mut state = body.state(0);
+        let mut ended = kernel(body, &mut state, None, &mut Claims::of(0..first));
+        if first < len
+            && let Ok(few) = ended
+        {
+            let is_long = begin.is_some_and(Moment::is_microseconds_ago);
+            if call.is_some() || is_long && self.most(this, &options) > 0 {
+                return self.call_with_care(this, call, (first, Some((state, few))), &mut options, body);
+            }
+            ended = kernel(body, &mut state, few, &mut Claims::of(first..len));
+        }
         // Before the result is on its way: if this panics, the result is dropped.
         drop(state);
-        Outcome::of(ended.map(Some))
+        Outcome::of(ended)
+    }
+
+    /// A call that is more than the plain loop, of which so many indices are `done`.
+    #[cold]
+    #[inline(never)]
+    fn call_with_care<'b, L: Body>(
+        &self,
+        this: Loop,
+        call: Option<Call>,
+        (done, begun): (usize, Option<(L::State<'b>, Option<L::Acc>)>),
+        options: &mut Options<'_>,
+        body: &'b L,
+    ) -> Outcome<Option<L::Acc>, L::Found> {
+        let order = if options.leaves.is_some() { Order::Tree } else { Order::Runs };
+        let made = Made::new();
+        let mut own = Accumulator::new(body, 0, &made).after(begun);
+        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
+        let Finish { how, account } = self.carry_out(this, (call, done), options, &mut own, others);
+        let outcome = own.outcome(how, order);
+        self.tell(options, account);
+        outcome
+    }
+
+    /// The same of a loop over leaves: the nodes of their tree, reduced as far as one worker has
+    /// folded them.
+    pub(crate) fn call_for_nodes<L: Body>(
+        &self,
+        slice: Slice,
+        mut options: Options<'_>,
+        body: &L,
+    ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
+        let this = loop_of::<L>(slice);
+        let call = match self.glance(this, &options) {
+            Glance::Plain => None,
+            glance => self.weigh(this, glance, &options),
+        };
+        let made = Made::new();
+        let mut own = Accumulator::new(body, 0, &made);
+        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
+        let Finish { how, account } = self.carry_out(this, (call, 0), &options, &mut own, others);
+        let outcome = own.nodes(how);
+        self.tell(&mut options, account);
+        outcome
+    }
+
+    /// Carries out a call, whatever the loop folds. So many indices are `done`. Unwinds only with a
+    /// panic of user code on the calling thread, while nothing is shared.
+    #[inline(never)]
+    fn carry_out(
+        &self,
+        this: Loop,
+        begin: (Option<Call>, usize),
+        options: &Options<'_>,
+        own: &mut dyn Accumulate,
+        others: Lend<'_>,
+    ) -> Finish {
+        match options.leaves {
+            None => self.begin(this, begin, options, own, others),
+            Some(first) => {
+                let others: Lend<'_> = &|me, work| others(me, &mut |of| work(&mut Leaves { of, first }));
+                self.begin(this, begin, options, &mut Leaves { of: own, first }, others)
+            }
+        }
+    }
+
+    /// The same, of which the results may be leaves.
+    fn begin(
+        &self,
+        this: Loop,
+        (call, done): (Option<Call>, usize),
+        options: &Options<'_>,
+        own: &mut dyn Accumulate,
+        others: Lend<'_>,
+    ) -> Finish {
+        if let Some(call) = call {
+            return self.go_on(&call, done, options, own, others);
+        }
+        if done > 0 {
+            return self.go_on(&self.weigh_again(this), done, options, own, others);
+        }
+        let (len, most) = (this.slice.len, self.most(this, options));
+        if len == 0 {
+            return Finish::of(How::Through);
+        }
+        let list = options.list.filter(|_| most > 0);
+        if let (Some(list), 0) = (options.list, most) {
+            list.until(None);
+        }
+        match own.take(&mut Claims::of(0..len)) {
+            Err(_) => Finish::of(How::Stopped),
+            Ok(()) if list.is_some_and(|list| !list.is_dry(0)) => {
+                self.go_on(&self.weigh_again(this), len, options, own, others)
+            }
+            Ok(()) => Finish::of(How::Through),
+        }
     }
 
     /// Whether a loop has to look at the clock or at a handle.
     #[inline(always)]
     fn is_watched(&self, options: &Options<'_>) -> bool {
         options.is_watched() || self.ledger.is_some()
+    }
+
+    /// Whether anybody wants to know what a loop does.
+    fn wants_account(&self, options: &Options<'_>) -> bool {
+        options.wants_account() || self.ledger.is_some()
     }
 
     /// Decides at a glance whether to run the plain loop. A very short loop pays for nothing else,
@@ -224,9 +320,9 @@ impl Executor {
         }
     }
 
-    /// How a call begins. A watched loop never begins as the plain loop.
+    /// How a call begins that is more than the plain loop. A watched loop is never the plain loop.
     #[inline(never)]
-    fn weigh(&self, this: Loop, glance: Glance, options: &Options<'_>) -> Call {
+    fn weigh(&self, this: Loop, glance: Glance, options: &Options<'_>) -> Option<Call> {
         let most = self.most(this, options);
         let awake = self.crew.is_first_awake();
         let (mut launch, mut gap) = (Launch::Plain, None);
@@ -238,6 +334,7 @@ impl Executor {
                 kind: options.kind,
                 helpers: most,
                 awake,
+                polling: if awake { self.crew.awake() } else { 0 },
                 is_busy: self.has_turn.load(Ordering::Relaxed),
                 is_timed: glance == Glance::Timed,
                 gap: *gap.insert(self.gaps.gap(&self.prices)),
@@ -248,7 +345,7 @@ impl Executor {
         if self.is_watched(options) {
             launch = launch.watched();
         }
-        Call { this, launch, awake, gap }
+        (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
     }
 
     /// How a call goes on that was expected to be short, and is not.
@@ -267,52 +364,25 @@ impl Executor {
         self.workers.min(options.threads).min(len).saturating_sub(1)
     }
 
-    /// Carries out a call that is more than the plain loop. If it has `begun`, so many indices are
-    /// done.
-    #[inline(never)]
-    fn call_with_care<'b, L: Body, R: Fn(L::Acc, L::Acc) -> L::Acc>(
+    /// Goes on with a call of which so many indices are `done`: alone, or alone until the rest is
+    /// worth sharing, and then shared.
+    fn go_on(
         &self,
         call: &Call,
-        options: &mut Options<'_>,
-        body: &'b L,
-        reduce: &R,
-        begun: Option<(usize, L::State<'b>, L::Acc)>,
-    ) -> Outcome<Option<L::Acc>, L::Found> {
-        let (done, mut state, mut acc) = match begun {
-            Some((done, state, acc)) => (done, Some(state), Some(acc)),
-            None => (call.launch.unlooked().min(call.this.slice.len), None, None),
-        };
-        if acc.is_none() && done > 0 {
-            match fold_out_of_line(body, state.insert(body.state(0)), None, 0..done) {
-                Ok(folded) if done < call.this.slice.len => acc = Some(folded),
-                ended => {
-                    drop(state);
-                    return Outcome::of(ended.map(Some));
-                }
-            }
-        }
-        let made = Made::new();
-        let mut own = Accumulator::new(body, 0, &made).after(state, acc);
-        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
-        let Finish { how, account } = self.carry_out(call, done, options, &mut own, others);
-        let rest = own.into_rest();
-        let outcome = made.outcome(how, rest, reduce);
-        if let Some(account) = account {
-            self.tell(call, options, account);
-        }
-        outcome
-    }
-
-    /// Folds what is left of a call: alone, or alone until the rest is worth sharing, and then
-    /// shared.
-    fn carry_out(
-        &self,
-        call: &Call,
-        done: usize,
+        mut done: usize,
         options: &Options<'_>,
         own: &mut dyn Accumulate,
         others: Lend<'_>,
     ) -> Finish {
+        let len = call.this.slice.len;
+        if done == 0 && call.launch.unlooked() > 0 {
+            done = call.launch.unlooked().min(len);
+            match own.take(&mut Claims::of(0..done)) {
+                Ok(()) if done < len => {}
+                Ok(()) => return Finish::of(How::Through),
+                Err(_) => return Finish::of(How::Stopped),
+            }
+        }
         let mut solo = Solo::new(options, done..call.this.slice.len);
         let (how, why) = if options.watch.is_cancelled() {
             (How::Cancelled, Alone::Cancelled)
@@ -327,7 +397,11 @@ impl Executor {
                 if is_watched { solo.fold_until(own, Duration::MAX, 1) } else { solo.fold_blindly(own) };
             (how.unwrap_or(How::Through), Alone::Busy)
         };
-        Finish { how, account: options.account(&mut solo.so_far(), Err(why), self.ledger.is_some()) }
+        if !self.wants_account(options) {
+            return Finish::of(how);
+        }
+        let account = options.account(&mut solo.so_far(), Err(why), true);
+        Finish::with(how, account, self.prices.help_time(call.awake))
     }
 
     /// Folds on the calling thread alone, as far as the launch says. None: the rest is to be
@@ -390,11 +464,18 @@ impl Executor {
         None
     }
 
-    /// Tells what a loop did.
+    /// Tells what a loop did, if anybody wants to know.
+    #[inline(always)]
+    fn tell(&self, options: &mut Options<'_>, account: Option<Box<(Account, Duration)>>) {
+        if let Some(account) = account {
+            self.tell_account(options, *account);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    fn tell(&self, call: &Call, options: &mut Options<'_>, account: Account) {
-        options.tell(account, self.ledger, self.prices.help_time(call.awake));
+    fn tell_account(&self, options: &mut Options<'_>, (account, help): (Account, Duration)) {
+        options.tell(account, self.ledger, help);
     }
 
     /// Whether that has not been told of before.
@@ -468,7 +549,7 @@ impl Executor {
         let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
         turn.splits.give_back(times);
         self.gaps.end();
-        Finish { how: stop.how(cancelled), account }
+        Finish::with(stop.how(cancelled), account, self.prices.help_time(call.awake))
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, they hardly
@@ -581,6 +662,12 @@ impl Drop for Turn<'_> {
     }
 }
 
+/// The loop `L` over a slice.
+#[inline(always)]
+fn loop_of<L: Body>(slice: Slice) -> Loop {
+    Loop { site: Site::new(kernel::<L> as *const ()), slice }
+}
+
 /// A call, and how it begins.
 struct Call {
     this: Loop,
@@ -601,8 +688,18 @@ struct Shared<'a> {
     options: &'a Options<'a>,
 }
 
-/// How a call has ended, and what is to be reported of it.
+/// How a call has ended, and what is to be reported of it, with the cost of help.
 struct Finish {
     how: How,
-    account: Option<Account>,
+    account: Option<Box<(Account, Duration)>>,
+}
+
+impl Finish {
+    fn of(how: How) -> Self {
+        Self { how, account: None }
+    }
+
+    fn with(how: How, account: Option<Account>, help: Duration) -> Self {
+        Self { how, account: account.map(|account| Box::new((account, help))) }
+    }
 }

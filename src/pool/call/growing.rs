@@ -20,7 +20,10 @@ use crate::{
             hunger::{self, Finds},
             victim::{Asks, Stealing},
         },
-        protocol::{hunger::Hunger, range::Ranges},
+        protocol::{
+            hunger::Hunger,
+            range::{Claims, Ranges},
+        },
     },
     sync::Patience,
 };
@@ -87,7 +90,7 @@ impl<'a> Forager<'a> {
             let (begin, has_some) = (Instant::now(), !list.is_dry(me));
             let mut taken = Ok(());
             while taken.is_ok() && !list.is_dry(me) && !list.hunger().is_closed() {
-                taken = acc.take(0..0);
+                taken = acc.take(&mut Claims::of(0..0));
             }
             if has_some {
                 let end = Instant::now();

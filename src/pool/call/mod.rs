@@ -28,6 +28,7 @@ pub(crate) mod given;
 pub(crate) mod growing;
 pub(crate) mod handles;
 pub(crate) mod options;
+pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod round;
 pub(crate) mod search;

@@ -17,7 +17,7 @@ use crate::{
                 notes::{Before, Closeup, Notes},
                 timeline::Timeline,
             },
-            units::{Blocks, Units},
+            units::Units,
             waits::WaitReport,
         },
     },
@@ -34,6 +34,8 @@ pub(crate) struct Options<'a> {
     pub(crate) units: Units,
     /// What items make, if the loop runs over a list that grows.
     pub(crate) list: Option<&'a dyn Growing>,
+    /// The number of the first block, if the blocks are the leaves of a tree.
+    pub(crate) leaves: Option<usize>,
 }
 
 /// Where the loop stands in the program, and where to write what it did, if anybody asks for it.
@@ -77,19 +79,7 @@ impl Account {
 impl<'a> Options<'a> {
     #[inline(always)]
     pub(crate) fn new(threads: usize, watch: Watch<'a>, wishes: Wishes<'a>, kind: LoopKind) -> Self {
-        Self { threads, watch, wishes, kind, units: Units::Items, list: None }
-    }
-
-    /// These options, for a loop whose indices stand for `blocks`.
-    #[inline(always)]
-    pub(crate) fn in_blocks(self, blocks: Blocks) -> Self {
-        Self { units: Units::Blocks(blocks), ..self }
-    }
-
-    /// These options, for a loop over a `list` that grows.
-    #[inline(always)]
-    pub(crate) fn over(self, list: &'a dyn Growing) -> Self {
-        Self { list: Some(list), ..self }
+        Self { threads, watch, wishes, kind, units: Units::Items, list: None, leaves: None }
     }
 
     /// Whether the loop has to look at the clock or at a handle.
@@ -98,8 +88,9 @@ impl<'a> Options<'a> {
         self.watch.is_on() || self.wants_account()
     }
 
+    /// Whether anybody wants to know what the loop does.
     #[inline(always)]
-    fn wants_account(&self) -> bool {
+    pub(crate) fn wants_account(&self) -> bool {
         self.wishes.report.is_some() || self.wishes.trace.is_some() || log::log_enabled!(log::Level::Debug)
     }
 

@@ -2,7 +2,6 @@
 //! [`Accumulate`].
 
 use std::{
-    convert::Infallible,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -15,6 +14,7 @@ use super::{
     given::Inside,
     growing::{Forager, Growing},
     handles::Watch,
+    order::Node,
     plan::Plan,
     thief::Thief,
 };
@@ -31,7 +31,7 @@ use crate::{
         },
         protocol::{
             crew::Crew,
-            range::{Loot, Owner, Ranges},
+            range::{Claims, Loot, Owner, Ranges},
         },
         record::{
             journal::{Robbed, Times},
@@ -111,7 +111,7 @@ impl Round<'_> {
                     if forager.graze(acc, &mut visit, rest).is_err() {
                         self.stop(0, None, &mut visit.stop);
                     }
-                    acc.end(0);
+                    acc.end(Node::run(0));
                 }
                 acc.leave();
             }));
@@ -149,7 +149,7 @@ impl Round<'_> {
                 },
             };
             match self.fold_from(me, owner, item, theft, acc, visit) {
-                Ok(first) => acc.end(first),
+                Ok(first) => acc.end(Node::run(first)),
                 Err(Halt { place, .. }) => {
                     visit.journal.look(owner.next(), Instant::now()); // at what has stopped it
                     self.stop(place, None, &mut visit.stop);
@@ -171,16 +171,18 @@ impl Round<'_> {
     ) -> Result<usize, Halt> {
         let Plan { units, pace, seats, is_growing, .. } = self.plan;
         let begin = visit.journal.begin(first, theft);
-        acc.take(first..first + 1)?;
+        acc.take(&mut Claims::of(first..first + 1))?;
         visit.journal.look_closely(first + 1);
         let mut grain = Grain::new(begin, pace, !matches!(units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
             owner.use_full_fences(full_fences);
-            if acc.claim(owner, size, claims)? {
+            let (taken, contested) = owner.claim(size, claims, |claims| acc.take(claims));
+            taken?;
+            if contested {
                 let settled = owner.settle(size);
                 if !settled.is_empty() {
-                    acc.take(settled)?;
+                    acc.take(&mut Claims::of(settled))?;
                 }
             }
             let now = Instant::now();
@@ -193,9 +195,9 @@ impl Round<'_> {
                 && grain.is_dearer()
                 && let Some(next) = claim_one(owner)
             {
-                acc.end(first);
+                acc.end(Node::run(first));
                 first = next;
-                acc.take(first..first + 1)?;
+                acc.take(&mut Claims::of(first..first + 1))?;
             }
         }
         Ok(first)
@@ -218,19 +220,21 @@ pub(super) fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
     if owner.left() == 0 {
         return None;
     }
-    let first = owner.next();
-    let Ok(((), contested)) = owner.fold::<1, _, Infallible>(1, (), |(), _| Ok(()));
-    if contested { owner.settle(1).next() } else { Some(first) }
+    let mut claimed = None;
+    let ((), contested) = owner.claim(1, 1, |claims| claimed = claims.next());
+    if contested { owner.settle(1).next() } else { claimed.map(|claimed| claimed.start) }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use std::convert::Infallible;
 
     use super::*;
     use crate::pool::{
         call::{
             accumulator::{Accumulator, Made},
             body::{Body, Stop},
+            order::Order,
         },
         policy::estimate::Estimate,
         protocol::{Fence, barrier::Polls},
@@ -247,15 +251,20 @@ mod tests {
 
         fn state(&self, _me: usize) {}
 
-        fn block(
+        fn fold(
             &self,
             (): &mut (),
-            acc: Option<Self::Acc>,
-            range: Range<usize>,
-        ) -> Result<Self::Acc, Stop<Infallible>> {
-            let mut run = acc.unwrap_or(vec![(range.start, 0)]);
-            run[0].1 += range.len();
-            Ok(run)
+            mut acc: Option<Self::Acc>,
+            claims: &mut Claims<'_>,
+        ) -> Result<Option<Self::Acc>, Stop<Infallible>> {
+            while let Some(range) = claims.next() {
+                acc.get_or_insert(vec![(range.start, 0)])[0].1 += range.len();
+            }
+            Ok(acc)
+        }
+
+        fn reduce(&self, before: Self::Acc, behind: Self::Acc) -> Self::Acc {
+            [before, behind].concat()
         }
     }
 
@@ -289,7 +298,7 @@ mod tests {
         let second = second_has_entered.then(|| enter(1));
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
-        let runs = made.reduced(None, &|before: Vec<_>, behind| [before, behind].concat());
+        let runs = made.reduced(None, Order::Runs, &|before: Vec<_>, behind| [before, behind].concat());
         let tallies = round.course.into_inner().0.tallies;
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }

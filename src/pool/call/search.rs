@@ -19,7 +19,7 @@ use super::{
     handles::Watch,
 };
 use crate::pool::{
-    protocol::{barrier::Polls, crew::Crew, front::Front},
+    protocol::{barrier::Polls, crew::Crew, front::Front, range::Claims},
     record::{journal::Times, units::Units},
 };
 
@@ -64,7 +64,7 @@ impl<'a> Search<'a> {
                 if self.watch.is_cancelled() {
                     break;
                 }
-                if let Err(halt) = acc.take(block) {
+                if let Err(halt) = acc.take(&mut Claims::of(block)) {
                     self.front.close();
                     discard(visit.stop.note(halt.place, None));
                     break;

@@ -32,7 +32,9 @@ pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
 pub(crate) struct Prices {
     /// In nanoseconds of work: below this, a loop is never worth sharing at the current cost of
     /// help. It follows from that cost, and is kept because the constants to compute it lie in
-    /// other cache lines.
+    /// other cache lines. While helpers sleep between loops it is the time below which no loop is
+    /// timed: a first call that finds nothing in the caches then does not make the next ones go a
+    /// longer way.
     short: Estimate,
     /// The cost of help from a worker that sleeps, and from one that is awake.
     asleep: Estimate,
@@ -46,7 +48,7 @@ pub(crate) struct Prices {
 impl Prices {
     pub(crate) fn new() -> Self {
         Self {
-            short: Estimate::new(AWAKE_NS),
+            short: Estimate::new(TOO_SHORT_TO_TIME_NS),
             asleep: Estimate::new(ASLEEP_NS),
             awake: Estimate::new(AWAKE_NS),
             wake: Estimate::new(AWAKE_NS),
@@ -115,8 +117,8 @@ impl Prices {
         let cost = wake + delay.unwrap_or_else(round);
         if delay.is_some() || cost > help.get() {
             help.see(cost);
-            let least = f32::min(self.awake.get(), self.asleep.get());
-            self.short.set(f32::min(CLEARLY * least, AWAKE_NS));
+            let most = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
+            self.short.set(f32::min(CLEARLY * help.get(), most));
         }
     }
 }

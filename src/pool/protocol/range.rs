@@ -205,6 +205,61 @@ pub(crate) struct Owner<'a> {
     failed: usize,
 }
 
+/// Claims to be made, one after the other: from the front of a worker's range, which others may
+/// shorten meanwhile; or from items that belong to the calling thread alone.
+#[derive(Debug)]
+pub(crate) struct Claims<'a> {
+    /// The range; none if the items belong to the calling thread alone.
+    cell: Option<&'a Cell>,
+    fence: Fence,
+    /// The first item not claimed, and the end of the items to be claimed.
+    next: usize,
+    behind: usize,
+    /// Items per claim.
+    size: usize,
+    /// The cell's `end` as last seen under the lock.
+    end: usize,
+    is_contested: bool,
+}
+
+impl Claims<'_> {
+    /// One claim, of items that belong to the calling thread alone. There may be none.
+    #[inline(always)]
+    pub(crate) fn of(items: Range<usize>) -> Self {
+        let Range { start: next, end } = items;
+        let (behind, size) = (end, usize::MAX);
+        Self { cell: None, fence: Fence::Symmetric, next, behind, size, end, is_contested: false }
+    }
+
+    /// From now on claims are of one item each.
+    #[inline(always)]
+    pub(crate) fn one_by_one(&mut self) {
+        self.size = 1;
+    }
+
+    /// The hot loop's head: claims the next items. None: all claims are made, or a thief or a cut
+    /// has moved the end.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<Range<usize>> {
+        let first = self.next;
+        let size = self.size.min(self.behind - first);
+        if size == 0 {
+            return None;
+        }
+        let behind = first + size;
+        if let Some(cell) = self.cell {
+            cell.start.store(behind, Ordering::Relaxed);
+            self.fence.light(); // case 2; partner: the heavy fence in `rob`
+            if cell.end.load(Ordering::Relaxed) != self.end {
+                (self.is_contested, self.behind) = (true, first);
+                return None;
+            }
+        }
+        self.next = behind;
+        Some(first..behind)
+    }
+}
+
 impl Owner<'_> {
     /// How many items are left in this worker's range, as last seen.
     #[inline(always)]
@@ -253,41 +308,22 @@ impl Owner<'_> {
         }
     }
 
-    /// The hot loop: claims the next `N` items and folds them, and does so `claims` times.
-    /// `N * claims` must not exceed [`left`](Self::left).
-    ///
-    /// It ends early if a thief or a cut has moved the end: then it returns true, and
-    /// [`settle`](Self::settle) tells what is claimed. It also ends early if `block` returns an
-    /// error. It calls no other function, so that the accumulator stays in registers.
+    /// Lets `work` make `count` claims of `size` items each. `size * count` must not exceed
+    /// [`left`](Self::left). True: the last claim is contested, and [`settle`](Self::settle) tells
+    /// what is claimed.
     #[inline(always)]
-    pub(crate) fn fold<const N: usize, A, Z>(
+    pub(crate) fn claim<T>(
         &mut self,
-        claims: usize,
-        mut acc: A,
-        mut block: impl FnMut(A, Range<usize>) -> Result<A, Z>,
-    ) -> Result<(A, bool), Z> {
-        let Self { cell, fence, end, mut next, .. } = *self; // in registers
-        for _ in 0..claims {
-            // The sum never overflows, since the range reaches that far. The check tells the
-            // compiler how many items a block has, so that it can unroll the block.
-            let Some(behind) = next.checked_add(N) else { break };
-            cell.start.store(behind, Ordering::Relaxed);
-            fence.light(); // case 2; partner: the heavy fence in `rob`
-            if cell.end.load(Ordering::Relaxed) != end {
-                self.next = next;
-                return Ok((acc, true));
-            }
-            match block(acc, next..behind) {
-                Ok(folded) => acc = folded,
-                Err(stop) => {
-                    self.next = behind;
-                    return Err(stop);
-                }
-            }
-            next = behind;
-        }
-        self.next = next;
-        Ok((acc, false))
+        size: usize,
+        count: usize,
+        work: impl FnOnce(&mut Claims<'_>) -> T,
+    ) -> (T, bool) {
+        let Self { cell, fence, next, end, .. } = *self;
+        let behind = next + size * count;
+        let mut claims = Claims { cell: Some(cell), fence, next, behind, size, end, is_contested: false };
+        let done = work(&mut claims);
+        self.next = claims.next;
+        (done, claims.is_contested)
     }
 
     /// Tells what a claim of `size` items has claimed if the end has moved: all of them if the
@@ -381,7 +417,7 @@ impl Owner<'_> {
             both = steps::carry(both, middle, end, &ranges.moves);
             // Case 3: a victim that has not entered claims nothing before it gets its lock. Case 4:
             // for any other victim, the lock holds its fence.
-            let ordered = known.is_none_or(Fence::heavy); // case 2; partner: the light fence in `fold`
+            let ordered = known.is_none_or(Fence::heavy); // case 2; partner: the light fence in `Claims::next`
             start = both.victim.cell.start.load(Ordering::Relaxed);
             if ordered && steps::stands(middle, start) {
                 (self.next, self.end) = (middle + 1, end);
@@ -406,7 +442,6 @@ impl Owner<'_> {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use std::{
-        convert::Infallible,
         thread,
         time::{Duration, Instant},
     };
@@ -450,8 +485,7 @@ mod tests {
         let (mut owner, _) = ranges.enter(0);
         let theft = lock(&ranges.cells[0].lock);
         ranges.cells[0].end.store(4, Ordering::Relaxed);
-        let Ok(((), contested)) = owner.fold::<2, _, _>(1, (), |(), _| Ok::<_, Infallible>(()));
-        assert!(contested);
+        assert_eq!(owner.claim(2, 1, |claims| assert!(claims.next().is_none())), ((), true));
         thread::scope(|threads| {
             let owner = &mut owner;
             let claim = threads.spawn(|| owner.settle(2));
@@ -509,9 +543,8 @@ mod tests {
         let ranges = Ranges::new(1, Fence::Symmetric);
         ranges.deal(3..9, &[]);
         let (mut owner, _) = ranges.enter(0);
-        let stopped =
-            owner.fold::<2, _, _>(2, (), |(), items| if items.start == 6 { Err(()) } else { Ok(()) });
-        assert!(stopped.is_err());
+        let (claimed, _) = owner.claim(2, 2, |claims| [claims.next(), claims.next()]);
+        assert_eq!(claimed, [Some(4..6), Some(6..8)]);
         assert_eq!((owner.lose_count(), owner.next(), owner.left()), (7, 8, 0));
     }
 }

@@ -10,7 +10,16 @@ pub(crate) enum Units {
 }
 
 impl Units {
+    /// The index that stands for an item.
+    pub(crate) fn index(self, item: usize) -> usize {
+        match self {
+            Self::Items => item,
+            Self::Blocks(blocks) => item / blocks.size,
+        }
+    }
+
     /// The items that `indices` stand for.
+    #[inline(always)]
     pub(crate) fn items(self, indices: Range<usize>) -> Range<usize> {
         match self {
             Self::Items => indices,

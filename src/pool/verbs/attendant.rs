@@ -246,11 +246,15 @@ where
         let Self { of, state: Some((_, ledger)), at, .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
-        let folded = owner.fold::<1, _, _>(claims, acc, |acc, claimed| {
-            *at = claimed.start;
-            Self::begin_item(of, ledger, &mut place, &mut context, (first, acc), claimed.start)
+        let (folded, is_contested) = owner.claim(1, claims, |claims| {
+            let mut acc = acc;
+            while let Some(claimed) = claims.next() {
+                *at = claimed.start;
+                acc = Self::begin_item(of, ledger, &mut place, &mut context, (first, acc), claimed.start)?;
+            }
+            Ok(acc)
         });
-        self.keep(first, owner.next(), folded)
+        self.keep(first, owner.next(), folded.map(|acc| (acc, is_contested)))
     }
 
     fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Halt> {

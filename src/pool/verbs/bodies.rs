@@ -1,13 +1,14 @@
-//! The bodies of the public loops: over items, and over blocks of them.
+//! The body of the public loops.
 
 #![allow(unsafe_code)] // requests the items of a source once, as the executor gives out the indices
 
 use std::{marker::PhantomData, mem::ManuallyDrop, ops::Range};
 
-use super::{reproducible::Tree, source::Source, state::State};
+use super::{source::Source, state::State};
 use crate::pool::{
     call::body::{Body, Stop},
-    record::units::Blocks,
+    protocol::range::Claims,
+    record::units::Units,
 };
 
 /// Items that a worker has claimed: the right to be given them, once. Dropping it drops the items,
@@ -111,31 +112,66 @@ impl<S: Source> Drop for Claim<'_, S> {
     }
 }
 
-/// A loop over the items of `source`.
-pub(crate) struct Verb<'a, S, M, B, A, Z> {
-    source: S,
-    state: &'a M,
-    block: B,
-    makes: PhantomData<fn() -> (A, Z)>,
+/// What a worker is to fold: items that it claims one range after the other, and its state.
+pub(crate) struct Claimed<'k, 'c, 's, 'a, S: Source, M: State> {
+    source: &'s S,
+    states: &'a M,
+    held: &'k mut M::Held<'a>,
+    ledger: &'k mut S::Ledger<'s>,
+    claims: &'k mut Claims<'c>,
+    units: Units,
+    /// The number of the first block, in the whole of which the items may be a part.
+    first_block: usize,
 }
 
-impl<'a, S, M, B, A, Z> Verb<'a, S, M, B, A, Z> {
+impl<'s, S: Source, M: State> Claimed<'_, '_, 's, '_, S, M> {
+    /// The next items.
     #[inline(always)]
-    pub(crate) fn new(source: S, state: &'a M, block: B) -> Self {
-        Self { source, state, block, makes: PhantomData }
+    pub(crate) fn next(&mut self) -> Option<Claim<'s, S>> {
+        let indices = self.claims.next()?;
+        if M::BY_BLOCK {
+            self.states.begin_block(self.held, self.first_block + indices.start);
+        }
+        let items = self.units.items(indices);
+        self.source.note(self.ledger, items.clone());
+        // SAFETY: 1. the executor gives out indices of the source, and these have just been noted;
+        // 2. it claims every index once, and folds what it claims once.
+        Some(unsafe { Claim::new(self.source, items) })
+    }
+
+    /// No items.
+    pub(crate) fn nothing(&self) -> Claim<'s, S> {
+        // SAFETY: there is no index.
+        unsafe { Claim::new(self.source, 0..0) }
+    }
+
+    /// The state of the worker.
+    #[inline(always)]
+    pub(crate) fn state(&mut self) -> &mut M::Worker {
+        M::get(self.held)
     }
 }
 
-impl<'a, S, M, B, A, Z> Body for Verb<'a, S, M, B, A, Z>
+/// A loop over the items of `source`: `fold` folds what a worker has claimed.
+pub(crate) struct Verb<'a, S, M, F, R, A, Z> {
+    pub(crate) source: S,
+    pub(crate) states: &'a M,
+    pub(crate) fold: F,
+    pub(crate) reduce: R,
+    pub(crate) units: Units,
+    pub(crate) first_block: usize,
+    pub(crate) makes: PhantomData<fn() -> (A, Z)>,
+}
+
+impl<'a, S, M, F, R, A, Z> Body for Verb<'a, S, M, F, R, A, Z>
 where
     S: Source,
     M: State,
-    B: Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
+    F: Fn(Claimed<'_, '_, '_, 'a, S, M>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+    R: Fn(A, A) -> A + Sync,
     A: Send,
     Z: Send,
 {
-    const MAKES_ITEMS: bool = M::MAKES_ITEMS;
-
     type State<'s>
         = (M::Held<'a>, S::Ledger<'s>)
     where
@@ -145,140 +181,30 @@ where
 
     #[inline(always)]
     fn state(&self, me: usize) -> Self::State<'_> {
-        (self.state.hold(me), self.source.ledger())
+        (self.states.hold(me), self.source.ledger())
     }
 
     #[inline(always)]
-    fn block(
-        &self,
-        (held, ledger): &mut (M::Held<'a>, S::Ledger<'_>),
+    fn fold<'s>(
+        &'s self,
+        (held, ledger): &mut (M::Held<'a>, S::Ledger<'s>),
         acc: Option<A>,
-        items: Range<usize>,
-    ) -> Result<A, Stop<Z>> {
-        self.source.note(ledger, items.clone());
-        // SAFETY: 1. the executor gives out indices of the source, and these have just been noted;
-        // 2. it claims every index once, and folds what it claims once.
-        let claim = unsafe { Claim::new(&self.source, items) };
-        (self.block)(claim, M::get(held), acc)
-    }
-}
-
-/// A loop over items whose state may be that of a block.
-pub(crate) trait Blockwise: Body {
-    /// Whether each block has a state of its own.
-    const BY_BLOCK: bool;
-
-    /// The block with this number begins.
-    fn begin_block(&self, state: &mut Self::State<'_>, block: usize);
-}
-
-impl<'a, S, M, B, A, Z> Blockwise for Verb<'a, S, M, B, A, Z>
-where
-    S: Source,
-    M: State,
-    B: Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
-    A: Send,
-    Z: Send,
-{
-    const BY_BLOCK: bool = M::BY_BLOCK;
-
-    #[inline(always)]
-    fn begin_block(&self, (held, _): &mut (M::Held<'a>, S::Ledger<'_>), block: usize) {
-        self.state.begin_block(held, block);
-    }
-}
-
-/// A loop whose indices stand for blocks of items.
-pub(crate) struct InBlocks<V> {
-    pub(crate) verb: V,
-    pub(crate) blocks: Blocks,
-}
-
-impl<V: Blockwise> Body for InBlocks<V> {
-    const IN_BLOCKS: bool = false;
-
-    type State<'s>
-        = V::State<'s>
-    where
-        Self: 's;
-    type Acc = V::Acc;
-    type Found = V::Found;
-
-    #[inline(always)]
-    fn state(&self, me: usize) -> V::State<'_> {
-        self.verb.state(me)
-    }
-
-    #[inline(always)]
-    fn block(
-        &self,
-        state: &mut V::State<'_>,
-        acc: Option<V::Acc>,
-        blocks: Range<usize>,
-    ) -> Result<V::Acc, Stop<V::Found>> {
-        if !V::BY_BLOCK {
-            return self.fold(state, acc, blocks);
+        claims: &mut Claims<'_>,
+    ) -> Result<Option<A>, Stop<Z>> {
+        let Self { ref source, states, units, first_block, .. } = *self;
+        if M::BY_BLOCK {
+            claims.one_by_one();
         }
-        let mut fold = |acc, block| {
-            self.verb.begin_block(state, block);
-            self.fold(state, acc, block..block + 1)
-        };
-        let first = fold(acc, blocks.start)?;
-        (blocks.start + 1..blocks.end).try_fold(first, |acc, block| fold(Some(acc), block))
-    }
-}
-
-impl<V: Blockwise> InBlocks<V> {
-    /// Folds the items of some blocks.
-    #[inline(always)]
-    fn fold(
-        &self,
-        state: &mut V::State<'_>,
-        acc: Option<V::Acc>,
-        blocks: Range<usize>,
-    ) -> Result<V::Acc, Stop<V::Found>> {
-        let size = self.blocks.size;
-        let folded = self.verb.block(state, acc, self.blocks.items(blocks));
-        folded.map_err(|stop| Stop { at: stop.at / size, place: stop.place / size, ..stop })
-    }
-}
-
-/// A loop over blocks of items, with a partial result of its own for each block.
-pub(crate) struct InTree<'a, V, R> {
-    pub(crate) leaves: InBlocks<V>,
-    /// The number of the first block, in the whole of which the items may be a part.
-    pub(crate) first: usize,
-    pub(crate) reduce: &'a R,
-}
-
-impl<V: Blockwise, R: Fn(V::Acc, V::Acc) -> V::Acc + Sync> Body for InTree<'_, V, R> {
-    const IN_BLOCKS: bool = false;
-
-    type State<'s>
-        = V::State<'s>
-    where
-        Self: 's;
-    type Acc = Tree<V::Acc>;
-    type Found = V::Found;
-
-    #[inline(always)]
-    fn state(&self, me: usize) -> V::State<'_> {
-        self.leaves.state(me)
+        (self.fold)(Claimed { source, states, held, ledger, claims, units, first_block }, acc).map_err(
+            |stop| {
+                let index = |item| units.index(item);
+                Stop { at: index(stop.at), place: index(stop.place), ..stop }
+            },
+        )
     }
 
     #[inline(always)]
-    fn block(
-        &self,
-        state: &mut V::State<'_>,
-        acc: Option<Tree<V::Acc>>,
-        leaves: Range<usize>,
-    ) -> Result<Tree<V::Acc>, Stop<V::Found>> {
-        let mut tree = acc.unwrap_or(Tree::new());
-        for leaf in leaves {
-            let block = self.first + leaf;
-            self.leaves.verb.begin_block(state, block);
-            tree.push(block, self.leaves.fold(state, None, leaf..leaf + 1)?, self.reduce);
-        }
-        Ok(tree)
+    fn reduce(&self, before: A, behind: A) -> A {
+        (self.reduce)(before, behind)
     }
 }

@@ -3,7 +3,7 @@
 use std::{array, convert::Infallible, iter};
 
 use super::{
-    bodies::Claim,
+    bodies::{Claim, Claimed},
     collect::{Written, extend_both, in_place, in_two_places},
     gather::{Gathered, extend_kept, extend_parted},
     on::{Ending, On},
@@ -15,6 +15,12 @@ use crate::pool::{call::body::Stop, policy::site::LoopKind};
 /// In a box, so that with each block of items a pointer is moved, and not six words a vector.
 type Boxed<R, const N: usize> = Box<[Gathered<R>; N]>;
 
+/// Empty vectors.
+#[allow(clippy::unnecessary_box_returns, reason = "a pointer is moved: see above")]
+fn nothing<R, const N: usize>() -> Boxed<R, N> {
+    Box::new(array::from_fn(|_| Gathered::default()))
+}
+
 impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
     /// Runs a loop whose runs fill `N` vectors each, and makes one of those of all runs. `fill` is
     /// given vectors to append to, and indices of the source.
@@ -24,19 +30,23 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         fill: impl Fn([&mut Vec<R>; N], Claim<'_, S>, &mut M::Worker) + Sync,
     ) -> Option<[Vec<R>; N]> {
         let hands = self.hands();
-        let none = || Box::new(array::from_fn(|_| Gathered::default()));
-        let block = move |items: Claim<'_, S>, state: &mut M::Worker, acc: Option<Boxed<R, N>>| {
-            let mut acc = acc.unwrap_or_else(none);
-            let len = items.len();
-            fill(acc.each_mut().map(|of| of.last(len)), items, state);
-            Ok::<_, Stop<Infallible>>(acc)
+        let fold = move |mut claimed: Claimed<'_, '_, '_, '_, S, M>, acc: Option<Boxed<R, N>>| {
+            let mut acc = match acc {
+                Some(acc) => acc,
+                None => nothing(),
+            };
+            while let Some(items) = claimed.next() {
+                let len = items.len();
+                fill(acc.each_mut().map(|of| of.last(len)), items, claimed.state());
+            }
+            Ok::<_, Stop<Infallible>>(Some(acc))
         };
         let join = |mut before: Boxed<R, N>, behind: Boxed<R, N>| {
             iter::zip(&mut *before, *behind).for_each(|(before, behind)| before.append(behind));
             before
         };
-        let all = self.fold(LoopKind::Through, block, join).through()?;
-        Some(all.unwrap_or_else(none).map(|of| of.into_vec(hands)))
+        let all = self.fold(LoopKind::Through, fold, join).or(nothing).through()?;
+        Some(all.map(|of| of.into_vec(hands)))
     }
 
     /// Lets `emit` append what it makes of each item.
@@ -79,16 +89,20 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         map: impl Fn(&mut M::Worker, S::Item) -> Result<R, Z> + Sync,
     ) -> E::Of<Result<Vec<R>, Z>> {
         let collected = in_place(self.count(), |places| {
-            let none = || Written::none(places);
             let folded = self.fold(
                 LoopKind::MayStop,
-                move |items, state, written| {
-                    written.unwrap_or_else(none).try_extend(items, |item| map(state, item))
+                move |mut claimed, written: Option<Written<'_, R>>| {
+                    let mut written = written.unwrap_or(Written::none(places));
+                    while let Some(items) = claimed.next() {
+                        let state = claimed.state();
+                        written = written.try_extend(items, |item| map(state, item))?;
+                    }
+                    Ok(Some(written))
                 },
                 Written::join,
             );
-            match folded.ended() {
-                Some(Ok(written)) => Ok(written.unwrap_or_else(none)),
+            match folded.or(|| Written::none(places)).ended() {
+                Some(Ok(written)) => Ok(written),
                 Some(Err(found)) => Err(Some(found)),
                 None => Err(None),
             }
@@ -106,15 +120,19 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
         map: impl Fn(&mut M::Worker, S::Item) -> (A, B) + Sync,
     ) -> E::Of<(Vec<A>, Vec<B>)> {
         E::end(in_two_places(self.count(), |firsts, seconds| {
-            let none = || (Written::none(firsts), Written::none(seconds));
             let folded = self.fold(
                 LoopKind::Through,
-                move |items, state, both| {
-                    Ok(extend_both(both.unwrap_or_else(none), items, |item| map(state, item)))
+                move |mut claimed, both| {
+                    let mut both = both.unwrap_or((Written::none(firsts), Written::none(seconds)));
+                    while let Some(items) = claimed.next() {
+                        let state = claimed.state();
+                        both = extend_both(both, items, |item| map(state, item));
+                    }
+                    Ok(Some(both))
                 },
                 |(a, b), (c, d)| (a.join(c), b.join(d)),
             );
-            folded.through().map(|both| both.unwrap_or_else(none))
+            folded.or(|| (Written::none(firsts), Written::none(seconds))).through()
         }))
     }
 }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::{
-    bodies::Claim,
+    bodies::Claimed,
     feed::{Feed, Feeder, List},
     on::{Cancellable, Ending, On, Uncancellable},
     owned::Owned,
@@ -187,17 +187,29 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     ) -> Option<Result<A, Z>> {
         let list = self.0.list();
         let (seeds, states) = self.0.take_state();
-        let block = |seeds: Claim<'_, Owned<Vec<T>>>, hand: &mut Hand<'_, T, M>, acc: Option<A>| {
-            let Hand { feeder, held } = hand;
-            let at = seeds.range().start;
-            let acc = acc.unwrap_or_else(&init);
-            let state = M::get(held);
-            let folded = feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed));
-            folded.map_err(|found| Stop { at, place: 0, found })
+        let make = &init;
+        let folding = move |mut claimed: Claimed<'_, '_, '_, '_, Owned<Vec<T>>, Hands<'_, T, M>>, acc| {
+            let mut acc = match acc {
+                Some(acc) => acc,
+                None => (*make)(),
+            };
+            // Without seeds it goes on with what the worker has of the list.
+            let mut seeds = claimed.next().unwrap_or(claimed.nothing());
+            loop {
+                let Hand { feeder, held } = claimed.state();
+                let (at, state) = (seeds.range().start, M::get(held));
+                match feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed)) {
+                    Ok(folded) => acc = folded,
+                    Err(found) => return Err(Stop { at, place: 0, found }),
+                }
+                match claimed.next() {
+                    Some(more) => seeds = more,
+                    None => return Ok(Some(acc)),
+                }
+            }
         };
         let hands = Hands { list: &list, states: &states };
-        let folded = seeds.state(hands).fold_list(&list, block, &reduce);
-        folded.map(|folded| folded.unwrap_or_else(&init)).ended()
+        seeds.state(hands).fold_list(&list, folding, reduce).or(&init).ended()
     }
 }
 
@@ -416,8 +428,6 @@ pub(super) struct Hands<'f, T, M> {
 }
 
 impl<'f, T: Send, M: State> State for Hands<'f, T, M> {
-    const MAKES_ITEMS: bool = true;
-
     type Worker = Hand<'f, T, M>;
     type Held<'s>
         = Hand<'f, T, M>

@@ -4,10 +4,10 @@ use std::{marker::PhantomData, ops::Range, panic::Location};
 
 use super::{
     attendant::{Errand, attend},
-    bodies::{Claim, InBlocks, InTree, Index, Verb},
+    bodies::{Claimed, Index, Verb},
     feed::List,
     into_source::IntoSource,
-    reproducible::{self, Tree},
+    reproducible,
     source::{Chunks, Copied, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
     state::{Fresh, Kept, PerBlock, PerWorker, State, Stateless},
 };
@@ -19,9 +19,14 @@ use crate::pool::{
         growing::Growing,
         handles::{CancelToken, Cancelled, Progress, Watch},
         options::{Options, Wishes},
+        order::Node,
     },
     policy::site::{LoopKind, Slice},
-    record::{report::RunReport, trace::Trace, units::Blocks},
+    record::{
+        report::RunReport,
+        trace::Trace,
+        units::{Blocks, Units},
+    },
 };
 
 /// A source and the options of a loop over it. The last method call is the loop itself. Made by
@@ -622,68 +627,32 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         self.source.count()
     }
 
-    /// Folds the items: what `block` folds, and where it stops, are indices of the source. None if
-    /// there are no items.
+    /// Folds the items and reduces the results; where `fold` stops is an index of the source.
     #[inline(always)]
     pub(super) fn fold<A: Send, Z: Send>(
         self,
         kind: LoopKind,
-        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
-        reduce: impl Fn(A, A) -> A,
+        fold: impl Fn(Claimed<'_, '_, '_, '_, S, M>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let grain = if M::BY_BLOCK { Some(self.block_of(self.count())) } else { self.grain };
-        let Self { executor, source, ref state, .. } = self;
-        let (slice, verb) = (slice(&source), Verb::new(source, state, block));
-        let options = Options::new(self.threads.min(state.most()), self.watch, self.wishes, kind);
-        match grain {
-            None => executor.call(slice, options, &verb, &reduce),
-            Some(size) => {
-                let blocks = Blocks { size, len: slice.len };
-                let body = InBlocks { verb, blocks };
-                executor.call(in_blocks(slice, blocks), options.in_blocks(blocks), &body, &reduce)
-            }
-        }
+        let blocks = if M::BY_BLOCK { Some(self.block_of(self.count())) } else { self.grain };
+        let blocks = blocks.map(|size| Blocks { size, len: self.count() });
+        self.run(Shape { kind, blocks, leaves: None, list: None }, fold, reduce)
     }
 
-    /// Folds the items, and reduces the results in an order that is always the same if the loop is
-    /// to be reproducible.
+    /// The same, in an order that is always the same if the loop is to be reproducible.
     #[inline(always)]
     pub(super) fn fold_and_reduce<A: Send, Z: Send>(
         self,
         kind: LoopKind,
-        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
+        fold: impl Fn(Claimed<'_, '_, '_, '_, S, M>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        if !self.reproducible {
-            return self.fold(kind, block, reduce);
-        }
-        let blocks = Blocks { size: self.block_of(self.count()), len: self.count() };
-        let tree = self.fold_tree(kind, blocks, 0, block, &reduce);
-        tree.map(|tree| tree.and_then(|tree| tree.into_result(&reduce)))
-    }
-
-    /// Items per block of a loop whose result is to be reproducible, over so many items.
-    pub(super) fn block_of(&self, len: usize) -> usize {
-        self.grain.unwrap_or(reproducible::block(len))
-    }
-
-    /// Folds the items in blocks, of which the first has the number `first`, and reduces the
-    /// results as far as they make whole nodes of the tree. None if there are no items.
-    #[inline(always)]
-    pub(super) fn fold_tree<A: Send, Z: Send>(
-        self,
-        kind: LoopKind,
-        blocks: Blocks,
-        first: usize,
-        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
-        reduce: &(impl Fn(A, A) -> A + Sync),
-    ) -> Outcome<Option<Tree<A>>, Z> {
-        let Self { executor, source, ref state, .. } = self;
-        let (slice, verb) = (slice(&source), Verb::new(source, state, block));
-        let options = Options::new(self.threads.min(state.most()), self.watch, self.wishes, kind);
-        let body = InTree { leaves: InBlocks { verb, blocks }, first, reduce };
-        let join = |left: Tree<A>, right| left.join(right, reduce);
-        executor.call(in_blocks(slice, blocks), options.in_blocks(blocks), &body, &join)
+        let is_blockwise = self.reproducible || M::BY_BLOCK;
+        let blocks = if is_blockwise { Some(self.block_of(self.count())) } else { self.grain };
+        let blocks = blocks.map(|size| Blocks { size, len: self.count() });
+        let leaves = self.reproducible.then_some(0);
+        self.run(Shape { kind, blocks, leaves, list: None }, fold, reduce)
     }
 
     /// Folds the items and all that they make, which is in `list`, in no defined order.
@@ -691,14 +660,51 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     pub(super) fn fold_list<A: Send, Z: Send>(
         self,
         list: &dyn Growing,
-        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Z>> + Sync,
-        reduce: impl Fn(A, A) -> A,
+        fold: impl Fn(Claimed<'_, '_, '_, '_, S, M>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let Self { executor, source, ref state, .. } = self;
-        let (slice, verb) = (slice(&source), Verb::new(source, state, block));
-        let threads = self.threads.min(state.most());
-        let options = Options::new(threads, self.watch, self.wishes, LoopKind::Through);
-        executor.call(slice, options.over(list), &verb, &reduce)
+        let shape = Shape { kind: LoopKind::Through, blocks: None, leaves: None, list: Some(list) };
+        self.run(shape, fold, reduce)
+    }
+
+    /// Items per block of a loop whose result is to be reproducible, over so many items.
+    pub(super) fn block_of(&self, len: usize) -> usize {
+        self.grain.unwrap_or(reproducible::block(len))
+    }
+
+    /// Runs the loop.
+    #[inline(always)]
+    fn run<A: Send, Z: Send>(
+        self,
+        shape: Shape<'_>,
+        fold: impl Fn(Claimed<'_, '_, '_, '_, S, M>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Option<A>, Z> {
+        let Self { executor, source, state, threads, watch, wishes, .. } = self;
+        let states = &state; // alone: the rest need not be in memory
+        let (slice, options) = shape.of(&source, threads.min(states.most()), watch, wishes);
+        let (units, first_block, makes) = (options.units, 0, PhantomData);
+        executor.call(slice, options, &Verb { source, states, fold, reduce, units, first_block, makes })
+    }
+
+    /// Runs a loop whose `blocks` are leaves, of which the first has the number `first_block`. The
+    /// nodes of their tree, reduced as far as one worker has folded them.
+    #[inline(always)]
+    pub(super) fn fold_to_nodes<A: Send, Z: Send>(
+        self,
+        kind: LoopKind,
+        blocks: Blocks,
+        first_block: usize,
+        fold: impl Fn(Claimed<'_, '_, '_, '_, S, M>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Vec<(Node, A)>, Z> {
+        let Self { executor, source, state, threads, watch, wishes, .. } = self;
+        let states = &state;
+        let shape = Shape { kind, blocks: Some(blocks), leaves: Some(first_block), list: None };
+        let (slice, options) = shape.of(&source, threads.min(states.most()), watch, wishes);
+        let (units, makes) = (options.units, PhantomData);
+        let body = Verb { source, states, fold, reduce, units, first_block, makes };
+        executor.call_for_nodes(slice, options, &body)
     }
 
     /// An empty list for what the items make.
@@ -732,34 +738,53 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     }
 
     /// Searches the items. If `kind` asks for the first match, all workers go from the front
-    /// together, and the search stops at the first place where `block` stops.
+    /// together, and the search stops at the first place where `search` stops.
     #[inline(always)]
     pub(super) fn search<Z: Send>(
-        mut self,
+        self,
         kind: LoopKind,
-        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<()>) -> Result<(), Stop<Z>> + Sync,
+        search: impl Fn(Claimed<'_, '_, '_, '_, S, M>) -> Result<(), Stop<Z>> + Sync,
     ) -> Outcome<Option<()>, Z> {
-        if kind == LoopKind::First {
-            if M::BY_BLOCK {
-                // The blocks of the states: a round, which stops at the first place, too.
-                return self.fold(LoopKind::MayStop, block, |(), ()| ());
-            }
-            self.grain = None; // it has blocks of its own
-        }
-        self.fold(kind, block, |(), ()| ())
+        let is_first = kind == LoopKind::First;
+        let kind = if is_first && M::BY_BLOCK { LoopKind::MayStop } else { kind };
+        let blocks = match M::BY_BLOCK {
+            // The blocks of the states: a round, which stops at the first place, too.
+            true => Some(self.block_of(self.count())),
+            false if is_first => None, // it has blocks of its own
+            false => self.grain,
+        };
+        let blocks = blocks.map(|size| Blocks { size, len: self.count() });
+        let shape = Shape { kind, blocks, leaves: None, list: None };
+        self.run(shape, move |claimed, _| search(claimed).map(Some), |(), ()| ())
     }
 }
 
-/// The key under which the pool remembers a source.
-#[inline(always)]
-fn slice(source: &impl Source) -> Slice {
-    Slice { address: source.address(), len: source.count() }
+/// What a loop looks like to the executor.
+struct Shape<'a> {
+    kind: LoopKind,
+    /// If indices stand for blocks of items.
+    blocks: Option<Blocks>,
+    /// If the blocks are the leaves of a tree: the number of the first one.
+    leaves: Option<usize>,
+    list: Option<&'a dyn Growing>,
 }
 
-/// The key of a source whose indices stand for blocks.
-#[inline(always)]
-fn in_blocks(slice: Slice, blocks: Blocks) -> Slice {
-    Slice { len: blocks.count(), ..slice }
+impl<'a> Shape<'a> {
+    /// The key under which the pool remembers a loop over `source`, and its options.
+    #[inline(always)]
+    fn of(
+        self,
+        source: &impl Source,
+        threads: usize,
+        watch: Watch<'a>,
+        wishes: Wishes<'a>,
+    ) -> (Slice, Options<'a>) {
+        let Self { kind, blocks, leaves, list } = self;
+        let len = blocks.map_or_else(|| source.count(), Blocks::count);
+        let units = blocks.map_or(Units::Items, Units::Blocks);
+        let slice = Slice { address: source.address(), len };
+        (slice, Options { threads, watch, wishes, kind, units, list, leaves })
+    }
 }
 
 mod sealed {

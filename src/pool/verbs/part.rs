@@ -4,14 +4,18 @@
 use std::{convert::Infallible, error::Error, fmt, ops::Range};
 
 use super::{
-    bodies::Claim,
+    bodies::Claimed,
     loops::{folding, reducing},
     on::{Ending, On, Uncancellable},
     reproducible::{self, Tree},
     source::Source,
     state::{State, Stateful, Stateless},
 };
-use crate::pool::{call::body::Stop, policy::site::LoopKind, record::units::Blocks};
+use crate::pool::{
+    call::{body::Stop, order::Node},
+    policy::site::LoopKind,
+    record::units::Blocks,
+};
 
 /// How many items make a block of a whole of `len` items, if no [`grain`](crate::On::grain) is
 /// asked for: `len / 256`, but at most 64, or `len / 2048` if that is more; at least 1. There are
@@ -317,13 +321,17 @@ impl<S: Source, E: Ending, M: State> OnPart<'_, S, E, M> {
     fn fold<A: Send>(
         self,
         kind: LoopKind,
-        block: impl Fn(Claim<'_, S>, &mut M::Worker, Option<A>) -> Result<A, Stop<Infallible>> + Sync,
+        fold: impl Fn(Claimed<'_, '_, '_, '_, S, M>, Option<A>) -> Result<Option<A>, Stop<Infallible>> + Sync,
         reduce: &(impl Fn(A, A) -> A + Sync),
     ) -> Option<Part<A>> {
         let Self { on, blocks, first } = self;
         let mine = Blocks { len: on.count(), ..blocks };
-        let tree = on.fold_tree(kind, mine, first, block, reduce).through()?;
-        Some(Part { blocks, tree: tree.unwrap_or_else(Tree::new) })
+        let nodes = on.fold_to_nodes(kind, mine, first, fold, |a, b| (*reduce)(a, b)).through()?;
+        let mut tree = Tree::new();
+        for (Node { first, level }, result) in nodes {
+            tree.add(first, level, result, reduce);
+        }
+        Some(Part { blocks, tree })
     }
 }
 
@@ -347,7 +355,7 @@ impl<S: Source, E: Ending> OnPart<'_, S, E> {
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Part<R>> {
         let map = move |(): &mut (), item| Ok(map(item));
-        E::end(self.fold(LoopKind::Growing, reducing::<S, Stateless, _, _>(map, &reduce), &reduce))
+        E::end(self.fold(LoopKind::Growing, reducing(map, &reduce), &reduce))
     }
 
     /// Folds the items of each block into an accumulator and reduces these, as [`On::fold_reduce`]
@@ -375,7 +383,7 @@ impl<S: Source, E: Ending> OnPart<'_, S, E> {
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Part<A>> {
         let step = move |(): &mut (), acc, item| Ok(fold(acc, item));
-        E::end(self.fold(LoopKind::Through, folding::<S, Stateless, _, _>(init, &step), &reduce))
+        E::end(self.fold(LoopKind::Through, folding(init, step), &reduce))
     }
 }
 
@@ -400,7 +408,7 @@ impl<S: Source, E: Ending, M: Stateful> OnPart<'_, S, E, M> {
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Part<R>> {
         let map = move |state: &mut M::Worker, item| Ok(map(state, item));
-        E::end(self.fold(LoopKind::Growing, reducing::<S, M, _, _>(map, &reduce), &reduce))
+        E::end(self.fold(LoopKind::Growing, reducing(map, &reduce), &reduce))
     }
 
     /// Folds the items of each block into an accumulator and reduces these, as [`On::fold_reduce`]
@@ -424,6 +432,6 @@ impl<S: Source, E: Ending, M: Stateful> OnPart<'_, S, E, M> {
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Part<A>> {
         let step = move |state: &mut M::Worker, acc, item| Ok(fold(state, acc, item));
-        E::end(self.fold(LoopKind::Through, folding::<S, M, _, _>(init, &step), &reduce))
+        E::end(self.fold(LoopKind::Through, folding(init, step), &reduce))
     }
 }

@@ -39,21 +39,6 @@ impl<A> Tree<A> {
         Self { nodes: Vec::new() }
     }
 
-    /// Adds the result of the block behind those in the tree.
-    #[inline]
-    pub(crate) fn push(&mut self, block: usize, result: A, reduce: &impl Fn(A, A) -> A) {
-        self.add(block, 0, result, reduce);
-    }
-
-    /// Adds the tree `next`, whose blocks follow those in this tree.
-    pub(crate) fn join(mut self, mut next: Self, reduce: &impl Fn(A, A) -> A) -> Self {
-        next.nodes.reverse();
-        while let Some((first, level, result)) = next.nodes.pop() {
-            self.add(first, level, result, reduce);
-        }
-        self
-    }
-
     /// Adds a node behind those in the tree.
     pub(crate) fn add(
         &mut self,
@@ -98,39 +83,11 @@ impl<A> Tree<A> {
 mod tests {
     use super::*;
 
-    /// Shows the order of the reductions.
-    #[expect(clippy::needless_pass_by_value, reason = "as any reduction")]
-    fn reduce(a: String, b: String) -> String {
-        format!("({a}{b})")
-    }
-
     #[test]
     fn blocks_are_many_but_not_too_many() {
         for len in [1, 2, 255, 256, 1000, 10_000, 131_072, 140_000, 1 << 20, usize::MAX] {
             let blocks = len.div_ceil(block(len));
             assert!((256.min(len)..4096).contains(&blocks), "{len} items in {blocks} blocks");
-        }
-    }
-
-    #[test]
-    fn the_order_does_not_depend_on_who_folds_what() {
-        let tree = |blocks: Range<usize>| {
-            blocks.fold(Tree::new(), |mut tree, block| {
-                tree.push(block, block.to_string(), &reduce);
-                tree
-            })
-        };
-        assert_eq!(tree(0..0).into_result(&reduce), None);
-        assert_eq!(tree(0..7).into_result(&reduce).unwrap(), "(((01)(23))((45)6))");
-        for blocks in 1..if cfg!(miri) { 6 } else { 20 } {
-            let expected = tree(0..blocks).into_result(&reduce);
-            for first in 0..=blocks {
-                for second in first..=blocks {
-                    let parts = tree(0..first).join(tree(first..second), &reduce);
-                    let joined = parts.join(tree(second..blocks), &reduce);
-                    assert_eq!(joined.into_result(&reduce), expected, "{first} {second} {blocks}");
-                }
-            }
         }
     }
 }

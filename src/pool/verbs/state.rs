@@ -9,9 +9,6 @@ use crate::sync::{Mutex, MutexGuard, lock};
 
 /// Where the states of the workers of a loop come from. Sealed.
 pub trait State: sealed::Sealed + Sync {
-    /// Whether items make others, by way of this state.
-    #[doc(hidden)]
-    const MAKES_ITEMS: bool = false;
     /// Whether each block of items has a state of its own.
     #[doc(hidden)]
     const BY_BLOCK: bool = false;

@@ -1,0 +1,193 @@
+//! In which order the partial results of a loop are reduced: neighbours first.
+//!
+//! In a loop whose result is reproducible, blocks of items are the leaves of a tree. A node of
+//! level `l` spans `2^l` blocks and begins at a multiple of `2^l`. Two halves of a node are
+//! reduced; nodes that are left over in the end are reduced from the right. So the order depends on
+//! the number of blocks alone, and every value is computed by the same operations, whoever has
+//! folded which blocks. (This is pairwise summation, which also has a smaller error than the plain
+//! loop: Higham, The accuracy of floating point summation, 1993.)
+
+use super::accumulator::{Accumulate, Halt};
+use crate::pool::protocol::range::Claims;
+
+/// What a partial result is made of: a run of items, which is known by its first one; or a node of
+/// the tree, which begins with this block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) first: usize,
+    /// 0, if it is a run.
+    pub(crate) level: u32,
+}
+
+impl Node {
+    pub(crate) fn run(first: usize) -> Self {
+        Self { first, level: 0 }
+    }
+
+    /// The node of which this one and the next one are the halves, if they are.
+    pub(crate) fn with(self, next: Self) -> Option<Self> {
+        let Self { first, level } = self;
+        let are_halves =
+            next.level == level && first.is_multiple_of(2 << level) && next.first == first + (1 << level);
+        are_halves.then_some(Self { first, level: level + 1 })
+    }
+}
+
+/// In which order the partial results of a loop are reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Runs: pairs of neighbours, pairs of pairs, and so on. If results grow, each of them is copied
+    /// a few times, and not again with every part behind it.
+    Runs,
+    /// The nodes of a tree.
+    Tree,
+}
+
+impl Order {
+    /// Which two of `nodes` to reduce, one pair after the other. The result of a pair takes the
+    /// place of the left one.
+    pub(crate) fn pairs(self, nodes: &[Node]) -> Vec<(usize, usize)> {
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        order.sort_unstable_by_key(|&at| nodes[at].first);
+        let mut pairs = Vec::with_capacity(order.len());
+        if self == Self::Tree {
+            order = halves(nodes, order, &mut pairs);
+            pairs.extend(order.windows(2).rev().map(|pair| (pair[0], pair[1])));
+            return pairs;
+        }
+        while order.len() > 1 {
+            pairs.extend(order.chunks_exact(2).map(|pair| (pair[0], pair[1])));
+            order = order.into_iter().step_by(2).collect();
+        }
+        pairs
+    }
+}
+
+/// Pairs all halves of nodes. Returns what is left over, from left to right; `order` is that of the
+/// nodes.
+pub(crate) fn halves(nodes: &[Node], order: Vec<usize>, pairs: &mut Vec<(usize, usize)>) -> Vec<usize> {
+    let mut left: Vec<(Node, usize)> = Vec::new();
+    for at in order {
+        let (mut node, mut place) = (nodes[at], at);
+        while let Some(&(before, other)) = left.last()
+            && let Some(whole) = before.with(node)
+        {
+            left.pop();
+            pairs.push((other, place));
+            (node, place) = (whole, other);
+        }
+        left.push((node, place));
+    }
+    left.into_iter().map(|(_, place)| place).collect()
+}
+
+/// A worker of a loop whose indices are the leaves of a tree: each has a partial result of its own.
+pub(crate) struct Leaves<'a> {
+    pub(crate) of: &'a mut dyn Accumulate,
+    /// The number of the first block, in the whole of which the items may be a part.
+    pub(crate) first: usize,
+}
+
+impl Accumulate for Leaves<'_> {
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
+        while let Some(blocks) = claims.next() {
+            for block in blocks {
+                self.of.take(&mut Claims::of(block..block + 1))?;
+                self.of.end_leaf(Node::run(self.first + block));
+            }
+        }
+        Ok(())
+    }
+
+    /// Each leaf has ended already.
+    fn end(&mut self, _run: Node) {}
+
+    fn end_leaf(&mut self, leaf: Node) {
+        self.of.end_leaf(leaf);
+    }
+
+    fn leave(&mut self) {
+        self.of.leave();
+    }
+
+    fn lose(&mut self) {
+        self.of.lose();
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::ops::Range;
+
+    use super::*;
+
+    #[test]
+    fn each_run_is_reduced_once_per_level_with_its_neighbour() {
+        for runs in 1..100 {
+            let nodes: Vec<Node> = (0..runs).map(|run| Node::run(run * 37 % 101)).collect();
+            let mut order: Vec<usize> = (0..runs).collect();
+            order.sort_unstable_by_key(|&run| nodes[run].first);
+            // Each run as a stretch of the order, and how often it was reduced.
+            let mut stretches: Vec<_> = (0..runs).map(|_| None).collect();
+            order.iter().enumerate().for_each(|(at, &run)| stretches[run] = Some((at..at + 1, 0)));
+            let mut last = 0;
+            for (left, right) in Order::Runs.pairs(&nodes) {
+                let ((before, a), (behind, b)): ((Range<usize>, u32), (Range<usize>, u32)) =
+                    stretches[left].take().zip(stretches[right].take()).unwrap();
+                assert_eq!(before.end, behind.start);
+                stretches[left] = Some((before.start..behind.end, a.max(b) + 1));
+                last = left;
+            }
+            let (whole, levels) = stretches[last].take().unwrap();
+            assert_eq!(whole, 0..runs);
+            assert!(levels <= runs.next_power_of_two().ilog2(), "{levels} levels of {runs} runs");
+        }
+    }
+
+    /// Shows the order of the reductions of the nodes.
+    fn shown(nodes: &[Node]) -> String {
+        let mut results: Vec<_> = nodes.iter().map(|node| Some(named(*node))).collect();
+        let mut last = 0;
+        for (left, right) in Order::Tree.pairs(nodes) {
+            let (a, b) = results[left].take().zip(results[right].take()).unwrap();
+            results[left] = Some(format!("({a}{b})"));
+            last = left;
+        }
+        results[last].take().unwrap()
+    }
+
+    /// A node whose blocks one worker has folded.
+    fn named(Node { first, level }: Node) -> String {
+        if level == 0 {
+            return first.to_string();
+        }
+        let half = |first| named(Node { first, level: level - 1 });
+        format!("({}{})", half(first), half(first + (1 << (level - 1))))
+    }
+
+    /// The nodes of so many blocks, if one worker has folded them.
+    fn nodes(blocks: Range<usize>) -> Vec<Node> {
+        let leaves: Vec<Node> = blocks.map(Node::run).collect();
+        let mut nodes: Vec<_> = leaves.iter().copied().map(Some).collect();
+        let mut pairs = Vec::new();
+        halves(&leaves, (0..leaves.len()).collect(), &mut pairs);
+        for (left, right) in pairs {
+            nodes[left] = nodes[left].zip(nodes[right].take()).and_then(|(a, b)| a.with(b));
+        }
+        nodes.into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn the_order_of_a_tree_does_not_depend_on_who_folds_what() {
+        assert_eq!(shown(&nodes(0..7)), "(((01)(23))((45)6))");
+        for blocks in 1..if cfg!(miri) { 6 } else { 20 } {
+            let expected = shown(&nodes(0..blocks));
+            for first in 0..=blocks {
+                for second in first..=blocks {
+                    let parts = [nodes(second..blocks), nodes(0..first), nodes(first..second)];
+                    assert_eq!(shown(&parts.concat()), expected, "{first} {second} {blocks}");
+                }
+            }
+        }
+    }
+}
