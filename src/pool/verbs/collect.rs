@@ -177,7 +177,7 @@ pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
     items: Claim<'_, S>,
     mut map: impl FnMut(S::Item) -> (A, B),
 ) -> (Written<'a, A>, Written<'b, B>) {
-    for (at, item) in iter::zip(items.range(), items.items()) {
+    for (at, item) in items.numbered() {
         let (a, b) = map(item);
         // SAFETY: 1. and 2. it is claimed; 3. one result for one index.
         firsts = unsafe { firsts.write(at..at + 1, iter::once(a)) };
