@@ -194,7 +194,8 @@ fn children_of_children_build_pools_of_their_own() {
     }
 }
 
-/// How many threads share a loop whose items sleep.
+/// How many threads share a loop whose items sleep. A helper whose CPU another program has takes no
+/// part for a while: so a loop that not all threads have shared is run again.
 fn threads_of(pool: &Pool) -> usize {
     let count = || {
         let ids = pool.on(0..20).map_collect(|_| {
@@ -203,7 +204,14 @@ fn threads_of(pool: &Pool) -> usize {
         });
         ids.into_iter().collect::<HashSet<_>>().len()
     };
-    (0..20).map(|_| count()).max().unwrap_or(0)
+    let mut most = 0;
+    for _ in 0..60 {
+        most = count().max(most);
+        if most == 3 {
+            break;
+        }
+    }
+    most
 }
 
 #[test]

@@ -48,6 +48,9 @@ pub(crate) struct Halt {
 /// Makes an accumulator for a worker, on its thread, and lends it to a closure.
 pub(crate) type Lend<'a> = &'a (dyn Fn(usize, &mut dyn FnMut(&mut dyn Accumulate)) + Sync);
 
+/// What was made of the first items of a loop before it had an accumulator.
+pub(crate) type Begun<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
+
 /// The state and the partial results of one worker in the loop `body`.
 pub(crate) struct Accumulator<'b, 'm, L: Body> {
     body: &'b L,
@@ -65,9 +68,9 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         Self { body, me, made, state: None, acc: None, own: Parts::NONE }
     }
 
-    /// Goes on with a state and a partial result that were made before.
+    /// Goes on with what was `begun`, if anything was.
     #[inline(always)]
-    pub(crate) fn after(self, begun: Option<(L::State<'b>, Option<L::Acc>)>) -> Self {
+    pub(crate) fn after(self, begun: Option<Begun<'b, L>>) -> Self {
         match begun {
             Some((state, acc)) => Self { state: Some(state), acc, ..self },
             None => self,
@@ -131,6 +134,40 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
     fn lose(&mut self) {
         discard(self.acc.take());
         discard(self.state.take());
+    }
+}
+
+/// A worker of a loop whose indices are the leaves of a tree: each has a partial result of its own.
+pub(crate) struct Leaves<'a> {
+    pub(crate) of: &'a mut dyn Accumulate,
+    /// The number of the first block, in the whole of which the items may be a part.
+    pub(crate) first: usize,
+}
+
+impl Accumulate for Leaves<'_> {
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
+        while let Some(blocks) = claims.next() {
+            for block in blocks {
+                self.of.take(&mut Claims::of(block..block + 1))?;
+                self.of.end_leaf(Node::run(self.first + block));
+            }
+        }
+        Ok(())
+    }
+
+    /// Each leaf has ended already.
+    fn end(&mut self, _run: Node) {}
+
+    fn end_leaf(&mut self, leaf: Node) {
+        self.of.end_leaf(leaf);
+    }
+
+    fn leave(&mut self) {
+        self.of.leave();
+    }
+
+    fn lose(&mut self) {
+        self.of.lose();
     }
 }
 

@@ -3,14 +3,14 @@
 use std::{borrow::Cow, ops::Range, panic::Location, sync::Arc, time::Duration};
 
 use super::{
-    accumulator::{Accumulate, Accumulator, Lend, Made},
+    accumulator::{Accumulate, Accumulator, Begun, Leaves, Lend, Made},
     alone::Solo,
     body::{Body, kernel},
     course::Course,
     ending::{FirstStop, How, Outcome},
     given::{Gaps, Inside, draw},
     options::{Account, Options, is_logged},
-    order::{Leaves, Node, Order},
+    order::{Node, Order},
     plan::Plan,
     round::Round,
     search::Search,
@@ -189,7 +189,7 @@ impl Executor {
         &self,
         this: Loop,
         glance: Glance,
-        (mut done, mut begun): (usize, Option<(L::State<'b>, Option<L::Acc>)>),
+        (mut done, mut begun): (usize, Option<Begun<'b, L>>),
         options: &mut Options<'_>,
         body: &'b L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
@@ -300,8 +300,8 @@ impl Executor {
         options.wants_account() || self.ledger.is_some()
     }
 
-    /// Decides at a glance whether to run the plain loop, on so many `threads` at most. A very short
-    /// loop pays for nothing else, so this looks at few places in memory.
+    /// Decides at a glance whether to run the plain loop, on so many `threads` at most. A very
+    /// short loop pays for nothing else, so this looks at few places in memory.
     #[inline(never)]
     fn glance(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> Glance {
         if !is_plain || is_logged() || self.ledger.is_some() {

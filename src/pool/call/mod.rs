@@ -6,12 +6,13 @@
 //! of a worker that goes through the slice from the front, `growing` what a worker of a round does
 //! with what items have made, and `waiting` the loop of a worker whose items wait (`wait` is a call
 //! of such a loop). When a worker leaves a shared loop, it hands over its partial results
-//! (`accumulator`) and its notes (`course`). `ending` says which of several stops counts, and what
-//! the call returns.
+//! (`accumulator`) and its notes (`course`). `order` says which partial results are reduced with
+//! which, and `ending` which of several stops counts, and what the call returns.
 //!
-//! Only `Executor::call` and `accumulator` know the types of a loop. All other code calls a
-//! worker's accumulator through a vtable, once in some microseconds, and is compiled once, however
-//! many loops a program has.
+//! `body` has the kernel: the one function of a loop that has the user's closure. Only
+//! `Executor::call`, `call_with_care` and `accumulator` know the types of a loop, too. All other
+//! code calls a worker's accumulator through a vtable, once in some microseconds, and is compiled
+//! once, however many loops a program has.
 //!
 //! `handles` are tokens and progress, `options` are what the user asks of a call, `given` is what
 //! the policy needs of time and chance, and `plan` is what it has decided before a round begins.

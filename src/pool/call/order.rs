@@ -7,9 +7,6 @@
 //! folded which blocks. (This is pairwise summation, which also has a smaller error than the plain
 //! loop: Higham, The accuracy of floating point summation, 1993.)
 
-use super::accumulator::{Accumulate, Halt};
-use crate::pool::protocol::range::Claims;
-
 /// What a partial result is made of: a run of items, which is known by its first one; or a node of
 /// the tree, which begins with this block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,8 +33,8 @@ impl Node {
 /// In which order the partial results of a loop are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Runs: pairs of neighbours, pairs of pairs, and so on. If results grow, each of them is copied
-    /// a few times, and not again with every part behind it.
+    /// Runs: pairs of neighbours, pairs of pairs, and so on. If results grow, each of them is
+    /// copied a few times, and not again with every part behind it.
     Runs,
     /// The nodes of a tree.
     Tree,
@@ -79,40 +76,6 @@ pub(crate) fn halves(nodes: &[Node], order: Vec<usize>, pairs: &mut Vec<(usize, 
         left.push((node, place));
     }
     left.into_iter().map(|(_, place)| place).collect()
-}
-
-/// A worker of a loop whose indices are the leaves of a tree: each has a partial result of its own.
-pub(crate) struct Leaves<'a> {
-    pub(crate) of: &'a mut dyn Accumulate,
-    /// The number of the first block, in the whole of which the items may be a part.
-    pub(crate) first: usize,
-}
-
-impl Accumulate for Leaves<'_> {
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
-        while let Some(blocks) = claims.next() {
-            for block in blocks {
-                self.of.take(&mut Claims::of(block..block + 1))?;
-                self.of.end_leaf(Node::run(self.first + block));
-            }
-        }
-        Ok(())
-    }
-
-    /// Each leaf has ended already.
-    fn end(&mut self, _run: Node) {}
-
-    fn end_leaf(&mut self, leaf: Node) {
-        self.of.end_leaf(leaf);
-    }
-
-    fn leave(&mut self) {
-        self.of.leave();
-    }
-
-    fn lose(&mut self) {
-        self.of.lose();
-    }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

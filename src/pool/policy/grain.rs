@@ -1,13 +1,14 @@
 //! How many items a claim takes: one, or a block if items are too cheap for single claims.
 //!
 //! A claimed item cannot be stolen, so an item that turns out heavy traps the rest of its block.
-//! But a claim costs one or two nanoseconds, and a block may be folded by vector instructions. So a run begins with single items, or with the size that the average item of the
-//! last round suggests. It looks at the clock now and then (a reading costs some 20 ns, and a
-//! stretch between two readings lasts some 10 µs), and takes blocks of 8 if items are measured to
-//! be cheap. If they are very cheap, blocks of 64 are tried for a stretch, and kept if they are
-//! clearly faster: some loops are vectorised only in these. The run goes back to single items when
-//! items take longer, when a thief or a cut has interfered (some worker is idle, so it is time to
-//! look closely), and for the last items of a range.
+//! But a claim costs one or two nanoseconds, and a block may be folded by vector instructions. So a
+//! run begins with single items, or with the size that the average item of the last round suggests.
+//! It looks at the clock now and then (a reading costs some 20 ns, and a stretch between two
+//! readings lasts some 10 µs), and takes blocks of 8 if items are measured to be cheap. If they are
+//! very cheap, blocks of 64 are tried for a stretch, and kept if they are clearly faster: some
+//! loops are vectorised only in these. The run goes back to single items when items take longer,
+//! when a thief or a cut has interfered (some worker is idle, so it is time to look closely), and
+//! for the last items of a range.
 //!
 //! Worst case: 7 items are trapped behind a heavy one if the items before it took less than 128 ns
 //! each; 63 if they took less than 0.25 ns each, or less than 2 ns and blocks of 64 were found to
