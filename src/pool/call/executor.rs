@@ -155,12 +155,13 @@ impl Executor {
         let (this, len) = (loop_of::<L>(slice), slice.len);
         let glance = self.glance(&this, options.kind, options.threads, options.is_plain());
         let from = 'plain: {
-            if glance != Glance::Plain || options.leaves.is_some() {
+            if glance == Glance::Unclear || options.leaves.is_some() {
                 break 'plain (0, None);
             }
             if len == 0 {
                 return Outcome::Through(None);
             }
+            let timed = (glance == Glance::Timed).then(Instant::now);
             // What was short may be long this time.
             let first = if len < CHECKED { len } else { CHECKED_AFTER };
             let begin = (first < len).then(Moment::now);
@@ -176,6 +177,9 @@ impl Executor {
             }
             // Before the result is on its way: if this panics, the result is dropped.
             drop(state);
+            if let Some(begin) = timed {
+                self.learn_plain(this, options.kind, begin);
+            }
             return Outcome::of(ended);
         };
         let mut options = options; // in memory from here on
@@ -193,7 +197,8 @@ impl Executor {
         options: &mut Options<'_>,
         body: &'b L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let call = if glance == Glance::Plain { None } else { self.weigh(this, glance, options) };
+        let is_plain = glance == Glance::Plain || done > 0;
+        let call = if is_plain { None } else { self.weigh(this, glance, options) };
         // What ends at one of the first items needs nothing that is set up below.
         if L::MAY_STOP
             && let Some(call) = &call
@@ -316,6 +321,13 @@ impl Executor {
         } else {
             Glance::Unclear
         }
+    }
+
+    /// Learns from the plain loop, which began `begin`.
+    #[cold]
+    #[inline(never)]
+    fn learn_plain(&self, this: Loop, kind: LoopKind, begin: Instant) {
+        self.memory.learn(this, kind, this.slice.len, nanos(begin.elapsed()));
     }
 
     /// Notes that this thread calls a loop while another one is shared, unless it works in one.
