@@ -12,15 +12,20 @@ pub(crate) use primitives::{
     sync::{
         Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
-        mpsc,
     },
     thread::{Builder as ThreadBuilder, JoinHandle},
 };
 
 use std::{
+    io,
     sync::{PoisonError, TryLockError},
     time::Duration,
 };
+
+/// Starts a thread. In a box: starting a thread is compiled once for each type of closure.
+pub(crate) fn spawn(thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
+    thread.spawn(life)
+}
 
 /// Locks `mutex`, even if it is poisoned. User code runs under two locks of this crate: the turn,
 /// whose data is not touched meanwhile, and that of a worker's kept state, which is the user's own.

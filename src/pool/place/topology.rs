@@ -6,12 +6,9 @@
 //! or that contradicts itself, is not used for any CPU: an order of only some CPUs is worse than
 //! none.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    ops::RangeInclusive,
-};
+use std::{fs, ops::RangeInclusive};
+
+use crate::sorted::sort;
 
 const CPU: &str = "/sys/devices/system/cpu/cpu";
 const NODE: &str = "/sys/devices/system/node/";
@@ -105,11 +102,8 @@ impl Machine {
         let caches = believe("caches", caches(allowed, file), &|| lowest_of(&nodes, allowed));
         let cores = believe("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
         let classes = believe("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
-        let mut threads = BTreeMap::new();
         let cpus = (0..allowed.len()).map(|i| {
-            let next = threads.entry(cores[i]).or_insert(0);
-            let thread = *next;
-            *next += 1;
+            let thread = cores[..i].iter().filter(|core| **core == cores[i]).count();
             let (cache, node, class) = (caches[i], nodes[i], classes[i]);
             Cpu { number: allowed[i], core: cores[i], thread, cache, node, class }
         });
@@ -146,59 +140,67 @@ pub(crate) fn online(file: File<'_>) -> Option<usize> {
 
 /// For each CPU, the lowest CPU of its group.
 fn lowest_of(groups: &[usize], allowed: &[usize]) -> Vec<usize> {
-    let mut lowest = BTreeMap::new();
-    groups.iter().zip(allowed).map(|(group, &cpu)| *lowest.entry(group).or_insert(cpu)).collect()
+    (0..groups.len()).map(|i| allowed[first_with(groups, i)]).collect()
 }
 
-/// For each CPU, its group, named by the lowest CPU, and the size of the group. `list` tells the
+/// The first CPU that is in the same group as the one at `i`.
+fn first_with(groups: &[usize], i: usize) -> usize {
+    groups[..i].iter().position(|group| *group == groups[i]).unwrap_or(i)
+}
+
+/// For each CPU, its group, named by the lowest CPU, and the sizes of the groups. `list` tells the
 /// group of a CPU; a CPU for which it tells nothing is alone.
-fn groups(allowed: &[usize], list: impl Fn(usize) -> Option<String>) -> Known<(usize, usize)> {
-    let lists: Vec<Option<String>> = allowed.iter().map(|&cpu| list(cpu)).collect();
-    if lists.iter().all(Option::is_none) {
-        return Err(Unknown::Missing);
-    }
-    let mut groups = Vec::with_capacity(allowed.len());
-    for (&cpu, list) in allowed.iter().zip(&lists) {
-        let Some(list) = list else {
-            groups.push((cpu, 1));
+fn groups(
+    allowed: &[usize],
+    list: &dyn Fn(usize) -> Option<String>,
+) -> Result<(Vec<usize>, Vec<usize>), Unknown> {
+    let (mut groups, mut sizes) = (Vec::with_capacity(allowed.len()), Vec::with_capacity(allowed.len()));
+    let mut is_told = false;
+    for &cpu in allowed {
+        let Some(list) = list(cpu) else {
+            groups.push(cpu);
+            sizes.push(1);
             continue;
         };
-        let Some(parts) = parse_list(list).filter(|parts| contain(parts, cpu)) else {
+        is_told = true;
+        let Some(parts) = parse_list(&list).filter(|parts| contain(parts, cpu)) else {
             return Err(Unknown::Doubtful(format!("CPU {cpu} is said to share one with {:?}", list.trim())));
         };
-        let lowest = parts.iter().map(|part| *part.start()).min().unwrap_or(cpu);
-        groups.push((lowest, count(&parts)));
+        groups.push(parts.iter().map(|part| *part.start()).min().unwrap_or(cpu));
+        sizes.push(count(&parts));
     }
-    let mut sizes = BTreeMap::new();
-    for (&cpu, &(lowest, size)) in allowed.iter().zip(&groups) {
-        let of_lowest = allowed.binary_search(&lowest).map_or(lowest, |at| groups[at].0);
-        if of_lowest != lowest || *sizes.entry(lowest).or_insert(size) != size {
+    if !is_told {
+        return Err(Unknown::Missing);
+    }
+    for (i, &cpu) in allowed.iter().enumerate() {
+        let lowest = groups[i];
+        let of_lowest = allowed.binary_search(&lowest).map_or(lowest, |at| groups[at]);
+        if of_lowest != lowest || sizes[first_with(&groups, i)] != sizes[i] {
             return Err(Unknown::Doubtful(format!(
                 "CPU {cpu} shares one with CPU {lowest}, but not the reverse"
             )));
         }
     }
-    Ok(groups)
+    Ok((groups, sizes))
 }
 
 /// The core of each CPU. `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
 ///
 /// A core may have more than one cache: a large core of POWER10 consists of two small ones.
 fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Known<usize> {
-    let cores = groups(allowed, |cpu| {
+    let (cores, sizes) = groups(allowed, &|cpu| {
         file(&format!("{CPU}{cpu}/topology/core_cpus_list"))
             .or_else(|| file(&format!("{CPU}{cpu}/topology/thread_siblings_list")))
     })?;
-    let mut inside = BTreeMap::new();
-    for (i, &(core, threads)) in cores.iter().enumerate() {
+    for (i, (core, threads)) in cores.iter().zip(sizes).enumerate() {
         if threads > MOST_THREADS_OF_A_CORE {
             return Err(Unknown::Doubtful(format!("that of CPU {core} is said to have {threads} CPUs")));
         }
-        if *inside.entry(core).or_insert(nodes[i]) != nodes[i] {
+        if nodes[first_with(&cores, i)] != nodes[i] {
             return Err(Unknown::Doubtful(format!("that of CPU {core} is said to be in two nodes")));
         }
     }
-    Ok(cores.into_iter().map(|(core, _)| core).collect())
+    Ok(cores)
 }
 
 /// The last-level cache of each CPU: L3 if there is one, otherwise the highest level that there is.
@@ -214,7 +216,7 @@ fn caches(allowed: &[usize], file: File<'_>) -> Known<usize> {
         };
         file(&format!("{dir}{index}/shared_cpu_list"))
     };
-    Ok(groups(allowed, shared)?.into_iter().map(|(cache, _)| cache).collect())
+    Ok(groups(allowed, &shared)?.0)
 }
 
 fn nodes(allowed: &[usize], file: File<'_>) -> Known<usize> {
@@ -223,7 +225,7 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Known<usize> {
     let numbers = parse_list(&online)
         .filter(|parts| count(parts) <= MOST_NODES)
         .ok_or_else(|| doubtful(format!("those online are said to be {:?}", online.trim())))?;
-    let mut lists = BTreeSet::new();
+    let mut lists = Vec::new();
     let mut node_of = vec![None; allowed.len()];
     for node in numbers.into_iter().flatten() {
         let list = file(&format!("{NODE}node{node}/cpulist")).unwrap_or_default();
@@ -232,7 +234,7 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Known<usize> {
         }
         // Emulated nodes (`numa=fake`) are parts of the memory, and each has all CPUs of the real
         // node: any one of them will do.
-        if !lists.insert(list.clone()) {
+        if lists.contains(&list) {
             continue;
         }
         let parts = parse_list(&list)
@@ -242,6 +244,7 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Known<usize> {
                 return Err(doubtful(format!("CPU {cpu} is said to be in node {before} and in node {node}")));
             }
         }
+        lists.push(list);
     }
     let known = node_of.iter().zip(allowed);
     known.map(|(node, cpu)| node.ok_or_else(|| doubtful(format!("CPU {cpu} is in none")))).collect()
@@ -274,7 +277,7 @@ fn classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
         return listed_classes(allowed, file);
     }
     let mut falling = known.clone();
-    falling.sort_unstable_by_key(|capacity| Reverse(*capacity));
+    sort(&mut falling, |a, b| a > b);
     let mut tops = Vec::new(); // the strongest of each class
     for capacity in falling {
         if tops.last().is_none_or(|top| u64::from(capacity) * 10 < u64::from(*top) * 9) {

@@ -1,11 +1,12 @@
 //! What is noted for a timeline while a loop runs.
 
-use std::{cmp::Reverse, ops::Range, time::Duration};
+use std::{ops::Range, time::Duration};
 
 use super::timeline::{Run, Slow, Timeline};
 use crate::{
     clock::Instant,
     pool::record::{alone::Alone, units::Units},
+    sorted::sort,
 };
 
 impl Timeline {
@@ -18,7 +19,7 @@ impl Timeline {
         if dealt.is_empty() {
             dealt.push(0..0);
         }
-        runs.sort_by_key(|run| run.end);
+        sort(&mut runs, |a, b| a.end < b.end);
         for run in &mut runs {
             run.begin += begin;
             run.end += begin;
@@ -170,8 +171,10 @@ impl Slowest {
             return;
         }
         if self.found.len() == Self::MOST {
-            self.sort();
-            self.found.pop();
+            let quickest = (1..Self::MOST).fold(0, |quickest, at| {
+                if self.found[quickest].is_before(&self.found[at]) { at } else { quickest }
+            });
+            self.found.swap_remove(quickest);
         }
         self.found.push(Slow { worker, items, took });
         if self.found.len() == Self::MOST {
@@ -180,7 +183,14 @@ impl Slowest {
     }
 
     fn sort(&mut self) {
-        self.found.sort_unstable_by_key(|slow| (Reverse(slow.took), slow.items.start));
+        sort(&mut self.found, Slow::is_before);
+    }
+}
+
+impl Slow {
+    /// Whether it comes first in a list.
+    fn is_before(&self, other: &Self) -> bool {
+        (other.took, self.items.start) < (self.took, other.items.start)
     }
 }
 
