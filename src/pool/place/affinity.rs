@@ -9,12 +9,13 @@ use crate::sync::lock_unless_stuck;
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
-    use std::{fs, io, time::Duration};
+    use std::{io, time::Duration};
 
     use crate::pool::{
         place::{
+            files::{File, number, parts, text, this_system},
             tenure::Turns,
-            topology::{File, online},
+            topology::online,
         },
         record::usage::Usage,
     };
@@ -122,25 +123,24 @@ mod mask {
     /// How long the calling thread ran and waited for a CPU (see `scheduler/sched-stats.rst` in the
     /// kernel's documentation). Some kernels do not tell.
     pub(crate) fn turns() -> Option<Turns> {
-        let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        let mut numbers = text.split_whitespace().map(|number| number.parse().ok());
-        let mut number = || numbers.next()?;
-        let (ran, waited, count) = (number()?, number()?, number()?);
-        Some(Turns { ran: Duration::from_nanos(ran), waited: Duration::from_nanos(waited), count })
+        let text = text(&this_system, "/proc/thread-self/schedstat")?;
+        let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
+        let nanos = |text| Some(Duration::from_nanos(number(text)? as u64));
+        Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64 })
     }
 
     /// How long each of these CPUs has been idle, or waiting for a disk, since the system started,
     /// to a hundredth of a second: `proc_stat`(5).
     pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
         const TICK: Duration = Duration::from_millis(10); // of all of Linux's interfaces, whatever its clock does
-        let text = fs::read_to_string("/proc/stat").ok()?;
+        let text = text(&this_system, "/proc/stat")?;
         let idle = |line: &str| {
-            let mut words = line.strip_prefix("cpu")?.split_whitespace();
-            let cpu: usize = words.next()?.parse().ok()?;
-            let ticks: u32 = words.skip(3).take(2).filter_map(|word| word.parse::<u32>().ok()).sum();
-            Some((cpu, TICK * ticks))
+            let words = parts(line.strip_prefix("cpu")?, ' ');
+            let [cpu, _, _, _, idle, disk, ..] = words[..] else { return None };
+            let ticks = u32::try_from(number(idle)? + number(disk)?).ok()?;
+            Some((number(cpu)?, TICK * ticks))
         };
-        let told: Vec<(usize, Duration)> = text.lines().filter_map(idle).collect(); // in the order of CPUs
+        let told: Vec<(usize, Duration)> = parts(&text, '\n').into_iter().filter_map(idle).collect(); // in the order of CPUs
         let of = |cpu| told.binary_search_by_key(cpu, |(number, _)| *number).ok().map(|at| told[at].1);
         Some(cpus.iter().map(|cpu| of(cpu).unwrap_or_default()).collect())
     }
@@ -160,7 +160,7 @@ mod mask {
     use std::{env, io, thread, time::Duration};
 
     use crate::pool::{
-        place::{tenure::Turns, topology::File},
+        place::{files::File, tenure::Turns},
         record::usage::Usage,
     };
 

@@ -8,8 +8,9 @@ use std::{
 
 use super::{
     affinity::{Mask, count_of_unknown},
+    files::{File, this_system},
     quota::quota,
-    topology::{Cpu, File, Machine, online, this_system},
+    topology::{Cpu, Machine, online},
 };
 use crate::{
     pool::error::{BuildError, MOST_THREADS, NUM_THREADS, PINNING, ranges},
