@@ -5,15 +5,19 @@
 
 /// Sorts `items`, keeping the order of those of which neither comes `before` the other.
 pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
-    let mut order = order(items.len(), &|a, b| before(&items[a], &items[b]));
-    for at in 0..order.len() {
-        let mut from = order[at];
-        while from < at {
-            from = order[from]; // the item has been exchanged for the one that was due there
+    let exchanges = exchanges(items.len(), &|a, b| before(&items[a], &items[b]));
+    exchanges.into_iter().enumerate().for_each(|(at, from)| items.swap(at, from));
+}
+
+/// For each place, with which place to exchange items, one after the other, to sort them.
+fn exchanges(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
+    let mut order = order(len, before);
+    for at in 0..len {
+        while order[at] < at {
+            order[at] = order[order[at]]; // that item has been exchanged for the one that was due there
         }
-        order[at] = from;
-        items.swap(at, from);
     }
+    order
 }
 
 /// In which order the places `0..len` are, by what comes `before` what: a merge sort. Places that

@@ -160,8 +160,8 @@ pub(super) fn decimal(number: f64, places: usize) -> String {
 impl WorkerReport {
     /// The report of one worker of a round that began `before` after the call.
     fn new(wall: Duration, before: Duration, tally: &Tally) -> Self {
-        // A difference of rounded times can be below zero.
-        let nanos = |nanos: f32| Duration::try_from_secs_f64(f64::from(nanos) * 1e-9).unwrap_or_default();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let nanos = |nanos: f32| Duration::from_nanos(nanos as u64); // a difference of rounded times can be below zero
         let Tally { ref span, working, items, runs, thefts, failed, suffered, .. } = *tally;
         let (start, end) = if span.start.is_finite() {
             (before + nanos(span.start), before + nanos(span.end))

@@ -171,10 +171,8 @@ impl Slowest {
             return;
         }
         if self.found.len() == Self::MOST {
-            let quickest = (1..Self::MOST).fold(0, |quickest, at| {
-                if self.found[quickest].is_before(&self.found[at]) { at } else { quickest }
-            });
-            self.found.swap_remove(quickest);
+            self.sort();
+            self.found.pop();
         }
         self.found.push(Slow { worker, items, took });
         if self.found.len() == Self::MOST {
@@ -183,14 +181,7 @@ impl Slowest {
     }
 
     fn sort(&mut self) {
-        sort(&mut self.found, Slow::is_before);
-    }
-}
-
-impl Slow {
-    /// Whether it comes first in a list.
-    fn is_before(&self, other: &Self) -> bool {
-        (other.took, self.items.start) < (self.took, other.items.start)
+        sort(&mut self.found, |a, b| (b.took, a.items.start) < (a.took, b.items.start));
     }
 }
 
