@@ -99,6 +99,12 @@ impl Patience {
     /// Polls `ready` until it is true, or the patience is over. A hint: what it saw orders nothing.
     #[cfg(not(any(loom, shuttle, miri)))]
     pub(crate) fn poll(self, mut ready: impl FnMut() -> bool) {
+        self.poll_as_given(&mut ready);
+    }
+
+    /// The same, compiled once.
+    #[cfg(not(any(loom, shuttle, miri)))]
+    fn poll_as_given(self, ready: &mut dyn FnMut() -> bool) {
         let begin = crate::clock::Instant::now();
         while begin.elapsed() < self.0 {
             for _ in 0..16 {
