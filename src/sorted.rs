@@ -6,7 +6,9 @@
 /// Sorts `items`, keeping the order of those of which neither comes `before` the other.
 pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     let exchanges = exchanges(items.len(), &|a, b| before(&items[a], &items[b]));
-    exchanges.into_iter().enumerate().for_each(|(at, from)| items.swap(at, from));
+    for (at, from) in exchanges.into_iter().enumerate() {
+        items.swap(at, from);
+    }
 }
 
 /// For each place, with which place to exchange items, one after the other, to sort them.
