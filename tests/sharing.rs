@@ -264,7 +264,7 @@ mod threads {
                     ForkResult::Child => {
                         let sum = count(&pool, &ITEMS);
                         // SAFETY: ends the child without running what belongs to the parent.
-                        unsafe { libc::_exit(i32::from(sum != 100)) }
+                        unsafe { nix::libc::_exit(i32::from(sum != 100)) }
                     }
                     ForkResult::Parent { child } => {
                         assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));
@@ -293,7 +293,7 @@ mod threads {
             ForkResult::Child => {
                 drop(pool);
                 // SAFETY: ends the child without running what belongs to the parent.
-                unsafe { libc::_exit(0) }
+                unsafe { nix::libc::_exit(0) }
             }
             ForkResult::Parent { child } => {
                 assert_eq!(waitpid(child, None).unwrap(), WaitStatus::Exited(child, 0));

@@ -1,7 +1,7 @@
 //! Threads and CPUs: affinity masks are read, set and restored; and what a thread uses. Returns
 //! nothing on a platform that does not tell.
 
-#![allow(unsafe_code)] // masks, numbers of threads and of CPUs, and what a thread has used are not in std
+#![allow(unsafe_code)] // masks of any size are not in std or nix
 
 use std::{io, sync::Mutex};
 
@@ -9,7 +9,7 @@ use crate::sync::lock_unless_stuck;
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
-    use std::{io, mem::MaybeUninit, process, time::Duration};
+    use std::{io, time::Duration};
 
     use crate::pool::{
         place::{
@@ -19,30 +19,32 @@ mod mask {
         },
         record::usage::Usage,
     };
+    use nix::{
+        libc,
+        sched::sched_getcpu,
+        sys::{
+            resource::{UsageWho, getrusage},
+            time::TimeValLike,
+        },
+        unistd::{Pid, gettid},
+    };
+
     const CALLER: libc::pid_t = 0;
 
     /// A thread that other threads can pin.
-    pub(crate) type Thread = libc::pid_t;
+    pub(crate) type Thread = Pid;
 
-    #[allow(clippy::cast_possible_truncation, reason = "a `pid_t`, in a word")]
     pub(crate) fn this_thread() -> Thread {
-        // SAFETY: takes nothing, and returns a number.
-        unsafe { libc::syscall(libc::SYS_gettid) as Thread }
-    }
-
-    pub(crate) fn main_thread() -> Thread {
-        process::id().cast_signed()
+        gettid()
     }
 
     pub(crate) fn is_main_thread() -> bool {
-        this_thread() == main_thread()
+        gettid() == Pid::this()
     }
 
     /// The CPU that the calling thread runs on at the moment.
     pub(crate) fn here() -> Option<usize> {
-        // SAFETY: takes nothing, and returns a number, which is negative where it is not known.
-        let cpu = unsafe { libc::sched_getcpu() };
-        usize::try_from(cpu).ok()
+        sched_getcpu().ok()
     }
 
     /// The CPUs on which a thread may run: one bit per CPU. Not a `CpuSet`, which ends at 1024, so
@@ -62,7 +64,7 @@ mod mask {
         }
 
         pub(crate) fn of_main_thread() -> io::Result<Self> {
-            Self::of_thread(main_thread())
+            Self::of_thread(Pid::this().as_raw())
         }
 
         fn of_thread(thread: libc::pid_t) -> io::Result<Self> {
@@ -97,13 +99,13 @@ mod mask {
         }
 
         pub(crate) fn apply(&self) -> io::Result<()> {
-            self.apply_to(CALLER)
+            self.apply_to(Pid::from_raw(CALLER))
         }
 
         pub(crate) fn apply_to(&self, thread: Thread) -> io::Result<()> {
             let size = size_of_val(self.0.as_slice());
             // SAFETY: the kernel reads `size` bytes, all of them inside the mask.
-            let refused = unsafe { libc::sched_setaffinity(thread, size, self.0.as_ptr().cast()) };
+            let refused = unsafe { libc::sched_setaffinity(thread.as_raw(), size, self.0.as_ptr().cast()) };
             if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
         }
 
@@ -146,17 +148,10 @@ mod mask {
     /// The CPU time of the calling thread until now, and its voluntary context switches:
     /// getrusage(2).
     pub(crate) fn usage() -> Option<Usage> {
-        let mut usage = MaybeUninit::zeroed();
-        // SAFETY: the kernel writes one `rusage`, which is there.
-        let refused = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-        // SAFETY: it was zeroed, and consists of integers.
-        let usage: libc::rusage = unsafe { usage.assume_init() };
-        let time = |time: libc::timeval| {
-            let (seconds, micros) = (time.tv_sec.try_into().ok()?, time.tv_usec.try_into().ok()?);
-            Some(Duration::from_secs(seconds) + Duration::from_micros(micros))
-        };
-        let cpu = time(usage.ru_utime)? + time(usage.ru_stime)?;
-        (refused == 0).then_some(Usage { cpu, naps: usage.ru_nvcsw.try_into().ok()? })
+        let usage = getrusage(UsageWho::RUSAGE_THREAD).ok()?;
+        let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+        let naps = usage.voluntary_context_switches().try_into().ok()?;
+        Some(Usage { cpu: Duration::from_micros(micros.try_into().ok()?), naps })
     }
 }
 
@@ -238,8 +233,6 @@ mod mask {
     }
 }
 
-#[cfg(all(target_os = "linux", not(any(miri, portable))))]
-pub(super) use mask::main_thread;
 pub(crate) use mask::{
     Mask, Thread, count_of_unknown, here, idle, is_main_thread, this_thread, turns, usage,
 };

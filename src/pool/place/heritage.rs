@@ -3,7 +3,7 @@
 //! process instead, which are those of its main thread, since any thread may come first: one that
 //! is pinned, a helper of another pool, or one of a low priority.
 
-#![allow(unsafe_code)] // scheduling policies and nice values are not in std
+#![allow(unsafe_code)] // scheduling policies and nice values are not in std or nix
 
 use std::io;
 
@@ -13,7 +13,7 @@ use super::affinity::{self, Mask};
 mod kernel {
     use std::{io, ptr};
 
-    use crate::pool::place::affinity::main_thread;
+    use nix::{libc, unistd::Pid};
 
     /// The number of the calling thread, in the calls below.
     const CALLER: libc::c_int = 0;
@@ -36,7 +36,7 @@ mod kernel {
     impl Priority {
         /// That of the main thread.
         pub(crate) fn of_process() -> io::Result<Self> {
-            Self::of_thread(main_thread())
+            Self::of_thread(Pid::this().as_raw())
         }
 
         #[cfg(test)]

@@ -81,8 +81,8 @@ impl Placement {
             Self::PhysicalCores => cpus.retain(|cpu| cpu.thread == 0),
             Self::Compact => sort(&mut cpus, |a, b| (a.class, near(a)) < (b.class, near(b))),
             Self::Spread => {
-                let cores = places(&cpus, &|cpu| [cpu.class, cpu.node, cpu.cache, cpu.core]);
-                let caches = places(&cpus, &|cpu| [cpu.node, 0, 0, cpu.cache]);
+                let cores = places(&cpus, &|cpu| ((cpu.class, cpu.node, cpu.cache), cpu.core));
+                let caches = places(&cpus, &|cpu| ((cpu.node, 0, 0), cpu.cache));
                 let turn = |i: usize| (cpus[i].thread, cpus[i].class, cores[i], caches[i], near(&cpus[i]));
                 let order = order(cpus.len(), &|a, b| turn(a) < turn(b));
                 return order.into_iter().map(|i| cpus[i]).collect();
@@ -94,19 +94,19 @@ impl Placement {
 }
 
 /// For each CPU, the rank of its part among the parts of its whole, in the order of `cpus`. `of`
-/// names the whole by three numbers, and the part by one.
-fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> [usize; 4]) -> Vec<usize> {
+/// tells the whole and the part.
+fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> ((usize, usize, usize), usize)) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(cpus.len());
     for cpu in cpus {
-        let [whole @ .., part] = of(cpu);
+        let (whole, part) = of(cpu);
         let mut rank = 0;
         for (before, known) in cpus.iter().zip(&ranks) {
-            let [other @ .., its] = of(before);
-            if other == whole && its == part {
-                rank = *known;
-                break;
-            }
+            let (other, its) = of(before);
             if other == whole {
+                if its == part {
+                    rank = *known;
+                    break;
+                }
                 rank = rank.max(known + 1);
             }
         }

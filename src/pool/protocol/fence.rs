@@ -18,12 +18,14 @@
 //! Elsewhere, and under loom, shuttle and Miri, both are `fence(SeqCst)`: the same protocol in its
 //! textbook form.
 
-#![allow(unsafe_code)] // membarrier is not in std
+#![allow(unsafe_code)] // membarrier is not in std or nix
 
 use crate::sync::{Ordering, fence};
 
 #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri, portable))))] // Android kills a process for a system call it does not allow
 mod membarrier {
+    use nix::libc;
+
     /// Asks for `command`; true if the kernel did it.
     pub(super) fn call(command: libc::c_int) -> bool {
         const FLAGS: libc::c_uint = 0;
@@ -122,6 +124,8 @@ impl Fence {
 
 #[cfg(all(test, target_os = "linux", not(any(loom, shuttle, miri, portable))))]
 mod tests {
+    use nix::libc;
+
     use super::*;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Tells whether this process is a child, by `fork`, of the process that made something. In a child
 //! the threads of the parent do not exist, nor does a thread that held a lock.
 
-#![allow(unsafe_code)] // pthread_atfork is not in std
+#![allow(unsafe_code)] // pthread_atfork is not in std or nix
 
 #[cfg(all(unix, not(any(miri, portable))))]
 mod count {

@@ -5,7 +5,7 @@
 //! a child may be forked then. An entry that finds it locked for a tenth of a second is counted,
 //! and lost.
 
-#![allow(unsafe_code)] // atexit and masks of signals are not in std
+#![allow(unsafe_code)] // atexit is not in std
 
 use std::{
     env,
@@ -220,8 +220,7 @@ mod exit {
         }
         let text: Arc<str> = super::LEDGER.text().into();
         let written = Arc::clone(&text);
-        let life: Box<dyn FnOnce() + Send> = Box::new(move || write(written.as_bytes())); // as for workers: `sync::spawn`
-        let Ok(writer) = thread::Builder::new().spawn(life) else {
+        let Ok(writer) = thread::Builder::new().spawn(move || write(written.as_bytes())) else {
             return write(text.as_bytes());
         };
         let begin = Instant::now();
@@ -233,24 +232,11 @@ mod exit {
         }
     }
 
-    /// Keeps the calling thread, which ends soon, from being interrupted by SIGPIPE.
-    #[cfg(target_os = "linux")]
-    fn block_sigpipe() {
-        use std::{mem::MaybeUninit, ptr};
-        let mut signals = MaybeUninit::zeroed();
-        // SAFETY: the C library writes one set, which is there.
-        unsafe { libc::sigemptyset(signals.as_mut_ptr()) };
-        // SAFETY: as above; the set is initialised.
-        unsafe { libc::sigaddset(signals.as_mut_ptr(), libc::SIGPIPE) };
-        // SAFETY: reads one set, which is there; the old one is not asked for.
-        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, signals.as_ptr(), ptr::null_mut()) };
-    }
-
     /// Writes `text` to standard error. Errors are ignored: nobody reads there.
     fn write(text: &[u8]) {
         // A program may have restored the default action of SIGPIPE, which is to end the process.
         #[cfg(target_os = "linux")]
-        block_sigpipe();
+        let _ = nix::sys::signal::SigSet::from(nix::sys::signal::Signal::SIGPIPE).thread_block();
         // A copy of the descriptor, because another thread may hold the lock of `io::stderr()` for
         // ever.
         if let Ok(stderr) = io::stderr().as_fd().try_clone_to_owned() {
