@@ -103,6 +103,7 @@ pub mod guide;
 mod pool;
 #[cfg(doctest)]
 mod refused;
+mod sorted;
 mod sync;
 
 /// The examples of the README, as doctests.

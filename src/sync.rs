@@ -12,15 +12,20 @@ pub(crate) use primitives::{
     sync::{
         Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
-        mpsc,
     },
     thread::{Builder as ThreadBuilder, JoinHandle},
 };
 
 use std::{
+    io,
     sync::{PoisonError, TryLockError},
     time::Duration,
 };
+
+/// Starts a thread. In a box: starting a thread is compiled once for each type of closure.
+pub(crate) fn spawn(thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>> {
+    thread.spawn(life)
+}
 
 /// Locks `mutex`, even if it is poisoned. User code runs under two locks of this crate: the turn,
 /// whose data is not touched meanwhile, and that of a worker's kept state, which is the user's own.
@@ -94,6 +99,12 @@ impl Patience {
     /// Polls `ready` until it is true, or the patience is over. A hint: what it saw orders nothing.
     #[cfg(not(any(loom, shuttle, miri)))]
     pub(crate) fn poll(self, mut ready: impl FnMut() -> bool) {
+        self.poll_as_given(&mut ready);
+    }
+
+    /// The same, compiled once.
+    #[cfg(not(any(loom, shuttle, miri)))]
+    fn poll_as_given(self, ready: &mut dyn FnMut() -> bool) {
         let begin = crate::clock::Instant::now();
         while begin.elapsed() < self.0 {
             for _ in 0..16 {

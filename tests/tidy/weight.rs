@@ -236,14 +236,25 @@ fn what_other_loops_weigh() {
 }
 
 /// Of a program with one loop, relative to rayon's, stripped: at most.
-const STRIPPED_BAR: f64 = 2.0; // aim: 1.25
-/// Its release build from clean, in seconds on two cores: at most.
-const CLEAN_BAR: f64 = 15.0; // aim: 8
+///
+/// The aim was 1.25, which is 555 KB beside rayon's 444; 655 to 660 are reached, by which functions
+/// fall into which unit of the compiler. A program without threads is 346 KB. One that splits the
+/// loop between two threads of `std::thread::scope` is 374; one that also has named threads, locks,
+/// two files that it reads and times that it prints is 402. The 255 KB above that are the code of
+/// this library, in KB: 46 `call`, 49 `place` and the builder, 28 `record`, 26 `policy` and
+/// `protocol`, 7 sorts, 35 functions of std for its types, 20 drops of its types, the rest tables
+/// for unwinding and relocation, which grow with the code. Optimised for size (`opt-level = "s"`)
+/// it is 20 KB less. The 100 KB that are missing are not in a few places: `Executor::go_on` takes
+/// 15, `SeatPlan::new` 10, `Machine::read` 8, every other function 5 or less.
+const STRIPPED_BAR: f64 = 1.52;
+/// Its release build from clean, in seconds on two cores: at most. Two cores that others use as
+/// well take up to twice as long: the seconds of CPU, which are told beside it, say more.
+const CLEAN_BAR: f64 = 12.0; // aim: 8
 /// So many symbols are told.
 const LARGEST: usize = 25;
 
-/// A program with one loop, built from clean, and the seconds that took.
-fn alone(uses: Uses) -> (PathBuf, f64) {
+/// A program with one loop, built from clean; the seconds that took, and those of CPU.
+fn alone(uses: Uses) -> (PathBuf, f64, f64) {
     let [Loop { ours, plain, rayon, .. }, ..] = LOOPS;
     let expression = match uses {
         Uses::Rangesteal => ours,
@@ -257,9 +268,9 @@ fn alone(uses: Uses) -> (PathBuf, f64) {
         fs::remove_dir_all(&target).unwrap();
     }
     program.write();
-    let begin = Instant::now();
+    let (begin, used) = (Instant::now(), children());
     assert!(program.cargo(&target).status().unwrap().success());
-    (target.join("release").join(name), begin.elapsed().as_secs_f64())
+    (target.join("release").join(name), begin.elapsed().as_secs_f64(), children() - used)
 }
 
 /// The largest symbols of a program, as `nm` lists them.
@@ -295,19 +306,19 @@ fn a_program_with_one_loop_is_small() {
         return;
     }
     let [nothing, rayon, ours] = [Uses::Nothing, Uses::Rayon, Uses::Rangesteal].map(|uses| {
-        let (program, seconds) = alone(uses);
+        let (program, seconds, used) = alone(uses);
         let stripped = program.with_extension("stripped");
         let strip = Command::new("strip").arg("-o").arg(&stripped).arg(&program).status();
         assert!(strip.unwrap().success());
         let bytes = fs::metadata(&stripped).unwrap().len() as f64;
         eprintln!(
-            "one loop, {uses:?}: {:.0} KB stripped, {:.0} KB of text, {seconds:.1} s from clean",
+            "one loop, {uses:?}: {:.0} KB stripped, {:.0} KB of text, {seconds:.1} s from clean, {used:.1} s of CPU",
             bytes / 1e3,
             text(&program) as f64 / 1e3
         );
         (program, bytes, seconds)
     });
-    for name in ["rangesteal::", "std::", "core::", "alloc::", "log::", "nix::"] {
+    for name in ["rangesteal::", "std::", "core::", "alloc::", "log::"] {
         let [less, more] = [&nothing.0, &ours.0].map(|program| of_crate(program, name) as f64 / 1e3);
         eprintln!("{name} {more:.0} KB ({less:.0} KB in the plain program)");
     }

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     pool::protocol::range::Claims,
+    sorted::sort,
     sync::{Mutex, lock},
 };
 
@@ -282,7 +283,7 @@ impl<A, Z> Made<A, Z> {
     fn take_nodes(&self) -> Vec<(Node, A)> {
         let Stored { parts, .. } = self.take();
         let mut nodes: Vec<_> = parts.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
-        nodes.sort_unstable_by_key(|(node, _)| node.first);
+        sort(&mut nodes, |(a, _), (b, _)| a.first < b.first);
         nodes
     }
 

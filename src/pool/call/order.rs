@@ -7,6 +7,8 @@
 //! folded which blocks. (This is pairwise summation, which also has a smaller error than the plain
 //! loop: Higham, The accuracy of floating point summation, 1993.)
 
+use crate::sorted;
+
 /// What a partial result is made of: a run of items, which is known by its first one; or a node of
 /// the tree, which begins with this block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +46,7 @@ impl Order {
     /// Which two of `nodes` to reduce, one pair after the other. The result of a pair takes the
     /// place of the left one.
     pub(crate) fn pairs(self, nodes: &[Node]) -> Vec<(usize, usize)> {
-        let mut order: Vec<usize> = (0..nodes.len()).collect();
-        order.sort_unstable_by_key(|&at| nodes[at].first);
+        let mut order = sorted::order(nodes.len(), &|a, b| nodes[a].first < nodes[b].first);
         let mut pairs = Vec::with_capacity(order.len());
         if self == Self::Tree {
             order = halves(nodes, order, &mut pairs);

@@ -9,9 +9,16 @@ use crate::sync::lock_unless_stuck;
 
 #[cfg(all(target_os = "linux", not(any(miri, portable))))] // Miri knows neither sched_getcpu nor getrusage
 mod mask {
-    use std::{collections::HashMap, fs, io, time::Duration};
+    use std::{io, time::Duration};
 
-    use crate::pool::{place::tenure::Turns, record::usage::Usage};
+    use crate::pool::{
+        place::{
+            files::{File, number, parts, text, this_system},
+            tenure::Turns,
+            topology::online,
+        },
+        record::usage::Usage,
+    };
     use nix::{
         libc,
         sched::sched_getcpu,
@@ -108,29 +115,34 @@ mod mask {
         }
     }
 
+    /// How many CPUs a thread may run on whose mask the system does not tell.
+    pub(crate) fn count_of_unknown(file: File<'_>) -> usize {
+        online(file).unwrap_or(1)
+    }
+
     /// How long the calling thread ran and waited for a CPU (see `scheduler/sched-stats.rst` in the
     /// kernel's documentation). Some kernels do not tell.
     pub(crate) fn turns() -> Option<Turns> {
-        let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        let mut numbers = text.split_whitespace().map(|number| number.parse().ok());
-        let mut number = || numbers.next()?;
-        let (ran, waited, count) = (number()?, number()?, number()?);
-        Some(Turns { ran: Duration::from_nanos(ran), waited: Duration::from_nanos(waited), count })
+        let text = text(&this_system, "/proc/thread-self/schedstat")?;
+        let [ran, waited, count] = parts(&text, ' ')[..] else { return None };
+        let nanos = |text| Some(Duration::from_nanos(number(text)? as u64));
+        Some(Turns { ran: nanos(ran)?, waited: nanos(waited)?, count: number(count)? as u64 })
     }
 
     /// How long each of these CPUs has been idle, or waiting for a disk, since the system started,
     /// to a hundredth of a second: `proc_stat`(5).
     pub(crate) fn idle(cpus: &[usize]) -> Option<Vec<Duration>> {
         const TICK: Duration = Duration::from_millis(10); // of all of Linux's interfaces, whatever its clock does
-        let text = fs::read_to_string("/proc/stat").ok()?;
+        let text = text(&this_system, "/proc/stat")?;
         let idle = |line: &str| {
-            let mut words = line.strip_prefix("cpu")?.split_whitespace();
-            let cpu: usize = words.next()?.parse().ok()?;
-            let ticks: u32 = words.skip(3).take(2).filter_map(|word| word.parse::<u32>().ok()).sum();
-            Some((cpu, TICK * ticks))
+            let words = parts(line.strip_prefix("cpu")?, ' ');
+            let [cpu, _, _, _, idle, disk, ..] = words[..] else { return None };
+            let ticks = u32::try_from(number(idle)? + number(disk)?).ok()?;
+            Some((number(cpu)?, TICK * ticks))
         };
-        let found: HashMap<usize, Duration> = text.lines().filter_map(idle).collect();
-        Some(cpus.iter().map(|cpu| found.get(cpu).copied().unwrap_or_default()).collect())
+        let told: Vec<(usize, Duration)> = parts(&text, '\n').into_iter().filter_map(idle).collect(); // in the order of CPUs
+        let of = |cpu| told.binary_search_by_key(cpu, |(number, _)| *number).ok().map(|at| told[at].1);
+        Some(cpus.iter().map(|cpu| of(cpu).unwrap_or_default()).collect())
     }
 
     /// The CPU time of the calling thread until now, and its voluntary context switches:
@@ -145,9 +157,12 @@ mod mask {
 
 #[cfg(not(all(target_os = "linux", not(any(miri, portable)))))]
 mod mask {
-    use std::{env, io, time::Duration};
+    use std::{env, io, thread, time::Duration};
 
-    use crate::pool::{place::tenure::Turns, record::usage::Usage};
+    use crate::pool::{
+        place::{files::File, tenure::Turns},
+        record::usage::Usage,
+    };
 
     /// The name of the system; on bare wasm, which has none, the name of the processor.
     const SYSTEM: &str = if env::consts::OS.is_empty() { env::consts::ARCH } else { env::consts::OS };
@@ -201,6 +216,10 @@ mod mask {
         }
     }
 
+    pub(crate) fn count_of_unknown(_file: File<'_>) -> usize {
+        thread::available_parallelism().map_or(1, usize::from)
+    }
+
     pub(crate) fn turns() -> Option<Turns> {
         None
     }
@@ -214,7 +233,9 @@ mod mask {
     }
 }
 
-pub(crate) use mask::{Mask, Thread, here, idle, is_main_thread, this_thread, turns, usage};
+pub(crate) use mask::{
+    Mask, Thread, count_of_unknown, here, idle, is_main_thread, this_thread, turns, usage,
+};
 
 /// The mask that the main thread has outside of a scope, while one pins it. It is written before
 /// the thread is pinned, and taken away when that is over. Nobody waits for it for ever, not even a

@@ -1,7 +1,7 @@
 //! Where threads sit: how many workers there are and on which CPUs, and which worker is where at
 //! the moment.
 //!
-//! `topology` reads what CPUs there are, `quota` reads how many of them the process may keep busy,
+//! `files` is how texts of the system are read. `topology` reads what CPUs there are, `quota` reads how many of them the process may keep busy,
 //! and `placement` makes a plan of both and of the user's wishes. `affinity` makes the system
 //! calls. `heritage` is what the threads of the global pool take over from the process. `seats`
 //! tracks which worker is where while the pool runs: it makes room for the caller, and unpins a
@@ -14,6 +14,7 @@
 //! May know: `record`. Must not know: `policy`, `call`, `verbs`.
 
 pub(crate) mod affinity;
+pub(crate) mod files;
 pub(crate) mod heritage;
 pub(crate) mod home;
 pub(crate) mod placement;

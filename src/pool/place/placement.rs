@@ -1,18 +1,21 @@
 //! How many workers there are, and in which order they are put on CPUs.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
     env,
     ffi::{OsStr, OsString},
-    fmt, io, thread,
+    fmt, io,
 };
 
 use super::{
-    affinity::Mask,
+    affinity::{Mask, count_of_unknown},
+    files::{File, this_system},
     quota::quota,
-    topology::{Cpu, File, Machine, online, this_system},
+    topology::{Cpu, Machine, online},
 };
-use crate::pool::error::{BuildError, MOST_THREADS, NUM_THREADS, PINNING, ranges};
+use crate::{
+    pool::error::{BuildError, MOST_THREADS, NUM_THREADS, PINNING, ranges},
+    sorted::{order, sort},
+};
 
 /// Whether workers are kept on CPUs of their own; an option of
 /// [`PoolBuilder::pinning`](crate::PoolBuilder::pinning).
@@ -71,17 +74,18 @@ impl Placement {
     pub(crate) fn order(&self, machine: &Machine) -> Vec<Cpu> {
         let mut cpus = machine.cpus.clone();
         let near = |cpu: &Cpu| (cpu.node, cpu.cache, cpu.core, cpu.number);
-        cpus.sort_by_key(|cpu| (cpu.thread, cpu.class, near(cpu)));
+        let strength = |cpu: &Cpu| (cpu.thread, cpu.class, near(cpu));
+        sort(&mut cpus, |a, b| strength(a) < strength(b));
         match self {
             Self::LogicalCpus => {}
             Self::PhysicalCores => cpus.retain(|cpu| cpu.thread == 0),
-            Self::Compact => cpus.sort_by_key(|cpu| (cpu.class, near(cpu))),
+            Self::Compact => sort(&mut cpus, |a, b| (a.class, near(a)) < (b.class, near(b))),
             Self::Spread => {
-                let cores = places(&cpus, |cpu| (cpu.class, cpu.node, cpu.cache), |cpu| cpu.core);
-                let caches = places(&cpus, |cpu| cpu.node, |cpu| cpu.cache);
-                let mut places: Vec<_> = cores.into_iter().zip(caches).zip(cpus).collect();
-                places.sort_by_key(|((core, cache), cpu)| (cpu.thread, cpu.class, *core, *cache, near(cpu)));
-                return places.into_iter().map(|(_, cpu)| cpu).collect();
+                let cores = places(&cpus, &|cpu| ((cpu.class, cpu.node, cpu.cache), cpu.core));
+                let caches = places(&cpus, &|cpu| ((cpu.node, 0, 0), cpu.cache));
+                let turn = |i: usize| (cpus[i].thread, cpus[i].class, cores[i], caches[i], near(&cpus[i]));
+                let order = order(cpus.len(), &|a, b| turn(a) < turn(b));
+                return order.into_iter().map(|i| cpus[i]).collect();
             }
             Self::Cpus(list) => return list.iter().filter_map(|&number| machine.cpu(number)).collect(),
         }
@@ -89,15 +93,26 @@ impl Placement {
     }
 }
 
-/// For each CPU, the rank of its `part` among the parts of its `whole`, in the order of `cpus`.
-fn places<W: Ord, P: Ord>(cpus: &[Cpu], whole: impl Fn(&Cpu) -> W, part: impl Fn(&Cpu) -> P) -> Vec<usize> {
-    let mut wholes: BTreeMap<W, BTreeMap<P, usize>> = BTreeMap::new();
-    let place = |cpu| {
-        let parts = wholes.entry(whole(cpu)).or_default();
-        let next = parts.len();
-        *parts.entry(part(cpu)).or_insert(next)
-    };
-    cpus.iter().map(place).collect()
+/// For each CPU, the rank of its part among the parts of its whole, in the order of `cpus`. `of`
+/// tells the whole and the part.
+fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> ((usize, usize, usize), usize)) -> Vec<usize> {
+    let mut ranks = Vec::with_capacity(cpus.len());
+    for cpu in cpus {
+        let (whole, part) = of(cpu);
+        let mut rank = 0;
+        for (before, known) in cpus.iter().zip(&ranks) {
+            let (other, its) = of(before);
+            if other == whole {
+                if its == part {
+                    rank = *known;
+                    break;
+                }
+                rank = rank.max(known + 1);
+            }
+        }
+        ranks.push(rank);
+    }
+    ranks
 }
 
 /// What has set the number of workers. The first of these that applies does.
@@ -270,7 +285,7 @@ impl SeatPlan {
         remarks.extend(bound.map(|bound| bound.to_string()));
         let mut order = placement.order(&machine);
         let cpus = match allowed.len() {
-            0 => thread::available_parallelism().map_or(1, usize::from),
+            0 => count_of_unknown(system.file),
             allowed => allowed,
         };
         let places = match &placement {
@@ -280,7 +295,7 @@ impl SeatPlan {
         };
         let (workers, counted_by) = count(asked, system.num_threads, quota, places)?;
         let cpus = if unpinned_because.is_none() {
-            order.iter().map(|cpu| cpu.number).collect::<BTreeSet<_>>().len()
+            machine.cpus.iter().filter(|cpu| order.contains(cpu)).count() // a CPU may be listed twice
         } else {
             order.clear();
             cpus
@@ -390,7 +405,7 @@ fn restrict(
         return Err(BuildError::Cpu { cpu, allowed: allowed.to_vec() });
     }
     let mut left_out: Vec<usize> = list.extract_if(.., |cpu| forbidden(cpu)).collect();
-    left_out.sort_unstable();
+    sort(&mut left_out, |a, b| a < b);
     left_out.dedup();
     let (left_out, allowed) = (ranges(&left_out), ranges(allowed));
     doubts.push(format!("Placement::Cpus names CPUs {left_out}, which are not allowed (allowed: {allowed})"));

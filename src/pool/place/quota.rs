@@ -5,27 +5,31 @@
 //! [`std::thread::available_parallelism`] reads the same files and rounds down: with a quota of 2.5
 //! CPUs it leaves half a CPU idle.
 
-use std::path::{Component, Path, PathBuf};
-
-use super::topology::File;
+use super::files::{File, number, number_in, parts, text};
 
 /// The smallest quota on the way from the group of this process up to the top, in CPUs; none if CPU
 /// time is not limited.
 pub(crate) fn quota(file: File<'_>) -> Option<f64> {
-    let groups = file("/proc/self/cgroup")?;
-    let mounts = file("/proc/self/mountinfo")?;
-    let limits = mounts.lines().filter_map(|line| {
-        let mount = Mount::parse(line)?;
-        let group = groups.lines().find_map(|line| mount.group(line))?;
-        mount.smallest(&group, file)
-    });
-    limits.min_by(f64::total_cmp)
+    let (groups, mounts) = (file("/proc/self/cgroup")?, file("/proc/self/mountinfo")?);
+    let (groups, mut least) = (parts(&groups, '\n'), None);
+    for mount in parts(&mounts, '\n').into_iter().filter_map(Mount::parse) {
+        if let Some(mut dir) = groups.iter().find_map(|line| mount.group(line)) {
+            while dir.len() >= mount.point.len() {
+                if let Some(limit) = mount.limit(&dir, file) {
+                    least = Some(least.map_or(limit, |least: f64| least.min(limit)));
+                }
+                let Some(above) = dir.rfind('/') else { break };
+                dir.truncate(above);
+            }
+        }
+    }
+    least
 }
 
-/// A mounted hierarchy of groups that may limit CPU time.
+/// A mounted hierarchy of groups that may limit CPU time. Its paths end without a slash.
 struct Mount {
-    root: PathBuf,
-    point: PathBuf,
+    root: String,
+    point: String,
     /// Whether this is version 2 of the interface.
     unified: bool,
 }
@@ -34,58 +38,67 @@ impl Mount {
     /// proc(5), `/proc/pid/mountinfo`: `36 35 98:0 /root /point options [tags] - type source
     /// options`.
     fn parse(line: &str) -> Option<Self> {
-        let (mount, system) = line.split_once(" - ")?;
-        let mut mount = mount.split(' ').skip(3).map(|path| PathBuf::from(unescaped(path)));
-        let mut system = system.split(' ');
-        let unified = match system.next()? {
+        let fields = parts(line, ' ');
+        let system = fields.iter().position(|field| *field == "-")? + 1;
+        let unified = match *fields.get(system)? {
             "cgroup2" => true,
             "cgroup" => false,
             _ => return None,
         };
-        let options = system.nth(1).unwrap_or("");
-        let limits_time = unified || options.split(',').any(|option| option == "cpu");
-        limits_time.then_some(Self { root: mount.next()?, point: mount.next()?, unified })
+        let options = fields.get(system + 2).map_or(Vec::new(), |options| parts(options, ','));
+        let [_, _, _, root, point, ..] = fields[..] else { return None };
+        (unified || options.contains(&"cpu")).then(|| Self { root: path(root), point: path(point), unified })
     }
 
-    /// The group's path in this hierarchy, from a line of `/proc/self/cgroup`:
-    /// `number:controllers:path`.
-    fn group(&self, line: &str) -> Option<PathBuf> {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let controllers = parts.next()?;
+    /// The directory of the group, from a line of `/proc/self/cgroup`: `number:controllers:path`.
+    fn group(&self, line: &str) -> Option<String> {
+        let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
         let ours =
-            if self.unified { controllers.is_empty() } else { controllers.split(',').any(|c| c == "cpu") };
-        let path = Path::new(parts.next().filter(|_| ours)?);
-        let inside = path.strip_prefix(&self.root).ok()?; // otherwise another part of the hierarchy is mounted here
+            if self.unified { controllers.is_empty() } else { parts(controllers, ',').contains(&"cpu") };
+        let inside = group.strip_prefix(&*self.root).filter(|_| ours)?.trim_end_matches('/');
+        if !inside.is_empty() && !inside.starts_with('/') {
+            return None; // another part of the hierarchy is mounted here
+        }
         // The group may lie outside of what a container sees as the top. The top still limits it.
-        let leads_out = inside.components().any(|part| part == Component::ParentDir);
-        Some(self.point.join(if leads_out { Path::new("") } else { inside }))
-    }
-
-    fn smallest(&self, group: &Path, file: File<'_>) -> Option<f64> {
-        let up = group.ancestors().take_while(|dir| dir.starts_with(&self.point));
-        up.filter_map(|dir| self.limit(dir, file)).min_by(f64::total_cmp)
+        let leads_out = parts(inside, '/').contains(&"..");
+        Some(self.point.clone() + if leads_out { "" } else { inside })
     }
 
     /// The quota of the group in `dir`, in CPUs. Its files give microseconds of CPU time per
     /// period.
-    fn limit(&self, dir: &Path, file: File<'_>) -> Option<f64> {
-        let text = |name| file(dir.join(name).to_str()?);
+    fn limit(&self, dir: &str, file: File<'_>) -> Option<f64> {
         let (quota, period) = if self.unified {
-            let max = text("cpu.max")?; // `max 100000` where there is no limit
-            let (quota, period) = max.trim().split_once(' ')?;
-            (quota.to_owned(), period.to_owned())
+            let max = text(file, &format!("{dir}/cpu.max"))?; // `max 100000` where there is no limit
+            let (quota, period) = max.split_once(' ')?;
+            (number(quota)?, number(period)?)
         } else {
-            (text("cpu.cfs_quota_us")?, text("cpu.cfs_period_us")?) // -1 where there is no limit
+            let told = |name| number_in(file, &format!("{dir}/{name}"));
+            (told("cpu.cfs_quota_us")?, told("cpu.cfs_period_us")?) // -1 where there is no limit
         };
-        let (quota, period): (u32, u32) = (quota.trim().parse().ok()?, period.trim().parse().ok()?);
+        let (quota, period) = (u32::try_from(quota).ok()?, u32::try_from(period).ok()?);
         (quota > 0 && period > 0).then(|| f64::from(quota) / f64::from(period))
     }
 }
 
-/// Decodes a path in which blanks, tabs, newlines and backslashes are written as three octal
-/// digits.
-fn unescaped(path: &str) -> String {
-    [(r"\040", " "), (r"\011", "\t"), (r"\012", "\n"), (r"\134", r"\")]
-        .iter()
-        .fold(path.to_owned(), |path, (code, character)| path.replace(code, character))
+/// Decodes a path in which blanks, tabs, newlines and backslashes are written as a backslash and
+/// three octal digits.
+fn path(encoded: &str) -> String {
+    let mut path = String::new();
+    for (at, part) in parts(encoded, '\\').into_iter().enumerate() {
+        let decoded = match part.get(..3).filter(|_| at > 0) {
+            Some("040") => " ",
+            Some("011") => "\t",
+            Some("012") => "\n",
+            Some("134") => "\\",
+            _ => {
+                path.push_str(if at > 0 { "\\" } else { "" });
+                path.push_str(part);
+                continue;
+            }
+        };
+        path.push_str(decoded);
+        path.push_str(&part[3..]);
+    }
+    path.truncate(path.trim_end_matches('/').len());
+    path
 }

@@ -6,12 +6,8 @@
 //! or that contradicts itself, is not used for any CPU: an order of only some CPUs is worse than
 //! none.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    ops::RangeInclusive,
-};
+use super::files::{File, number, number_in, parts, text};
+use crate::sorted::sort;
 
 const CPU: &str = "/sys/devices/system/cpu/cpu";
 const NODE: &str = "/sys/devices/system/node/";
@@ -25,14 +21,9 @@ const MOST_NODES: usize = 1 << 10;
 /// The most CPUs that Linux can be configured for. A larger number is not believed.
 const MOST_CPUS: usize = 1 << 20;
 
-/// Returns the text of a file by its path; none if there is no such file.
-pub(crate) type File<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// The files of this system. Bytes that are not UTF-8 are replaced, since a mount point may have
-/// any name.
-pub(crate) fn this_system(path: &str) -> Option<String> {
-    fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-}
+/// The most that a CPU can do is 1024 to Linux (`SCHED_CAPACITY_SCALE`). A number that is larger by
+/// far is not believed.
+const MOST_CAPACITY: usize = 1 << 20;
 
 /// A CPU as the system numbers them, which is a hardware thread, and what it shares with others.
 /// What the system does not tell is taken to be a core of its own, one cache per node, node 0,
@@ -105,11 +96,8 @@ impl Machine {
         let caches = believe("caches", caches(allowed, file), &|| lowest_of(&nodes, allowed));
         let cores = believe("cores", cores(allowed, &nodes, file), &|| allowed.to_vec());
         let classes = believe("classes of cores", classes(allowed, file), &|| vec![0; allowed.len()]);
-        let mut threads = BTreeMap::new();
         let cpus = (0..allowed.len()).map(|i| {
-            let next = threads.entry(cores[i]).or_insert(0);
-            let thread = *next;
-            *next += 1;
+            let thread = cores[..i].iter().filter(|core| **core == cores[i]).count();
             let (cache, node, class) = (caches[i], nodes[i], classes[i]);
             Cpu { number: allowed[i], core: cores[i], thread, cache, node, class }
         });
@@ -141,115 +129,131 @@ impl Machine {
 
 /// How many CPUs the system has online, whoever may use them.
 pub(crate) fn online(file: File<'_>) -> Option<usize> {
-    parse_list(&file("/sys/devices/system/cpu/online")?).map(|parts| count(&parts))
+    List::parse(&text(file, "/sys/devices/system/cpu/online")?).map(|list| list.count())
 }
 
 /// For each CPU, the lowest CPU of its group.
 fn lowest_of(groups: &[usize], allowed: &[usize]) -> Vec<usize> {
-    let mut lowest = BTreeMap::new();
-    groups.iter().zip(allowed).map(|(group, &cpu)| *lowest.entry(group).or_insert(cpu)).collect()
+    (0..groups.len()).map(|i| allowed[first_with(groups, i)]).collect()
 }
 
-/// For each CPU, its group, named by the lowest CPU, and the size of the group. `list` tells the
+/// The first CPU that is in the same group as the one at `i`.
+fn first_with(groups: &[usize], i: usize) -> usize {
+    groups[..i].iter().position(|group| *group == groups[i]).unwrap_or(i)
+}
+
+/// For each CPU, its group, named by the lowest CPU, and the sizes of the groups. `list` tells the
 /// group of a CPU; a CPU for which it tells nothing is alone.
-fn groups(allowed: &[usize], list: impl Fn(usize) -> Option<String>) -> Known<(usize, usize)> {
-    let lists: Vec<Option<String>> = allowed.iter().map(|&cpu| list(cpu)).collect();
-    if lists.iter().all(Option::is_none) {
-        return Err(Unknown::Missing);
-    }
-    let mut groups = Vec::with_capacity(allowed.len());
-    for (&cpu, list) in allowed.iter().zip(&lists) {
-        let Some(list) = list else {
-            groups.push((cpu, 1));
+fn groups(
+    allowed: &[usize],
+    list: &dyn Fn(usize) -> Option<String>,
+) -> Result<(Vec<usize>, Vec<usize>), Unknown> {
+    let (mut groups, mut sizes) = (Vec::with_capacity(allowed.len()), Vec::with_capacity(allowed.len()));
+    let mut is_told = false;
+    for &cpu in allowed {
+        let Some(list) = list(cpu) else {
+            groups.push(cpu);
+            sizes.push(1);
             continue;
         };
-        let Some(parts) = parse_list(list).filter(|parts| contain(parts, cpu)) else {
-            return Err(Unknown::Doubtful(format!("CPU {cpu} is said to share one with {:?}", list.trim())));
+        is_told = true;
+        let Some(group) = List::parse(&list).filter(|group| group.contains(cpu)) else {
+            return Err(Unknown::Doubtful(format!("CPU {cpu} is said to share one with {list:?}")));
         };
-        let lowest = parts.iter().map(|part| *part.start()).min().unwrap_or(cpu);
-        groups.push((lowest, count(&parts)));
+        groups.push(group.0.iter().fold(cpu, |lowest, (first, _)| lowest.min(*first)));
+        sizes.push(group.count());
     }
-    let mut sizes = BTreeMap::new();
-    for (&cpu, &(lowest, size)) in allowed.iter().zip(&groups) {
-        let of_lowest = allowed.binary_search(&lowest).map_or(lowest, |at| groups[at].0);
-        if of_lowest != lowest || *sizes.entry(lowest).or_insert(size) != size {
+    if !is_told {
+        return Err(Unknown::Missing);
+    }
+    for (i, &cpu) in allowed.iter().enumerate() {
+        let lowest = groups[i];
+        let of_lowest = allowed.binary_search(&lowest).map_or(lowest, |at| groups[at]);
+        if of_lowest != lowest || sizes[first_with(&groups, i)] != sizes[i] {
             return Err(Unknown::Doubtful(format!(
                 "CPU {cpu} shares one with CPU {lowest}, but not the reverse"
             )));
         }
     }
-    Ok(groups)
+    Ok((groups, sizes))
 }
 
 /// The core of each CPU. `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
 ///
 /// A core may have more than one cache: a large core of POWER10 consists of two small ones.
 fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Known<usize> {
-    let cores = groups(allowed, |cpu| {
-        file(&format!("{CPU}{cpu}/topology/core_cpus_list"))
-            .or_else(|| file(&format!("{CPU}{cpu}/topology/thread_siblings_list")))
+    let (cores, sizes) = groups(allowed, &|cpu| {
+        let told = |name| text(file, &format!("{CPU}{cpu}/topology/{name}"));
+        told("core_cpus_list").or_else(|| told("thread_siblings_list"))
     })?;
-    let mut inside = BTreeMap::new();
-    for (i, &(core, threads)) in cores.iter().enumerate() {
+    for (i, (core, threads)) in cores.iter().zip(sizes).enumerate() {
         if threads > MOST_THREADS_OF_A_CORE {
             return Err(Unknown::Doubtful(format!("that of CPU {core} is said to have {threads} CPUs")));
         }
-        if *inside.entry(core).or_insert(nodes[i]) != nodes[i] {
+        if nodes[first_with(&cores, i)] != nodes[i] {
             return Err(Unknown::Doubtful(format!("that of CPU {core} is said to be in two nodes")));
         }
     }
-    Ok(cores.into_iter().map(|(core, _)| core).collect())
+    Ok(cores)
 }
 
 /// The last-level cache of each CPU: L3 if there is one, otherwise the highest level that there is.
 fn caches(allowed: &[usize], file: File<'_>) -> Known<usize> {
     let shared = |cpu| {
         let dir = format!("{CPU}{cpu}/cache/index");
-        let level = |index| file(&format!("{dir}{index}/level"))?.trim().parse::<u32>().ok();
-        let index = if level(3) == Some(3) {
-            3
+        let level = |index| number_in(file, &format!("{dir}{index}/level"));
+        let mut last = None;
+        if level(3) == Some(3) {
+            last = Some((3, 3));
         } else {
-            let levels = (0..16).map_while(|index| Some((level(index)?, index)));
-            levels.filter(|&(level, _)| level <= 3).max()?.1
-        };
-        file(&format!("{dir}{index}/shared_cpu_list"))
+            for index in 0..16 {
+                let Some(level) = level(index) else { break };
+                last = last.max(Some((level, index)).filter(|_| level <= 3));
+            }
+        }
+        text(file, &format!("{dir}{}/shared_cpu_list", last?.1))
     };
-    Ok(groups(allowed, shared)?.into_iter().map(|(cache, _)| cache).collect())
+    Ok(groups(allowed, &shared)?.0)
 }
 
 fn nodes(allowed: &[usize], file: File<'_>) -> Known<usize> {
-    let online = file(&format!("{NODE}online")).ok_or(Unknown::Missing)?;
+    let online = text(file, &format!("{NODE}online")).ok_or(Unknown::Missing)?;
     let doubtful = |why: String| Unknown::Doubtful(why);
-    let numbers = parse_list(&online)
-        .filter(|parts| count(parts) <= MOST_NODES)
-        .ok_or_else(|| doubtful(format!("those online are said to be {:?}", online.trim())))?;
-    let mut lists = BTreeSet::new();
+    let numbers = List::parse(&online)
+        .filter(|list| list.count() <= MOST_NODES)
+        .ok_or_else(|| doubtful(format!("those online are said to be {online:?}")))?;
+    let mut lists = Vec::new();
     let mut node_of = vec![None; allowed.len()];
-    for node in numbers.into_iter().flatten() {
-        let list = file(&format!("{NODE}node{node}/cpulist")).unwrap_or_default();
-        if list.trim().is_empty() {
+    for node in numbers.0.into_iter().flat_map(|(first, last)| first..=last) {
+        let list = text(file, &format!("{NODE}node{node}/cpulist")).unwrap_or_default();
+        if list.is_empty() {
             continue; // a node of memory without CPUs
         }
         // Emulated nodes (`numa=fake`) are parts of the memory, and each has all CPUs of the real
         // node: any one of them will do.
-        if !lists.insert(list.clone()) {
+        if lists.contains(&list) {
             continue;
         }
-        let parts = parse_list(&list)
-            .ok_or_else(|| doubtful(format!("node {node} is said to have CPUs {:?}", list.trim())))?;
-        for (&cpu, known) in allowed.iter().zip(&mut node_of).filter(|&(&cpu, _)| contain(&parts, cpu)) {
-            if let Some(before) = known.replace(node) {
+        let cpus = List::parse(&list)
+            .ok_or_else(|| doubtful(format!("node {node} is said to have CPUs {list:?}")))?;
+        for (&cpu, known) in allowed.iter().zip(&mut node_of) {
+            if cpus.contains(cpu)
+                && let Some(before) = known.replace(node)
+            {
                 return Err(doubtful(format!("CPU {cpu} is said to be in node {before} and in node {node}")));
             }
         }
+        lists.push(list);
     }
-    let known = node_of.iter().zip(allowed);
-    known.map(|(node, cpu)| node.ok_or_else(|| doubtful(format!("CPU {cpu} is in none")))).collect()
+    if let Some(i) = node_of.iter().position(Option::is_none) {
+        return Err(doubtful(format!("CPU {} is in none", allowed[i])));
+    }
+    Ok(node_of.into_iter().flatten().collect())
 }
 
 /// The socket of each CPU; 0 if the firmware does not tell, when the file has -1 or is missing.
 fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
-    let package = |cpu| file(&format!("{CPU}{cpu}/topology/physical_package_id"))?.trim().parse().ok();
+    let package = |cpu| number_in(file, &format!("{CPU}{cpu}/topology/physical_package_id"));
     allowed.iter().map(|cpu| package(cpu).unwrap_or(0)).collect()
 }
 
@@ -259,25 +263,20 @@ fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
 fn classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
     let mut known = Vec::new();
     for cpu in allowed {
-        let Some(text) = file(&format!("{CPU}{cpu}/cpu_capacity")) else { break };
-        match text.trim().parse::<u32>() {
-            Ok(capacity @ 1..) => known.push(capacity),
-            _ => {
-                return Err(Unknown::Doubtful(format!(
-                    "the capacity of CPU {cpu} is said to be {:?}",
-                    text.trim()
-                )));
-            }
+        let Some(text) = text(file, &format!("{CPU}{cpu}/cpu_capacity")) else { break };
+        match number(&text) {
+            Some(capacity @ 1..=MOST_CAPACITY) => known.push(capacity),
+            _ => return Err(Unknown::Doubtful(format!("the capacity of CPU {cpu} is said to be {text:?}"))),
         }
     }
     if known.len() < allowed.len() || known.iter().all(|capacity| *capacity == known[0]) {
         return listed_classes(allowed, file);
     }
     let mut falling = known.clone();
-    falling.sort_unstable_by_key(|capacity| Reverse(*capacity));
+    sort(&mut falling, |a, b| a > b);
     let mut tops = Vec::new(); // the strongest of each class
     for capacity in falling {
-        if tops.last().is_none_or(|top| u64::from(capacity) * 10 < u64::from(*top) * 9) {
+        if tops.last().is_none_or(|top| capacity * 10 < *top * 9) {
             tops.push(capacity);
         }
     }
@@ -290,34 +289,44 @@ fn classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
 fn listed_classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
     let mut classes = vec![0; allowed.len()];
     for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
-        let Some(list) = file(&format!("/sys/devices/{kind}/cpus")).filter(|list| !list.trim().is_empty())
-        else {
+        let told = text(file, &format!("/sys/devices/{kind}/cpus")).unwrap_or_default();
+        if told.is_empty() {
             continue;
-        };
-        let parts = parse_list(&list).ok_or_else(|| {
-            Unknown::Doubtful(format!("the CPUs of {kind} are said to be {:?}", list.trim()))
-        })?;
+        }
+        let list = List::parse(&told)
+            .ok_or_else(|| Unknown::Doubtful(format!("the CPUs of {kind} are said to be {told:?}")))?;
         for (&cpu, class) in allowed.iter().zip(&mut classes) {
-            *class = if contain(&parts, cpu) { weakness } else { *class };
+            *class = if list.contains(cpu) { weakness } else { *class };
         }
     }
     Ok(classes)
 }
 
-/// Parses a list of numbers such as `0-3,8,10-11`.
-fn parse_list(list: &str) -> Option<Vec<RangeInclusive<usize>>> {
-    let part = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let part = first.parse().ok()?..=last.parse().ok()?;
-        (!part.is_empty() && *part.end() < MOST_CPUS).then_some(part)
-    };
-    list.trim().split(',').map(part).collect()
-}
+/// A list of numbers such as `0-3,8,10-11`: the first and the last of each part.
+struct List(Vec<(usize, usize)>);
 
-fn contain(parts: &[RangeInclusive<usize>], cpu: usize) -> bool {
-    parts.iter().any(|part| part.contains(&cpu))
-}
+impl List {
+    #[inline(never)]
+    fn parse(text: &str) -> Option<Self> {
+        let mut list = Vec::new();
+        for part in parts(text, ',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last || last >= MOST_CPUS {
+                return None;
+            }
+            list.push((first, last));
+        }
+        Some(Self(list))
+    }
 
-fn count(parts: &[RangeInclusive<usize>]) -> usize {
-    parts.iter().fold(0, |sum, part| sum.saturating_add(part.clone().count()))
+    #[inline(never)]
+    fn contains(&self, number: usize) -> bool {
+        self.0.iter().any(|(first, last)| (*first..=*last).contains(&number))
+    }
+
+    #[inline(never)]
+    fn count(&self) -> usize {
+        self.0.iter().fold(0, |sum, (first, last)| sum.saturating_add(last - first + 1))
+    }
 }

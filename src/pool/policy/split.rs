@@ -21,6 +21,7 @@ use crate::{
         journal::{Mark, Tally, Times},
         usage::Usage,
     },
+    sorted::sort,
 };
 
 /// About how long a thread takes to fall asleep and to wake up, in nanoseconds.
@@ -91,7 +92,7 @@ impl Splits {
             }
             self.waited.resize(Self::SLOTS, None);
         }
-        waited.sort_unstable();
+        sort(&mut waited, |a, b| a < b);
         let known = &mut self.waited[of.number() as usize % Self::SLOTS];
         *known = is_of_use.then_some((of, waited));
     }
@@ -184,7 +185,7 @@ impl Splits {
     pub(crate) fn learn(&mut self, of: Loop, awake: bool, times: &mut Times) {
         let (round, took) = (times.work(), times.length());
         let Times { marks, tallies, .. } = times;
-        marks.sort_unstable_by_key(|&(first, _)| first);
+        sort(marks, |(a, _), (b, _)| a < b);
         let delays = &self.delays[usize::from(awake)];
         for (delay, Tally { span, .. }) in delays.iter().zip(&*tallies) {
             // For a worker that has not begun by the end, it is only known that its delay is longer

@@ -1,8 +1,8 @@
 //! The threads of a pool: they wait for a job, run it, and leave.
 
 use std::{
-    mem,
-    panic::{RefUnwindSafe, UnwindSafe},
+    io, mem,
+    panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind},
     sync::Arc,
 };
 
@@ -11,7 +11,7 @@ use super::{
     fork::Process,
     job::{self, Job},
 };
-use crate::sync::{JoinHandle, Patience, ThreadBuilder, mpsc};
+use crate::sync::{Condvar, JoinHandle, Mutex, Patience, ThreadBuilder, lock, spawn, wait};
 
 /// The threads of one pool. Dropping it stops them and joins them.
 #[derive(Debug)]
@@ -92,15 +92,26 @@ impl Crew {
         thread: ThreadBuilder,
         arrive: impl FnOnce() -> R + Send + 'static,
         may_help: impl FnMut() -> bool + Send + 'static,
-    ) -> std::io::Result<R> {
+    ) -> io::Result<R> {
         let me = self.threads.len();
         let barrier = Arc::clone(&self.barrier);
-        let (report, arrived) = mpsc::channel();
-        self.threads.push(thread.spawn(move || {
-            let _nobody_waits = report.send(arrive());
+        let arrival = Arc::new((Mutex::new(None), Condvar::new()));
+        let told = Arc::clone(&arrival);
+        let life = move || {
+            let arrived = catch_unwind(AssertUnwindSafe(arrive)); // or nobody would tell
+            *lock(&told.0) = Some(arrived);
+            told.1.notify_one();
+            drop(told);
             work(&barrier, me, may_help);
-        })?);
-        arrived.recv().map_err(std::io::Error::other)
+        };
+        self.threads.push(spawn(thread, Box::new(life))?);
+        let mut arrived = lock(&arrival.0);
+        loop {
+            match arrived.take() {
+                Some(arrived) => return arrived.map_err(|_| io::Error::other("the thread has panicked")),
+                None => arrived = wait(&arrival.1, arrived),
+            }
+        }
     }
 }
 

@@ -8,10 +8,9 @@
 #![allow(unsafe_code)] // atexit is not in std
 
 use std::{
-    cmp::Reverse,
-    collections::BTreeMap,
     env,
     fmt::Write,
+    mem,
     panic::Location,
     sync::{
         Mutex,
@@ -20,8 +19,11 @@ use std::{
     time::Duration,
 };
 
-use super::{alone::Alone, report::RunReport};
-use crate::sync::lock_unless_stuck;
+use super::{
+    alone::Alone,
+    report::{RunReport, decimal},
+};
+use crate::{sorted::sort, sync::lock_unless_stuck};
 
 /// The environment variable that asks for the report of a program: anything but nothing and `0`.
 const VARIABLE: &str = "RANGESTEAL_REPORT";
@@ -29,7 +31,8 @@ const VARIABLE: &str = "RANGESTEAL_REPORT";
 /// What the loops of this program did.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    lines: Mutex<BTreeMap<Place, Line>>,
+    /// In the order of their places.
+    lines: Mutex<Vec<(Place, Line)>>,
     /// Entries that found the ledger locked.
     lost: AtomicU64,
 }
@@ -59,7 +62,7 @@ struct Line {
 
 impl Ledger {
     const fn new() -> Self {
-        Self { lines: Mutex::new(BTreeMap::new()), lost: AtomicU64::new(0) }
+        Self { lines: Mutex::new(Vec::new()), lost: AtomicU64::new(0) }
     }
 
     /// The ledger of this program, if its report is wanted. The variable is read once.
@@ -84,15 +87,20 @@ impl Ledger {
             self.lost.fetch_add(1, Ordering::Relaxed); // a count: orders nothing
             return;
         };
-        lines.entry((at.file(), at.line(), at.column())).or_default().add(report, help);
+        let place = (at.file(), at.line(), at.column());
+        let at = lines.partition_point(|(other, _)| *other < place);
+        if lines.get(at).is_none_or(|(other, _)| *other != place) {
+            lines.insert(at, (place, Line::default()));
+        }
+        lines[at].1.add(report, help);
     }
 
-    /// The report: loops that took longest come first.
+    /// The report of what was entered since the last one: loops that took longest come first.
     #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
     fn text(&self) -> String {
-        let lines = lock_unless_stuck(&self.lines).map(|lines| lines.clone()).unwrap_or_default();
-        let mut all: Vec<(Place, Line)> = lines.into_iter().collect();
-        all.sort_by_key(|(_, line)| Reverse(line.wall));
+        let mut all =
+            lock_unless_stuck(&self.lines).map(|mut lines| mem::take(&mut *lines)).unwrap_or_default();
+        sort(&mut all, |(_, a), (_, b)| a.wall > b.wall);
         let sum = |of: fn(&Line) -> Duration| all.iter().map(|(_, line)| of(line)).sum::<Duration>();
         let (wall, working) = (sum(|line| line.wall), sum(|line| line.working));
         let mut text = format!(
@@ -118,7 +126,7 @@ impl Ledger {
                 ratio(working, wall),
                 format!("{help:.1?}"),
             );
-            alone.sort_by_key(|&(_, calls)| Reverse(calls));
+            sort(&mut alone, |(_, a), (_, b)| a > b);
             let alone: Vec<_> = alone.iter().map(|(why, calls)| format!("{} {calls}", why.label())).collect();
             if !alone.is_empty() {
                 _ = write!(text, "; alone: {}", alone.join(", "));
@@ -160,7 +168,7 @@ impl Line {
 
 #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 fn ratio(time: Duration, of: Duration) -> String {
-    if of.is_zero() { "-".into() } else { format!("{:.2}", time.as_secs_f64() / of.as_secs_f64()) }
+    if of.is_zero() { "-".into() } else { decimal(time.as_secs_f64() / of.as_secs_f64(), 2) }
 }
 
 static LEDGER: Ledger = Ledger::new();

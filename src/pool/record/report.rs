@@ -110,12 +110,12 @@ impl RunReport {
     #[inline(never)]
     pub(crate) fn log(&self, at: &Location<'_>) {
         log::debug!(
-            "{at}: {} items in {:?} by {} workers, {} thefts, balance {:.3}",
+            "{at}: {} items in {:?} by {} workers, {} thefts, balance {}",
             self.items(),
             self.wall,
             self.workers.len(),
             self.thefts(),
-            self.balance(),
+            decimal(self.balance(), 3),
         );
         log::trace!("{self}");
     }
@@ -148,11 +148,20 @@ impl RunReport {
     }
 }
 
+/// Writes a number that is not negative with so many `places` behind the point. The printers of
+/// floating-point numbers in std weigh 20 KB.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
+pub(super) fn decimal(number: f64, places: usize) -> String {
+    let parts: u32 = [1, 10, 100, 1000][places];
+    let all = (number * f64::from(parts) + 0.5) as u64;
+    format!("{}.{:0places$}", all / u64::from(parts), all % u64::from(parts))
+}
+
 impl WorkerReport {
     /// The report of one worker of a round that began `before` after the call.
     fn new(wall: Duration, before: Duration, tally: &Tally) -> Self {
-        // A difference of rounded times can be below zero.
-        let nanos = |nanos: f32| Duration::try_from_secs_f64(f64::from(nanos) * 1e-9).unwrap_or_default();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+        let nanos = |nanos: f32| Duration::from_nanos(nanos as u64); // a difference of rounded times can be below zero
         let Tally { ref span, working, items, runs, thefts, failed, suffered, .. } = *tally;
         let (start, end) = if span.start.is_finite() {
             (before + nanos(span.start), before + nanos(span.end))
@@ -177,7 +186,8 @@ impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = |time: Duration| format!("{time:.1?}");
         let (items, thefts) = (self.items(), self.thefts());
-        write!(f, "{items} items in {}, {thefts} thefts, balance {:.3}", time(self.wall), self.balance())?;
+        let (wall, balance) = (time(self.wall), decimal(self.balance(), 3));
+        write!(f, "{items} items in {wall}, {thefts} thefts, balance {balance}")?;
         match self.alone {
             None if self.begun_alone.is_zero() => writeln!(f)?,
             None => writeln!(f, "; begun alone: {}", time(self.begun_alone))?,
@@ -265,6 +275,14 @@ mod tests {
         assert_eq!(head, "45 items in 21.0ms, 1 thefts, balance 0.405; begun alone: 10.0ms");
         let columns = ["0", "35", "2", "1", "0", "3", "14.0ms", "0.0ns", "5.0ms"];
         assert_eq!(first.split_whitespace().collect::<Vec<_>>(), columns);
+    }
+
+    #[test]
+    fn numbers_are_written_as_std_does() {
+        for number in [0.0, 0.0004, 0.0006, 0.405, 0.9996, 1.0, 1.05, 12.345_6, 1e6] {
+            assert_eq!(decimal(number, 3), format!("{number:.3}"));
+            assert_eq!(decimal(number, 2), format!("{number:.2}"));
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! What is noted for a timeline while a loop runs.
 
-use std::{cmp::Reverse, ops::Range, time::Duration};
+use std::{ops::Range, time::Duration};
 
 use super::timeline::{Run, Slow, Timeline};
 use crate::{
     clock::Instant,
     pool::record::{alone::Alone, units::Units},
+    sorted::sort,
 };
 
 impl Timeline {
@@ -18,7 +19,7 @@ impl Timeline {
         if dealt.is_empty() {
             dealt.push(0..0);
         }
-        runs.sort_by_key(|run| run.end);
+        sort(&mut runs, |a, b| a.end < b.end);
         for run in &mut runs {
             run.begin += begin;
             run.end += begin;
@@ -180,7 +181,7 @@ impl Slowest {
     }
 
     fn sort(&mut self) {
-        self.found.sort_unstable_by_key(|slow| (Reverse(slow.took), slow.items.start));
+        sort(&mut self.found, |a, b| (b.took, a.items.start) < (a.took, b.items.start));
     }
 }
 

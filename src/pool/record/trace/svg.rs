@@ -5,6 +5,7 @@
 use std::{fmt, time::Duration};
 
 use super::timeline::{Run, Timeline};
+use crate::sorted::sort;
 
 pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
 
@@ -106,7 +107,7 @@ impl Timeline {
         }
         let mut stolen: Vec<_> =
             self.runs.iter().filter_map(|run| run.theft.as_ref().map(|theft| (theft, run))).collect();
-        stolen.sort_by_key(|(theft, _)| std::cmp::Reverse(theft.items.len()));
+        sort(&mut stolen, |(a, _), (b, _)| a.items.len() > b.items.len());
         for (theft, run) in stolen.into_iter().take(MOST_ARROWS) {
             let down = run.worker > theft.victim;
             let x = scale.x(run.begin);

@@ -1,0 +1,79 @@
+//! A sort for short lists that are sorted seldom: CPUs, runs, lines of a report.
+//!
+//! The sorts of std are compiled once for each type and key, and one of them weighs 8 to 20 KB.
+//! Here only the exchange of items is compiled for each type.
+
+/// Sorts `items`, keeping the order of those of which neither comes `before` the other.
+pub(crate) fn sort<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
+    let exchanges = exchanges(items.len(), &|a, b| before(&items[a], &items[b]));
+    for (at, from) in exchanges.into_iter().enumerate() {
+        items.swap(at, from);
+    }
+}
+
+/// For each place, with which place to exchange items, one after the other, to sort them.
+fn exchanges(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
+    let mut order = order(len, before);
+    for at in 0..len {
+        while order[at] < at {
+            order[at] = order[order[at]]; // that item has been exchanged for the one that was due there
+        }
+    }
+    order
+}
+
+/// In which order the places `0..len` are, by what comes `before` what: a merge sort. Places that
+/// are in order already are compared once each, or a little more.
+pub(crate) fn order(len: usize, before: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..len).collect();
+    let mut merged = Vec::with_capacity(len);
+    let mut width = 1;
+    while width < len {
+        for pair in order.chunks(2 * width) {
+            let (mut left, mut right) = pair.split_at(width.min(pair.len()));
+            while let ([a, ..], [b, ..]) = (left, right)
+                && before(right[0], left[left.len() - 1])
+            {
+                let (taken, from) = if before(*b, *a) { (*b, &mut right) } else { (*a, &mut left) };
+                merged.push(taken);
+                *from = &from[1..];
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        order.clone_from(&merged);
+        merged.clear();
+        width *= 2;
+    }
+    order
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_sorts_as_std_does() {
+        for len in 0..200_u64 {
+            for keys in [1, 2, 7, 1000] {
+                let key = |at: u64| ((at * at * 2_654_435_761) >> 7) % keys;
+                let items: Vec<(u64, u64)> = (0..len).map(|at| (key(at), at)).collect();
+                let (mut ours, mut stds) = (items.clone(), items);
+                sort(&mut ours, |a, b| a.0 < b.0);
+                stds.sort_by_key(|item| item.0);
+                assert_eq!(ours, stds, "{len} items with {keys} keys");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_in_order_is_compared_once() {
+        let compared = std::cell::Cell::new(0);
+        let before = |a: usize, b: usize| {
+            compared.set(compared.get() + 1);
+            a < b
+        };
+        assert_eq!(order(1000, &before), (0..1000).collect::<Vec<_>>());
+        assert!(compared.get() < 1000, "{}", compared.get());
+    }
+}
