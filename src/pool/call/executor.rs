@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ops::Range, panic::Location, sync::Arc, time::Duration};
 
 use super::{
-    accumulator::{Accumulate, Accumulator, Lend, Made},
+    accumulator::{Accumulate, Accumulator, Lend, Lender, Made},
     alone::Solo,
     body::{Body, kernel},
     course::Course,
@@ -71,6 +71,18 @@ pub(crate) struct Executor {
     turn: Mutex<Splits>,
     /// What has been told of, one bit each. Relaxed: one line more does no harm.
     told: AtomicU64,
+}
+
+/// Lends accumulators of leaves.
+struct LeavesOf<'a> {
+    others: &'a dyn Lend,
+    first: usize,
+}
+
+impl Lend for LeavesOf<'_> {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+        self.others.lend(me, &mut |of| work(&mut Leaves { of, first: self.first }));
+    }
 }
 
 impl Executor {
@@ -153,9 +165,11 @@ impl Executor {
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let (this, len) = (loop_of::<L>(slice), slice.len);
+        // Asked before others know of the options: of most loops the compiler knows the answer.
+        let needs_care = options.list.is_some() || options.leaves.is_some();
         let glance = self.glance(this, &options);
         let call = if glance == Glance::Plain { None } else { self.weigh(this, glance, &options) };
-        if options.list.is_some() || options.leaves.is_some() {
+        if needs_care {
             return self.call_with_care(this, call, (0, None), &mut options, body);
         }
         // How many indices are folded here, before anything else.
@@ -201,7 +215,7 @@ impl Executor {
         let order = if options.leaves.is_some() { Order::Tree } else { Order::Runs };
         let made = Made::new();
         let mut own = Accumulator::new(body, 0, &made).after(begun);
-        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
+        let others = &Lender { body, made: &made };
         let Finish { how, account } = self.carry_out(this, (call, done), options, &mut own, others);
         let outcome = own.outcome(how, order);
         self.tell(options, account);
@@ -223,7 +237,7 @@ impl Executor {
         };
         let made = Made::new();
         let mut own = Accumulator::new(body, 0, &made);
-        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
+        let others = &Lender { body, made: &made };
         let Finish { how, account } = self.carry_out(this, (call, 0), &options, &mut own, others);
         let outcome = own.nodes(how);
         self.tell(&mut options, account);
@@ -239,13 +253,12 @@ impl Executor {
         begin: (Option<Call>, usize),
         options: &Options<'_>,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> Finish {
         match options.leaves {
             None => self.begin(this, begin, options, own, others),
             Some(first) => {
-                let others: Lend<'_> = &|me, work| others(me, &mut |of| work(&mut Leaves { of, first }));
-                self.begin(this, begin, options, &mut Leaves { of: own, first }, others)
+                self.begin(this, begin, options, &mut Leaves { of: own, first }, &LeavesOf { others, first })
             }
         }
     }
@@ -257,7 +270,7 @@ impl Executor {
         (call, done): (Option<Call>, usize),
         options: &Options<'_>,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> Finish {
         if let Some(call) = call {
             return self.go_on(&call, done, options, own, others);
@@ -372,7 +385,7 @@ impl Executor {
         mut done: usize,
         options: &Options<'_>,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> Finish {
         let len = call.this.slice.len;
         if done == 0 && call.launch.unlooked() > 0 {
@@ -522,7 +535,7 @@ impl Executor {
         mut turn: Turn<'_>,
         options: &Options<'_>,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> Finish {
         let this = call.this;
         let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
@@ -573,7 +586,7 @@ impl Executor {
         shared: &Shared<'_>,
         mut times: Times,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> (Times, FirstStop) {
         let Shared { begin, ref left, workers, polls, options, .. } = *shared;
         if let Some(notes) = &mut times.notes {
@@ -594,7 +607,7 @@ impl Executor {
         splits: &mut Splits,
         mut times: Times,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> (Times, FirstStop) {
         let Shared { call: &Call { this, awake, .. }, begin, ref left, workers, polls, options } = *shared;
         // Costs are known only of rounds over a whole slice, from one end to the other.
