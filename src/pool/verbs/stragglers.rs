@@ -224,9 +224,9 @@ fn meet<T>(
     Some(())
 }
 
-/// A slice from which stragglers are taken out. The first items stay, then comes the hole, then what
-/// has not been looked at yet, or is in its final place already. When this is dropped, the
-/// stragglers are moved back into the hole, so that the slice holds all items.
+/// A slice from which stragglers are taken out. The first items stay. Behind them is the hole. What
+/// lies behind it has not been looked at yet, or is in its final place already. When this is
+/// dropped, the stragglers are moved back into the hole, so that the slice holds all items.
 struct Hole<'a, T> {
     items: &'a mut [T],
     /// How many items stay, before the hole.
