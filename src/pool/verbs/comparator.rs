@@ -36,6 +36,31 @@ pub(crate) trait Comparator<T>: Sync {
     fn merge_four(&self, parts: &mut [Part<'_, T>; 4]);
 }
 
+/// Items that are compared by their places. What needs no more of them is compiled once, whatever
+/// they are.
+pub(super) trait Indexed {
+    fn len(&self) -> usize;
+
+    /// Whether the item at `a` goes before the one at `b`.
+    fn is_less(&self, a: usize, b: usize) -> bool;
+}
+
+/// A slice and its order.
+pub(super) struct Items<'a, T> {
+    pub(super) items: &'a [T],
+    pub(super) order: &'a dyn Comparator<T>,
+}
+
+impl<T> Indexed for Items<'_, T> {
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    fn is_less(&self, a: usize, b: usize) -> bool {
+        self.order.is_less(&self.items[a], &self.items[b])
+    }
+}
+
 /// The order `is_less`, with one of std's sorts, by the same order.
 pub(crate) struct By<S, L> {
     sort: S,
@@ -114,7 +139,7 @@ where
 }
 
 /// The first of `0..end` from which on `goes_before` is false, searched from the end.
-fn last_part(end: usize, goes_before: impl Fn(usize) -> bool) -> usize {
+pub(super) fn last_part(end: usize, goes_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high, mut step) = (0, end, 1);
     while high > 0 {
         let place = high.saturating_sub(step);

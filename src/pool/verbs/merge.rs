@@ -10,11 +10,12 @@
 use std::{
     array,
     mem::{self, MaybeUninit},
+    ops::Range,
     ptr,
 };
 
 use super::{
-    comparator::Comparator,
+    comparator::{Comparator, Indexed, Items, last_part},
     interleave::{Part, take},
     into_source::IntoSource,
     on::On,
@@ -57,17 +58,18 @@ pub(super) fn sort_pieces<T: Send>(
 ) {
     let mut runs: Vec<usize> = shares(items.len(), pieces).collect();
     in_parallel(executor, split(items, &runs), &|piece| order.sort(piece));
-    join_ordered(items, &mut runs, order);
+    join_ordered(&Items { items, order }, &mut runs);
     if runs.len() == 1 {
         return;
     }
-    let items = disordered(items, &mut runs, order);
+    let disordered = disordered(&Items { items, order }, &mut runs);
+    let items = &mut items[disordered];
     let mut buffer = Vec::with_capacity(items.len());
     let mut sides = Sides::new(items, &mut buffer);
     while runs.len() > 1 || sides.away {
         sides.merge_pairs(executor, &runs, order);
         runs = runs.chunks(2).map(|pair| pair.iter().sum()).collect();
-        join_ordered(sides.full(), &mut runs, order);
+        join_ordered(&Items { items: sides.full(), order }, &mut runs);
     }
 }
 
@@ -82,12 +84,12 @@ pub(super) fn split<'a, T>(mut items: &'a mut [T], lengths: &[usize]) -> Vec<&'a
 }
 
 /// Joins neighbouring runs that need no merging into one run.
-fn join_ordered<T>(items: &[T], runs: &mut Vec<usize>, order: &dyn Comparator<T>) {
+fn join_ordered(items: &dyn Indexed, runs: &mut Vec<usize>) {
     let mut joined: Vec<usize> = Vec::with_capacity(runs.len());
     let mut end = 0;
     for &run in &*runs {
         match joined.last_mut() {
-            Some(last) if !order.is_less(&items[end], &items[end - 1]) => *last += run,
+            Some(last) if !items.is_less(end, end - 1) => *last += run,
             _ => joined.push(run),
         }
         end += run;
@@ -98,24 +100,25 @@ fn join_ordered<T>(items: &[T], runs: &mut Vec<usize>, order: &dyn Comparator<T>
 /// Leaves out items that are in their places already: those at the beginning that are not greater
 /// than any item of a later run, and those at the end that are not less than any item of an earlier
 /// run. There are at least two runs, and no run is in order with the next.
-fn disordered<'a, T>(items: &'a mut [T], runs: &mut [usize], order: &dyn Comparator<T>) -> &'a mut [T] {
+fn disordered(items: &dyn Indexed, runs: &mut [usize]) -> Range<usize> {
     let (mut least, mut greatest) = (runs[0], runs[0] - 1);
     let mut end = runs[0];
     for run in &runs[1..] {
-        if order.is_less(&items[end], &items[least]) {
+        if items.is_less(end, least) {
             least = end;
         }
-        if order.is_less(&items[greatest], &items[end - 1]) {
+        if items.is_less(greatest, end - 1) {
             greatest = end - 1;
         }
         end += run;
     }
     let last = items.len() - runs[runs.len() - 1];
-    let before = items[..runs[0] - 1].partition_point(|item| !order.is_less(&items[least], item));
-    let until = last + 1 + items[last + 1..].partition_point(|item| order.is_less(item, &items[greatest]));
+    let before = last_part(runs[0] - 1, |place| !items.is_less(least, place));
+    let behind = last + 1; // the first item of the last run is less than the greatest one
+    let until = behind + last_part(items.len() - behind, |place| items.is_less(behind + place, greatest));
     runs[0] -= before;
     runs[runs.len() - 1] = until - last;
-    &mut items[before..until]
+    before..until
 }
 
 /// Calls `work` once with each of the `jobs`, in parallel.
@@ -434,7 +437,7 @@ pub(super) mod tests {
         let mut runs = vec![200, 200];
         items[..200].sort_unstable();
         items[200..].sort_unstable();
-        assert_eq!(disordered(&mut items, &mut runs, &by(by_key)).len(), 20);
+        assert_eq!(disordered(&Items { items: &items, order: &by(by_key) }, &mut runs), 190..210);
         assert_eq!(runs, [10, 10]);
         by_pieces(&executor, &mut items, 2, by_key);
         assert!(items.is_sorted());

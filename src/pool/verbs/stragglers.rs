@@ -20,7 +20,7 @@ use std::{
 };
 
 use super::{
-    comparator::Comparator,
+    comparator::{Comparator, Indexed, Items},
     merge::{in_parallel, pieces, shares, sort_pieces, split},
 };
 use crate::pool::{call::executor::Executor, policy::site::GOLDEN};
@@ -52,7 +52,7 @@ pub(super) fn sort_stragglers<T: Send>(
     order: &dyn Comparator<T>,
 ) -> bool {
     let most = items.len() / (ONE_IN_A_WORKER * executor.workers());
-    if !seem_few(items, most, order) {
+    if !seem_few(&Items { items, order }, most) {
         return false;
     }
     let Some(places) = places(executor, items, most, order) else { return false };
@@ -73,9 +73,9 @@ pub(super) fn sort_stragglers<T: Send>(
 /// Whether few of some neighbours are out of order: at most two thirds as many as `most` would
 /// make, so that this is hardly ever wrong where there are more. They are all over the slice, and
 /// at no regular distance, which a pattern may have, too.
-fn seem_few<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> bool {
+fn seem_few(items: &dyn Indexed, most: usize) -> bool {
     let places = (0..SAMPLE as u64).map(|i| below(i.wrapping_mul(GOLDEN), items.len() - 1));
-    let found = places.filter(|&place| order.is_less(&items[place + 1], &items[place])).count();
+    let found = places.filter(|&place| items.is_less(place + 1, place)).count();
     3 * found * items.len() <= 2 * most * SAMPLE
 }
 
@@ -104,13 +104,23 @@ fn places<T: Send>(
             given_up.fetch_or(found.is_none(), Relaxed);
         }
     });
+    places_of_all(&Items { items, order }, most, parts, found)
+}
+
+/// The same of all parts, of which these have been `found`.
+fn places_of_all(
+    items: &dyn Indexed,
+    most: usize,
+    parts: Vec<usize>,
+    found: Vec<Option<Vec<usize>>>,
+) -> Option<Vec<usize>> {
     let (mut all, mut begin) = (Vec::new(), 0);
     for (part, found) in iter::zip(parts, found) {
         let mut found = found?;
         for place in &mut found {
             *place += begin;
         }
-        meet(items, &mut all, &mut found, begin..begin + part, order)?;
+        meet(items, &mut all, &mut found, begin..begin + part)?;
         all.append(&mut found);
         begin += part;
     }
@@ -143,7 +153,7 @@ fn places_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<V
         {
             again += streak;
             streak *= 2;
-            if let Some(stays) = without_few_greater(items, &out, end, begin..at, order) {
+            if let Some(stays) = without_few_greater(&Items { items, order }, &out, end, begin..at) {
                 let first = stays.map_or(0, |stays| stays + 1);
                 let [kept, before] = [first, begin].map(|end| out.partition_point(|out| *out < end));
                 out.truncate(kept);
@@ -167,14 +177,13 @@ fn places_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<V
 /// The last one is known to be greater, and is not asked again, so that no order makes this
 /// endless.
 #[expect(clippy::option_option, reason = "not many, and one is left")]
-fn without_few_greater<T>(
-    items: &[T],
+fn without_few_greater(
+    items: &dyn Indexed,
     out: &[usize],
     last: usize,
     next: Range<usize>,
-    order: &dyn Comparator<T>,
 ) -> Option<Option<usize>> {
-    let greater = |a, b| if order.is_less(&items[b], &items[a]) { a } else { b };
+    let greater = |a, b| if items.is_less(b, a) { a } else { b };
     let (mut many, mut out) =
         (next.len(), out[..out.partition_point(|out| *out < last)].iter().rev().peekable());
     let near = last.saturating_sub(4 * many);
@@ -183,7 +192,7 @@ fn without_few_greater<T>(
         if out.next_if_eq(&&place).is_some() {
             continue;
         }
-        if place < last && !order.is_less(&items[greatest], &items[place]) {
+        if place < last && !items.is_less(greatest, place) {
             return Some(Some(place));
         }
         many = many.checked_sub(1)?;
@@ -201,20 +210,12 @@ fn before(out: &[usize], end: usize) -> Option<usize> {
 /// Makes what stays of a part, without the places `found`, meet in order what stays before it,
 /// without the places `all`: the few that are less than the last one there go, or the few there
 /// that are greater than the first one here. None if both are more than a few.
-fn meet<T>(
-    items: &[T],
-    all: &mut Vec<usize>,
-    found: &mut Vec<usize>,
-    part: Range<usize>,
-    order: &dyn Comparator<T>,
-) -> Option<()> {
+fn meet(items: &dyn Indexed, all: &mut Vec<usize>, found: &mut Vec<usize>, part: Range<usize>) -> Option<()> {
     let mut before = iter::successors(before(all, part.start), |place| before(all, *place)).peekable();
     let mut behind = part.filter(|place| found.binary_search(place).is_err()).peekable();
     let (Some(&last), Some(&next)) = (before.peek(), behind.peek()) else { return Some(()) };
-    let less: Vec<usize> =
-        behind.take_while(|place| order.is_less(&items[*place], &items[last])).take(MEETING).collect();
-    let greater: Vec<usize> =
-        before.take_while(|place| order.is_less(&items[next], &items[*place])).take(MEETING).collect();
+    let less: Vec<usize> = behind.take_while(|place| items.is_less(*place, last)).take(MEETING).collect();
+    let greater: Vec<usize> = before.take_while(|place| items.is_less(next, *place)).take(MEETING).collect();
     let (out, few) = if less.len() <= greater.len() { (found, less) } else { (all, greater) };
     if few.len() == MEETING {
         return None;
@@ -473,7 +474,11 @@ mod tests {
         for period in [2, 3, 4, 5, 8, 16, 64, 256] {
             for len in [1 << 16, 100_000, 1_000_000] {
                 let saw: Vec<usize> = (0..len).map(|i| i % period).collect();
-                assert_eq!(seem_few(&saw, len / 16, &by(usize::lt)), period > 30, "{period}, {len}");
+                assert_eq!(
+                    seem_few(&Items { items: &saw, order: &by(usize::lt) }, len / 16),
+                    period > 30,
+                    "{period}, {len}"
+                );
             }
         }
     }
