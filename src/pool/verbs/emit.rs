@@ -26,6 +26,7 @@ fn nothing<R, const N: usize>() -> Boxed<R, N> {
 
 /// What two neighbouring runs have filled.
 #[inline(never)] // one of all loops that fill such vectors
+#[allow(clippy::unnecessary_box_returns, clippy::boxed_local, reason = "a pointer is moved: see above")]
 fn joined<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Boxed<R, N> {
     iter::zip(&mut *before, *behind).for_each(|(before, behind)| before.append(behind));
     before
