@@ -1,6 +1,6 @@
 //! The loops that emit: for each item as many results as they like, in slice order.
 
-use std::{array, convert::Infallible, iter};
+use std::{array, convert::Infallible, iter, mem};
 
 use super::{
     bodies::{Claim, Claimed},
@@ -33,13 +33,17 @@ fn joined<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Bo
 }
 
 /// What a loop has filled, to which these hands move the pieces; none if it was cancelled.
-#[inline(never)] // likewise
+#[inline(always)]
 fn whole<R: Send, const N: usize>(
     filled: Outcome<Option<Boxed<R, N>>, Infallible>,
     hands: Hands<'_>,
 ) -> Option<[Vec<R>; N]> {
-    let filled = filled.or(nothing).through()?;
-    Some(filled.map(|of| of.into_vec(hands)))
+    let mut filled = filled.or(nothing).through()?;
+    let mut all = [const { Vec::new() }; N]; // not `map`, which has code for a panic amidst
+    for (all, of) in iter::zip(&mut all, &mut *filled) {
+        *all = mem::take(of).into_vec(hands);
+    }
+    Some(all)
 }
 
 impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
