@@ -33,7 +33,7 @@ fn joined<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Bo
 }
 
 /// What a loop has filled, to which these hands move the pieces; none if it was cancelled.
-#[inline(always)]
+#[inline(never)] // likewise
 fn whole<R: Send, const N: usize>(
     filled: Outcome<Option<Boxed<R, N>>, Infallible>,
     hands: Hands<'_>,
