@@ -48,7 +48,7 @@ use std::{cmp::Ordering, fmt};
 use builder::{Assembled, Role};
 use call::executor::Executor;
 use hold::Hold;
-use verbs::sort;
+use verbs::{comparator::By, sort};
 
 /// A team of threads that runs loops over slices.
 ///
@@ -738,7 +738,7 @@ impl Pool {
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     #[track_caller]
     pub fn sort<T: Ord + Send>(&self, items: &mut [T]) {
-        sort::sort(self.executor(), items, <[T]>::sort, T::lt);
+        sort::sort(self.executor(), items, &By::new(<[T]>::sort, T::lt));
     }
 
     /// Sorts the slice by `compare`, keeping the order of equal items, as [`sort`](Self::sort)
@@ -757,7 +757,8 @@ impl Pool {
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     #[track_caller]
     pub fn sort_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
-        sort::sort(self.executor(), items, |items| items.sort_by(&compare), |a, b| compare(a, b).is_lt());
+        let serial = |items: &mut [T]| items.sort_by(&compare);
+        sort::sort(self.executor(), items, &By::new(serial, |a: &T, b: &T| compare(a, b).is_lt()));
     }
 
     /// Sorts the slice by a key, keeping the order of items with equal keys, as
@@ -779,7 +780,8 @@ impl Pool {
     /// afterwards, in some order.
     #[track_caller]
     pub fn sort_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
-        sort::sort(self.executor(), items, |items| items.sort_by_key(&key), |a, b| key(a).lt(&key(b)));
+        let serial = |items: &mut [T]| items.sort_by_key(&key);
+        sort::sort(self.executor(), items, &By::new(serial, |a: &T, b: &T| key(a).lt(&key(b))));
     }
 
     /// Sorts the slice by a key that is computed once for each item, keeping the order of items
@@ -829,7 +831,7 @@ impl Pool {
     /// unspecified. In both cases the slice still holds all its items afterwards, in some order.
     #[track_caller]
     pub fn sort_unstable<T: Ord + Send>(&self, items: &mut [T]) {
-        sort::sort_unstable(self.executor(), items, <[T]>::sort_unstable, T::lt);
+        sort::sort_unstable(self.executor(), items, &By::new(<[T]>::sort_unstable, T::lt));
     }
 
     /// Sorts the slice by `compare`; equal items may change places. As
@@ -849,7 +851,7 @@ impl Pool {
     #[track_caller]
     pub fn sort_unstable_by<T: Send>(&self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by(&compare);
-        sort::sort_unstable(self.executor(), items, serial, |a, b| compare(a, b).is_lt());
+        sort::sort_unstable(self.executor(), items, &By::new(serial, |a: &T, b: &T| compare(a, b).is_lt()));
     }
 
     /// Sorts the slice by a key; items with equal keys may change places. As
@@ -870,6 +872,6 @@ impl Pool {
     #[track_caller]
     pub fn sort_unstable_by_key<T: Send, K: Ord>(&self, items: &mut [T], key: impl Fn(&T) -> K + Sync) {
         let serial = |items: &mut [T]| items.sort_unstable_by_key(&key);
-        sort::sort_unstable(self.executor(), items, serial, |a, b| key(a).lt(&key(b)));
+        sort::sort_unstable(self.executor(), items, &By::new(serial, |a: &T, b: &T| key(a).lt(&key(b))));
     }
 }

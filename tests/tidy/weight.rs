@@ -38,7 +38,7 @@ struct Loop {
 const LOOPS: [Loop; 4] = [
     Loop {
         name: "map_reduce",
-        bar: 7_500,
+        bar: 3_500,
         aim: 2_500,
         ours: "pool.map_reduce(items, |x| WORK, |a, b| a ^ b).unwrap_or(0)",
         plain: "items.iter().map(|x| WORK).fold(0, |a, b| a ^ b)",
@@ -46,7 +46,7 @@ const LOOPS: [Loop; 4] = [
     },
     Loop {
         name: "filter_collect",
-        bar: 8_500,
+        bar: 3_600,
         aim: 3_500,
         ours: "pool.filter_collect(items, |x| WORK % 64 < 9).len() as u64",
         plain: "items.iter().copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
@@ -54,16 +54,18 @@ const LOOPS: [Loop; 4] = [
     },
     Loop {
         name: "grow",
-        bar: 12_000,
+        bar: 5_000,
         aim: 5_000,
         ours: "pool.grow(items.to_vec()).fold_unordered(|| 0, |a, x, feed| { if x > SITE { feed.push(x / 2) } let x = &x; a ^ WORK }, |a, b| a ^ b)",
         plain: "{ let (mut all, mut a) = (items.to_vec(), 0); while let Some(x) = all.pop() { if x > SITE { all.push(x / 2) } let x = &x; a ^= WORK } a }",
         rayon: "",
     },
+    // Above std's sort, which both have: the search for what is in order, the merges, and the search
+    // for an item's place, each with the closure inline. All else is there once for a type of items.
     Loop {
         name: "sort_by_key",
-        bar: 95_000,
-        aim: 16_000,
+        bar: 7_000,
+        aim: 7_000,
         ours: "{ let mut v = items.to_vec(); pool.sort_by_key(&mut v, |x| WORK); v[0] }",
         plain: "{ let mut v = items.to_vec(); v.sort_by_key(|x| WORK); v[0] }",
         rayon: "{ let mut v = items.to_vec(); v.par_sort_by_key(|x| WORK); v[0] }",
@@ -71,7 +73,7 @@ const LOOPS: [Loop; 4] = [
 ];
 
 /// What else a user may call, without a bar.
-const OTHERS: [Loop; 6] = [
+const OTHERS: [Loop; 7] = [
     other("sum_of", "pool.on(items).sum_of(|x| WORK)", "items.iter().map(|x| WORK).sum()"),
     other(
         "map_collect",
@@ -92,6 +94,11 @@ const OTHERS: [Loop; 6] = [
         "find_first",
         "pool.find_first(items, |x| WORK % 64 < 9).map_or(0, |x| *x)",
         "items.iter().find(|x| { let x = *x; WORK % 64 < 9 }).map_or(0, |x| *x)",
+    ),
+    other(
+        "sort_by_key of items of another type",
+        "{ struct Item(u64); let mut v: Vec<_> = items.iter().map(|x| Item(*x)).collect(); pool.sort_by_key(&mut v, |Item(x)| WORK); v[0].0 }",
+        "{ struct Item(u64); let mut v: Vec<_> = items.iter().map(|x| Item(*x)).collect(); v.sort_by_key(|Item(x)| WORK); v[0].0 }",
     ),
     other(
         "waiting map_reduce",
@@ -206,8 +213,8 @@ fn a_further_loop_is_light() {
     }
 }
 
-/// Seconds of the compiler for a further `map_reduce`, at most; the aim is 0.10.
-const SECONDS_BAR: f64 = 0.25;
+/// Seconds of the compiler for a further loop, above its plain loop: at most.
+const SECONDS_BAR: f64 = 0.10;
 
 /// `cargo test -p rangesteal-tidy weight -- --ignored --nocapture --test-threads 1`: the seconds
 /// are those of all children of this process.
@@ -216,11 +223,9 @@ const SECONDS_BAR: f64 = 0.25;
 fn further_loops_of_four_kinds_are_light() {
     if can_be_weighed() {
         let costs: Vec<_> = LOOPS.iter().map(|it| (it, above_plain(it, true))).collect();
-        let heavy = costs.iter().filter(|(it, cost)| cost.bytes > it.bar);
+        let heavy = costs.iter().filter(|(it, cost)| cost.bytes > it.bar || cost.seconds > SECONDS_BAR);
         let heavy: Vec<_> = heavy.map(|(it, _)| it.name).collect();
-        assert!(heavy.is_empty(), "heavier than their bars: {heavy:?}");
-        let seconds = costs[0].1.seconds;
-        assert!(seconds <= SECONDS_BAR, "{seconds:.2} s a further loop; at most {SECONDS_BAR}");
+        assert!(heavy.is_empty(), "more bytes than their bars, or more than {SECONDS_BAR} s: {heavy:?}");
     }
 }
 

@@ -46,8 +46,23 @@ pub(crate) struct Halt {
     pub(crate) place: usize,
 }
 
-/// Makes an accumulator for a worker, on its thread, and lends it to a closure.
-pub(crate) type Lend<'a> = &'a (dyn Fn(usize, &mut dyn FnMut(&mut dyn Accumulate)) + Sync);
+/// What makes an accumulator for a worker, on its thread, and lends it to a closure. (In a `dyn Fn`
+/// the code of a loop would be there twice: such a closure can be called by value, too.)
+pub(crate) trait Lend: Sync {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate));
+}
+
+/// Makes the accumulators of the workers of a loop.
+pub(crate) struct Lender<'b, 'm, L: Body> {
+    pub(crate) body: &'b L,
+    pub(crate) made: &'m Made<L::Acc, L::Found>,
+}
+
+impl<L: Body> Lend for Lender<'_, '_, L> {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+        work(&mut Accumulator::new(self.body, me, self.made));
+    }
+}
 
 /// What was made of the first items of a loop before it had an accumulator.
 pub(crate) type Begun<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
@@ -169,6 +184,18 @@ impl Accumulate for Leaves<'_> {
 
     fn lose(&mut self) {
         self.of.lose();
+    }
+}
+
+/// Lends accumulators of leaves.
+pub(crate) struct LeavesOf<'a> {
+    pub(crate) others: &'a dyn Lend,
+    pub(crate) first: usize,
+}
+
+impl Lend for LeavesOf<'_> {
+    fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
+        self.others.lend(me, &mut |of| work(&mut Leaves { of, first: self.first }));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ops::Range, panic::Location, sync::Arc, time::Duration};
 
 use super::{
-    accumulator::{Accumulate, Accumulator, Begun, Leaves, Lend, Made},
+    accumulator::{Accumulate, Accumulator, Begun, Leaves, LeavesOf, Lend, Lender, Made},
     alone::Solo,
     body::{Body, kernel},
     course::Course,
@@ -215,7 +215,7 @@ impl Executor {
         let order = if options.leaves.is_some() { Order::Tree } else { Order::Runs };
         let made = Made::new();
         let mut own = Accumulator::new(body, 0, &made).after(begun);
-        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
+        let others = &Lender { body, made: &made };
         let Finish { how, account } = self.carry_out(this, (call, done), options, &mut own, others);
         let outcome = own.outcome(how, order);
         self.tell(options, account);
@@ -235,7 +235,7 @@ impl Executor {
         let call = if glance == Glance::Plain { None } else { self.weigh(this, glance, &options) };
         let made = Made::new();
         let mut own = Accumulator::new(body, 0, &made);
-        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(body, me, &made));
+        let others = &Lender { body, made: &made };
         let Finish { how, account } = self.carry_out(this, (call, 0), &options, &mut own, others);
         let outcome = own.nodes(how);
         self.tell(&mut options, account);
@@ -251,13 +251,12 @@ impl Executor {
         begin: (Option<Call>, usize),
         options: &Options<'_>,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> Finish {
         match options.leaves {
             None => self.begin(this, begin, options, own, others),
             Some(first) => {
-                let others: Lend<'_> = &|me, work| others(me, &mut |of| work(&mut Leaves { of, first }));
-                self.begin(this, begin, options, &mut Leaves { of: own, first }, others)
+                self.begin(this, begin, options, &mut Leaves { of: own, first }, &LeavesOf { others, first })
             }
         }
     }
@@ -269,7 +268,7 @@ impl Executor {
         (call, done): (Option<Call>, usize),
         options: &Options<'_>,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> Finish {
         if let Some(call) = call {
             return self.go_on(&call, done, options, own, others);
@@ -395,7 +394,7 @@ impl Executor {
         mut done: usize,
         options: &Options<'_>,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> Finish {
         let len = call.this.slice.len;
         if done == 0 && call.launch.unlooked() > 0 {
@@ -545,7 +544,7 @@ impl Executor {
         mut turn: Turn<'_>,
         options: &Options<'_>,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> Finish {
         let this = call.this;
         let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
@@ -596,7 +595,7 @@ impl Executor {
         shared: &Shared<'_>,
         mut times: Times,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> (Times, FirstStop) {
         let Shared { begin, ref left, workers, polls, options, .. } = *shared;
         if let Some(notes) = &mut times.notes {
@@ -617,7 +616,7 @@ impl Executor {
         splits: &mut Splits,
         mut times: Times,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> (Times, FirstStop) {
         let Shared { call: &Call { this, awake, .. }, begin, ref left, workers, polls, options } = *shared;
         // Costs are known only of rounds over a whole slice, from one end to the other.

@@ -58,7 +58,7 @@ impl Round<'_> {
         (range, bounds): (Range<usize>, &[usize]),
         watch: Watch<'_>,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> (Times, FirstStop) {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
@@ -70,7 +70,7 @@ impl Round<'_> {
         let entered = self.ranges.enter(0);
         let work = |me| {
             let mut entered = Some(self.ranges.enter(me));
-            others(me, &mut |acc| {
+            others.lend(me, &mut |acc| {
                 if let Some(entered) = entered.take() {
                     self.work(me, entered, acc, &|| false);
                 }

@@ -42,11 +42,11 @@ impl<'a> Search<'a> {
         workers: usize,
         polls: Polls,
         own: &mut dyn Accumulate,
-        others: Lend<'_>,
+        others: &dyn Lend,
     ) -> (Times, FirstStop) {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
-        let work = |me| others(me, &mut |acc| self.work(me, acc));
+        let work = |me| others.lend(me, &mut |acc| self.work(me, acc));
         crew.share(workers, polls, &work, || self.work(0, own));
         self.course.into_inner()
     }

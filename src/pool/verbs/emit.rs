@@ -1,16 +1,19 @@
 //! The loops that emit: for each item as many results as they like, in slice order.
 
-use std::{array, convert::Infallible, iter};
+use std::{array, convert::Infallible, iter, mem};
 
 use super::{
     bodies::{Claim, Claimed},
     collect::{Written, extend_both, in_place, in_two_places},
     gather::{Gathered, extend_kept, extend_parted},
-    on::{Ending, On},
+    on::{Ending, Hands, On},
     source::Source,
     state::{State, Stateful},
 };
-use crate::pool::{call::body::Stop, policy::site::LoopKind};
+use crate::pool::{
+    call::{body::Stop, ending::Outcome},
+    policy::site::LoopKind,
+};
 
 /// In a box, so that with each block of items a pointer is moved, and not six words a vector.
 type Boxed<R, const N: usize> = Box<[Gathered<R>; N]>;
@@ -19,6 +22,28 @@ type Boxed<R, const N: usize> = Box<[Gathered<R>; N]>;
 #[allow(clippy::unnecessary_box_returns, reason = "a pointer is moved: see above")]
 fn nothing<R, const N: usize>() -> Boxed<R, N> {
     Box::new(array::from_fn(|_| Gathered::default()))
+}
+
+/// What two neighbouring runs have filled.
+#[inline(never)] // one of all loops that fill such vectors
+#[allow(clippy::unnecessary_box_returns, clippy::boxed_local, reason = "a pointer is moved: see above")]
+fn joined<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Boxed<R, N> {
+    iter::zip(&mut *before, *behind).for_each(|(before, behind)| before.append(behind));
+    before
+}
+
+/// What a loop has filled, to which these hands move the pieces; none if it was cancelled.
+#[inline(never)] // likewise
+fn whole<R: Send, const N: usize>(
+    filled: Outcome<Option<Boxed<R, N>>, Infallible>,
+    hands: Hands<'_>,
+) -> Option<[Vec<R>; N]> {
+    let mut filled = filled.or(nothing).through()?;
+    let mut all = [const { Vec::new() }; N]; // not `map`, which has code for a panic amidst
+    for (all, of) in iter::zip(&mut all, &mut *filled) {
+        *all = mem::take(of).into_vec(hands);
+    }
+    Some(all)
 }
 
 impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
@@ -41,12 +66,7 @@ impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
             }
             Ok::<_, Stop<Infallible>>(Some(acc))
         };
-        let join = |mut before: Boxed<R, N>, behind: Boxed<R, N>| {
-            iter::zip(&mut *before, *behind).for_each(|(before, behind)| before.append(behind));
-            before
-        };
-        let all = self.fold(LoopKind::Through, fold, join).or(nothing).through()?;
-        Some(all.map(|of| of.into_vec(hands)))
+        whole(self.fold(LoopKind::Through, fold, joined), hands)
     }
 
     /// Lets `emit` append what it makes of each item.

@@ -116,6 +116,7 @@ impl<'e, T> List<'e, T> {
 
 impl<T> Drop for List<'_, T> {
     /// What nobody has folded, since the loop was stopped, is dropped.
+    #[inline(never)]
     fn drop(&mut self) {
         self.watch.end_with(self.deques.hunger());
         self.deques.left().for_each(discard);
@@ -282,6 +283,15 @@ impl<T> Feed<'_, T> {
     fn push_backward(&self, first: T, others: Vec<T>) {
         others.into_iter().rev().chain([first]).for_each(|item| self.push(item));
     }
+
+    /// Adds seeds, the last one first. By value: if an address of it were known, the hand would not
+    /// be in registers in the hot loop.
+    #[cold]
+    #[inline(never)]
+    fn with_seeds(self, seeds: &mut impl DoubleEndedIterator<Item = T>) -> Self {
+        seeds.rev().for_each(|seed| self.push(seed));
+        self
+    }
 }
 
 impl<T> Drop for Feed<'_, T> {
@@ -334,7 +344,7 @@ impl<'a, T> Feeder<'a, T> {
         if seeds.len() == 0 {
             self.begin(Instant::now()); // it goes on after a while
         }
-        let feed = Feed { list, deque, hand: deque.take_up(), here: PhantomData };
+        let mut feed = Feed { list, deque, hand: deque.take_up(), here: PhantomData };
         loop {
             let mut left = self.left; // in a register
             let is_dry = loop {
@@ -363,8 +373,8 @@ impl<'a, T> Feeder<'a, T> {
             }
             let (hand, stops) = self.look(deque, feed.hand.copy());
             feed.hand.set(&hand);
-            if stops || !hunger.is_quiet() {
-                seeds.by_ref().rev().for_each(|seed| feed.push(seed)); // for whoever wants some
+            if seeds.len() > 0 && (stops || !hunger.is_quiet()) {
+                feed = feed.with_seeds(&mut seeds); // for whoever wants some
             }
             if stops {
                 return Ok(acc);

@@ -65,11 +65,14 @@ impl<R> Gathered<R> {
 
 impl<R: Send> Gathered<R> {
     /// All of it as one `Vec`, to which these hands move the pieces.
+    #[inline(always)]
     pub(super) fn into_vec(self, hands: Hands<'_>) -> Vec<R> {
+        if self.full.is_empty() { self.last } else { self.moved(hands) }
+    }
+
+    #[inline(never)]
+    fn moved(self, hands: Hands<'_>) -> Vec<R> {
         let Self { full: mut pieces, last } = self;
-        if pieces.is_empty() {
-            return last;
-        }
         pieces.push(last);
         let total = pieces.iter().map(Vec::len).try_fold(0, usize::checked_add).expect("a length");
         let mut all = Vec::with_capacity(total);

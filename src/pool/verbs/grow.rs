@@ -193,18 +193,19 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
                 Some(acc) => acc,
                 None => (*make)(),
             };
-            // Without seeds it goes on with what the worker has of the list.
-            let mut seeds = claimed.next().unwrap_or(claimed.nothing());
+            let mut is_first = true;
             loop {
+                let seeds = match claimed.next() {
+                    Some(seeds) => seeds,
+                    None if is_first => claimed.nothing(), // it goes on with what the worker has of the list
+                    None => return Ok(Some(acc)),
+                };
+                is_first = false;
                 let Hand { feeder, held } = claimed.state();
                 let (at, state) = (seeds.range().start, M::get(held));
                 match feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed)) {
                     Ok(folded) => acc = folded,
                     Err(found) => return Err(Stop { at, place: 0, found }),
-                }
-                match claimed.next() {
-                    Some(more) => seeds = more,
-                    None => return Ok(Some(acc)),
                 }
             }
         };
@@ -246,6 +247,7 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     ///
     /// # Panics
     /// If `init`, `fold` or `reduce` does.
+    #[inline(always)]
     pub fn fold_unordered<A: Send>(
         self,
         init: impl Fn() -> A + Sync,
@@ -273,6 +275,7 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     ///
     /// # Panics
     /// If `init`, `fold` or `reduce` does.
+    #[inline(always)]
     pub fn try_fold_unordered<A: Send, Z: Send>(
         self,
         init: impl Fn() -> A + Sync,
@@ -302,6 +305,7 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     ///
     /// # Panics
     /// If `f` does.
+    #[inline(always)]
     pub fn for_each(self, f: impl Fn(T, &Feed<'_, T>) + Sync) -> E::Of<()> {
         self.fold_unordered(|| (), |(), item, feed| f(item, feed), |(), ()| ())
     }
@@ -329,6 +333,7 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     ///
     /// # Panics
     /// If `f` does.
+    #[inline(always)]
     pub fn try_for_each<Z: Send>(
         self,
         f: impl Fn(T, &Feed<'_, T>) -> Result<(), Z> + Sync,
@@ -344,6 +349,7 @@ impl<T: Send, E: Ending, M: Stateful> Grow<'_, T, E, M> {
     ///
     /// # Panics
     /// If `init`, `fold` or `reduce` does.
+    #[inline(always)]
     pub fn fold_unordered<A: Send>(
         self,
         init: impl Fn() -> A + Sync,
@@ -368,6 +374,7 @@ impl<T: Send, E: Ending, M: Stateful> Grow<'_, T, E, M> {
     ///
     /// # Panics
     /// If `init`, `fold` or `reduce` does.
+    #[inline(always)]
     pub fn try_fold_unordered<A: Send, Z: Send>(
         self,
         init: impl Fn() -> A + Sync,
@@ -381,6 +388,7 @@ impl<T: Send, E: Ending, M: Stateful> Grow<'_, T, E, M> {
     ///
     /// # Panics
     /// If `f` does.
+    #[inline(always)]
     pub fn for_each(self, f: impl Fn(&mut M::Worker, T, &Feed<'_, T>) + Sync) -> E::Of<()> {
         self.fold_unordered(|| (), |state, (), item, feed| f(state, item, feed), |(), ()| ())
     }
@@ -396,6 +404,7 @@ impl<T: Send, E: Ending, M: Stateful> Grow<'_, T, E, M> {
     ///
     /// # Panics
     /// If `f` does.
+    #[inline(always)]
     pub fn try_for_each<Z: Send>(
         self,
         f: impl Fn(&mut M::Worker, T, &Feed<'_, T>) -> Result<(), Z> + Sync,

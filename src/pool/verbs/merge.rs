@@ -9,12 +9,17 @@
 
 use std::{
     array,
-    hint::select_unpredictable,
     mem::{self, MaybeUninit},
+    ops::Range,
     ptr,
 };
 
-use super::{into_source::IntoSource, on::On};
+use super::{
+    comparator::{Comparator, Indexed, Items, last_part},
+    interleave::{Part, take},
+    into_source::IntoSource,
+    on::On,
+};
 use crate::{
     pool::call::executor::Executor,
     sync::{Mutex, lock},
@@ -31,20 +36,6 @@ const SHORTEST_PART: usize = 4 * 1024;
 const PARTS_A_WORKER: usize = 4;
 /// In items: shorter merges are not interleaved in quarters.
 const LONG: usize = 512;
-
-/// How many items at the front are in order.
-pub(super) fn run<T>(items: &[T], in_order: impl Fn(&T, &T) -> bool) -> usize {
-    // Numbers and the like are compared side by side, without a branch per pair.
-    let plain = !mem::needs_drop::<T>();
-    let mut end = 1;
-    while plain
-        && let Some(next) = items.get(end - 1..end + 32)
-        && next.windows(2).fold(true, |ordered, pair| ordered & in_order(&pair[0], &pair[1]))
-    {
-        end += 32;
-    }
-    end + items[end - 1..].windows(2).take_while(|pair| in_order(&pair[0], &pair[1])).count()
-}
 
 /// Into how many pieces to cut so many items: one per worker. If they are many, perhaps two, so
 /// that the rounds of merges are even in number: after an odd number all items would be in the
@@ -63,22 +54,22 @@ pub(super) fn sort_pieces<T: Send>(
     executor: &Executor,
     items: &mut [T],
     pieces: usize,
-    serial: &(impl Fn(&mut [T]) + Sync),
-    is_less: &(impl Fn(&T, &T) -> bool + Sync),
+    order: &dyn Comparator<T>,
 ) {
     let mut runs: Vec<usize> = shares(items.len(), pieces).collect();
-    in_parallel(executor, split(items, &runs), serial);
-    join_ordered(items, &mut runs, is_less);
+    in_parallel(executor, split(items, &runs), &|piece| order.sort(piece));
+    join_ordered(&Items { items, order }, &mut runs);
     if runs.len() == 1 {
         return;
     }
-    let items = disordered(items, &mut runs, is_less);
+    let disordered = disordered(&Items { items, order }, &mut runs);
+    let items = &mut items[disordered];
     let mut buffer = Vec::with_capacity(items.len());
     let mut sides = Sides::new(items, &mut buffer);
     while runs.len() > 1 || sides.away {
-        sides.merge_pairs(executor, &runs, is_less);
+        sides.merge_pairs(executor, &runs, order);
         runs = runs.chunks(2).map(|pair| pair.iter().sum()).collect();
-        join_ordered(sides.full(), &mut runs, is_less);
+        join_ordered(&Items { items: sides.full(), order }, &mut runs);
     }
 }
 
@@ -92,19 +83,13 @@ pub(super) fn split<'a, T>(mut items: &'a mut [T], lengths: &[usize]) -> Vec<&'a
     lengths.iter().map(|&len| take(&mut items, len)).collect()
 }
 
-/// Takes the first `len` items off a slice.
-#[allow(clippy::mut_mut)] // as `split_off_mut` has it
-fn take<'a, T>(items: &mut &'a mut [T], len: usize) -> &'a mut [T] {
-    items.split_off_mut(..len).expect("a part is no longer than the whole")
-}
-
 /// Joins neighbouring runs that need no merging into one run.
-fn join_ordered<T>(items: &[T], runs: &mut Vec<usize>, is_less: &impl Fn(&T, &T) -> bool) {
+fn join_ordered(items: &dyn Indexed, runs: &mut Vec<usize>) {
     let mut joined: Vec<usize> = Vec::with_capacity(runs.len());
     let mut end = 0;
     for &run in &*runs {
         match joined.last_mut() {
-            Some(last) if !is_less(&items[end], &items[end - 1]) => *last += run,
+            Some(last) if !items.is_less(end, end - 1) => *last += run,
             _ => joined.push(run),
         }
         end += run;
@@ -115,39 +100,43 @@ fn join_ordered<T>(items: &[T], runs: &mut Vec<usize>, is_less: &impl Fn(&T, &T)
 /// Leaves out items that are in their places already: those at the beginning that are not greater
 /// than any item of a later run, and those at the end that are not less than any item of an earlier
 /// run. There are at least two runs, and no run is in order with the next.
-fn disordered<'a, T>(
-    items: &'a mut [T],
-    runs: &mut [usize],
-    is_less: &impl Fn(&T, &T) -> bool,
-) -> &'a mut [T] {
+fn disordered(items: &dyn Indexed, runs: &mut [usize]) -> Range<usize> {
     let (mut least, mut greatest) = (runs[0], runs[0] - 1);
     let mut end = runs[0];
     for run in &runs[1..] {
-        if is_less(&items[end], &items[least]) {
+        if items.is_less(end, least) {
             least = end;
         }
-        if is_less(&items[greatest], &items[end - 1]) {
+        if items.is_less(greatest, end - 1) {
             greatest = end - 1;
         }
         end += run;
     }
     let last = items.len() - runs[runs.len() - 1];
-    let before = items[..runs[0] - 1].partition_point(|item| !is_less(&items[least], item));
-    let until = last + 1 + items[last + 1..].partition_point(|item| is_less(item, &items[greatest]));
+    let before = last_part(runs[0] - 1, |place| !items.is_less(least, place));
+    let behind = last + 1; // the first item of the last run is less than the greatest one
+    let until = behind + last_part(items.len() - behind, |place| items.is_less(behind + place, greatest));
     runs[0] -= before;
     runs[runs.len() - 1] = until - last;
-    &mut items[before..until]
+    before..until
 }
 
 /// Calls `work` once with each of the `jobs`, in parallel.
 #[track_caller]
-pub(super) fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: impl Fn(J) + Sync) {
+pub(super) fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: &(dyn Fn(J) + Sync)) {
     let cells: Vec<Mutex<Option<J>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
-    On::new(executor, &*cells).jobs(|cell| {
-        let job = lock(cell).take();
+    each_below(executor, cells.len(), &|place| {
+        let job = lock(&cells[place]).take();
         work(job.expect("a job is done once"));
     });
     assert!(cells.iter().all(|cell| lock(cell).is_none()), "a loop has left out a job");
+}
+
+/// Calls `work` with each number below `end`, in parallel: one loop for all jobs of all sorts.
+#[inline(never)]
+#[track_caller]
+fn each_below(executor: &Executor, end: usize, work: &(dyn Fn(usize) + Sync)) {
+    On::new(executor, (0..end).into_source()).jobs(work);
 }
 
 /// The slice and a buffer of the same length. One of them holds all elements. When this is dropped,
@@ -183,17 +172,12 @@ impl<'a, T: Send> Sides<'a, T> {
     /// Merges the first run with the second, the third with the fourth, and so on, into the other
     /// side.
     #[track_caller]
-    fn merge_pairs(
-        &mut self,
-        executor: &Executor,
-        runs: &[usize],
-        is_less: &(impl Fn(&T, &T) -> bool + Sync),
-    ) {
+    fn merge_pairs(&mut self, executor: &Executor, runs: &[usize], order: &dyn Comparator<T>) {
         let part = (self.full.len() / (executor.workers() * PARTS_A_WORKER)).max(SHORTEST_PART);
         let full = ptr::from_mut(self.full) as *mut [T];
         // SAFETY: 1. this side holds elements, all of them; 2. it is borrowed as long as they are.
         let full = unsafe { &mut *full };
-        in_parallel(executor, parts(full, self.spare, runs, part, is_less), |part| part.merge(is_less));
+        in_parallel(executor, parts(full, self.spare, runs, part, order), &|part| part.merge(order));
         mem::swap(&mut self.full, &mut self.spare);
         self.away = !self.away;
     }
@@ -245,7 +229,7 @@ fn parts<'a, T>(
     mut spare: &'a mut [MaybeUninit<T>],
     runs: &[usize],
     part: usize,
-    is_less: &impl Fn(&T, &T) -> bool,
+    order: &dyn Comparator<T>,
 ) -> Vec<Part<'a, T>> {
     let mut parts = Vec::new();
     for pair in runs.chunks(2) {
@@ -256,22 +240,15 @@ fn parts<'a, T>(
             to: spare.split_off_mut(..len).expect("both sides are as long"),
         };
         let count = len.div_ceil(part);
-        parts.extend(shares(len, count).map(|len| rest.take(len, is_less)));
+        parts.extend(shares(len, count).map(|len| rest.take(len, order)));
     }
     parts
 }
 
-/// Two neighbouring runs, and where to merge them.
-struct Part<'a, T> {
-    left: &'a mut [T],
-    right: &'a mut [T],
-    to: &'a mut [MaybeUninit<T>],
-}
-
 impl<T> Part<'_, T> {
     /// Takes off the elements that become the first `len` elements of the merge.
-    fn take(&mut self, len: usize, is_less: &impl Fn(&T, &T) -> bool) -> Self {
-        let lefts = co_rank(len, self.left, self.right, is_less);
+    fn take(&mut self, len: usize, order: &dyn Comparator<T>) -> Self {
+        let lefts = co_rank(len, self.left, self.right, order);
         Self {
             left: take(&mut self.left, lefts),
             right: take(&mut self.right, len - lefts),
@@ -282,33 +259,33 @@ impl<T> Part<'_, T> {
     /// Moves all elements to their places, bitwise. The places that they come from stay unchanged
     /// until the round is over, so a panic loses nothing. No element is compared after it has been
     /// moved, so what a comparison does to an element is moved with it.
-    fn merge(mut self, is_less: &impl Fn(&T, &T) -> bool) {
-        if self.is_disjoint(is_less) {
+    fn merge(mut self, order: &dyn Comparator<T>) {
+        if self.is_disjoint(order) {
             self.copy();
         } else if self.to.len() < LONG {
-            interleave(array::from_mut(&mut self), is_less);
+            order.merge(array::from_mut(&mut self));
             self.copy();
         } else {
             let mut lengths = shares(self.to.len(), 4);
-            let mut quarters: [_; 4] = array::from_fn(|_| self.take(lengths.next().unwrap_or(0), is_less));
-            interleave(&mut quarters, is_less);
+            let mut quarters: [_; 4] = array::from_fn(|_| self.take(lengths.next().unwrap_or(0), order));
+            order.merge_four(&mut quarters);
             for rest in quarters {
-                rest.merge(is_less);
+                rest.merge(order);
             }
         }
     }
 
     /// Whether all of the left side goes before the right one. If all of the right side goes before
     /// the left one, exchanges them first.
-    fn is_disjoint(&mut self, is_less: &impl Fn(&T, &T) -> bool) -> bool {
+    fn is_disjoint(&mut self, order: &dyn Comparator<T>) -> bool {
         let ([first, ..], [.., last]) = (&*self.left, &*self.right) else {
             return true;
         };
-        if is_less(last, first) {
+        if order.is_less(last, first) {
             mem::swap(&mut self.left, &mut self.right);
             return true;
         }
-        !is_less(&self.right[0], &self.left[self.left.len() - 1])
+        !order.is_less(&self.right[0], &self.left[self.left.len() - 1])
     }
 
     /// Moves the left side, and then the right one.
@@ -317,21 +294,16 @@ impl<T> Part<'_, T> {
         copy(self.left, left);
         copy(self.right, right);
     }
-
-    /// How many steps can be done before one side may be empty.
-    fn steps(&self) -> usize {
-        self.left.len().min(self.right.len())
-    }
 }
 
 /// How many of the first `len` elements, when `left` and `right` are merged stably, come from
 /// `left`.
-fn co_rank<T>(len: usize, left: &[T], right: &[T], is_less: &impl Fn(&T, &T) -> bool) -> usize {
+fn co_rank<T>(len: usize, left: &[T], right: &[T], order: &dyn Comparator<T>) -> usize {
     let (mut low, mut high) = (len.saturating_sub(right.len()), len.min(left.len()));
     while low < high {
         let middle = low.midpoint(high);
         // If two elements are equal, the left one comes first.
-        if is_less(&right[len - middle - 1], &left[middle]) {
+        if order.is_less(&right[len - middle - 1], &left[middle]) {
             high = middle;
         } else {
             low = middle + 1;
@@ -340,75 +312,11 @@ fn co_rank<T>(len: usize, left: &[T], right: &[T], is_less: &impl Fn(&T, &T) -> 
     low
 }
 
-/// Merges parts until one of them has an empty side. The steps of one merge depend on each other,
-/// those of several merges do not: with four merges, 0.5 ns per element instead of 1.6.
-fn interleave<T, const N: usize>(parts: &mut [Part<'_, T>; N], is_less: &impl Fn(&T, &T) -> bool) {
-    loop {
-        let steps = parts.iter().map(Part::steps).fold(usize::MAX, usize::min);
-        if steps == 0 {
-            return;
-        }
-        let mut cursors = parts.each_mut().map(Cursor::new);
-        for _ in 0..steps {
-            for cursor in &mut cursors {
-                // SAFETY: no side of the parts gets empty before so many steps are done.
-                unsafe { cursor.step(is_less) };
-            }
-        }
-        for (part, cursor) in parts.iter_mut().zip(cursors) {
-            // SAFETY: the cursor has moved within the left side, or to its end.
-            let lefts = unsafe { cursor.left.offset_from_unsigned(part.left.as_ptr()) };
-            take(&mut part.left, lefts);
-            take(&mut part.right, steps - lefts);
-            part.to.split_off_mut(..steps).expect("there are as many places as elements");
-        }
-    }
-}
-
-/// How far the merge of a part has come.
-struct Cursor<T> {
-    left: *const T,
-    right: *const T,
-    to: *mut T,
-}
-
-impl<T> Cursor<T> {
-    fn new(part: &mut Part<'_, T>) -> Self {
-        assert!(part.left.len() + part.right.len() == part.to.len());
-        Self { left: part.left.as_ptr(), right: part.right.as_ptr(), to: part.to.as_mut_ptr().cast() }
-    }
-
-    /// Moves the lesser element, the left one if they are equal.
-    ///
-    /// # Safety
-    /// 1. The part that this was made of is still borrowed. 2. Neither of its sides is at its end.
-    #[inline(always)]
-    unsafe fn step(&mut self, is_less: &impl Fn(&T, &T) -> bool) {
-        // SAFETY: 1. there is an element, as promised; 2. nobody changes it while the part is
-        // borrowed.
-        let left = unsafe { &*self.left };
-        // SAFETY: 1. there is an element, as promised; 2. nobody changes it while the part is
-        // borrowed.
-        let right = unsafe { &*self.right };
-        let is_right = is_less(right, left);
-        let from = select_unpredictable(is_right, self.right, self.left);
-        // SAFETY: 1. there is a place for each element that is left; 2. it is on the other side of
-        // the round.
-        unsafe { self.to.copy_from_nonoverlapping(from, 1) };
-        // SAFETY: there was a place.
-        self.to = unsafe { self.to.add(1) };
-        // SAFETY: there was an element.
-        self.left = unsafe { self.left.add(usize::from(!is_right)) };
-        // SAFETY: there was an element.
-        self.right = unsafe { self.right.add(usize::from(is_right)) };
-    }
-}
-
 #[cfg(all(test, not(any(loom, shuttle))))]
 pub(super) mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use super::*;
+    use super::{super::comparator::tests::by, *};
     use crate::{
         pool::{
             builder::{PoolBuilder, Role},
@@ -458,12 +366,7 @@ pub(super) mod tests {
         pieces: usize,
         is_less: impl Fn(&Item, &Item) -> bool + Sync,
     ) {
-        let order = |a: &Item, b: &Item| match (is_less(a, b), is_less(b, a)) {
-            (true, _) => std::cmp::Ordering::Less,
-            (_, true) => std::cmp::Ordering::Greater,
-            _ => std::cmp::Ordering::Equal,
-        };
-        sort_pieces(executor, items, pieces, &|piece: &mut [Item]| piece.sort_by(order), &is_less);
+        sort_pieces(executor, items, pieces, &by(&is_less));
     }
 
     #[test]
@@ -473,7 +376,7 @@ pub(super) mod tests {
                 let runs = two_runs(left, right, 4, seed);
                 let merged = sorted(&runs);
                 for len in 0..=left + right {
-                    let lefts = co_rank(len, &runs[..left], &runs[left..], &by_key);
+                    let lefts = co_rank(len, &runs[..left], &runs[left..], &by(by_key));
                     let mut cut = [&runs[..lefts], &runs[left..left + len - lefts]].concat();
                     cut.sort_by_key(|item| item.0);
                     assert_eq!(cut, merged[..len], "{runs:?}: {lefts} of {len}");
@@ -492,8 +395,8 @@ pub(super) mod tests {
                 let merged = sorted(&runs);
                 let mut to = Vec::with_capacity(runs.len());
                 let places = &mut to.spare_capacity_mut()[..merged.len()];
-                for part in parts(&mut runs, places, &[left, right], part, &by_key) {
-                    part.merge(&by_key);
+                for part in parts(&mut runs, places, &[left, right], part, &by(by_key)) {
+                    part.merge(&by(by_key));
                 }
                 // SAFETY: the parts have filled all places.
                 unsafe { to.set_len(merged.len()) };
@@ -517,10 +420,11 @@ pub(super) mod tests {
                 compared.fetch_add(1, Ordering::Relaxed);
                 a < b
             };
-            for part in parts(&mut runs, places, &[5000, 5000], 3000, &is_less) {
-                part.merge(&is_less);
+            let order = by(&is_less);
+            for part in parts(&mut runs, places, &[5000, 5000], 3000, &order) {
+                part.merge(&order);
             }
-            let compared = compared.into_inner();
+            let compared = compared.load(Ordering::Relaxed);
             assert!(compared < 200, "{compared} comparisons");
         }
     }
@@ -533,7 +437,7 @@ pub(super) mod tests {
         let mut runs = vec![200, 200];
         items[..200].sort_unstable();
         items[200..].sort_unstable();
-        assert_eq!(disordered(&mut items, &mut runs, &by_key).len(), 20);
+        assert_eq!(disordered(&Items { items: &items, order: &by(by_key) }, &mut runs), 190..210);
         assert_eq!(runs, [10, 10]);
         by_pieces(&executor, &mut items, 2, by_key);
         assert!(items.is_sorted());
@@ -599,20 +503,6 @@ pub(super) mod tests {
             }));
             items.sort_by_key(|item| item.1);
             assert_eq!(items, given, "{pieces} pieces, seed {seed}");
-        }
-    }
-
-    #[test]
-    fn runs_are_recognised() {
-        let lengths: &[usize] = if cfg!(miri) { &[1, 2, 34] } else { &[1, 2, 31, 32, 33, 34, 64, 65, 100] };
-        for &len in lengths {
-            for end in 1..=len {
-                let mut items: Vec<usize> = (0..len).collect();
-                items[end..].fill(0);
-                assert_eq!(run(&items, |a, b| a < b), end, "{end} of {len}");
-                let items: Vec<String> = items.iter().map(|i| format!("{i:4}")).collect();
-                assert_eq!(run(&items, |a, b| a < b), end, "{end} of {len}");
-            }
         }
     }
 }

@@ -10,20 +10,23 @@
 //! items once: so the loops are safe code, and `bodies` alone relies on the executor. `collect`
 //! writes results to their final places, `gather` makes one `Vec` of what runs have emitted,
 //! `reproducible` reduces results in a fixed order, and `part` does so with a part of a slice.
-//! `sort` is built on these loops (`merge`; `stragglers` for what is nearly in order). `grow` has
-//! the loops over a list that grows, and `feed` the hand by which their closures feed it, with the
-//! hot loop of these. `waiting` has the loops whose items wait, `attendant` polls them, and `runs`
-//! keeps what they have made.
+//! `sort` is built on these loops (`merge`, with `interleave`; `stragglers` for what is nearly in
+//! order; `comparator` has what is compiled for each comparison). `grow` has the loops over a list
+//! that grows, and `feed` the hand by which their closures feed it, with the hot loop of these.
+//! `waiting` has the loops whose items wait, `attendant` polls them, and `runs` keeps what they
+//! have made.
 //!
 //! May know: `call`, and the folders below it. Must not know `Pool`: a loop is given the executor.
 
 pub(crate) mod attendant;
 pub(crate) mod bodies;
 pub(crate) mod collect;
+pub(crate) mod comparator;
 pub(crate) mod emit;
 pub(crate) mod feed;
 pub(crate) mod gather;
 pub(crate) mod grow;
+pub(crate) mod interleave;
 pub(crate) mod into_source;
 pub(crate) mod loops;
 pub(crate) mod merge;

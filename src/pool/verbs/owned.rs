@@ -216,20 +216,18 @@ impl<H: Holder<Item: Send>> Source for Owned<H> {
     }
 
     type Ledger<'s>
-        = Ledger<'s>
+        = Ledger<'s, H::Item>
     where
         Self: 's;
 
     #[inline(always)]
-    fn ledger(&self) -> Ledger<'_> {
-        Ledger::new(Self::MUST_BE_DROPPED.then_some(&self.noted))
+    fn ledger(&self) -> Ledger<'_, H::Item> {
+        Ledger::new(&self.noted)
     }
 
     #[inline(always)]
-    fn note(&self, ledger: &mut Ledger<'_>, range: Range<usize>) {
-        if Self::MUST_BE_DROPPED {
-            ledger.note(range);
-        }
+    fn note(&self, ledger: &mut Ledger<'_, H::Item>, range: Range<usize>) {
+        ledger.note(range);
     }
 
     #[inline(always)]
@@ -395,12 +393,14 @@ impl Noted {
     }
 }
 
-/// What one worker has claimed. It is handed in when it is dropped, however the worker ends.
+/// What one worker has claimed of items that must be dropped. It is handed in when it is dropped,
+/// however the worker ends.
 #[derive(Debug)]
-pub struct Ledger<'s> {
-    to: Option<&'s Noted>,
+pub struct Ledger<'s, T> {
+    to: &'s Noted,
     /// The latest run of neighbouring items.
     run: Range<usize>,
+    of: PhantomData<fn() -> T>,
 }
 
 impl fmt::Debug for Noted {
@@ -409,17 +409,20 @@ impl fmt::Debug for Noted {
     }
 }
 
-impl<'s> Ledger<'s> {
+impl<'s, T> Ledger<'s, T> {
     #[inline(always)]
-    fn new(to: Option<&'s Noted>) -> Self {
-        if let Some(to) = to {
+    fn new(to: &'s Noted) -> Self {
+        if mem::needs_drop::<T>() {
             to.open.fetch_add(1, Ordering::Relaxed);
         }
-        Self { to, run: 0..0 }
+        Self { to, run: 0..0, of: PhantomData }
     }
 
     #[inline(always)]
     fn note(&mut self, range: Range<usize>) {
+        if !mem::needs_drop::<T>() {
+            return;
+        }
         if range.start == self.run.end {
             self.run.end = range.end;
         } else if range.end == self.run.start {
@@ -433,20 +436,18 @@ impl<'s> Ledger<'s> {
     #[inline(never)]
     fn hand_in(&mut self, next: Range<usize>) {
         let run = mem::replace(&mut self.run, next);
-        if let Some(to) = self.to
-            && !run.is_empty()
-        {
-            lock(&to.claimed).add(run);
+        if !run.is_empty() {
+            lock(&self.to.claimed).add(run);
         }
     }
 }
 
-impl Drop for Ledger<'_> {
+impl<T> Drop for Ledger<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        if let Some(to) = self.to {
+        if mem::needs_drop::<T>() {
             self.hand_in(0..0);
-            to.open.fetch_sub(1, Ordering::Relaxed);
+            self.to.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

@@ -7,8 +7,9 @@
 use std::iter;
 
 use super::{
+    comparator::{By, Comparator},
     into_source::IntoSource,
-    merge::{SHORTEST_PIECE, Sides, in_parallel, pieces, run, sort_pieces},
+    merge::{SHORTEST_PIECE, Sides, in_parallel, pieces, sort_pieces},
     on::On,
     stragglers::sort_stragglers,
 };
@@ -28,20 +29,34 @@ const SMALL: usize = 64;
 /// In bytes: an ascending slice up to this size is recognised without waking a worker.
 const RECOGNISED_ALONE: usize = 1 << 20;
 
-/// Sorts `items` by the order `is_less`, not stably. `serial` is std's unstable sort, by the same
-/// order.
+/// An order by which a slice can be cut at a pivot.
+pub(crate) trait Partition<T>: Comparator<T> {
+    /// Moves the items behind the first one that go before it, or all that are not greater, to the
+    /// front of the others; returns how many these are.
+    fn partition(&self, items: &mut [T], equal_too: bool) -> usize;
+}
+
+impl<T, S, L: Fn(&T, &T) -> bool + Sync> Partition<T> for By<S, L>
+where
+    Self: Comparator<T>,
+{
+    fn partition(&self, items: &mut [T], equal_too: bool) -> usize {
+        if equal_too {
+            partition(items, |item, pivot| !(self.is_less)(pivot, item))
+        } else {
+            partition(items, &self.is_less)
+        }
+    }
+}
+
+/// Sorts `items`, not stably. `order` has one of std's unstable sorts.
 #[track_caller]
-pub(crate) fn sort_unstable<T: Send>(
-    executor: &Executor,
-    items: &mut [T],
-    serial: impl Fn(&mut [T]) + Sync,
-    is_less: impl Fn(&T, &T) -> bool + Sync,
-) {
+pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Partition<T>) {
     let workers = executor.workers();
     if items.len() < SHORTEST || size_of::<T>() == 0 || !executor.is_free() || workers > FEW {
-        return sort(executor, items, serial, is_less);
+        return sort(executor, items, order);
     }
-    if ascends(items, RECOGNISED_ALONE, &is_less) || sort_stragglers(executor, items, &is_less) {
+    if ascends(items, RECOGNISED_ALONE, order) || sort_stragglers(executor, items, order) {
         return;
     }
     let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);
@@ -53,32 +68,31 @@ pub(crate) fn sort_unstable<T: Send>(
         }
         let mut cuts: Vec<_> = pieces.iter().map(|_| [&mut [][..], &mut []]).collect();
         let jobs = iter::zip(pieces, &mut cuts).collect();
-        in_parallel(executor, jobs, |(piece, cuts)| *cuts = cut(piece, &is_less));
+        in_parallel(executor, jobs, &|(piece, cuts)| *cuts = cut(piece, order));
         pieces = cuts.into_iter().flatten().filter(|piece| piece.len() > 1).collect();
     }
-    in_parallel(executor, pieces, serial);
+    in_parallel(executor, pieces, &|piece| order.sort(piece));
 }
 
 /// Cuts `items` into those that go before others and these, in any order. What goes between is in
 /// neither.
-fn cut<'a, T>(items: &'a mut [T], is_less: &impl Fn(&T, &T) -> bool) -> [&'a mut [T]; 2] {
+fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] {
     if items.len() <= 2 * SHORTEST_PIECE {
         return [items, &mut []];
     }
     // Some items from all over the slice, to its front; the median of them to the very front.
     let step = items.len() / SAMPLE;
     (0..SAMPLE).for_each(|i| items.swap(i, i * step));
-    let compare = |a: &T, b: &T| is_less(b, a).cmp(&is_less(a, b));
-    items[..SAMPLE].select_nth_unstable_by(SAMPLE / 2, compare);
+    order.sort(&mut items[..SAMPLE]);
     items.swap(0, SAMPLE / 2);
-    let before = partition(items, |item, pivot| is_less(item, pivot));
+    let before = order.partition(items, false);
     items.swap(0, before);
     let (less, rest) = items.split_at_mut(before);
     if less.len() >= rest.len() / 8 {
         return [less, &mut rest[1..]];
     }
     // There may be many that are equal to the pivot.
-    let equal = partition(rest, |item, pivot| !is_less(pivot, item));
+    let equal = order.partition(rest, true);
     [less, &mut rest[1 + equal..]]
 }
 
@@ -110,26 +124,21 @@ fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize 
     }
 }
 
-/// Sorts `items` by the order `is_less`. `serial` is one of std's sorts, by the same order.
+/// Sorts `items`, stably if the sort that `order` has is stable.
 #[track_caller]
-pub(crate) fn sort<T: Send>(
-    executor: &Executor,
-    items: &mut [T],
-    serial: impl Fn(&mut [T]) + Sync,
-    is_less: impl Fn(&T, &T) -> bool + Sync,
-) {
+pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Comparator<T>) {
     if items.len() < SHORTEST || size_of::<T>() == 0 {
-        return serial(items);
+        return order.sort(items);
     }
     if !executor.is_free() {
-        if !sort_stragglers(executor, items, &is_less) {
-            serial(items);
+        if !sort_stragglers(executor, items, order) {
+            order.sort(items);
         }
         return;
     }
     // Longer slices are looked through in parallel, by the sort of the pieces.
-    if !ascends(items, RECOGNISED_ALONE, &is_less) && !sort_stragglers(executor, items, &is_less) {
-        sort_pieces(executor, items, pieces(executor, items.len()), &serial, &is_less);
+    if !ascends(items, RECOGNISED_ALONE, order) && !sort_stragglers(executor, items, order) {
+        sort_pieces(executor, items, pieces(executor, items.len()), order);
     }
 }
 
@@ -146,18 +155,17 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     let on = On::new(executor, (&mut *items).into_source()).enumerate();
     let mut keys = on.map_collect(|(place, item)| (key(item), place));
     // No two of them are equal, so that no sort needs to be stable.
-    sort_unstable(executor, &mut keys, <[_]>::sort_unstable, PartialOrd::lt);
+    sort_unstable(executor, &mut keys, &By::new(<[_]>::sort_unstable, PartialOrd::lt));
     let mut buffer = Vec::with_capacity(items.len());
     Sides::new(items, &mut buffer).arrange(executor, keys);
 }
 
 /// Whether `items` are known to be in order, after reversing a strictly descending beginning. More
 /// than so many bytes are not looked through.
-fn ascends<T>(items: &mut [T], bytes: usize, is_less: &impl Fn(&T, &T) -> bool) -> bool {
-    let descending = run(items, |a, b| is_less(b, a));
+fn ascends<T>(items: &mut [T], bytes: usize, order: &dyn Comparator<T>) -> bool {
+    let descending = order.run(items, true);
     items[..descending].reverse();
-    descending == items.len()
-        || size_of_val(items) <= bytes && run(items, |a, b| !is_less(b, a)) == items.len()
+    descending == items.len() || size_of_val(items) <= bytes && order.run(items, false) == items.len()
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -199,7 +207,7 @@ mod tests {
             let mut sorted = given.clone();
             sorted.sort_unstable();
             let len = given.len();
-            let [less, rest] = cut(&mut given, &u64::lt);
+            let [less, rest] = cut(&mut given, &By::new(<[_]>::sort_unstable, u64::lt));
             let (less, rest) = (less.len(), rest.len());
             assert!(less + rest < len && less.max(rest) < if keys > 2 { len * 3 / 4 } else { len });
             given[..less].sort_unstable();

@@ -7,7 +7,7 @@ use crate::{
     clock::Instant,
     pool::{
         call::{
-            accumulator::{Accumulator, Lend, Made},
+            accumulator::{Accumulator, Lender, Made},
             body::{Body, Stop},
             course::Course,
             ending::How,
@@ -113,7 +113,7 @@ impl Team {
         let course = Course::new(Instant::now(), times);
         let (round, made) = (Round { ranges: &self.ranges, plan, course, list: None }, Made::new());
         let mut own = Accumulator::new(&body, 0, &made);
-        let others: Lend<'_> = &|me, work| work(&mut Accumulator::new(&body, me, &made));
+        let others = &Lender { body: &body, made: &made };
         let (_, stop) = round.run(&self.crew, (0..items, bounds), watch, &mut own, others);
         local.write(0); // the frame is gone
         let thrown = match stop.how(watch.is_cancelled()) {

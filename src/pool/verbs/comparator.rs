@@ -1,0 +1,219 @@
+//! The order by which a slice is sorted, and the loops that compare many items.
+//!
+//! These loops alone are compiled for each comparison of a program, so that they have its code
+//! inline. All else in a sort calls them, or compares a few items, through a [`Comparator`], and is
+//! compiled once for each type of items.
+
+use std::mem;
+
+use super::interleave::{Part, interleave};
+
+/// In items: so many in order are looked at one by one before others are compared side by side,
+/// since in slices with stragglers there are often few.
+const FEW: usize = 8;
+/// In items: how many are compared side by side.
+const BLOCK: usize = 32;
+
+/// An order of items.
+pub(crate) trait Comparator<T>: Sync {
+    /// Whether `a` goes before `b`.
+    fn is_less(&self, a: &T, b: &T) -> bool;
+
+    /// Sorts on the calling thread, by std.
+    fn sort(&self, items: &mut [T]);
+
+    /// How many items at the front ascend, or descend strictly.
+    fn run(&self, items: &[T], descending: bool) -> usize;
+
+    /// Where `item` belongs among `items`, which are in order: before those equal to it, or behind
+    /// them. Places near the end are found in fewer comparisons.
+    fn place(&self, items: &[T], item: &T, behind_equal: bool) -> usize;
+
+    /// Merges a part until one of its sides is empty.
+    fn merge(&self, part: &mut [Part<'_, T>; 1]);
+
+    /// Merges parts side by side until one of them has an empty side.
+    fn merge_four(&self, parts: &mut [Part<'_, T>; 4]);
+}
+
+/// Items that are compared by their places. What needs no more of them is compiled once, whatever
+/// they are.
+pub(super) trait Indexed {
+    fn len(&self) -> usize;
+
+    /// Whether the item at `a` goes before the one at `b`.
+    fn is_less(&self, a: usize, b: usize) -> bool;
+}
+
+/// A slice and its order.
+pub(super) struct Items<'a, T> {
+    pub(super) items: &'a [T],
+    pub(super) order: &'a dyn Comparator<T>,
+}
+
+impl<T> Indexed for Items<'_, T> {
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    fn is_less(&self, a: usize, b: usize) -> bool {
+        self.order.is_less(&self.items[a], &self.items[b])
+    }
+}
+
+/// The order `is_less`, with one of std's sorts, by the same order.
+pub(crate) struct By<S, L> {
+    sort: S,
+    pub(super) is_less: L,
+}
+
+impl<S, L> By<S, L> {
+    #[inline(always)]
+    pub(crate) fn new<T>(sort: S, is_less: L) -> Self
+    where
+        Self: Comparator<T>,
+        S: Fn(&mut [T]),
+        L: Fn(&T, &T) -> bool,
+    {
+        Self { sort, is_less }
+    }
+}
+
+impl<T, S, L> Comparator<T> for By<S, L>
+where
+    S: Fn(&mut [T]) + Sync,
+    L: Fn(&T, &T) -> bool + Sync,
+{
+    fn is_less(&self, a: &T, b: &T) -> bool {
+        (self.is_less)(a, b)
+    }
+
+    fn sort(&self, items: &mut [T]) {
+        (self.sort)(items);
+    }
+
+    fn run(&self, items: &[T], descending: bool) -> usize {
+        let falls = |pair: &[T]| (self.is_less)(&pair[1], &pair[0]);
+        // Numbers and the like are compared without a branch per pair.
+        let side_by_side = !mem::needs_drop::<T>();
+        let (mut end, mut few) = (1_usize, FEW);
+        loop {
+            let stop = end.saturating_add(few).min(items.len());
+            for pair in items[end - 1..stop].windows(2) {
+                if falls(pair) != descending {
+                    return end;
+                }
+                end += 1;
+            }
+            if end >= items.len() {
+                return end;
+            }
+            while side_by_side
+                && let Some(next) = items.get(end - 1..end + BLOCK)
+                && let (any, all) = next.windows(2).fold((false, true), |(any, all), pair| {
+                    let falls = falls(pair);
+                    (any | falls, all & falls)
+                })
+                && if descending { all } else { !any }
+            {
+                end += BLOCK;
+            }
+            few = usize::MAX;
+        }
+    }
+
+    fn place(&self, items: &[T], item: &T, behind_equal: bool) -> usize {
+        last_part(items.len(), |place| {
+            let (a, b) = if behind_equal { (item, &items[place]) } else { (&items[place], item) };
+            (self.is_less)(a, b) != behind_equal
+        })
+    }
+
+    fn merge(&self, part: &mut [Part<'_, T>; 1]) {
+        interleave(part, &self.is_less);
+    }
+
+    fn merge_four(&self, parts: &mut [Part<'_, T>; 4]) {
+        interleave(parts, &self.is_less);
+    }
+}
+
+/// The first of `0..end` from which on `goes_before` is false, searched from the end.
+pub(super) fn last_part(end: usize, goes_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high, mut step) = (0, end, 1);
+    while high > 0 {
+        let place = high.saturating_sub(step);
+        if goes_before(place) {
+            low = place + 1;
+            break;
+        }
+        (high, step) = (place, 2 * step);
+    }
+    while low < high {
+        let middle = low.midpoint(high);
+        if goes_before(middle) { low = middle + 1 } else { high = middle }
+    }
+    high
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(super) mod tests {
+    use std::{cell::Cell, cmp::Ordering};
+
+    use super::*;
+
+    /// The order `is_less`, with std's stable sort by it.
+    pub(in super::super) fn by<T>(is_less: impl Fn(&T, &T) -> bool + Sync + Copy) -> impl Comparator<T> {
+        let order = move |a: &T, b: &T| match (is_less(a, b), is_less(b, a)) {
+            (true, _) => Ordering::Less,
+            (_, true) => Ordering::Greater,
+            _ => Ordering::Equal,
+        };
+        By::new(move |items: &mut [T]| items.sort_by(order), is_less)
+    }
+
+    #[test]
+    fn runs_are_recognised() {
+        let lengths: &[usize] =
+            if cfg!(miri) { &[1, 2, 45] } else { &[1, 2, 8, 9, 31, 40, 41, 42, 64, 74, 100] };
+        for &len in lengths {
+            for end in 1..=len {
+                let mut items: Vec<usize> = (1..=len).collect();
+                items[end..].fill(0);
+                let texts: Vec<String> = items.iter().map(|i| format!("{i:4}")).collect();
+                assert_eq!(by(usize::lt).run(&items, false), end, "{end} of {len}");
+                assert_eq!(by(String::lt).run(&texts, false), end, "{end} of {len}");
+                let reversed = |a: &usize, b: &usize| b < a;
+                assert_eq!(by(reversed).run(&items, true), end, "{end} of {len}");
+            }
+        }
+        assert_eq!(by(usize::lt).run(&[3, 3, 2], false), 2);
+        assert_eq!(by(usize::lt).run(&[3, 2, 2], true), 2);
+    }
+
+    #[test]
+    fn an_item_has_a_place_before_and_behind_equal_ones() {
+        let items: Vec<usize> = (0..40).map(|i| i / 4).collect();
+        for key in 0..11 {
+            assert_eq!(by(usize::lt).place(&items, &key, false), (4 * key).min(40));
+            assert_eq!(by(usize::lt).place(&items, &key, true), (4 * key + 4).min(40));
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "many comparisons of safe code")]
+    fn the_search_from_the_end_finds_every_place() {
+        for end in 0..70 {
+            for place in 0..=end {
+                let asked = Cell::new(0);
+                let goes_before = |at: usize| {
+                    asked.set(asked.get() + 1);
+                    at < place
+                };
+                assert_eq!(last_part(end, goes_before), place);
+                let far = (end - place + 1).ilog2();
+                assert!(asked.get() <= 2 * far + 2, "{} for {place} of {end}", asked.get());
+            }
+        }
+    }
+}
