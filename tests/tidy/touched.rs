@@ -46,8 +46,8 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 ";
 
 /// Says where its mark and the clock lie, and writes the mark before and after each call: of a
-/// plain loop, and of the pool's. First come calls over 2 items, of which some are timed, then calls
-/// over items that take 4 µs each by the slow clock.
+/// plain loop, and of the pool's. First come calls over 2 items, of which some are timed, then
+/// calls over items that take 4 µs each by the slow clock.
 const PROGRAM: &str = "
 use rangesteal::Pool;
 use std::{hint::black_box, sync::atomic::{AtomicU64, Ordering::Relaxed}, thread, time::Duration};

@@ -60,8 +60,9 @@ const LOOPS: [Loop; 4] = [
         plain: "{ let (mut all, mut a) = (items.to_vec(), 0); while let Some(x) = all.pop() { if x > SITE { all.push(x / 2) } let x = &x; a ^= WORK } a }",
         rayon: "",
     },
-    // Above std's sort, which both have: the search for what is in order, the merges, and the search
-    // for an item's place, each with the closure inline. All else is there once for a type of items.
+    // Above std's sort, which both have: the search for what is in order, the merges, and the
+    // search for an item's place, each with the closure inline. All else is there once for a type
+    // of items.
     Loop {
         name: "sort_by_key",
         bar: 7_000,

@@ -93,9 +93,12 @@ impl Placement {
     }
 }
 
+/// By what two CPUs are told to be in one whole.
+type Whole = (usize, usize, usize);
+
 /// For each CPU, the rank of its part among the parts of its whole, in the order of `cpus`. `of`
 /// tells the whole and the part.
-fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> ((usize, usize, usize), usize)) -> Vec<usize> {
+fn places(cpus: &[Cpu], of: &dyn Fn(&Cpu) -> (Whole, usize)) -> Vec<usize> {
     let mut ranks = Vec::with_capacity(cpus.len());
     for cpu in cpus {
         let (whole, part) = of(cpu);
