@@ -1,19 +1,15 @@
 //! One call: decide how to run; then run plain, alone, busy or shared; then combine the results.
 
-use std::{borrow::Cow, ops::Range, panic::Location, sync::Arc, time::Duration};
+use std::{panic::Location, sync::Arc, time::Duration};
 
 use super::{
     accumulator::{Accumulate, Accumulator, Begun, Leaves, LeavesOf, Lend, Lender, Made},
     alone::Solo,
     body::{Body, kernel},
-    course::Course,
-    ending::{FirstStop, How, Outcome},
+    ending::{How, Outcome},
     given::{Gaps, Inside, draw},
     options::{Account, Options, is_logged},
     order::{Node, Order},
-    plan::Plan,
-    round::Round,
-    search::Search,
 };
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -21,25 +17,19 @@ use crate::{
         place::{placement::SeatPlan, seats::Seats},
         policy::{
             belief::{self, PARTS},
-            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Glance, Launch, up_to},
-            memory::{self, Memory},
+            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Glance, Launch},
+            memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
-            split::{Splits, equal_parts, parts},
+            split::{Splits, equal_parts},
             victim::Stealing,
         },
         protocol::{
             Fence,
-            barrier::Polls,
             crew::Crew,
             range::{Claims, Ranges},
         },
-        record::{
-            alone::Alone,
-            journal::{Tally, Times},
-            ledger::Ledger,
-            trace::notes::Before,
-        },
+        record::{alone::Alone, ledger::Ledger},
     },
     sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Patience, try_lock},
 };
@@ -48,13 +38,13 @@ use crate::{
 #[derive(Debug)]
 #[repr(C, align(64))] // what `glance` looks at is one cache line
 pub(crate) struct Executor {
-    workers: usize,
+    pub(super) workers: usize,
     /// Whether somebody has the turn: a loop that begins now runs on its own thread alone. Relaxed:
     /// it is a hint, so that loops inside items look at nothing that threads write all the time.
     has_turn: AtomicBool,
     /// Whether another thread wanted the turn during the last shared loops: then a helper that
     /// polls between loops may take its CPU. Relaxed: it is a hint.
-    is_crowded: AtomicBool,
+    pub(super) is_crowded: AtomicBool,
     /// Where all loops of the program are told of, if that is wanted.
     pub(super) ledger: Option<&'static Ledger>,
     pub(super) memory: Memory,
@@ -535,141 +525,6 @@ impl Executor {
         self.has_turn.store(true, Ordering::Relaxed);
         Some(Turn { executor: self, splits })
     }
-
-    /// Shares what the caller has not done `before`, and learns from it.
-    fn share(
-        &self,
-        call: &Call,
-        mut before: Before,
-        mut turn: Turn<'_>,
-        options: &Options<'_>,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> Finish {
-        let this = call.this;
-        let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
-        self.seats.make_room();
-        let most = self.most(this, options);
-        let helpers = if let Launch::Shared { helpers } = call.launch { helpers } else { most };
-        let helpers = if turn.splits.is_cpu_bound(this.site) { helpers.min(self.placed) } else { helpers };
-        let workers = if options.list.is_some() { helpers } else { helpers.min(left.len() - 1) } + 1;
-        let mut times = turn.splits.take_times(workers, self.workers > self.placed + 1);
-        times.notes = options.notes(before.took);
-        let shared = Shared { call, begin, left, workers, polls: self.polls(call, workers), options };
-        let (mut times, stop) = if options.kind == LoopKind::First {
-            self.search(&shared, times, own, others)
-        } else {
-            self.round(&shared, &mut turn.splits, times, own, others)
-        };
-        let cancelled = options.watch.is_cancelled();
-        if stop.is_none() && !cancelled {
-            turn.splits.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
-        }
-        if !cancelled && call.launch.is_learnt_from() {
-            self.learn(&shared, &before, &times, stop.place());
-        }
-        let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
-        turn.splits.give_back(times);
-        self.gaps.end();
-        Finish::with(stop.how(cancelled), account, self.prices.help_time(call.awake))
-    }
-
-    /// How long threads poll before they sleep. If there are more workers than CPUs, they hardly
-    /// do: they would have the CPU of one that works. If other threads call loops, no helper polls
-    /// between loops.
-    fn polls(&self, call: &Call, workers: usize) -> Polls {
-        let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
-        if workers > self.placed + 1 {
-            return Polls { at_end: Patience::BRIEF, between: self.gaps.asked() };
-        }
-        let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
-        let expected = self.memory.expected(call.this);
-        let short = call.gap.is_some_and(|gap| gap.is_short(expected));
-        let between = self.gaps.next(call.awake, short, is_crowded, &self.prices);
-        Polls { at_end: at_end.max(Patience::BRIEF), between }
-    }
-
-    /// Runs a search: all workers go from the front together.
-    fn search(
-        &self,
-        shared: &Shared<'_>,
-        mut times: Times,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> (Times, FirstStop) {
-        let Shared { begin, ref left, workers, polls, options, .. } = *shared;
-        if let Some(notes) = &mut times.notes {
-            notes.dealt = vec![0..0; workers]; // nobody owns anything
-        }
-        let course = Course::new(begin, times);
-        let search = Search::new(left.clone(), workers, options.watch, course);
-        let (times, stop) = search.run(&self.crew, workers, polls, own, others);
-        // When a search is over, all its items count as done.
-        options.watch.done(left.len().saturating_sub(times.indices()));
-        (times, stop)
-    }
-
-    /// Runs a round: each worker claims from the front of its own range.
-    fn round(
-        &self,
-        shared: &Shared<'_>,
-        splits: &mut Splits,
-        mut times: Times,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> (Times, FirstStop) {
-        let Shared { call: &Call { this, awake, .. }, begin, ref left, workers, polls, options } = *shared;
-        // Costs are known only of rounds over a whole slice, from one end to the other.
-        let whole = left.start == 0 && self.stealing != Stealing::Off;
-        let taught = if whole { splits.bounds(this, awake, workers) } else { None };
-        let same = matches!(taught, Some(Cow::Borrowed(_)));
-        let bounds = taught.unwrap_or_else(|| equal_parts(left, workers).into());
-        if let Some(notes) = &mut times.notes {
-            let parts = parts(left.clone(), &bounds);
-            notes.dealt = parts.map(|part| options.units.items(part)).collect();
-        }
-        let plan = Plan {
-            workers,
-            units: options.units,
-            pace: if options.kind.may_stop() { self.memory.pace(this) } else { self.memory.recall(this) },
-            profile: if whole { splits.profile(this, awake) } else { None },
-            stealing: self.stealing,
-            is_growing: options.kind == LoopKind::Growing,
-            heavy: &self.prices.heavy,
-            seats: Some(&self.seats),
-            polls,
-        };
-        let (course, list) = (Course::new(begin, times), options.list);
-        let round = Round { ranges: &self.ranges, plan, course, list };
-        let dealt = (left.clone(), &*bounds);
-        let (mut times, stop) = round.run(&self.crew, dealt, options.watch, own, others);
-        let balanced = same && times.runs() == workers && times.are_balanced();
-        if whole && !balanced && stop.is_none() && !options.watch.is_cancelled() {
-            splits.learn(this, awake, &mut times);
-        }
-        (times, stop)
-    }
-
-    /// Learns what items cost and what help costs.
-    fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times, stop: Option<usize>) {
-        let Shared { call: &Call { this, awake, launch, .. }, begin, options, .. } = *shared;
-        let (kind, was_trial) = (options.kind, launch.is_trial());
-        let over = memory::Shared { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
-        let (indices, took) = (before.indices + times.indices(), nanos(before.took));
-        let (indices, work) = up_to(stop, indices, took + times.work());
-        self.memory.learn_shared(&self.prices, over, indices, work);
-        if options.list.is_some() {
-            return; // a helper may have come in time and found nothing
-        }
-        let starts = |tallies: &[Tally]| tallies.iter().map(|tally| tally.span.start).reduce(f32::min);
-        let (own, helpers) = times.tallies.split_at(1);
-        if let (Some(own), Some(first)) = (starts(own), starts(helpers))
-            && own.is_finite()
-        {
-            let first = first.is_finite().then_some(first);
-            self.prices.learn(awake, helpers.len(), first, own, || nanos(begin.elapsed()));
-        }
-    }
 }
 
 /// The right to share a loop.
@@ -697,27 +552,17 @@ fn loop_of<L: Body>(slice: Slice) -> Loop {
 }
 
 /// A call, and how it begins.
-struct Call {
-    this: Loop,
-    launch: Launch,
+pub(super) struct Call {
+    pub(super) this: Loop,
+    pub(super) launch: Launch,
     /// Whether helpers were awake when it began.
-    awake: bool,
+    pub(super) awake: bool,
     /// The gap before it; `None` if the call was not weighed before it began.
-    gap: Option<Gap>,
-}
-
-/// The part of a call that is shared.
-struct Shared<'a> {
-    call: &'a Call,
-    begin: Instant,
-    left: Range<usize>,
-    workers: usize,
-    polls: Polls,
-    options: &'a Options<'a>,
+    pub(super) gap: Option<Gap>,
 }
 
 /// How a call has ended, and what is to be reported of it, with the cost of help.
-struct Finish {
+pub(super) struct Finish {
     how: How,
     account: Option<Box<(Account, Duration)>>,
 }
@@ -727,7 +572,7 @@ impl Finish {
         Self { how, account: None }
     }
 
-    fn with(how: How, account: Option<Account>, help: Duration) -> Self {
+    pub(super) fn with(how: How, account: Option<Account>, help: Duration) -> Self {
         Self { how, account: account.map(|account| Box::new((account, help))) }
     }
 }

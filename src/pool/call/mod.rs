@@ -2,12 +2,13 @@
 //! Here the policy, which knows no lock, meets the protocol, which knows no time.
 //!
 //! `executor` is the table of contents; read it first. `alone` is the loop on the calling thread,
-//! `round` the loop of a worker that claims from ranges and steals (`thief`), and `search` the loop
-//! of a worker that goes through the slice from the front, `growing` what a worker of a round does
-//! with what items have made, and `waiting` the loop of a worker whose items wait (`wait` is a call
-//! of such a loop). When a worker leaves a shared loop, it hands over its partial results
-//! (`accumulator`) and its notes (`course`). `order` says which partial results are reduced with
-//! which, and `ending` which of several stops counts, and what the call returns.
+//! `shared` what comes before and after a loop of several workers, `round` the loop of a worker
+//! that claims from ranges and steals (`thief`), and `search` the loop of a worker that goes
+//! through the slice from the front, `growing` what a worker of a round does with what items have
+//! made, and `waiting` the loop of a worker whose items wait (`wait` is a call of such a loop).
+//! When a worker leaves a shared loop, it hands over its partial results (`accumulator`) and its
+//! notes (`course`). `order` says which partial results are reduced with which, and `ending` which
+//! of several stops counts, and what the call returns.
 //!
 //! `body` has the kernel: the one function of a loop that has the user's closure. Only
 //! `Executor::call`, `call_with_care` and `accumulator` know the types of a loop, too. All other
@@ -33,6 +34,7 @@ pub(crate) mod order;
 pub(crate) mod plan;
 pub(crate) mod round;
 pub(crate) mod search;
+pub(crate) mod shared;
 pub(crate) mod thief;
 pub(crate) mod wait;
 pub(crate) mod waiting;
