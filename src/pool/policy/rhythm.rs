@@ -3,10 +3,12 @@
 //! After a round a helper polls for the next one at most for as long as it takes to wake it, and
 //! only if the gap before this round was shorter. So polling and waking together cost at most twice
 //! as much as the better of the two, whatever the gaps are (A. R. Karlin and others,
-//! "Competitive randomized algorithms for nonuniform problems", 1990, section 1). If helpers have
-//! polled in vain, the pool does without for growing numbers of calls. Calls that are not shared
-//! count, too: otherwise a pool that has been disturbed, and shares hardly any loop, would never
-//! come to the end of a pause.
+//! "Competitive randomized algorithms for nonuniform problems", 1990, section 1). Where waking is
+//! quick, a helper polls for longer, and this does not hold: see `Prices::worth_staying_awake`.
+//!
+//! If helpers have polled in vain, the pool does without for growing numbers of calls. Calls that
+//! are not shared count, too: otherwise a pool that has been disturbed, and shares hardly any loop,
+//! would never come to the end of a pause.
 
 /// Whether helpers polled after the last round, and how that went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
