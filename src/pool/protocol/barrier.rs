@@ -177,10 +177,7 @@ impl<J: Copy> Barrier<J> {
             self.where_about[me].store(ASLEEP, Ordering::Relaxed);
             state = wait(&self.wake[me], state);
         }
-        // Not written if it is so already: the caller reads it before each loop.
-        if self.where_about[me].load(Ordering::Relaxed) != AWAKE {
-            self.where_about[me].store(AWAKE, Ordering::Relaxed);
-        }
+        self.where_about[me].store(AWAKE, Ordering::Relaxed);
         *seen = Seen { epoch: state.epoch, patience: self.patience };
         (!state.stop).then_some(state)
     }
