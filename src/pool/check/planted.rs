@@ -12,7 +12,7 @@ use crate::{
         call::{ending, handles},
         protocol::{
             Fence,
-            barrier::{self, Barrier, CALLER_SLEEPS, State},
+            barrier::{self, Barrier, State},
             cell::{self, Both, Cell},
             deque, front,
             hub::{self, Desk, Hub, Lane, Slot, Told},
@@ -102,12 +102,8 @@ pub(crate) enum Bug {
     RetractsNothing,
     /// The end of a call does not wait for the workers inside.
     WaitsForNobody,
-    /// The end of a call neither acquires what the last worker has done nor takes the lock.
+    /// The end of a call does not take the lock when it has seen the last worker leave.
     SeesTheEndUnlocked,
-    /// A worker leaves without releasing what it has done.
-    LeavesRelaxed,
-    /// The last worker wakes the caller without waiting for its lock.
-    WakesUnlocked,
     /// The last worker to leave looks whether the caller sleeps before it has left.
     LooksBeforeItLeaves,
     /// A pool that stops wakes its workers before they can see that it stops.
@@ -333,24 +329,19 @@ pub(crate) fn is_empty<J>(barrier: &Barrier<J>) -> bool {
 }
 
 pub(crate) fn wait_for_the_last<J>(barrier: &Barrier<J>) {
-    if !is_planted(Bug::SeesTheEndUnlocked) || barrier.active.load(Ordering::Relaxed) != 0 {
+    if !is_planted(Bug::SeesTheEndUnlocked) || !barrier::is_empty(barrier) {
         barrier::wait_for_the_last(barrier);
     }
 }
 
 pub(crate) fn leave<J>(barrier: &Barrier<J>) -> bool {
-    let leave = |order| barrier.active.fetch_sub(1, order);
-    if is_planted(Bug::LooksBeforeItLeaves) {
-        let looked = barrier.active.load(Ordering::Relaxed) & CALLER_SLEEPS != 0;
-        return leave(Ordering::Release) & !CALLER_SLEEPS == 1 && looked;
+    if !is_planted(Bug::LooksBeforeItLeaves) {
+        return barrier::leave(barrier);
     }
-    if is_planted(Bug::LeavesRelaxed) {
-        return leave(Ordering::Relaxed) == CALLER_SLEEPS | 1;
-    }
-    if is_planted(Bug::WakesUnlocked) {
-        return leave(Ordering::Release) == CALLER_SLEEPS | 1;
-    }
-    barrier::leave(barrier)
+    let looked = lock(&barrier.state).caller_waits;
+    let _state = lock(&barrier.state);
+    let was_last = barrier.active.fetch_sub(1, Ordering::Relaxed) == 1;
+    was_last && looked
 }
 
 pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {

@@ -1,10 +1,9 @@
 //! Epochs on a mutex and condition variables: publish, enter, leave, retract. This module does not
 //! know about slices and items.
 //!
-//! The mutex carries the happens-before edges from the caller to the workers: publish → enter. The
-//! counter of those inside carries the ones back: leave → end of the wait. A worker that wakes up
-//! late finds the job retracted and goes back to sleep; the caller waits only for workers that
-//! entered.
+//! The mutex carries every happens-before edge between the caller and the workers: publish → enter,
+//! leave → end of the wait. A worker that wakes up late finds the job retracted and goes back to
+//! sleep; the caller waits only for workers that entered.
 
 #![allow(unused_qualifications)] // builds for tests have steps of their own
 
@@ -33,10 +32,10 @@ pub(crate) struct Barrier<J> {
     wake: Box<[Condvar]>,
     /// Where the caller waits for the last worker to leave.
     done: Condvar,
-    /// How many workers have entered and not left, and [`CALLER_SLEEPS`] while the caller sleeps on
-    /// `done`. Workers enter under the lock, and leave without it, so that the last one and the
-    /// caller do not wait for each other's lock. Leaving is Release, and whoever sees nobody inside
-    /// loads with Acquire; entering, another step on the same word, does not break that chain.
+    /// How many workers have entered and not left. Written under the lock, which orders it, hence
+    /// Relaxed; read without the lock only while polling. Written in one step for loom's sake: loom
+    /// tries a store before what another thread read, but not if the storing thread has read in
+    /// between.
     pub(crate) active: CachePadded<AtomicUsize>,
     /// [`ASLEEP`] for a worker that sleeps on its `wake`. Written under the lock. `publish` reads
     /// it after it has released the lock: a worker that fell asleep before the job was there is
@@ -49,10 +48,6 @@ const AWAKE: usize = 0;
 const ASLEEP: usize = 1;
 /// The worker has passed over a job, and does not wait for the next one yet.
 const AWAY: usize = 2;
-
-/// The bit of `active` that tells the last worker to wake the caller. The caller sets it under the
-/// lock, and clears it when it has slept.
-pub(crate) const CALLER_SLEEPS: usize = 1 << (usize::BITS - 1);
 
 /// A worker's memory of its last job.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,6 +67,8 @@ pub(crate) struct State<J> {
     patience: Patience,
     /// The published job, and the number of workers that it is for.
     pub(crate) job: Option<(J, usize)>,
+    /// Whether the caller sleeps on `done`.
+    pub(crate) caller_waits: bool,
     /// Whether somebody has called the caller back.
     pub(crate) caller_is_called: bool,
     pub(crate) stop: bool,
@@ -88,6 +85,7 @@ impl<J: Copy> Barrier<J> {
                 asked: 0,
                 patience: Patience::default(),
                 job: None,
+                caller_waits: false,
                 caller_is_called: false,
                 stop: false,
             })),
@@ -213,10 +211,9 @@ impl<J: Copy> Barrier<J> {
             if steps::is_empty(self) {
                 return false;
             }
-            if self.active.fetch_or(CALLER_SLEEPS, Ordering::Relaxed) != 0 {
-                state = wait(&self.done, state);
-            }
-            self.active.fetch_and(!CALLER_SLEEPS, Ordering::Relaxed);
+            state.caller_waits = true;
+            state = wait(&self.done, state);
+            state.caller_waits = false;
         }
     }
 
@@ -295,36 +292,30 @@ pub(crate) fn takes_the_call<J>(state: &mut State<J>) -> bool {
     mem::take(&mut state.caller_is_called)
 }
 
-/// Whether no worker is inside the round. If so, the caller sees what those did that have left.
+/// Whether no worker is inside the round. The lock is held.
 #[inline(always)]
 pub(crate) fn is_empty<J>(barrier: &Barrier<J>) -> bool {
-    barrier.active.load(Ordering::Acquire) & !CALLER_SLEEPS == 0
+    barrier.active.load(Ordering::Relaxed) == 0
 }
 
-/// Waits until no worker is inside the round. The job has been retracted, so nobody enters.
+/// Waits under the lock until no worker is inside the round. The lock is taken even if the end has
+/// been seen already: it is the happens-before edge from leaving to returning.
 #[inline(always)]
 pub(crate) fn wait_for_the_last<J>(barrier: &Barrier<J>) {
-    if is_empty(barrier) {
-        return;
-    }
     let mut state = lock(&barrier.state);
-    // Who leaves before this step is seen by it or by `is_empty`. Who leaves after it sees the bit,
-    // and takes the lock before it wakes the caller: not before that sleeps.
-    barrier.active.fetch_or(CALLER_SLEEPS, Ordering::Relaxed);
-    while !is_empty(barrier) {
+    while barrier.active.load(Ordering::Relaxed) != 0 {
+        state.caller_waits = true;
         state = wait(&barrier.done, state);
     }
-    barrier.active.fetch_and(!CALLER_SLEEPS, Ordering::Relaxed);
+    state.caller_waits = false;
 }
 
 /// A worker leaves the round. True: it was the last one, and the caller sleeps.
 #[inline(always)]
 pub(crate) fn leave<J>(barrier: &Barrier<J>) -> bool {
-    let is_called = barrier.active.fetch_sub(1, Ordering::Release) == CALLER_SLEEPS | 1;
-    if is_called {
-        drop(lock(&barrier.state)); // the caller holds it until it sleeps
-    }
-    is_called
+    let state = lock(&barrier.state);
+    let was_last = barrier.active.fetch_sub(1, Ordering::Relaxed) == 1;
+    was_last && state.caller_waits
 }
 
 /// Tells all workers that the pool stops, and then wakes them.
