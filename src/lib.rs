@@ -50,7 +50,7 @@
 //! and by the measured cost of help: a few microseconds of the caller's time, and 10 to 40 µs until
 //! the other thread begins. A worker that wakes up too late finds nothing to do, and nobody waits
 //! for it. Where loops follow each other faster than a thread wakes up, a worker polls for the next
-//! one, at most for as long as it takes to wake it; an idle program uses no CPU time. A loop of 64
+//! one, for about as long as it takes to wake it; an idle program uses no CPU time. A loop of 64
 //! items or more that is expected to be very short is checked after eight of them, and shared if
 //! these took microseconds; a shorter one is timed in one call of sixteen on average.
 //!

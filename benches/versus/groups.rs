@@ -5,7 +5,7 @@ use rangesteal::Pool;
 use crate::{
     beside, callers, cold, contended, distances, emit, errors, few,
     host::Host,
-    idle, machine, mixed, naps, nested, partial, planes,
+    idle, launch, machine, mixed, naps, nested, partial, planes,
     results::Results,
     rows::Rows,
     runner::Runner,
@@ -18,7 +18,7 @@ use crate::{
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 37] = [
+const GROUPS: [(&str, Group); 38] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -55,6 +55,7 @@ const GROUPS: [(&str, Group); 37] = [
     ("nested", |rows| rows.group_of(nested::rows)),
     ("young", |rows| rows.group_of(young::rows)),
     ("beside", |rows| rows.group_of(beside::rows)),
+    ("launch", |rows| rows.extend(launch::rows(&rows.runner))),
     ("naps", |rows| rows.group_of(naps::rows)),
 ];
 

@@ -1,7 +1,7 @@
 //! What does a pool cost that has little to do? Measured in processes of their own, their system
 //! calls under strace.
 
-use std::{env, error::Error, fs, path::Path, process::Command, thread, time::Duration};
+use std::{env, error::Error, fs, hint::black_box, path::Path, process::Command, thread, time::Duration};
 
 use clap::{Args, ValueEnum};
 use rangesteal::Pool;
@@ -15,6 +15,7 @@ use crate::{
     row::{Cell, Row, Unit},
     runner::Runner,
     who::Who,
+    work::{links, work},
 };
 
 /// A program that mostly sleeps.
@@ -41,6 +42,9 @@ enum Task {
     Two,
     /// Loops of 200 µs, with sleep between.
     Long,
+    /// Loops of 20 µs, with 20 µs of work between, by helpers that stay awake for as long as the
+    /// program runs.
+    Awake,
 }
 
 impl Idle {
@@ -50,7 +54,12 @@ impl Idle {
         let cpu = match self.executor {
             Executor::Plain => self.cpu(Plain),
             Executor::Rangesteal => {
-                Pool::builder().num_threads(self.workers).scope(|pool| self.cpu(pool)).expect("a pool")
+                let pool = Pool::builder().num_threads(self.workers);
+                let pool = match self.task {
+                    Task::Awake => pool.spin_before_park(Duration::from_secs(60)),
+                    _ => pool,
+                };
+                pool.scope(|pool| self.cpu(pool)).expect("a pool")
             }
             Executor::Rayon => {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(self.workers).build();
@@ -72,10 +81,12 @@ impl Idle {
             }
             Task::Two => self.calls(rival, &Sum(&[1, 2])),
             Task::Long => self.calls(rival, &Items::even(100, 2000)),
+            Task::Awake => self.calls(rival, &Items::even(100, 200)),
         }
     }
 
     fn calls(&self, mut rival: impl Rival, lap: &impl Loop) -> f64 {
+        let between = links(20_000);
         for _ in 0..50 {
             lap.run(&mut rival);
         }
@@ -83,7 +94,10 @@ impl Idle {
         let (all, here) = (cpu_nanos(), thread_cpu_nanos());
         let mut calls = 0.0;
         for _ in 0..self.calls {
-            thread::sleep(Duration::from_millis(1));
+            match self.task {
+                Task::Awake => _ = black_box(work(black_box(between))),
+                _ => thread::sleep(Duration::from_millis(1)),
+            }
             let begin = thread_cpu_nanos();
             lap.run(&mut rival);
             calls += thread_cpu_nanos() - begin;
@@ -139,6 +153,20 @@ fn count_of_line(line: &str) -> Option<u32> {
         return None;
     }
     words.get(3)?.parse().ok()
+}
+
+/// A row of the system calls of a loop whose helpers are awake.
+pub(crate) fn awake(runner: &Runner) -> Row {
+    const CALLS: u32 = 10_000;
+    let figure = system_calls(Executor::Rangesteal, Task::Awake, CALLS, runner.threads);
+    let cells = figure.map(|calls| vec![(Who::Rangesteal, Cell::of(calls / f64::from(CALLS)))]);
+    Row {
+        name: "loop of 20 µs, 20 µs between, helpers awake: system calls".into(),
+        reference: Unit::Calls.write(0.0),
+        unit: Unit::Calls,
+        bar: Some(0.05),
+        cells: cells.unwrap_or_default(),
+    }
 }
 
 pub(crate) fn rows(runner: &Runner) -> Vec<Row> {

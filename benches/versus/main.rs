@@ -22,6 +22,7 @@ mod foreign;
 mod groups;
 mod host;
 mod idle;
+mod launch;
 mod loops;
 mod machine;
 mod mixed;

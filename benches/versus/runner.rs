@@ -186,7 +186,7 @@ impl Runner {
 }
 
 /// A pool that looks for the next loop for a while before it sleeps.
-fn spinning_pool(threads: usize) -> Pool {
+pub(crate) fn spinning_pool(threads: usize) -> Pool {
     let patience = Duration::from_micros(50);
     Pool::builder().num_threads(threads).spin_before_park(patience).build().expect("a pool")
 }

@@ -204,8 +204,9 @@ impl PoolBuilder {
 
     /// How long idle workers poll for the next loop before they sleep, always; and how long the
     /// calling thread polls for the end of a loop at least. Not needed for speed: by default,
-    /// workers poll if the gaps between loops are shorter than the time to wake them, for at most
-    /// that time, and less and less often where that has been in vain. Zero: they never poll.
+    /// workers poll if the gaps between loops are shorter than the time to wake them (or than
+    /// 26 µs, where that is longer), for at most that time, and less and less often where that has
+    /// been in vain. Zero: they never poll.
     ///
     /// It trades cores for latency: a worker that polls begins within a microsecond, and one that
     /// sleeps within some 10 to 40 µs; in return, a pool of `n` threads keeps `n - 1` cores busy

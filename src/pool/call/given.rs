@@ -44,7 +44,11 @@ impl Gaps {
         let began = self.began.load(Ordering::Relaxed);
         self.began.store(now, Ordering::Relaxed);
         let ended = self.ended.load(Ordering::Relaxed);
-        let learnt = if self.rhythm().may_poll() { prices.help_time(false) } else { Duration::ZERO };
+        let (before, rhythm) = (self.rhythm(), self.rhythm().before_call());
+        if rhythm != before {
+            self.rhythm.store(rhythm.to_word(), Ordering::Relaxed);
+        }
+        let learnt = if rhythm.may_poll() { prices.worth_staying_awake() } else { Duration::ZERO };
         Gap {
             since_begin: Duration::from_nanos(now.saturating_sub(began)),
             since_end: (ended > began).then(|| Duration::from_nanos(now.saturating_sub(ended))),
@@ -61,7 +65,7 @@ impl Gaps {
         let rhythm = self.rhythm();
         let rhythm = if is_crowded { rhythm.in_vain() } else { rhythm.after(awake, short) };
         self.rhythm.store(rhythm.to_word(), Ordering::Relaxed);
-        Patience::of(if rhythm.polls() { prices.help_time(false) } else { Duration::ZERO })
+        Patience::of(if rhythm.polls() { prices.worth_staying_awake() } else { Duration::ZERO })
     }
 
     /// A shared loop has ended.
@@ -135,7 +139,10 @@ mod tests {
     #[test]
     fn helpers_do_not_poll_while_other_threads_call_loops() {
         let (gaps, prices) = (Gaps::new(None), Prices::new());
-        let polls = |is_crowded| !gaps.next(true, true, is_crowded, &prices).is_none();
+        let polls = |is_crowded| {
+            gaps.gap(&prices);
+            !gaps.next(true, true, is_crowded, &prices).is_none()
+        };
         assert!(polls(false));
         assert!((0..8).all(|_| !polls(true)));
         let pause = (0..1000).position(|_| polls(false)).expect("they poll again");

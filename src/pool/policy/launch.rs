@@ -312,12 +312,15 @@ impl Case<'_> {
     }
 
     /// Whether `expected` nanoseconds of work are worth sharing with one helper: because they
-    /// clearly exceed the cost of help, or as exploration of whether help has become cheaper.
+    /// clearly exceed the cost of help, or as exploration of whether help has become cheaper. That
+    /// is explored more often while a helper is awake: it is for a few calls only, after one that
+    /// was shared as exploration.
     fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
         let help = self.prices.help(awake);
         let imaginable = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
-        expected >= Self::clearly(cost, awake) * help
-            || expected >= imaginable && self.draw.is_one_in(EXPLORED_ONE_IN)
+        let polls = self.awake && expected >= TOO_SHORT_TO_TIME_NS;
+        let odds = if polls { TIMED_ONE_IN } else { EXPLORED_ONE_IN };
+        expected >= Self::clearly(cost, awake) * help || expected >= imaginable && self.draw.is_one_in(odds)
     }
 
     /// Whether a helper that is woken now would probably still be awake when the next such loop

@@ -1,7 +1,7 @@
 //! What things cost: help from helpers that sleep and from helpers that are awake, and the fence of
 //! a theft, as far as a pool has measured them.
 
-#![allow(clippy::cast_precision_loss)] // estimates
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::time::Duration;
 
@@ -68,16 +68,22 @@ impl Prices {
     }
 
     /// The same, as a time.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
     pub(crate) fn help_time(&self, awake: bool) -> Duration {
         Duration::from_nanos(self.help(awake) as u64)
+    }
+
+    /// How long a helper polls for the next loop before it sleeps: as long as it takes to wake it.
+    /// A helper that sleeps for some microseconds only is woken sooner, because its CPU, or the
+    /// host of a virtual machine, polls meanwhile. So the time is never clearly below what is taken
+    /// for the cost of a wake-up at first.
+    pub(crate) fn worth_staying_awake(&self) -> Duration {
+        self.help_time(false).max(Duration::from_nanos((CLEARLY * ASLEEP_NS) as u64))
     }
 
     /// How long the caller polls for the last worker before it sleeps: as long as it would take to
     /// wake the caller, so that polling costs at most as much as sleeping. An `item` takes so many
     /// nanoseconds, if known. If that is clearly longer than a wake-up, the time is shorter,
     /// because the end of the last item is probably far away.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // an estimate
     pub(crate) fn worth_polling(&self, item: Option<f32>) -> Duration {
         let wake = self.help(false);
         let is_near = item.map_or(1.0, |item| f32::min(CLEARLY * wake / item, 1.0));
@@ -115,11 +121,19 @@ impl Prices {
         // `work + wake + delay`. If the round was over before a helper began, it is only known that
         // the delay is longer than the round.
         let cost = wake + delay.unwrap_or_else(round);
-        if delay.is_some() || cost > help.get() {
-            help.see(cost);
-            let most = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
-            self.short.set(f32::min(CLEARLY * help.get(), most));
+        let before = help.get();
+        if delay.is_none() && cost <= before {
+            return;
         }
+        if awake && cost < before / 2.0 {
+            // It has been dear while something else had the CPUs. A helper that is awake may be
+            // late by chance, but never early. So one that is early is believed soon.
+            help.set((before * cost).sqrt());
+        } else {
+            help.see(cost);
+        }
+        let most = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
+        self.short.set(f32::min(CLEARLY * help.get(), most));
     }
 }
 
@@ -133,5 +147,27 @@ mod tests {
         let polls = |item| prices.worth_polling(item).as_micros();
         assert_eq!([polls(None), polls(Some(1e3)), polls(Some(25e3))], [20; 3]);
         assert_eq!([polls(Some(52e3)), polls(Some(5.2e6))], [10, 0]);
+    }
+    #[test]
+    fn helpers_stay_awake_for_the_price_of_a_wake_up_even_if_they_hardly_sleep() {
+        let prices = Prices::new();
+        let stay = || prices.worth_staying_awake().as_micros();
+        assert_eq!(stay(), 26);
+        (0..100).for_each(|_| prices.learn(false, 1, Some(3e3), 1e3, || 1e4));
+        assert_eq!(stay(), 26);
+        (0..100).for_each(|_| prices.learn(false, 1, Some(45e3), 5e3, || 1e5));
+        assert!((45..55).contains(&stay()), "{}", stay());
+    }
+
+    #[test]
+    fn a_helper_that_is_quick_again_is_soon_believed_and_one_that_was_late_is_not() {
+        let prices = Prices::new();
+        let see = |delay| prices.learn(true, 1, delay, 100.0, || 50e3);
+        (0..100).for_each(|_| see(None));
+        assert!(prices.help(true) > 40e3, "its CPU is taken");
+        (0..3).for_each(|_| see(Some(600.0)));
+        assert!(prices.help(true) < 2e3, "{}", prices.help(true));
+        (0..3).for_each(|_| see(Some(40e3)));
+        assert!(prices.help(true) < 2e3, "{}", prices.help(true));
     }
 }

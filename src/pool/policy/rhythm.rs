@@ -3,8 +3,12 @@
 //! After a round a helper polls for the next one at most for as long as it takes to wake it, and
 //! only if the gap before this round was shorter. So polling and waking together cost at most twice
 //! as much as the better of the two, whatever the gaps are (A. R. Karlin and others,
-//! "Competitive randomized algorithms for nonuniform problems", 1990, section 1). If helpers have
-//! polled in vain, the pool does without for growing numbers of rounds.
+//! "Competitive randomized algorithms for nonuniform problems", 1990, section 1). Where waking is
+//! quick, a helper polls for longer, and this does not hold: see `Prices::worth_staying_awake`.
+//!
+//! If helpers have polled in vain, the pool does without for growing numbers of calls. Calls that
+//! are not shared count, too: otherwise a pool that has been disturbed, and shares hardly any loop,
+//! would never come to the end of a pause.
 
 /// Whether helpers polled after the last round, and how that went.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -12,17 +16,22 @@ pub(crate) struct Rhythm {
     polls: bool,
     /// How often helpers have polled in vain, less how often they have not.
     failures: u8,
-    /// For how many rounds helpers are not to poll.
+    /// For how many calls helpers are not to poll.
     pause: u32,
 }
 
 impl Rhythm {
+    /// Before a call, which may be shared or not.
+    pub(crate) fn before_call(self) -> Self {
+        Self { pause: self.pause.saturating_sub(1), ..self }
+    }
+
     /// After a round. Before it, helpers were `awake` or not, and the gap was `short` or not.
     pub(crate) fn after(self, awake: bool, short: bool) -> Self {
         let now = match (self.polls, awake) {
             (true, true) => Self { failures: self.failures.saturating_sub(1), pause: 0, ..self },
             (true, false) => self.in_vain(),
-            (false, _) => Self { pause: self.pause.saturating_sub(1), ..self },
+            (false, _) => self,
         };
         Self { polls: short && now.pause == 0, ..now }
     }
@@ -39,9 +48,9 @@ impl Rhythm {
         self.polls
     }
 
-    /// Whether helpers may poll after the next round.
+    /// Whether helpers may poll after this call.
     pub(crate) fn may_poll(self) -> bool {
-        self.pause <= 1
+        self.pause == 0
     }
 
     pub(crate) fn to_word(self) -> u64 {
@@ -63,7 +72,7 @@ mod tests {
     fn polls(gaps: impl Iterator<Item = bool>) -> usize {
         let (mut rhythm, mut count) = (Rhythm::default(), 0);
         for short in gaps {
-            rhythm = rhythm.after(rhythm.polls() && short, short);
+            rhythm = rhythm.before_call().after(rhythm.polls() && short, short);
             assert_eq!(Rhythm::from_word(rhythm.to_word()), rhythm);
             count += usize::from(rhythm.polls());
         }
@@ -82,6 +91,14 @@ mod tests {
     fn helpers_that_poll_in_vain_do_so_less_and_less() {
         let alternating = polls((0..10_000).map(|round| round % 2 == 0));
         assert!(alternating < 100, "{alternating} of 10000 rounds");
+    }
+
+    #[test]
+    fn a_pause_ends_where_no_loop_is_shared() {
+        let often = (0..20).fold(Rhythm::default(), |rhythm, _| rhythm.in_vain());
+        assert!(!often.may_poll() && !often.after(false, true).polls());
+        let calls = (0..300).fold(often, |rhythm, _| rhythm.before_call());
+        assert!(calls.may_poll() && calls.after(false, true).polls());
     }
 
     #[test]

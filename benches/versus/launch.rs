@@ -1,0 +1,90 @@
+//! How soon a helper that is awake begins, and how soon the caller returns after it.
+
+use std::{
+    hint::black_box,
+    sync::atomic::{AtomicU64, Ordering},
+    thread::{self, ThreadId},
+    time::Instant,
+};
+
+use rangesteal::Pool;
+
+use crate::{
+    idle, machine,
+    race::median,
+    row::{Cell, Row, Unit},
+    runner::{Runner, spinning_pool},
+    who::Who,
+    work::{links, work},
+};
+
+const CALLS: usize = 20_000;
+
+/// The begins and the ends of both items, in nanoseconds since `base`.
+struct Stamps {
+    base: Instant,
+    begin: [AtomicU64; 2],
+    end: [AtomicU64; 2],
+    caller: ThreadId,
+}
+
+impl Stamps {
+    fn now(&self) -> u64 {
+        self.base.elapsed().as_nanos() as u64
+    }
+
+    /// The item with this number. Returns 1 if the caller runs it.
+    fn item(&self, which: usize, links: u64) -> u64 {
+        self.begin[which].store(self.now(), Ordering::Relaxed);
+        let here = thread::current().id() == self.caller;
+        black_box(work(links));
+        self.end[which].store(self.now(), Ordering::Relaxed);
+        u64::from(here)
+    }
+}
+
+/// From the call to the helper's first item, and from the end of that to the caller's return, in
+/// nanoseconds, of all calls in which each worker had an item. Both include a reading of the clock,
+/// and the first what the caller decides before it publishes.
+fn delays(pool: &Pool) -> Vec<[f64; 2]> {
+    let zero = || [AtomicU64::new(0), AtomicU64::new(0)];
+    let stamps = Stamps { base: Instant::now(), begin: zero(), end: zero(), caller: thread::current().id() };
+    // The helper ends last.
+    let (items, between) = ([(0, links(4_000)), (1, links(8_000))], links(3_000));
+    let call = |_| {
+        black_box(work(black_box(between)));
+        let called = stamps.now();
+        let here = pool.map_reduce(&items, |&(which, links)| stamps.item(which, links), |a, b| a + b);
+        let returned = stamps.now();
+        let [begin, end] = [&stamps.begin, &stamps.end].map(|of| of[1].load(Ordering::Relaxed));
+        (here == Some(1)).then(|| [(begin - called) as f64, (returned - end) as f64])
+    };
+    (0..CALLS).filter_map(call).collect()
+}
+
+pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
+    let there = machine::Freed::to(&machine::elsewhere(&runner.mask, 2));
+    let pool = spinning_pool(2);
+    drop(there);
+    let delays = delays(&pool);
+    let shared = 100 * delays.len() / CALLS;
+    let mut rows: Vec<Row> =
+        [("from the call to the helper's first item", 600.0), ("from its last item to the return", 400.0)]
+            .into_iter()
+            .enumerate()
+            .map(|(which, (name, bar))| {
+                let figure = || delays.iter().map(|delays| delays[which]);
+                let least = figure().fold(f64::INFINITY, f64::min);
+                let cell = Cell { least: Some(least), ..Cell::of(median(figure())) };
+                Row {
+                    name: format!("a helper that is awake: {name} ({shared} % of {CALLS} calls)"),
+                    reference: "0 ns".into(),
+                    unit: Unit::Nanos,
+                    bar: Some(bar),
+                    cells: vec![(Who::Rangesteal, cell)],
+                }
+            })
+            .collect();
+    rows.push(idle::awake(runner));
+    rows
+}
