@@ -13,17 +13,27 @@ use crate::pool::{
 };
 
 impl<S: Source, E: Ending, M: State> On<'_, S, E, M> {
-    /// Folds item by item; stops at the first `Err`.
+    /// Calls `f` item by item; stops at the first `Err`.
     #[inline(always)]
-    fn each<A: Send, Z: Send>(
+    fn each<Z: Send>(
         self,
         kind: LoopKind,
+        f: impl Fn(&mut M::Worker, S::Item) -> Result<(), Z> + Sync,
+    ) -> Outcome<(), Z> {
+        self.fold_and_reduce(kind, calling(f), |(), ()| ()).or(|| ())
+    }
+
+    /// Folds item by item; none if the loop was cancelled.
+    #[inline(always)]
+    fn folded<A: Send>(
+        self,
         init: impl Fn() -> A + Sync,
-        fold: impl Fn(&mut M::Worker, A, S::Item) -> Result<A, Z> + Sync,
+        fold: impl Fn(&mut M::Worker, A, S::Item) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
-    ) -> Outcome<A, Z> {
+    ) -> Option<A> {
         let init = &init;
-        self.fold_and_reduce(kind, folding(move || (*init)(), fold), reduce).or(init)
+        let step = move |state: &mut M::Worker, acc, item| Ok(fold(state, acc, item));
+        self.fold_and_reduce(LoopKind::Through, folding(move || (*init)(), step), reduce).or(init).through()
     }
 
     /// Maps item by item and reduces; stops at the first `Err`.
@@ -157,6 +167,24 @@ pub(super) fn folding<S: Source, M: State, A, Z>(
     }
 }
 
+/// What calls `f` with claimed items one by one, up to the first `Err`. (Numbered, they took 1.2
+/// times as long where `f` gathers numbers from other places.)
+#[inline(always)]
+fn calling<S: Source, M: State, Z>(
+    f: impl Fn(&mut M::Worker, S::Item) -> Result<(), Z> + Sync,
+) -> impl Fn(Claimed<'_, '_, '_, '_, S, M>, Option<()>) -> Result<Option<()>, Stop<Z>> + Sync {
+    move |mut claimed, _| {
+        while let Some(items) = claimed.next() {
+            let (end, mut items) = (items.range().end, items.items());
+            let state = claimed.state();
+            if let Err(found) = items.try_for_each(|item| f(state, item)) {
+                return Err(Stop::there(end - 1 - items.len(), found));
+            }
+        }
+        Ok(Some(()))
+    }
+}
+
 /// What maps claimed items one by one and reduces the results, up to the first `Err`.
 ///
 /// `map` stands at one place of the loop, although the first item of a run has nothing to be
@@ -229,15 +257,10 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// If `f` does.
     #[inline(always)]
     pub fn for_each(self, f: impl Fn(S::Item) + Sync) -> E::Of<()> {
-        let each = self.each(
-            LoopKind::Through,
-            || (),
-            move |(), (), item| {
-                f(item);
-                Ok(())
-            },
-            |(), ()| (),
-        );
+        let each = self.each(LoopKind::Through, move |(), item| {
+            f(item);
+            Ok(())
+        });
         E::end(each.through())
     }
 
@@ -286,8 +309,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
         fold: impl Fn(A, S::Item) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        let step = move |(): &mut (), acc, item| Ok(fold(acc, item));
-        E::end(self.each(LoopKind::Through, init, step, reduce).through())
+        E::end(self.folded(init, move |(), acc, item| fold(acc, item), reduce))
     }
 
     /// Maps every item into a `Vec`, in order: see [`Pool::map_collect`](crate::Pool::map_collect).
@@ -367,7 +389,7 @@ impl<S: Source, E: Ending> On<'_, S, E> {
     /// If `f` does, for an item before the first error.
     #[inline(always)]
     pub fn try_for_each<Z: Send>(self, f: impl Fn(S::Item) -> Result<(), Z> + Sync) -> E::Of<Result<(), Z>> {
-        E::end(self.each(LoopKind::MayStop, || (), move |(), (), item| f(item), |(), ()| ()).ended())
+        E::end(self.each(LoopKind::MayStop, move |(), item| f(item)).ended())
     }
 
     /// Whether `test` is true of any item: see [`Pool::any`](crate::Pool::any).
@@ -476,15 +498,10 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
     /// If `f` or the maker of the state does.
     #[inline(always)]
     pub fn for_each(self, f: impl Fn(&mut M::Worker, S::Item) + Sync) -> E::Of<()> {
-        let each = self.each(
-            LoopKind::Through,
-            || (),
-            move |state, (), item| {
-                f(state, item);
-                Ok(())
-            },
-            |(), ()| (),
-        );
+        let each = self.each(LoopKind::Through, move |state, item| {
+            f(state, item);
+            Ok(())
+        });
         E::end(each.through())
     }
 
@@ -547,8 +564,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         fold: impl Fn(&mut M::Worker, A, S::Item) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        let step = move |state: &mut M::Worker, acc, item| Ok(fold(state, acc, item));
-        E::end(self.each(LoopKind::Through, init, step, reduce).through())
+        E::end(self.folded(init, fold, reduce))
     }
 
     /// Maps every item into a `Vec`, in order, as [`Pool::map_collect`](crate::Pool::map_collect)
@@ -646,9 +662,7 @@ impl<S: Source, E: Ending, M: Stateful> On<'_, S, E, M> {
         self,
         f: impl Fn(&mut M::Worker, S::Item) -> Result<(), Z> + Sync,
     ) -> E::Of<Result<(), Z>> {
-        E::end(
-            self.each(LoopKind::MayStop, || (), move |state, (), item| f(state, item), |(), ()| ()).ended(),
-        )
+        E::end(self.each(LoopKind::MayStop, f).ended())
     }
 
     /// Whether `test` is true of any item, as [`Pool::any`](crate::Pool::any) tells.
