@@ -16,7 +16,7 @@ use crate::{
     pool::{
         place::{placement::SeatPlan, seats::Seats},
         policy::{
-            belief::{self, PARTS},
+            belief,
             launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Glance, Launch},
             memory::Memory,
             prices::Prices,
@@ -456,12 +456,13 @@ impl Executor {
             return solo.fold_until(own, shared, 1);
         }
         let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
-        let known = turn.and_then(|turn| turn.ends(call.this, call.awake, PARTS));
+        let parts = belief::parts_for(shared);
+        let known = turn.and_then(|turn| turn.ends(call.this, call.awake, parts));
         // If nobody knows where the work lies, parts with equal numbers of items may be anything:
         // then the clock is looked at within them, too.
         let len = call.this.slice.len;
         let is_known = known.is_some();
-        let parts = if is_known { PARTS } else { PARTS.min(len.try_into().unwrap_or(PARTS)) };
+        let parts = if is_known { parts } else { parts.min(len.try_into().unwrap_or(parts)) };
         let ends = known.unwrap_or_else(|| [equal_parts(&(0..len), parts.into()), vec![len]].concat());
         let mut begin = 0;
         for (part, end) in (1..).zip(ends) {

@@ -173,8 +173,11 @@ impl Executor {
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))
             && own.is_finite()
         {
-            let first = first.is_finite().then_some(first);
-            self.prices.learn(awake, helpers.len(), first, own, || nanos(begin.elapsed()));
+            // Both of two workers wait for what comes behind the last item: it counts twice.
+            let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
+            let behind = nanos(begin.elapsed()) - ends.fold(0.0, f32::max);
+            let late = first.is_finite().then_some(first + 2.0 * behind);
+            self.prices.learn(awake, helpers.len(), late, own, || nanos(begin.elapsed()));
         }
     }
 }

@@ -15,22 +15,32 @@
 
 use std::time::Duration;
 
-use super::prices::{AT_FIRST, CLEARLY};
+use super::prices::{AT_FIRST, CLEARLY, TOO_SHORT_TO_TIME_NS};
+use crate::clock::nanos;
 
-/// Into how many parts a trial divides the work. After each of them the caller looks whether it is
-/// ahead of a shared call. Also the most items a worker of a loop that counts as one of few items.
+/// Into how many parts a trial divides the work at most. After each of them the caller looks
+/// whether it is ahead of a shared call. Also the most items a worker of a loop that counts as one of few items.
 pub(crate) const PARTS: u16 = 16;
 /// The factor by which a belief lasts longer each time it is confirmed; and in calls, how long it
 /// lasts after it has changed.
 const LONGER: u16 = 4;
 /// In calls: the longest time between two trials, a power of two.
 const LONGEST: u16 = 1 << (u16::BITS - 2);
-/// As a factor of what shared calls usually take: one that takes longer asks for a trial. (If it
-/// was only interrupted, that changes the mean little, and the trial is lost.)
+/// As a factor of what shared calls usually take: one that takes longer, even if helpers have slept,
+/// asks for a trial. (If it was only interrupted, that changes the mean little, and the trial is
+/// lost.)
 const MUCH_LONGER: f32 = 2.0;
 /// How many calls a mean is taken over, and how much longer than the mean a call may take to count
 /// in full.
 const MEAN_OF: f32 = 2.0;
+
+/// Into how many parts a trial divides the work of a call that takes so long `shared`: few if that
+/// is short. Then looks at the clock would count, and a part that happens to have more work than
+/// others would end the trial. (A loop of 6 µs was shared for ever, although that took 8 µs.)
+#[allow(clippy::cast_sign_loss)] // a time
+pub(crate) fn parts_for(shared: Duration) -> u16 {
+    (nanos(shared) / (2.0 * TOO_SHORT_TO_TIME_NS)).clamp(1.0, PARTS.into()) as u16
+}
 
 /// The time limit of a trial for the first `done` of `parts` equal parts of the work. A `shared`
 /// call takes that long for all of the work.
@@ -96,7 +106,8 @@ impl Belief {
             return self.confirmed();
         }
         if !self.alone {
-            let left = if took > MUCH_LONGER * usually { 0 } else { self.left.saturating_sub(1) };
+            let is_trial_due = took > MUCH_LONGER * usually + cold;
+            let left = if is_trial_due { 0 } else { self.left.saturating_sub(1) };
             let mean = usually + (took.min(MEAN_OF * usually) - usually) / MEAN_OF;
             let usually = if self.lasts == 1 { took } else { mean };
             return Self { left, usually, ..self };

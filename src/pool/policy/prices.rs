@@ -32,8 +32,8 @@ pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
 pub(crate) struct Prices {
     /// In nanoseconds of work: below this, a loop is never worth sharing at the current cost of
     /// help. It follows from that cost, and is kept because the constants to compute it lie in
-    /// other cache lines. While helpers sleep between loops it is the time below which no loop is
-    /// timed: a first call that finds nothing in the caches then does not make the next ones go a
+    /// other cache lines. It is at most the time below which no loop is timed, and at first as
+    /// much: a first call that finds nothing in the caches then does not make the next ones go a
     /// longer way.
     short: Estimate,
     /// The cost of help from a worker that sleeps, and from one that is awake.
@@ -104,8 +104,8 @@ impl Prices {
     }
 
     /// Remembers the cost of help in a round of `round()` nanoseconds: `delay` nanoseconds until
-    /// the first of `helpers` began (none if there was nothing left to do), and `wake` nanoseconds
-    /// of the caller's time.
+    /// the first of `helpers` began, and behind the last item (none if there was nothing left to
+    /// do), and `wake` nanoseconds of the caller's time.
     pub(crate) fn learn(
         &self,
         awake: bool,
@@ -132,8 +132,7 @@ impl Prices {
         } else {
             help.see(cost);
         }
-        let most = if awake { AWAKE_NS } else { TOO_SHORT_TO_TIME_NS };
-        self.short.set(f32::min(CLEARLY * help.get(), most));
+        self.short.set(f32::min(CLEARLY * help.get(), TOO_SHORT_TO_TIME_NS));
     }
 }
 
