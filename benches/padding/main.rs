@@ -42,7 +42,7 @@ fn ours(pool: &Pool, numbers: &[u64]) -> u64 {
     pool.map_reduce(numbers, |x| *x, u64::wrapping_add).unwrap_or(0)
 }
 
-/// A turn is so many calls, with a pause before each.
+/// The number of calls in a turn, with a pause before each.
 fn race(pool: &Pool, numbers: &[u64], calls: u32, pause: Option<Duration>) -> Race {
     Race::interleaved(&[Who::Plain, Who::Rangesteal], WARM_UP_ROUNDS + ROUNDS, |round, who| {
         let mut nanos = 0.0;

@@ -26,7 +26,7 @@ impl Normal {
     }
 }
 
-/// What each distribution is to be made of: its share of the numbers, of their sum, and of that of
+/// The sums from which each distribution is made: its share of the numbers, of their sum, and of that of
 /// their squares.
 type Sums = Vec<[f64; 3]>;
 

@@ -14,7 +14,7 @@ use crate::{
 
 pub(crate) struct Ranks {
     old: Vec<f64>,
-    /// What each page passes on with a link.
+    /// The rank that each page passes on with a link.
     shares: Vec<f64>,
     new: Vec<f64>,
     /// By how much the ranks have changed in all rounds.

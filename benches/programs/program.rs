@@ -4,19 +4,19 @@ use rangesteal::Pool;
 
 use crate::openmp::OpenMp;
 
-/// Who runs the loops.
+/// The library that runs the loops.
 #[derive(Clone, Copy)]
 pub(crate) enum By<'a> {
     Plain,
     Rangesteal(&'a Pool),
     /// The thread that calls is one of rayon's.
     Rayon,
-    /// In C++, with so many threads.
+    /// In C++, with this number of threads.
     OpenMp(&'a OpenMp, usize),
 }
 
 pub(crate) trait Program: Sync {
-    /// What a round changes.
+    /// The data that a round changes.
     type State: Send;
 
     fn start(&self) -> Self::State;

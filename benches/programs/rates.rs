@@ -5,7 +5,7 @@ use crate::{
     who::Who,
 };
 
-/// What a round of ours may take of one of the best rival that sleeps between loops, and of one
+/// The bars: a round's time, relative to that of the best rival that sleeps between loops, and to that
 /// that spins.
 const BARS: [(&str, &[Who], f64); 2] = [
     ("of those that sleep", &[Who::Rayon, Who::PassiveOpenMp], 1.0),

@@ -23,12 +23,12 @@ pub(crate) struct Heat {
 }
 
 impl Plate {
-    /// The square nearest to so many points.
+    /// The square nearest to this number of points.
     pub(crate) fn new(points: usize) -> Self {
         Self { side: (points as f64).sqrt().round() as usize }
     }
 
-    /// What a row becomes. The rim keeps its heat.
+    /// The next state of a row. The rim keeps its heat.
     #[inline(always)]
     fn flow(&self, old: &[f64], y: usize, row: &mut [f64]) {
         let side = self.side;

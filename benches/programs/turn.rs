@@ -1,4 +1,4 @@
-//! The turn of one entrant: a program from its start, for so many rounds.
+//! The turn of one entrant: a program from its start, for a number of rounds.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(crate) trait Turns: Sync {
     /// One round, untimed: threads start when they are needed.
     fn touch(&self, by: By<'_>);
 
-    /// What came of so many rounds, and what one took.
+    /// The result of a number of rounds, and the time of one.
     fn turn(&self, rounds: usize, by: By<'_>) -> (Vec<f64>, Turn);
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn open(path: &Path) -> Result<&'static Library, String> {
     Ok(Box::leak(Box::new(library))) // its threads may outlive us
 }
 
-/// What the library says of its version.
+/// The version that the library tells.
 pub(crate) fn version(library: &'static Library) -> Result<String, String> {
     // SAFETY: 2. each source declares it so.
     let version = unsafe { library.get::<extern "C" fn() -> *const c_char>("version") };

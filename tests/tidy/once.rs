@@ -84,7 +84,7 @@ fn factor(verb: usize, rounds: usize, is_ours: bool) -> u64 {
     0x5A5A_0001 + 0x1_0000 * (verb as u64 + 1) + 2 * (2 * rounds as u64 + u64::from(is_ours))
 }
 
-/// What a closure computes of `x`.
+/// The body of a closure, which computes a number of `x`.
 fn work(rounds: usize, factor: u64) -> String {
     format!(
         "{{ let (x, mut y) = (*x, *x); for _ in 0..{rounds} {{ y ^= y << 13; y ^= y >> 7; y = y.wrapping_add(0x9E37); }} \
@@ -157,7 +157,7 @@ fn found(listing: &str) -> BTreeMap<u64, BTreeMap<String, Found>> {
     found
 }
 
-/// What is wrong with each closure of a program, in lines, and how many closures there are.
+/// One line for each fault of each closure of a program; and the number of closures.
 fn wrong(build: &str, listing: &str) -> (Vec<String>, usize) {
     let (found, mut wrong, mut count) = (found(listing), Vec::new(), 0);
     for (verb, [name, ..]) in VERBS.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a call touches in memory: its caller finds little of it in its caches after it has done
+//! The memory that a call touches: its caller finds little of it in its caches after it has done
 //! something else, so every line of 64 bytes counts, and every page.
 //!
 //! Every access of a program to memory is listed by valgrind's lackey, which slows it down so much

@@ -18,7 +18,7 @@ pub(crate) struct Program<'a> {
     pub(crate) profile: &'a [(&'a str, &'a str)],
 }
 
-/// What a program depends on.
+/// The library that a program uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Uses {
     Nothing,

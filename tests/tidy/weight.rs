@@ -1,4 +1,4 @@
-//! What a further loop weighs in a user's program, and what a program with one loop does.
+//! The size of a further loop in a user's program, and of a program with one loop.
 //!
 //! Two programs have one loop and 21, each with a closure of another size. So have two programs
 //! with plain loops: what their functions weigh is the user's own, and is taken off.
@@ -26,7 +26,7 @@ struct Loop {
     /// Bytes of a further one, at most, above its plain loop: code, constants and tables for
     /// unwinding.
     bar: usize,
-    /// What the bar is to become.
+    /// The goal for the bar.
     aim: usize,
     ours: &'static str,
     plain: &'static str,
@@ -112,7 +112,7 @@ const fn other(name: &'static str, ours: &'static str, plain: &'static str) -> L
     Loop { name, bar: usize::MAX, aim: usize::MAX, ours, plain, rayon: "" }
 }
 
-/// A program with so many of these loops. The one at site `n` has `2 n` rounds of shift, xor, add.
+/// A program with `loops` of these loops. The one at site `n` has `2 n` rounds of shift, xor, add.
 fn source(uses: Uses, expression: &str, loops: usize) -> String {
     let (import, make, pool, lend) = match uses {
         Uses::Rangesteal => {
@@ -154,13 +154,13 @@ fn children() -> f64 {
     [13, 14].iter().map(|at| fields[*at].parse::<f64>().unwrap()).sum::<f64>() / TICKS // cutime, cstime: proc(5)
 }
 
-/// What a further loop costs, in bytes and in seconds of the compiler.
+/// The cost of a further loop, in bytes and in seconds of the compiler.
 struct Cost {
     bytes: usize,
     seconds: f64,
 }
 
-/// What a further loop of this kind costs, its closure included.
+/// The cost of a further loop of this kind, its closure included.
 fn further(name: &str, uses: Uses, expression: &str) -> Cost {
     let cost = |loops: usize| {
         let name = format!("weight-{}-{uses:?}-{loops}", name.replace(' ', "-")).to_lowercase();
@@ -174,7 +174,7 @@ fn further(name: &str, uses: Uses, expression: &str) -> Cost {
     Cost { bytes: (all.0 - one.0) / FURTHER, seconds: (all.1 - one.1) / FURTHER as f64 }
 }
 
-/// What a further loop costs above the plain one, with a line that tells it beside rayon's.
+/// The cost of a further loop above the plain one, with a line that tells it beside rayon's.
 fn above_plain(it: &Loop, beside_rayon: bool) -> Cost {
     let (ours, plain) =
         (further(it.name, Uses::Rangesteal, it.ours), further(it.name, Uses::Nothing, it.plain));

@@ -64,7 +64,7 @@ impl<L: Body> Lend for Lender<'_, '_, L> {
     }
 }
 
-/// What was made of the first items of a loop before it had an accumulator.
+/// The state and the partial result of the first items of a loop, which had no accumulator yet.
 pub(crate) type Begun<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
 
 /// The state and the partial results of one worker in the loop `body`.
@@ -203,7 +203,7 @@ impl Lend for LeavesOf<'_> {
 pub(crate) struct Parts<A, Z>(Option<Box<Stored<A, Z>>>);
 
 struct Stored<A, Z> {
-    /// No partial result: it has been reduced with the one before it.
+    /// A part without a partial result has been reduced with its left neighbour.
     parts: Vec<(Node, Option<A>)>,
     /// What was found at the first place where anything was found.
     found: Earliest<Z>,
@@ -306,7 +306,7 @@ impl<A, Z> Made<A, Z> {
         mem::replace(&mut *lock(&self.0), Parts::NONE).into_stored()
     }
 
-    /// What was handed over, from left to right.
+    /// The partial results that workers have handed over, from left to right.
     fn take_nodes(&self) -> Vec<(Node, A)> {
         let Stored { parts, .. } = self.take();
         let mut nodes: Vec<_> = parts.into_iter().filter_map(|(node, acc)| Some((node, acc?))).collect();
@@ -314,7 +314,7 @@ impl<A, Z> Made<A, Z> {
         nodes
     }
 
-    /// The result when everything has been folded: what was handed over, reduced in order; or
+    /// The result of a loop that has folded all items: the partial results, reduced in order; or
     /// `rest` if nothing was handed over.
     pub(crate) fn reduced(&self, rest: Option<A>, order: Order, reduce: &dyn Fn(A, A) -> A) -> Option<A> {
         let Stored { mut parts, .. } = self.take();

@@ -20,7 +20,7 @@ pub(crate) trait Body: Sync {
 
     /// Makes all `claims`, of which there may be none, and folds the indices into `acc`, the
     /// partial result of the indices before them in their run, if there are any; or stops the loop.
-    /// None: there is no partial result without items.
+    /// There is no partial result without items.
     fn fold<'s>(
         &'s self,
         state: &mut Self::State<'s>,

@@ -133,8 +133,8 @@ impl Executor {
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
     /// Only the code here, in `call_with_care` and in `accumulator.rs` is compiled once per loop.
-    /// What the plain loop needs is here, and small: a caller that has slept finds little of it in
-    /// its caches.
+    /// The code of the plain loop lies here, and is small: a caller that has slept finds little of it
+    /// in its caches.
     #[inline(always)]
     pub(crate) fn call<L: Body>(
         &self,
@@ -152,7 +152,7 @@ impl Executor {
                 return Outcome::Through(None);
             }
             let timed = (glance == Glance::Timed).then(Instant::now);
-            // What was short may be long this time.
+            // A loop that was short may be long this time.
             let first = if len < CHECKED { len } else { CHECKED_AFTER };
             let begin = (first < len).then(Moment::now);
             let mut state = body.state(0);
@@ -176,7 +176,7 @@ impl Executor {
         self.call_with_care(this, glance, from, &mut options, body)
     }
 
-    /// A call that is more than the plain loop, of which so many indices are `done`.
+    /// A call that is more than the plain loop. The first `done` indices are folded already.
     #[cold]
     #[inline(never)]
     fn call_with_care<'b, L: Body>(
@@ -294,7 +294,7 @@ impl Executor {
         options.wants_account() || self.ledger.is_some()
     }
 
-    /// Decides at a glance whether to run the plain loop, on so many `threads` at most. A very
+    /// Decides at a glance whether to run the plain loop; the user allows `threads` threads. A very
     /// short loop pays for nothing else, so this looks at few places in memory.
     #[inline(never)]
     fn glance(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> Glance {
@@ -376,7 +376,7 @@ impl Executor {
         most(len, self.workers.min(options.threads))
     }
 
-    /// Goes on with a call of which so many indices are `done`: alone, or alone until the rest is
+    /// Goes on with a call whose first `done` indices are folded: alone, or alone until the rest is
     /// worth sharing, and then shared.
     fn go_on(
         &self,
@@ -540,7 +540,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// How many of so many workers can help, such that each of them has at least one index.
+/// How many helpers a loop over `len` indices can have if each worker has at least one index.
 #[inline(always)]
 fn most(len: usize, workers: usize) -> usize {
     workers.min(len).saturating_sub(1)
@@ -562,7 +562,7 @@ pub(super) struct Call {
     pub(super) gap: Option<Gap>,
 }
 
-/// How a call has ended, and what is to be reported of it, with the cost of help.
+/// How a call has ended; and its account, if anybody wants one, with the cost of help.
 pub(super) struct Finish {
     how: How,
     account: Option<Box<(Account, Duration)>>,

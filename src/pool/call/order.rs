@@ -9,8 +9,8 @@
 
 use crate::sorted;
 
-/// What a partial result is made of: a run of items, which is known by its first one; or a node of
-/// the tree, which begins with this block.
+/// The items of a partial result: a run, which is known by its first item; or a node of the tree,
+/// which begins with this block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) first: usize,
@@ -129,7 +129,7 @@ mod tests {
         format!("({}{})", half(first), half(first + (1 << (level - 1))))
     }
 
-    /// The nodes of so many blocks, if one worker has folded them.
+    /// The nodes of `blocks` blocks, if one worker has folded them.
     fn nodes(blocks: Range<usize>) -> Vec<Node> {
         let leaves: Vec<Node> = blocks.map(Node::run).collect();
         let mut nodes: Vec<_> = leaves.iter().copied().map(Some).collect();

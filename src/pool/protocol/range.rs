@@ -237,8 +237,8 @@ impl Claims<'_> {
         self.size = 1;
     }
 
-    /// The hot loop's head: claims the next items. None: all claims are made, or a thief or a cut
-    /// has moved the end.
+    /// The hot loop's head: claims the next items. Returns none if all claims are made, or if a thief
+    /// or a cut has moved the end.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Range<usize>> {
         let first = self.next;
@@ -309,8 +309,8 @@ impl Owner<'_> {
     }
 
     /// Lets `work` make `count` claims of `size` items each. `size * count` must not exceed
-    /// [`left`](Self::left). True: the last claim is contested, and [`settle`](Self::settle) tells
-    /// what is claimed.
+    /// [`left`](Self::left). Returns whether the last claim is contested; then
+    /// [`settle`](Self::settle) tells which items are claimed.
     #[inline(always)]
     pub(crate) fn claim<T>(
         &mut self,

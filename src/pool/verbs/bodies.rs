@@ -120,7 +120,7 @@ impl<S: Source> Drop for Claim<'_, S> {
     }
 }
 
-/// What a worker is to fold: items that it claims one range after the other, and its state.
+/// The items that a worker folds, which it claims one range after the other, and its state.
 pub(crate) struct Claimed<'k, 'c, 's, 'a, S: Source, M: State> {
     source: &'s S,
     states: &'a M,

@@ -759,7 +759,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     }
 }
 
-/// What a loop looks like to the executor.
+/// A loop as the executor sees it.
 struct Shape<'a> {
     kind: LoopKind,
     /// If indices stand for blocks of items.
