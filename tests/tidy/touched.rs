@@ -121,7 +121,7 @@ struct Medians {
 }
 
 impl Medians {
-    fn of<'a>(calls: impl Iterator<Item = &'a Touched> + Clone) -> Self {
+    fn of<'a>(calls: &(impl Iterator<Item = &'a Touched> + Clone)) -> Self {
         let median = |count: fn(&Touched) -> usize| {
             let mut counts: Vec<_> = calls.clone().map(count).collect();
             counts.sort_unstable();
@@ -195,9 +195,9 @@ fn a_call_touches_little() {
         assert_eq!((plain.len(), pool.len()), (SHORT + 20, SHORT + 20), "calls");
         let (short, long): (Range<usize>, Range<usize>) = (0..SHORT, SHORT..SHORT + 20);
         let timed =
-            |is: bool| Medians::of(pool[short.clone()].iter().filter(move |call| call.is_timed == is));
-        let ours = [timed(false), timed(true), Medians::of(pool[long.clone()].iter())];
-        let [plain, plain_long] = [short.clone(), long].map(|calls| Medians::of(plain[calls].iter()));
+            |is: bool| Medians::of(&pool[short.clone()].iter().filter(move |call| call.is_timed == is));
+        let ours = [timed(false), timed(true), Medians::of(&pool[long.clone()].iter())];
+        let [plain, plain_long] = [short.clone(), long].map(|calls| Medians::of(&plain[calls].iter()));
         assert!(plain.lines > 1, "a call has an instruction, a stack and two items");
         let mut are_few = true;
         for (kind, (ours, plain)) in KINDS.iter().zip(ours.into_iter().zip([plain, plain, plain_long])) {
