@@ -344,15 +344,15 @@
 //!   for every item; `zip` checks none. Also, a captured `Vec` is dereferenced again for every
 //!   item, which shows if items take less than a nanosecond: capture a slice instead, as in
 //!   `let x = &x[..];` before `move |i| x[i]`.
-//! * **A branch that cannot be predicted.** The nearest of 16 centres, by `if distance < best`, takes
-//!   60 ns a point in the plain loop and in the pool's. With
+//! * **A branch that cannot be predicted.** The nearest of 16 centres, by `if distance < best`,
+//!   takes 60 ns a point in the plain loop and in the pool's. With
 //!   [`select_unpredictable`](std::hint::select_unpredictable)`(distance < best, distance, best)`,
 //!   and the same for the number of the centre, it takes 27 ns: the compiler moves on a condition
 //!   instead of jumping. The search in a function of its own, `#[inline(never)]`, takes 27 ns, too.
-//! * **`max` or `min` of a large closure by `map_reduce`.** The first item has nothing to be compared
-//!   with, so the compiler does not vectorise the loop if the closure has more than some 150
-//!   instructions. `fold_reduce` with a first value does not have that problem: 40 rounds of shift,
-//!   xor and add take a fifth of the time.
+//! * **`max` or `min` of a large closure by `map_reduce`.** The first item has nothing to be
+//!   compared with, so the compiler does not vectorise the loop if the closure has more than some
+//!   150 instructions. `fold_reduce` with a first value does not have that problem: 40 rounds of
+//!   shift, xor and add take a fifth of the time.
 //! * **`reproducible` with few items and much to reduce.** It calls `init` and `reduce` once per
 //!   block, and 10,000 items make 257 blocks of 39. If these calls are expensive, as they are for a
 //!   table, ask for larger blocks: `.reproducible().grain(1000)`.

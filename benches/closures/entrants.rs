@@ -62,8 +62,9 @@ impl Entrants {
         }
     }
 
-    /// A cell over a slice of this length. Alone, a loop may take 1.05 of the plain loop and 60 ns more.
-    /// Shared, it may take .55, or 1.05 of what two threads take that split the slice in halves.
+    /// A cell over a slice of this length. Alone, a loop may take 1.05 of the plain loop and 60 ns
+    /// more. Shared, it may take .55, or 1.05 of what two threads take that split the slice in
+    /// halves.
     pub(crate) fn row(&self, pool: &Pool, cell: &Cell, len: usize) -> Row {
         let plain = cell.outcome(By::Plain, len);
         for who in [Who::Rangesteal, Who::Rayon] {

@@ -26,8 +26,8 @@ impl Normal {
     }
 }
 
-/// The sums from which each distribution is made: its share of the numbers, of their sum, and of that of
-/// their squares.
+/// The sums from which each distribution is made: its share of the numbers, of their sum, and of
+/// that of their squares.
 type Sums = Vec<[f64; 3]>;
 
 pub(crate) struct Em(Vec<f64>);

@@ -5,8 +5,8 @@ use crate::{
     who::Who,
 };
 
-/// The bars: a round's time, relative to that of the best rival that sleeps between loops, and to that
-/// that spins.
+/// The bars: a round's time, relative to that of the best rival that sleeps between loops, and to
+/// that of the best one that spins.
 const BARS: [(&str, &[Who], f64); 2] = [
     ("of those that sleep", &[Who::Rayon, Who::PassiveOpenMp], 1.0),
     ("of those that spin", &[Who::OpenMp], 1.1),

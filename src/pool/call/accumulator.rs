@@ -4,6 +4,7 @@
 
 use std::{
     mem,
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
 };
 
@@ -13,7 +14,7 @@ use super::{
     order::{Node, Order},
 };
 use crate::{
-    pool::protocol::range::Claims,
+    pool::{protocol::range::Claims, record::units::Blocks},
     sorted::sort,
     sync::{Mutex, lock},
 };
@@ -153,26 +154,43 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
     }
 }
 
-/// A worker of a loop whose indices are the leaves of a tree: each has a partial result of its own.
-pub(crate) struct Leaves<'a> {
+/// A worker of a loop whose indices stand for blocks of items. The kernel is given items.
+pub(crate) struct InBlocks<'a> {
     pub(crate) of: &'a mut dyn Accumulate,
-    /// The number of the first block, in the whole of which the items may be a part.
-    pub(crate) first: usize,
+    pub(crate) blocks: Blocks,
+    /// If the blocks are the leaves of a tree, each has a partial result of its own: the number of
+    /// the first block, in the whole of which the items may be a part.
+    pub(crate) leaves: Option<usize>,
 }
 
-impl Accumulate for Leaves<'_> {
+impl InBlocks<'_> {
+    fn fold(&mut self, blocks: Range<usize>) -> Result<(), Halt> {
+        let Self { blocks: all, .. } = *self;
+        let block = |Halt { at, place }| Halt { at: at / all.size, place: place / all.size };
+        self.of.take(&mut Claims::of(all.items(blocks))).map_err(block)
+    }
+}
+
+impl Accumulate for InBlocks<'_> {
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
         while let Some(blocks) = claims.next() {
+            let Some(first) = self.leaves else {
+                self.fold(blocks)?;
+                continue;
+            };
             for block in blocks {
-                self.of.take(&mut Claims::of(block..block + 1))?;
-                self.of.end_leaf(Node::run(self.first + block));
+                self.fold(block..block + 1)?;
+                self.of.end_leaf(Node::run(first + block));
             }
         }
         Ok(())
     }
 
-    /// Each leaf has ended already.
-    fn end(&mut self, _run: Node) {}
+    fn end(&mut self, run: Node) {
+        if self.leaves.is_none() {
+            self.of.end(run); // each leaf has ended already
+        }
+    }
 
     fn end_leaf(&mut self, leaf: Node) {
         self.of.end_leaf(leaf);
@@ -187,15 +205,17 @@ impl Accumulate for Leaves<'_> {
     }
 }
 
-/// Lends accumulators of leaves.
-pub(crate) struct LeavesOf<'a> {
+/// Lends accumulators to workers of a loop over blocks.
+pub(crate) struct BlocksOf<'a> {
     pub(crate) others: &'a dyn Lend,
-    pub(crate) first: usize,
+    pub(crate) blocks: Blocks,
+    pub(crate) leaves: Option<usize>,
 }
 
-impl Lend for LeavesOf<'_> {
+impl Lend for BlocksOf<'_> {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
-        self.others.lend(me, &mut |of| work(&mut Leaves { of, first: self.first }));
+        let Self { others, blocks, leaves } = *self;
+        others.lend(me, &mut |of| work(&mut InBlocks { of, blocks, leaves }));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{panic::Location, sync::Arc, time::Duration};
 
 use super::{
-    accumulator::{Accumulate, Accumulator, Begun, Leaves, LeavesOf, Lend, Lender, Made},
+    accumulator::{Accumulate, Accumulator, Begun, BlocksOf, InBlocks, Lend, Lender, Made},
     alone::Solo,
     body::{Body, kernel},
     ending::{How, Outcome},
@@ -29,7 +29,7 @@ use crate::{
             crew::Crew,
             range::{Claims, Ranges},
         },
-        record::{alone::Alone, ledger::Ledger},
+        record::{alone::Alone, ledger::Ledger, units::Units},
     },
     sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Patience, try_lock},
 };
@@ -133,8 +133,8 @@ impl Executor {
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
     /// Only the code here, in `call_with_care` and in `accumulator.rs` is compiled once per loop.
-    /// The code of the plain loop lies here, and is small: a caller that has slept finds little of it
-    /// in its caches.
+    /// The code of the plain loop lies here, and is small: a caller that has slept finds little of
+    /// it in its caches.
     #[inline(always)]
     pub(crate) fn call<L: Body>(
         &self,
@@ -145,7 +145,7 @@ impl Executor {
         let (this, len) = (loop_of::<L>(slice), slice.len);
         let glance = self.glance(&this, options.kind, options.threads, options.is_plain());
         let from = 'plain: {
-            if glance == Glance::Unclear || options.leaves.is_some() {
+            if glance == Glance::Unclear || options.units.are_blocks() {
                 break 'plain (0, None);
             }
             if len == 0 {
@@ -193,7 +193,7 @@ impl Executor {
         if L::MAY_STOP
             && let Some(call) = &call
             && options.list.is_none()
-            && options.leaves.is_none()
+            && !options.units.are_blocks()
         {
             done = call.launch.unlooked().min(this.slice.len);
             let mut state = body.state(0);
@@ -243,15 +243,15 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> Finish {
-        match options.leaves {
-            None => self.begin(this, begin, options, own, others),
-            Some(first) => {
-                self.begin(this, begin, options, &mut Leaves { of: own, first }, &LeavesOf { others, first })
-            }
-        }
+        let Units::Blocks(blocks) = options.units else {
+            return self.begin(this, begin, options, own, others);
+        };
+        let leaves = options.leaves;
+        let others = &BlocksOf { others, blocks, leaves };
+        self.begin(this, begin, options, &mut InBlocks { of: own, blocks, leaves }, others)
     }
 
-    /// The same, of which the results may be leaves.
+    /// The same of a loop over indices, whatever they stand for.
     fn begin(
         &self,
         this: Loop,

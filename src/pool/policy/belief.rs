@@ -19,16 +19,17 @@ use super::prices::{AT_FIRST, CLEARLY, TOO_SHORT_TO_TIME_NS};
 use crate::clock::nanos;
 
 /// Into how many parts a trial divides the work at most. After each of them the caller looks
-/// whether it is ahead of a shared call. Also the most items a worker of a loop that counts as one of few items.
+/// whether it is ahead of a shared call. Also the most items a worker of a loop that counts as one
+/// of few items.
 pub(crate) const PARTS: u16 = 16;
 /// The factor by which a belief lasts longer each time it is confirmed; and in calls, how long it
 /// lasts after it has changed.
 const LONGER: u16 = 4;
 /// In calls: the longest time between two trials, a power of two.
 const LONGEST: u16 = 1 << (u16::BITS - 2);
-/// As a factor of what shared calls usually take: one that takes longer, even if helpers have slept,
-/// asks for a trial. (If it was only interrupted, that changes the mean little, and the trial is
-/// lost.)
+/// As a factor of what shared calls usually take: one that takes longer, even if helpers have
+/// slept, asks for a trial. (If it was only interrupted, that changes the mean little, and the
+/// trial is lost.)
 const MUCH_LONGER: f32 = 2.0;
 /// How many calls a mean is taken over, and how much longer than the mean a call may take to count
 /// in full.

@@ -231,14 +231,14 @@ impl Claims<'_> {
         Self { cell: None, fence: Fence::Symmetric, next, behind, size, end, is_contested: false }
     }
 
-    /// From now on claims are of one item each.
+    /// From now on each claim is of `size` items at most.
     #[inline(always)]
-    pub(crate) fn one_by_one(&mut self) {
-        self.size = 1;
+    pub(crate) fn take_by(&mut self, size: usize) {
+        self.size = size;
     }
 
-    /// The hot loop's head: claims the next items. Returns none if all claims are made, or if a thief
-    /// or a cut has moved the end.
+    /// The hot loop's head: claims the next items. Returns none if all claims are made, or if a
+    /// thief or a cut has moved the end.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Range<usize>> {
         let first = self.next;

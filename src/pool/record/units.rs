@@ -10,12 +10,10 @@ pub(crate) enum Units {
 }
 
 impl Units {
-    /// The index that stands for an item.
-    pub(crate) fn index(self, item: usize) -> usize {
-        match self {
-            Self::Items => item,
-            Self::Blocks(blocks) => item / blocks.size,
-        }
+    /// Whether an index stands for a block.
+    #[inline(always)]
+    pub(crate) fn are_blocks(self) -> bool {
+        matches!(self, Self::Blocks(_))
     }
 
     /// The items that `indices` stand for.

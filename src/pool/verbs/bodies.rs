@@ -8,7 +8,6 @@ use super::{source::Source, state::State};
 use crate::pool::{
     call::body::{Body, Stop},
     protocol::range::Claims,
-    record::units::Units,
 };
 
 /// Items that a worker has claimed: the right to be given them, once. Dropping it drops the items,
@@ -127,20 +126,17 @@ pub(crate) struct Claimed<'k, 'c, 's, 'a, S: Source, M: State> {
     held: &'k mut M::Held<'a>,
     ledger: &'k mut S::Ledger<'s>,
     claims: &'k mut Claims<'c>,
-    units: Units,
-    /// The number of the first block, in the whole of which the items may be a part.
-    first_block: usize,
+    states_of: Numbered,
 }
 
 impl<'s, S: Source, M: State> Claimed<'_, '_, 's, '_, S, M> {
     /// The next items.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Claim<'s, S>> {
-        let indices = self.claims.next()?;
+        let items = self.claims.next()?;
         if M::BY_BLOCK {
-            self.states.begin_block(self.held, self.first_block + indices.start);
+            self.states.begin_block(self.held, self.states_of.block(items.start));
         }
-        let items = self.units.items(indices);
         self.source.note(self.ledger, items.clone());
         // SAFETY: 1. the executor gives out indices of the source, and these have just been noted;
         // 2. it claims every index once, and folds what it claims once.
@@ -160,14 +156,29 @@ impl<'s, S: Source, M: State> Claimed<'_, '_, 's, '_, S, M> {
     }
 }
 
+/// How blocks that have states of their own are numbered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbered {
+    /// The number of the first block, in the whole of which the items may be a part.
+    pub(crate) first: usize,
+    /// Items per block.
+    pub(crate) size: usize,
+}
+
+impl Numbered {
+    /// The number of the block that begins with this item.
+    fn block(self, item: usize) -> usize {
+        self.first + item / self.size
+    }
+}
+
 /// A loop over the items of `source`: `fold` folds what a worker has claimed.
 pub(crate) struct Verb<'a, S, M, F, R, A, Z> {
     pub(crate) source: S,
     pub(crate) states: &'a M,
     pub(crate) fold: F,
     pub(crate) reduce: R,
-    pub(crate) units: Units,
-    pub(crate) first_block: usize,
+    pub(crate) states_of: Numbered,
     pub(crate) makes: PhantomData<fn() -> (A, Z)>,
 }
 
@@ -199,16 +210,11 @@ where
         acc: Option<A>,
         claims: &mut Claims<'_>,
     ) -> Result<Option<A>, Stop<Z>> {
-        let Self { ref source, states, units, first_block, .. } = *self;
+        let Self { ref source, states, states_of, .. } = *self;
         if M::BY_BLOCK {
-            claims.one_by_one();
+            claims.take_by(states_of.size);
         }
-        (self.fold)(Claimed { source, states, held, ledger, claims, units, first_block }, acc).map_err(
-            |stop| {
-                let index = |item| units.index(item);
-                Stop { at: index(stop.at), place: index(stop.place), ..stop }
-            },
-        )
+        (self.fold)(Claimed { source, states, held, ledger, claims, states_of }, acc)
     }
 
     #[inline(always)]

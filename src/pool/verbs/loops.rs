@@ -190,9 +190,8 @@ fn calling<S: Source, M: State, Z>(
 /// `map` stands at one place of the loop, although the first item of a run has nothing to be
 /// reduced with. LLVM vectorises the loop nevertheless: a short one by peeling the first item off,
 /// a long one if `reduce` has an element that changes nothing, such as 0 in a sum. (A `max` of 40
-/// rounds of shift, xor and add takes 6 times as long as the vectorised loop. So does a sum of them
-/// in a program with one codegen unit, if the last step adds a constant. `fold_reduce` has a first
-/// accumulator, and does not.)
+/// rounds of shift, xor and add takes 6 times as long as the vectorised loop. `fold_reduce` has a
+/// first accumulator, and does not.)
 #[inline(always)]
 pub(super) fn reducing<S: Source, M: State, R, Z>(
     map: impl Fn(&mut M::Worker, S::Item) -> Result<R, Z> + Sync,

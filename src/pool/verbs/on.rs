@@ -4,7 +4,7 @@ use std::{marker::PhantomData, ops::Range, panic::Location};
 
 use super::{
     attendant::{Errand, attend},
-    bodies::{Claimed, Index, Verb},
+    bodies::{Claimed, Index, Numbered, Verb},
     feed::List,
     into_source::IntoSource,
     reproducible,
@@ -683,8 +683,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let Self { executor, source, state, threads, watch, wishes, .. } = self;
         let states = &state; // alone: the rest need not be in memory
         let (slice, options) = shape.of(&source, threads.min(states.most()), watch, wishes);
-        let (units, first_block, makes) = (options.units, 0, PhantomData);
-        executor.call(slice, options, &Verb { source, states, fold, reduce, units, first_block, makes })
+        let (states_of, makes) = (shape.states_of(0), PhantomData);
+        executor.call(slice, options, &Verb { source, states, fold, reduce, states_of, makes })
     }
 
     /// Runs a loop whose `blocks` are leaves, of which the first has the number `first_block`. The
@@ -702,8 +702,8 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
         let states = &state;
         let shape = Shape { kind, blocks: Some(blocks), leaves: Some(first_block), list: None };
         let (slice, options) = shape.of(&source, threads.min(states.most()), watch, wishes);
-        let (units, makes) = (options.units, PhantomData);
-        let body = Verb { source, states, fold, reduce, units, first_block, makes };
+        let (states_of, makes) = (shape.states_of(first_block), PhantomData);
+        let body = Verb { source, states, fold, reduce, states_of, makes };
         executor.call_for_nodes(slice, options, &body)
     }
 
@@ -760,6 +760,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
 }
 
 /// A loop as the executor sees it.
+#[derive(Clone, Copy)]
 struct Shape<'a> {
     kind: LoopKind,
     /// If indices stand for blocks of items.
@@ -784,6 +785,12 @@ impl<'a> Shape<'a> {
         let units = blocks.map_or(Units::Items, Units::Blocks);
         let slice = Slice { address: source.address(), len };
         (slice, Options { threads, watch, wishes, kind, units, list, leaves })
+    }
+
+    /// How the blocks are numbered, the first of which has the number `first`.
+    #[inline(always)]
+    fn states_of(self, first: usize) -> Numbered {
+        Numbered { first, size: self.blocks.map_or(1, |blocks| blocks.size) }
     }
 }
 
