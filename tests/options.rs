@@ -140,6 +140,10 @@ mod states {
     fn none_is_made_for_nothing() {
         let (pool, made) = (pool(2), AtomicUsize::new(0));
         pool.on(0..0).with(|_| made.fetch_add(1, Relaxed)).for_each(|_, _| ());
+        let token = CancelToken::new();
+        token.cancel();
+        let cancelled = pool.on(0..9).cancel(&token).with(|_| made.fetch_add(1, Relaxed));
+        cancelled.try_for_each(|_, _| Ok::<_, ()>(())).unwrap_err();
         assert_eq!(made.into_inner(), 0);
     }
 

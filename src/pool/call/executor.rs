@@ -189,13 +189,10 @@ impl Executor {
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let is_plain = glance == Glance::Plain || done > 0;
         let call = if is_plain { None } else { self.weigh(this, glance, options) };
-        // What ends at one of the first items needs nothing that is set up below.
-        if L::MAY_STOP
-            && let Some(call) = &call
-            && options.list.is_none()
-            && !options.units.are_blocks()
-        {
-            done = call.launch.unlooked().min(this.slice.len);
+        // A loop that ends at one of its first items needs nothing that is set up below.
+        let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
+        if L::MAY_STOP && first > 0 && options.list.is_none() && !options.units.are_blocks() {
+            done = first;
             let mut state = body.state(0);
             match kernel(body, &mut state, None, &mut Claims::of(0..done)) {
                 Ok(few) => begun = Some((state, few)),
@@ -232,8 +229,8 @@ impl Executor {
         outcome
     }
 
-    /// Carries out a call, whatever the loop folds. So many indices are `done`. Unwinds only with a
-    /// panic of user code on the calling thread, while nothing is shared.
+    /// Carries out a call, whatever the loop folds. The first `done` indices are folded already.
+    /// Unwinds only with a panic of user code on the calling thread, while nothing is shared.
     #[inline(never)]
     fn carry_out(
         &self,
