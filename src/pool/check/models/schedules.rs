@@ -246,11 +246,11 @@ fn lists_whose_caller_is_not_woken() {
 }
 
 /// What wakes items: a thread that is sent wakers.
-struct Service(crate::sync::mpsc::Sender<std::task::Waker>);
+struct Service(shuttle::sync::mpsc::Sender<std::task::Waker>);
 
 impl Service {
     fn start() -> (Arc<Self>, thread::JoinHandle<()>) {
-        let (send, asked) = crate::sync::mpsc::channel();
+        let (send, asked) = shuttle::sync::mpsc::channel();
         let serve = move || {
             while let Ok(waker) = asked.recv() {
                 std::task::Waker::wake_by_ref(&waker);
