@@ -427,8 +427,13 @@ fn who_has_nothing_to_do_sleeps() {
         let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap();
         time.into()
     }
+    // One that looked for work meanwhile would take 300. (A busy machine and a sanitizer: 80.)
+    const BAR: Duration = Duration::from_micros(150);
     let mut best = Duration::MAX;
-    for _round in 0..5 {
+    for _round in 0..40 {
+        if best < BAR {
+            break; // the time is that of the process, which runs other tests, too
+        }
         let pool = pool(2); // which knows nothing of this loop
         let before = cpu();
         let mut report = RunReport::default();
@@ -440,8 +445,7 @@ fn who_has_nothing_to_do_sleeps() {
         assert_eq!(report.alone, None, "it was shared");
         best = best.min(cpu().saturating_sub(before) / 300);
     }
-    // One that looked for work meanwhile would take 300. (A busy machine and a sanitizer: 80.)
-    assert!(best < Duration::from_micros(150), "{best:?} of CPU time an item that sleeps");
+    assert!(best < BAR, "{best:?} of CPU time an item that sleeps");
 }
 
 #[test]
