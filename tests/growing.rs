@@ -406,12 +406,12 @@ fn long_items_behind_cheap_ones_are_cancelled() {
     for threads in [1, 2] {
         let (pool, token, long) = (pool(threads), CancelToken::new(), AtomicUsize::new(0));
         let ended = pool.grow([0]).cancel(&token).for_each(|item, feed| {
-            feed.push(item + 1);
             if item >= CHEAP {
                 long.fetch_add(1, Relaxed);
                 token.cancel();
                 thread::sleep(Duration::from_millis(1));
             }
+            feed.push(item + 1); // if it came earlier, the other worker might begin it in time
         });
         assert_eq!(ended, Err(Cancelled));
         assert_eq!(long.into_inner(), 1, "nothing is begun after that");
