@@ -30,11 +30,12 @@ use crate::{
 /// remaining items away from all workers; no worker looks at a flag for each item. When
 /// [`cancel`](Self::cancel) returns, no worker of a shared loop claims another item. Claims in
 /// flight are still finished. A claim is one item; 8 if items take less than 128 ns each, as
-/// measured on those before; 64 if they take less than 2 ns; or one block if blocks were asked for
-/// ([`On::grain`](crate::On::grain), [`On::reproducible`](crate::On::reproducible)). A loop that
-/// runs on the calling thread alone looks at the token every 8 items or blocks, and one over a list
-/// that grows ([`Grow::cancel`](crate::Grow::cancel)) after each item. A search from the front
-/// (`find_first`, `any`) looks at it between blocks of at most a sixteenth of what it has searched.
+/// measured on those before; 64 if they take less than 16 ns and that is faster; 512 if they take
+/// less than 0.25 ns; or one block if blocks were asked for ([`On::grain`](crate::On::grain),
+/// [`On::reproducible`](crate::On::reproducible)). A loop that runs on the calling thread alone
+/// looks at the token every 8 items or blocks, and one over a list that grows
+/// ([`Grow::cancel`](crate::Grow::cancel)) after each item. A search from the front (`find_first`,
+/// `any`) looks at it between blocks of at most a sixteenth of what it has searched.
 ///
 /// Clones are the same token. A cancelled token stays cancelled.
 ///

@@ -275,7 +275,7 @@ fn random(nth: u64, mean: u64) -> u64 {
     (-unit.ln() * mean as f64) as u64
 }
 
-/// What a helper may poll after a loop: as long as it takes to wake one, if that takes long.
+/// How long a helper may poll after a loop: as long as it takes to wake one, if that takes long.
 const PRICE: u64 = PRICES.wake + PRICES.latency * 3 / 2;
 
 /// Prints rows of gaps, workers and work (twice what a worker has of it, in µs); and for helpers as

@@ -11,9 +11,9 @@
 //! for the last items of a range.
 //!
 //! Worst case: 7 items are trapped behind a heavy one if the items before it took less than 128 ns
-//! each; 63 if they took less than 0.25 ns each, or less than 2 ns and blocks of 64 were found to
-//! be faster; otherwise none. (The items before it are those of the same run; where a run begins,
-//! it is the average item of the last round.)
+//! each; 63 if they took less than 16 ns each and blocks of 64 were found to be faster; 511 if they
+//! took less than 0.25 ns each; otherwise none. (The items before it are those of the same run;
+//! where a run begins, it is the average item of the last round.)
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 

@@ -32,7 +32,7 @@ fn joined<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Bo
     before
 }
 
-/// What a loop has filled, to which these hands move the pieces; none if it was cancelled.
+/// The vectors of a loop, whole: these hands move the pieces there. None if it was cancelled.
 #[inline(never)] // likewise
 fn whole<R: Send, const N: usize>(
     filled: Outcome<Option<Boxed<R, N>>, Infallible>,

@@ -232,7 +232,7 @@ struct Hole<'a, T> {
     items: &'a mut [T],
     /// How many items stay, before the hole.
     stay: usize,
-    /// The stragglers that go on, and those that go back: as many as there are places in the hole.
+    /// The stragglers that go on, and those that go back: one for each place of the hole.
     /// (Which of the two a straggler is, is as good as random: there is no branch on it.)
     out: [Vec<T>; 2],
 }
