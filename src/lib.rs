@@ -114,14 +114,17 @@ struct Readme;
 pub use pool::{
     Alone, BuildError, CancelToken, Cancelled, CountSource, Cpu, Feed, Grow, On, PerWorker, PinState,
     Pinning, Placement, Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WaitReport,
-    Waiting, WorkerReport,
+    Waiting, WorkerReport, source,
 };
 
-/// What loops run over.
+/// What loops run over, and what they make of it: the types behind [`On`]. Generic code names
+/// [`Chain`](source::Chain), [`Source`](source::Source) and [`IntoChain`](source::IntoChain); few
+/// programs name the others.
 pub mod source {
     pub use crate::pool::{
-        Chunks, Copied, Drained, Exclusive, Holder, IntoSource, Owned, Part, Pieces, Rev, Shared, Source,
-        StepBy, Windows, Zip, chunks, chunks_exact, drain, zip,
+        At, Chain, Chunks, Cloned, Copied, Cuts, Drained, Each, Exclusive, Filter, FilterMap, FlatMap,
+        Flatten, FromChain, Holder, Inspect, Integer, Integers, IntoChain, Makes, Map, Offsets, Owned, Part,
+        Pieces, Rev, Shared, Source, StepBy, TryFlatMap, Windows, With, Zip, chunks_exact, drain, pieces,
     };
 }
 
@@ -139,6 +142,7 @@ pub mod trace {
 /// The types that stand for the options of [`On`]. Only generic code has to name them.
 pub mod options {
     pub use crate::pool::{
-        Cancellable, Ending, Fresh, Kept, PerBlock, State, Stateful, Stateless, Uncancellable,
+        Cancellable, Ending, Fresh, Given, Kept, Lends, NoPool, OnPool, PerBlock, State, Stateless,
+        Uncancellable,
     };
 }

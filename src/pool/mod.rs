@@ -32,14 +32,18 @@ pub use record::{
     waits::WaitReport,
 };
 pub use verbs::{
+    chain::{Chain, Each, IntoChain, Makes},
+    collect::{At, FromChain},
     feed::Feed,
     grow::Grow,
-    into_source::{IntoSource, chunks, chunks_exact, zip},
-    on::{Cancellable, Ending, On, Uncancellable},
+    indexed::{Chunks, Cuts, Offsets, Part, Rev, StepBy, Windows, Zip, chunks_exact, pieces},
+    on::{NoPool, On, source},
+    options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::{Drained, Holder, Owned, drain},
     part::{OnPart, Part as PartOfResult, PartError, Place, block, share},
-    source::{Chunks, Copied, Exclusive, Part, Pieces, Rev, Shared, Source, StepBy, Windows, Zip},
-    state::{Fresh, Kept, PerBlock, PerWorker, State, Stateful, Stateless},
+    source::{Exclusive, Integer, Integers, Pieces, Shared, Source},
+    stages::{Cloned, Copied, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
+    state::{Fresh, Given, Kept, Lends, PerBlock, PerWorker, State, Stateless},
     waiting::Waiting,
 };
 
@@ -240,8 +244,8 @@ impl Pool {
     /// ```
     #[inline(always)]
     #[track_caller]
-    pub fn on<S: IntoSource>(&self, source: S) -> On<'_, S::Source> {
-        On::new(self.executor(), source.into_source())
+    pub fn on<C: IntoChain<Chain: Sync>>(&self, chain: C) -> On<C::Chain, OnPool<'_>> {
+        On::new(self.executor(), chain.into_chain())
     }
 
     /// A loop over a list that grows while it runs: closures are given items by value, and add
@@ -313,7 +317,7 @@ impl Pool {
         T: Sync,
         R: Send,
     {
-        self.on(items).map_reduce(map, reduce)
+        self.on(items).map(map).reduce(reduce)
     }
 
     /// Folds the items into accumulators, one per run of neighbouring items, and reduces these in
@@ -359,7 +363,7 @@ impl Pool {
         T: Sync,
         A: Send,
     {
-        self.on(items).fold_reduce(init, fold, reduce)
+        self.on(items).fold(init, fold, reduce)
     }
 
     /// Calls `f` with every item.
@@ -422,121 +426,7 @@ impl Pool {
         T: Sync,
         R: Send,
     {
-        self.on(items).map_collect(map)
-    }
-
-    /// Maps every item, and collects the results that are `Some` into a `Vec`, in slice order.
-    ///
-    /// `map` is called once per item. What each worker has collected is moved once, by all workers,
-    /// to its place in the result; if one worker has done all, it is not moved at all.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let numbers = pool.filter_map_collect(&["1", "x", "3"], |text| text.parse::<i32>().ok());
-    /// assert_eq!(numbers, [1, 3]);
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `map` does; the results made until then are dropped.
-    #[inline]
-    #[track_caller]
-    pub fn filter_map_collect<'a, T, R>(
-        &self,
-        items: &'a [T],
-        map: impl Fn(&'a T) -> Option<R> + Sync,
-    ) -> Vec<R>
-    where
-        T: Sync,
-        R: Send,
-    {
-        self.on(items).filter_map_collect(map)
-    }
-
-    /// Makes something to iterate over of every item, and collects all that comes out of it into a
-    /// `Vec`, in slice order.
-    ///
-    /// `map` is called once per item, and what it returns is consumed by the same worker at once.
-    /// What each worker has collected is moved once, as in
-    /// [`filter_map_collect`](Self::filter_map_collect).
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let words = pool.flat_map_collect(&["a b", "", "c"], |line| line.split_whitespace());
-    /// assert_eq!(words, ["a", "b", "c"]);
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `map` does, or what it returns; the results made until then are dropped.
-    #[inline]
-    #[track_caller]
-    pub fn flat_map_collect<'a, T, I>(&self, items: &'a [T], map: impl Fn(&'a T) -> I + Sync) -> Vec<I::Item>
-    where
-        T: Sync,
-        I: IntoIterator<Item: Send>,
-    {
-        self.on(items).flat_map_collect(map)
-    }
-
-    /// Copies the items of which `keep` is true into a `Vec`, in slice order.
-    ///
-    /// There is no branch on what `keep` returns: it takes as long whether it keeps all items, none
-    /// or every second one. What each worker has copied is moved once, as in
-    /// [`filter_map_collect`](Self::filter_map_collect). For references instead of copies, or items
-    /// that are no `Copy`: `pool.on(&items).filter_collect(..)`.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// assert_eq!(pool.filter_collect(&[3, 8, 5, 6], |x| x % 2 == 0), [8, 6]);
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `keep` does.
-    #[inline]
-    #[track_caller]
-    pub fn filter_collect<T: Copy + Send + Sync>(
-        &self,
-        items: &[T],
-        keep: impl Fn(&T) -> bool + Sync,
-    ) -> Vec<T> {
-        self.on(items).copied().filter_collect(keep)
-    }
-
-    /// Maps every item into a `Vec`, in slice order, or returns the error of the first item for
-    /// which `map` returns one.
-    ///
-    /// As in [`try_map_reduce`](Self::try_map_reduce), items behind the first error may be mapped
-    /// as well, and what they made is dropped.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let numbers = |texts: &[&str]| pool.try_map_collect(texts, |text| text.parse::<i32>());
-    /// assert_eq!(numbers(&["1", "2"]), Ok(vec![1, 2]));
-    /// assert!(numbers(&["1", "x"]).is_err());
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// What `map` returned for the first item for which it returned an error. The results made
-    /// until then are dropped.
-    ///
-    /// # Panics
-    /// If `map` does, for an item before the first error.
-    #[inline]
-    #[track_caller]
-    pub fn try_map_collect<'a, T, R, E>(
-        &self,
-        items: &'a [T],
-        map: impl Fn(&'a T) -> Result<R, E> + Sync,
-    ) -> Result<Vec<R>, E>
-    where
-        T: Sync,
-        R: Send,
-        E: Send,
-    {
-        self.on(items).try_map_collect(map)
+        self.on(items).map(map).collect()
     }
 
     /// Assigns the result for every item to its place in `out`. The former values are dropped, and
@@ -560,70 +450,7 @@ impl Pool {
         T: Sync,
         R: Send,
     {
-        self.on(items).map_into(out, map);
-    }
-
-    /// Maps every item and reduces the results in slice order, or returns the `Err` with the lowest
-    /// index, whatever the schedule.
-    ///
-    /// All items before the first error are mapped, and few of those behind it.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let number = |word: &&str| word.parse::<i32>().map_err(|_| word.len());
-    /// let sum = |words: &[&str]| pool.try_map_reduce(words, number, |a, b| a + b);
-    /// assert_eq!(sum(&["1", "2"]), Ok(Some(3)));
-    /// assert_eq!(sum(&["1", "one", "three"]), Err(3));
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// What `map` returned for the first item for which it returned an error.
-    ///
-    /// # Panics
-    /// If `map` or `reduce` does, for an item before the first error.
-    #[inline]
-    #[track_caller]
-    pub fn try_map_reduce<'a, T, R, E>(
-        &self,
-        items: &'a [T],
-        map: impl Fn(&'a T) -> Result<R, E> + Sync,
-        reduce: impl Fn(R, R) -> R + Sync,
-    ) -> Result<Option<R>, E>
-    where
-        T: Sync,
-        R: Send,
-        E: Send,
-    {
-        self.on(items).try_map_reduce(map, reduce)
-    }
-
-    /// Calls `f` with every item until one returns `Err`; returns the `Err` with the lowest index,
-    /// whatever the schedule.
-    ///
-    /// All items before the first error are given to `f`, and few of those behind it.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let even = |x: &i32| if x % 2 == 0 { Ok(()) } else { Err(*x) };
-    /// let checked = pool.try_for_each(&[2, 4, 5, 7], even);
-    /// assert_eq!(checked, Err(5));
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// What `f` returned for the first item for which it returned an error.
-    ///
-    /// # Panics
-    /// If `f` does, for an item before the first error.
-    #[inline]
-    #[track_caller]
-    pub fn try_for_each<'a, T: Sync, E: Send>(
-        &self,
-        items: &'a [T],
-        f: impl Fn(&'a T) -> Result<(), E> + Sync,
-    ) -> Result<(), E> {
-        self.on(items).try_for_each(f)
+        self.on(items).zip(out).for_each(|(item, place)| *place = map(item));
     }
 
     /// Whether `test` is true of any item. Ends soon after the first such item is found. It
@@ -677,7 +504,7 @@ impl Pool {
     #[inline]
     #[track_caller]
     pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
-        self.on(items).find_any(test)
+        self.on(items).find_any(|item| test(item))
     }
 
     /// The first item of which `test` is true.
@@ -695,8 +522,8 @@ impl Pool {
     /// If `test` does, for an item before the first match.
     #[inline]
     #[track_caller]
-    pub fn find_first<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
-        self.on(items).find_first(test)
+    pub fn find<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
+        self.on(items).find(|item| test(item))
     }
 
     /// The index of the first item of which `test` is true. It searches as
@@ -712,8 +539,8 @@ impl Pool {
     /// If `test` does, for an item before the first match.
     #[inline]
     #[track_caller]
-    pub fn position_first<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> Option<usize> {
-        self.on(items).position_first(test)
+    pub fn position<T: Sync>(&self, items: &[T], test: impl Fn(&T) -> bool + Sync) -> Option<usize> {
+        self.on(items).position(test)
     }
 
     /// Sorts the slice, keeping the order of equal items.

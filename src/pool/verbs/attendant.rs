@@ -11,6 +11,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     bodies::{Index, claim_one},
+    chain::{Chain, Each},
     runs::{Run, Runs},
     source::Source,
     state::State,
@@ -35,41 +36,38 @@ use crate::{
 };
 
 /// How a loop is carried out: by whom, over what, and how many items may be under way.
-pub(super) struct Errand<'p, 'o, S, M> {
+pub(super) struct Errand<'p, 'o, C> {
     pub(super) executor: &'p Executor,
     pub(super) options: Options<'o>,
-    pub(super) source: S,
-    pub(super) state: &'p M,
+    pub(super) chain: C,
     pub(super) limit: usize,
 }
 
 /// Attends all items of a loop. `make` makes the future of an item, and may take the partial result
 /// of the items before it into it; `done` folds what the future returns.
-pub(super) fn attend<S, M, B, D, R, F, A, Z>(
-    errand: Errand<'_, '_, S, M>,
+pub(super) fn attend<C, B, D, R, F, A, Z>(
+    errand: Errand<'_, '_, C>,
     make: B,
     done: D,
     reduce: R,
 ) -> Outcome<Option<A>, Z>
 where
-    S: Source,
-    M: State,
-    B: Fn(&mut Option<A>, S::Item) -> F + Sync,
+    C: Each + Sync,
+    B: Fn(&mut Option<A>, C::Item) -> F + Sync,
     D: Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
     R: Fn(A, A) -> A + Sync,
     F: Future + Send,
     A: Send,
     Z: Send,
 {
-    let Errand { executor, mut options, source, state, limit } = errand;
-    let slice = Slice { address: source.address(), len: source.count() };
-    let site = Site::new(attend::<S, M, B, D, R, F, A, Z> as *const ());
+    let Errand { executor, mut options, chain, limit } = errand;
+    let slice = Slice { address: chain.begin().address(), len: chain.begin().count() };
+    let site = Site::new(attend::<C, B, D, R, F, A, Z> as *const ());
     let workers = executor.workers().min(options.threads).min(limit);
     let hub = Hub::new(workers, limit.min(slice.len).max(1));
     // Not beside what a worker writes for each item, on the stack: all others read this.
     let vigil = CachePadded::new(Vigil {
-        source,
-        state,
+        chain,
         make,
         done,
         runs: Runs::new(reduce),
@@ -84,9 +82,8 @@ where
 }
 
 /// A loop whose items may wait.
-struct Vigil<'a, S, M, B, D, R, F, A, Z> {
-    source: S,
-    state: &'a M,
+struct Vigil<C, B, D, R, F, A, Z> {
+    chain: C,
     make: B,
     done: D,
     runs: Runs<A, R>,
@@ -101,7 +98,7 @@ struct Note {
     index: Index,
 }
 
-impl<S, M, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<'_, S, M, B, D, R, F, A, Z> {
+impl<C, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<C, B, D, R, F, A, Z> {
     /// The outcome of the loop, which had `len` items.
     fn outcome(self, how: How, len: usize) -> Outcome<Option<A>, Z> {
         let Self { runs, found, .. } = self;
@@ -115,10 +112,10 @@ impl<S, M, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<'_, S, M, B, D, R, F, A, Z> {
 }
 
 /// A worker of such a loop.
-struct Attendant<'v, 'a, S: Source, M: State, B, D, R, F, A, Z> {
-    of: &'v Vigil<'a, S, M, B, D, R, F, A, Z>,
+struct Attendant<'v, C: Chain, B, D, R, F, A, Z> {
+    of: &'v Vigil<C, B, D, R, F, A, Z>,
     me: usize,
-    state: Option<(M::Held<'a>, S::Ledger<'v>)>,
+    state: Option<(<C::State as State>::Held<'v>, <C::Source as Source>::Ledger<'v>)>,
     /// What it has done last, in the order of the slice; and before that, which is to be handed
     /// over.
     run: Option<Run<A>>,
@@ -144,17 +141,16 @@ enum Ends<A, Z> {
     Found(Z),
 }
 
-impl<'v, 'a, S, M, B, D, R, F, A, Z> Attendant<'v, 'a, S, M, B, D, R, F, A, Z>
+impl<'v, C, B, D, R, F, A, Z> Attendant<'v, C, B, D, R, F, A, Z>
 where
-    S: Source,
-    M: State,
-    B: Fn(&mut Option<A>, S::Item) -> F + Sync,
+    C: Each + Sync,
+    B: Fn(&mut Option<A>, C::Item) -> F + Sync,
     D: Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
     R: Fn(A, A) -> A + Sync,
     F: Future + Send,
 {
     /// For worker `me`.
-    fn new(of: &'v Vigil<'a, S, M, B, D, R, F, A, Z>, me: usize) -> Self {
+    fn new(of: &'v Vigil<C, B, D, R, F, A, Z>, me: usize) -> Self {
         Self { of, me, state: None, run: None, over: None, at: 0 }
     }
 
@@ -162,14 +158,15 @@ where
     /// it, from `first` on.
     #[inline(always)]
     fn begin_item(
-        of: &'v Vigil<'a, S, M, B, D, R, F, A, Z>,
-        ledger: &mut S::Ledger<'v>,
+        of: &'v Vigil<C, B, D, R, F, A, Z>,
+        (held, ledger): &mut (<C::State as State>::Held<'v>, <C::Source as Source>::Ledger<'v>),
         place: &mut At<'_, F, Note>,
         context: &mut Context<'_>,
         (first, mut acc): (usize, Option<A>),
         index: usize,
     ) -> Result<Option<A>, Ends<A, Z>> {
-        let (item, token) = claim_one(&of.source, ledger, index).into_item();
+        let (item, token) = claim_one(of.chain.begin(), ledger, index).into_item();
+        let item = of.chain.one(C::State::get(held), item);
         let had = acc.is_some();
         let future = (of.make)(&mut acc, item);
         place.future.set(Some(future));
@@ -228,29 +225,29 @@ where
     }
 }
 
-impl<S, M, B, D, R, F, A, Z> Attend for Attendant<'_, '_, S, M, B, D, R, F, A, Z>
+impl<C, B, D, R, F, A, Z> Attend for Attendant<'_, C, B, D, R, F, A, Z>
 where
-    S: Source,
-    M: State,
-    B: Fn(&mut Option<A>, S::Item) -> F + Sync,
+    C: Each + Sync,
+    B: Fn(&mut Option<A>, C::Item) -> F + Sync,
     D: Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
     R: Fn(A, A) -> A + Sync,
     F: Future + Send,
 {
     fn arrive(&mut self) {
-        self.state = Some((self.of.state.hold(self.me), self.of.source.ledger()));
+        let chain = &self.of.chain;
+        self.state = Some((chain.states().hold(self.me), chain.begin().ledger()));
     }
 
     fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Halt> {
         let (first, acc) = self.go_on(owner.next());
-        let Self { of, state: Some((_, ledger)), at, .. } = self else { unreachable!("it has arrived") };
+        let Self { of, state: Some(state), at, .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
         let (folded, is_contested) = owner.claim(1, claims, |claims| {
             let mut acc = acc;
             while let Some(claimed) = claims.next() {
                 *at = claimed.start;
-                acc = Self::begin_item(of, ledger, &mut place, &mut context, (first, acc), claimed.start)?;
+                acc = Self::begin_item(of, state, &mut place, &mut context, (first, acc), claimed.start)?;
             }
             Ok(acc)
         });
@@ -260,10 +257,10 @@ where
     fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Halt> {
         let (first, acc) = self.go_on(index);
         self.at = index;
-        let Self { of, state: Some((_, ledger)), .. } = self else { unreachable!("it has arrived") };
+        let Self { of, state: Some(state), .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
-        let begun = Self::begin_item(of, ledger, &mut place, &mut context, (first, acc), index);
+        let begun = Self::begin_item(of, state, &mut place, &mut context, (first, acc), index);
         self.keep(first, index + 1, begun.map(|acc| (acc, false)))
     }
 

@@ -4,7 +4,7 @@
 
 use std::{iter, marker::PhantomData, mem::ManuallyDrop, ops::Range};
 
-use super::{source::Source, state::State};
+use super::{chain::Chain, source::Source, state::State};
 use crate::pool::{
     call::body::{Body, Stop},
     protocol::range::Claims,
@@ -120,39 +120,39 @@ impl<S: Source> Drop for Claim<'_, S> {
 }
 
 /// The items that a worker folds, which it claims one range after the other, and its state.
-pub(crate) struct Claimed<'k, 'c, 's, 'a, S: Source, M: State> {
-    source: &'s S,
-    states: &'a M,
-    held: &'k mut M::Held<'a>,
-    ledger: &'k mut S::Ledger<'s>,
+pub(crate) struct Claimed<'k, 'c, 's, C: Chain + 's> {
+    pub(crate) chain: &'s C,
+    held: &'k mut <C::State as State>::Held<'s>,
+    ledger: &'k mut <C::Source as Source>::Ledger<'s>,
     claims: &'k mut Claims<'c>,
     states_of: Numbered,
 }
 
-impl<'s, S: Source, M: State> Claimed<'_, '_, 's, '_, S, M> {
-    /// The next items.
+impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
+    /// The next items of the source.
     #[inline(always)]
-    pub(crate) fn next(&mut self) -> Option<Claim<'s, S>> {
+    pub(crate) fn next(&mut self) -> Option<Claim<'s, C::Source>> {
         let items = self.claims.next()?;
-        if M::BY_BLOCK {
-            self.states.begin_block(self.held, self.states_of.block(items.start));
+        if C::State::BY_BLOCK {
+            self.chain.states().begin_block(self.held, self.states_of.block(items.start));
         }
-        self.source.note(self.ledger, items.clone());
+        let source = self.chain.begin();
+        source.note(self.ledger, items.clone());
         // SAFETY: 1. the executor gives out indices of the source, and these have just been noted;
         // 2. it claims every index once, and folds what it claims once.
-        Some(unsafe { Claim::new(self.source, items) })
+        Some(unsafe { Claim::new(source, items) })
     }
 
     /// No items.
-    pub(crate) fn nothing(&self) -> Claim<'s, S> {
+    pub(crate) fn nothing(&self) -> Claim<'s, C::Source> {
         // SAFETY: there is no index.
-        unsafe { Claim::new(self.source, 0..0) }
+        unsafe { Claim::new(self.chain.begin(), 0..0) }
     }
 
     /// The state of the worker.
     #[inline(always)]
-    pub(crate) fn state(&mut self) -> &mut M::Worker {
-        M::get(self.held)
+    pub(crate) fn state(&mut self) -> &mut <C::State as State>::Worker {
+        C::State::get(self.held)
     }
 }
 
@@ -172,27 +172,25 @@ impl Numbered {
     }
 }
 
-/// A loop over the items of `source`: `fold` folds what a worker has claimed.
-pub(crate) struct Verb<'a, S, M, F, R, A, Z> {
-    pub(crate) source: S,
-    pub(crate) states: &'a M,
+/// A loop over what `chain` makes: `fold` folds what a worker has claimed.
+pub(crate) struct Verb<C, F, R, A, Z> {
+    pub(crate) chain: C,
     pub(crate) fold: F,
     pub(crate) reduce: R,
     pub(crate) states_of: Numbered,
     pub(crate) makes: PhantomData<fn() -> (A, Z)>,
 }
 
-impl<'a, S, M, F, R, A, Z> Body for Verb<'a, S, M, F, R, A, Z>
+impl<C, F, R, A, Z> Body for Verb<C, F, R, A, Z>
 where
-    S: Source,
-    M: State,
-    F: Fn(Claimed<'_, '_, '_, 'a, S, M>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+    C: Chain + Sync,
+    F: Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
     R: Fn(A, A) -> A + Sync,
     A: Send,
     Z: Send,
 {
     type State<'s>
-        = (M::Held<'a>, S::Ledger<'s>)
+        = (<C::State as State>::Held<'s>, <C::Source as Source>::Ledger<'s>)
     where
         Self: 's;
     type Acc = A;
@@ -200,21 +198,21 @@ where
 
     #[inline(always)]
     fn state(&self, me: usize) -> Self::State<'_> {
-        (self.states.hold(me), self.source.ledger())
+        (self.chain.states().hold(me), self.chain.begin().ledger())
     }
 
     #[inline(always)]
     fn fold<'s>(
         &'s self,
-        (held, ledger): &mut (M::Held<'a>, S::Ledger<'s>),
+        (held, ledger): &mut Self::State<'s>,
         acc: Option<A>,
         claims: &mut Claims<'_>,
     ) -> Result<Option<A>, Stop<Z>> {
-        let Self { ref source, states, states_of, .. } = *self;
-        if M::BY_BLOCK {
+        let Self { ref chain, states_of, .. } = *self;
+        if C::State::BY_BLOCK {
             claims.take_by(states_of.size);
         }
-        (self.fold)(Claimed { source, states, held, ledger, claims, states_of }, acc)
+        (self.fold)(Claimed { chain, held, ledger, claims, states_of }, acc)
     }
 
     #[inline(always)]

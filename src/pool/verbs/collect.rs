@@ -1,199 +1,464 @@
-//! Ordered collecting: every result is written once, into its final place, by the worker that
-//! claimed the item.
-
-#![allow(unsafe_code)] // writes into the spare room of a Vec from several threads
+//! The ends of a chain that collect its items.
 
 use std::{
-    iter,
-    marker::PhantomData,
-    mem,
-    ops::Range,
-    ptr::{self, NonNull},
+    array,
+    collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque},
+    convert::Infallible,
+    hash::{BuildHasher, Hash},
+    iter, mem,
 };
 
 use super::{
-    bodies::{Claim, Index},
-    source::Source,
+    bodies::{Claim, Claimed},
+    chain::{Chain, Makes},
+    ends::{Worker, folding},
+    gather::{Gathered, extend_parted, extend_sifted},
+    on::On,
+    options::{Ending, Hands, OnPool},
+    places::{Written, append_in_place, extend_both, in_two_places},
+    state::{Given, State},
 };
-use crate::pool::call::body::Stop;
+use crate::pool::{
+    call::{body::Stop, ending::Outcome},
+    policy::site::LoopKind,
+};
 
-/// A `Vec` of `len` results, which `fold` writes at their final places; or why it has not.
+/// What [`On::collect`] can make of items `T`: `Vec<T>`, `Box<[T]>`, `String`, the collections of
+/// the standard library, `()` of units, and `Result<B, E>` or `Option<B>` of one of these, if the
+/// items are results or options: then the loop stops at the first that is an error, or none. Sealed.
 ///
-/// # Panics
-/// If `fold` has left out any result.
-pub(crate) fn in_place<R, X>(
-    len: usize,
-    fold: impl for<'a> FnOnce(&'a Places<'a, R>) -> Result<Written<'a, R>, X>,
-) -> Result<Vec<R>, X> {
-    let mut results = Vec::with_capacity(len);
-    let places = Places::new(&mut results);
-    let written = fold(&places)?;
-    assert!(
-        ptr::eq(written.places, &raw const places) && written.range == (0..len),
-        "a loop has left out an item"
-    );
-    mem::forget(written);
-    // SAFETY: 1. the capacity is at least that; 2. all of it has been written, as just checked.
-    unsafe { results.set_len(len) };
-    Ok(results)
+/// [`Result<B, At<E>>`](At) tells the index of the error, too.
+#[diagnostic::on_unimplemented(
+    message = "a chain of `{T}` cannot be collected into `{Self}`",
+    note = "collect into a `Vec`, a `Box<[T]>`, a `String`, a `HashMap`, a `BTreeMap` and so on, or a `Result` or `Option` of one"
+)]
+pub trait FromChain<T>: Sized {
+    /// Runs the loop, of whose items `open` makes what is collected, or why there is nothing; none
+    /// if it was cancelled. `open` is given the index of the item of the source.
+    #[doc(hidden)]
+    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+        on: On<C, OnPool<'_, E>>,
+        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+    ) -> Option<Result<Self, Z>>;
 }
 
-/// Two of them, of the same length; none if `fold` returns none.
-pub(crate) fn in_two_places<A, B>(
-    len: usize,
-    fold: impl for<'a, 'b> FnOnce(
-        &'a Places<'a, A>,
-        &'b Places<'b, B>,
-    ) -> Option<(Written<'a, A>, Written<'b, B>)>,
-) -> Option<(Vec<A>, Vec<B>)> {
-    let mut firsts = Err(());
-    let seconds = in_place(len, |second| {
-        let mut others = Err(());
-        firsts = in_place(len, |first| {
-            let (written, other) = fold(first, second).ok_or(())?;
-            others = Ok(other);
-            Ok(written)
-        });
-        others
-    });
-    firsts.ok().zip(seconds.ok())
+/// An error of an item, and the index of that item in the source: see [`On::collect`].
+///
+/// ```
+/// use rangesteal::{Pool, source::At};
+///
+/// let (pool, words) = (Pool::new()?, ["7", "3", "x", "y"]);
+/// let numbers: Result<Vec<u32>, _> = pool.on(&words).map(|word| word.parse::<u32>()).collect();
+/// assert!(numbers.is_err());
+/// let numbers: Result<Vec<u32>, At<_>> = pool.on(&words).map(|word| word.parse::<u32>()).collect();
+/// assert_eq!(numbers.map_err(|at| words[at.index]), Err("x"));
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At<E> {
+    /// The index of the item.
+    pub index: usize,
+    /// Its error.
+    pub error: E,
 }
 
-/// The spare room of an empty `Vec`, shared by all workers.
-pub(crate) struct Places<'a, R> {
-    base: NonNull<R>,
-    capacity: usize,
-    room: PhantomData<&'a mut [R]>,
+/// Whether a loop that can fail with `Z` can fail.
+const fn can_fail<Z>() -> bool {
+    size_of::<Option<Z>>() > 0
 }
 
-// SAFETY: 1. a shared `Places` gives no access to a result; 2. `Written` moves values of `R` in and
-// drops them there, from any thread, hence `R: Send`.
-unsafe impl<R: Send> Sync for Places<'_, R> {}
-
-impl<'a, R> Places<'a, R> {
-    fn new(empty: &'a mut Vec<R>) -> Self {
-        let room = empty.spare_capacity_mut();
-        Self { capacity: room.len(), base: NonNull::from(room).cast(), room: PhantomData }
-    }
+fn kind_of<Z>() -> LoopKind {
+    if can_fail::<Z>() { LoopKind::MayStop } else { LoopKind::Through }
 }
 
-/// Results that lie next to each other, all written. Dropping this drops the results.
-pub(crate) struct Written<'a, R> {
-    places: &'a Places<'a, R>,
-    range: Range<usize>,
-}
-
-impl<'a, R> Written<'a, R> {
-    pub(crate) fn none(places: &'a Places<'a, R>) -> Self {
-        Self { places, range: 0..0 }
-    }
-
-    /// Writes what `map` makes of claimed items behind the results written before, if any.
-    #[inline(always)]
-    pub(crate) fn extend<S: Source>(self, items: Claim<'_, S>, map: impl FnMut(S::Item) -> R) -> Self {
-        let range = items.range();
-        // SAFETY: 1. and 2. it is a claim; 3. there are as many items as indices.
-        unsafe { self.write(range, items.items().map(map)) }
-    }
-
-    /// The same, until `map` fails.
-    #[inline(always)]
-    pub(crate) fn try_extend<S: Source, Z>(
-        self,
-        items: Claim<'_, S>,
-        mut map: impl FnMut(S::Item) -> Result<R, Z>,
-    ) -> Result<Self, Stop<Z>> {
-        let range = items.range();
-        let (mut at, mut error) = (range.start, None);
-        let results = items.items().map_while(|item| match map(item) {
-            Ok(result) => {
-                at += 1;
-                Some(result)
-            }
-            Err(found) => {
-                error = Some(found);
-                None
-            }
-        });
-        // SAFETY: 1. and 2. it is a claim; 3. there are no more results than indices.
-        let written = unsafe { self.write(range, results) };
-        match error {
-            None => Ok(written),
-            Some(found) => Err(Stop::there(at, found)),
-        }
-    }
-
-    /// Writes results for `range`, which follow those written before, if any.
-    ///
-    /// # Safety
-    /// 1. Nobody else ever writes at an index of `range`. 2. `range.start <= range.end`. 3. There
-    ///    are no more `results` than indices in `range`.
-    #[inline(always)]
-    unsafe fn write(mut self, range: Range<usize>, results: impl Iterator<Item = R>) -> Self {
-        if self.range.is_empty() {
-            self.range = range.start..range.start;
-        }
-        assert!(self.range.end == range.start && range.end <= self.places.capacity);
-        // SAFETY: 1. `range.end` is at most the capacity, as just checked; 2. `range.start` is not
-        // behind it, as promised.
-        let mut place = unsafe { self.places.base.add(range.start) };
-        results.for_each(|value| {
-            // SAFETY: 1. it is a place of `range`, since there are no more results, as
-            // promised; 2. nobody else writes here, as promised; 3. nobody reads before the loop is
-            // over.
-            unsafe { place.write(value) };
-            // SAFETY: this was a place of `range`, as above, and that ends within the capacity.
-            place = unsafe { place.add(1) };
-            self.range.end += 1;
-        });
-        self
-    }
-
-    /// Writes one result, behind those written before, if any.
-    #[inline(always)]
-    pub(crate) fn put(self, index: Index, result: R) -> Self {
-        let at = index.spend();
-        // SAFETY: 1. who has the `Index` has the only right to this place; 2. and 3. one result for
-        // one index.
-        unsafe { self.write(at..at + 1, iter::once(result)) }
-    }
-
-    /// Joins two neighbours.
-    pub(crate) fn join(mut self, next: Self) -> Self {
-        if self.range.is_empty() {
-            return next;
-        }
-        assert!(self.range.end == next.range.start, "two runs of a loop do not meet");
-        self.range.end = next.range.end;
-        mem::forget(next);
-        self
-    }
-}
-
-/// Writes both results for each of the claimed items, each behind those written before.
+/// What does not fail.
 #[inline(always)]
-pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
-    (mut firsts, mut seconds): (Written<'a, A>, Written<'b, B>),
-    items: Claim<'_, S>,
-    mut map: impl FnMut(S::Item) -> (A, B),
-) -> (Written<'a, A>, Written<'b, B>) {
-    for (at, item) in items.numbered() {
-        let (a, b) = map(item);
-        // SAFETY: 1. and 2. it is claimed; 3. one result for one index.
-        firsts = unsafe { firsts.write(at..at + 1, iter::once(a)) };
-        // SAFETY: likewise.
-        seconds = unsafe { seconds.write(at..at + 1, iter::once(b)) };
+fn never<T, Z>(opened: Result<T, Z>) -> T {
+    match opened {
+        Ok(opened) => opened,
+        Err(_) => unreachable!("it cannot fail"),
     }
-    (firsts, seconds)
 }
 
-impl<R> Drop for Written<'_, R> {
-    fn drop(&mut self) {
-        // SAFETY: `range` lies within the capacity.
-        let first = unsafe { self.places.base.add(self.range.start) };
-        let written = NonNull::slice_from_raw_parts(first, self.range.len());
-        // SAFETY: all of `range` has been written, here or by a run that joined, and nothing else
-        // drops it.
-        unsafe { written.drop_in_place() };
+/// In a box, so that with each block of items a pointer is moved, and not six words a vector.
+type Boxed<R, const N: usize> = Box<[Gathered<R>; N]>;
+
+/// Empty vectors.
+#[allow(clippy::unnecessary_box_returns, reason = "a pointer is moved: see above")]
+fn nothing<R, const N: usize>() -> Boxed<R, N> {
+    Box::new(array::from_fn(|_| Gathered::default()))
+}
+
+/// What two neighbouring runs have filled.
+#[inline(never)] // one of all loops that fill such vectors
+#[allow(clippy::unnecessary_box_returns, clippy::boxed_local, reason = "a pointer is moved: see above")]
+fn joined<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Boxed<R, N> {
+    iter::zip(&mut *before, *behind).for_each(|(before, behind)| before.append(behind));
+    before
+}
+
+/// The vectors of a loop, whole: these hands move the pieces there.
+#[inline(never)] // likewise
+#[allow(clippy::boxed_local, reason = "a pointer is moved: see above")]
+fn whole<R: Send, const N: usize>(mut filled: Boxed<R, N>, hands: Hands<'_>) -> [Vec<R>; N] {
+    let mut all = [const { Vec::new() }; N]; // not `map`, which has code for a panic amidst
+    for (all, of) in iter::zip(&mut all, &mut *filled) {
+        *all = mem::take(of).into_vec(hands);
+    }
+    all
+}
+
+impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
+    /// Runs a loop whose runs fill `N` vectors each, and makes one of those of all runs. `fill` is
+    /// given vectors to append to, and items of the source.
+    #[inline(always)]
+    fn gathered<R: Send, Z: Send, const N: usize>(
+        self,
+        fill: impl Fn([&mut Vec<R>; N], Claim<'_, C::Source>, &C, &mut Worker<C>) -> Result<(), Stop<Z>> + Sync,
+    ) -> Outcome<[Vec<R>; N], Z> {
+        let hands = self.hands();
+        let fold = move |mut claimed: Claimed<'_, '_, '_, C>, acc: Option<Boxed<R, N>>| {
+            let chain = claimed.chain;
+            let mut acc = match acc {
+                Some(acc) => acc,
+                None => nothing(),
+            };
+            while let Some(items) = claimed.next() {
+                let len = items.len();
+                fill(acc.each_mut().map(|of| of.last(len)), items, chain, claimed.state())?;
+            }
+            Ok(Some(acc))
+        };
+        self.fold_claims(kind_of::<Z>(), fold, joined).or(nothing).map(|filled| whole(filled, hands))
+    }
+
+    /// Appends what `open` makes of the items. If the chain makes one item of each of its source,
+    /// it is written once, at its final place; otherwise they are gathered in pieces.
+    #[inline(always)]
+    fn append_to<T: Send, Z: Send>(
+        self,
+        to: &mut Vec<T>,
+        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+    ) -> Option<Result<(), Z>> {
+        if matches!(C::MAKES, Makes::One) { self.write_to(to, open) } else { self.emit_to(to, open) }
+    }
+
+    #[inline(always)]
+    fn write_to<T: Send, Z: Send>(
+        self,
+        to: &mut Vec<T>,
+        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+    ) -> Option<Result<(), Z>> {
+        let appended = append_in_place(to, self.source_count(), |places| {
+            let folded = self.fold_claims(
+                kind_of::<Z>(),
+                move |mut claimed, written: Option<Written<'_, T>>| {
+                    let chain = claimed.chain;
+                    let mut written = written.unwrap_or(Written::none(places));
+                    while let Some(items) = claimed.next() {
+                        let state = claimed.state();
+                        written = if can_fail::<Z>() {
+                            written.try_extend(items, |at, item| open(at, chain.one(state, item)))?
+                        } else {
+                            written.extend(items, |item| never(open(0, chain.one(state, item))))
+                        };
+                    }
+                    Ok(Some(written))
+                },
+                Written::join,
+            );
+            folded.or(|| Written::none(places)).ended().ok_or(None)?.map_err(Some)
+        });
+        match appended {
+            Ok(()) => Some(Ok(())),
+            Err(found) => found.map(Err),
+        }
+    }
+
+    #[inline(always)]
+    fn emit_to<T: Send, Z: Send>(
+        self,
+        to: &mut Vec<T>,
+        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+    ) -> Option<Result<(), Z>> {
+        let gathered = self.gathered(move |[made], items, chain, state| {
+            if can_fail::<Z>() {
+                for (at, item) in items.numbered() {
+                    let pushed = chain.push(state, item, (), |_, (), item| {
+                        made.push(open(at, item)?);
+                        Ok(())
+                    });
+                    pushed.map_err(|found| Stop::there(at, found))?;
+                }
+            } else if matches!(C::MAKES, Makes::Sifted) && !mem::needs_drop::<T>() {
+                let sifted = items.items().map(|item| {
+                    let (item, stays) = chain.sift(state, item);
+                    (never(open(0, item)), stays)
+                });
+                extend_sifted(made, sifted);
+            } else {
+                items.items().for_each(|item| chain.emit(state, item, made, |item| never(open(0, item))));
+            }
+            Ok(())
+        });
+        Some(
+            gathered.ended()?.map(|[mut made]| if to.is_empty() { *to = made } else { to.append(&mut made) }),
+        )
+    }
+
+    /// Collects the items, as [`Iterator::collect`]: into a `Vec` in order, a `String`, a map and so
+    /// on: see [`FromChain`]. Into a `Result` or an `Option` it stops at the first item, in order,
+    /// that is an error or none.
+    ///
+    /// If the chain makes one item of each of its source, each is written once, at its final place
+    /// in the vector. If it may leave some out ([`filter`](Self::filter)) and they need not be
+    /// dropped, the time does not depend on which. Maps and sets are made of such a vector by the
+    /// calling thread.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let lengths: Vec<usize> = pool.on(0..10).chunks(4).map(|chunk| chunk.len()).collect();
+    /// assert_eq!(lengths, [4, 4, 2]);
+    /// let squares: Option<Vec<u8>> = pool.on(0..16_u8).map(|x| x.checked_mul(x)).collect();
+    /// assert_eq!(squares.map(|squares| squares.len()), Some(16));
+    /// let shout: String = pool.on(&["no", "de"]).flat_map(|word| word.chars().rev()).collect();
+    /// assert_eq!(shout, "oned");
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain does; what was collected until then is dropped.
+    #[inline(always)]
+    pub fn collect<B: FromChain<C::Item>>(self) -> E::Of<B> {
+        let collected = B::from_chain(self, |_, item| Ok::<_, Infallible>(item));
+        E::end(collected.map(never))
+    }
+
+    /// Appends the items to a vector, in order. Nothing is allocated if the vector has room and the
+    /// chain makes one item of each of its source. Nothing is appended if the loop is cancelled.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut all = vec![0];
+    /// pool.on(1..4).map(|i| i * i).collect_into(&mut all);
+    /// assert_eq!(all, [0, 1, 4, 9]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain does; then nothing is appended.
+    #[inline(always)]
+    pub fn collect_into(self, to: &mut Vec<C::Item>) -> E::Of<()>
+    where
+        C::Item: Send,
+    {
+        E::end(self.append_to(to, |_, item| Ok::<_, Infallible>(item)).map(never))
+    }
+
+    /// The items of which `test` is true, and the others, both in order, as
+    /// [`Iterator::partition`]. If items need not be dropped, it takes as long whatever `test`
+    /// returns.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (even, odd) = pool.on(0..7).partition(|i| i % 2 == 0);
+    /// assert_eq!((even, odd), (vec![0, 2, 4, 6], vec![1, 3, 5]));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain does; what was collected until then is dropped.
+    #[inline(always)]
+    pub fn partition(
+        self,
+        test: impl for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> bool + Sync,
+    ) -> E::Of<(Vec<C::Item>, Vec<C::Item>)>
+    where
+        C::Item: Send,
+    {
+        let gathered = self.gathered(move |[yes, no], items, chain, state| {
+            if matches!(C::MAKES, Makes::One) && !mem::needs_drop::<C::Item>() {
+                let tested = items.items().map(|item| {
+                    let item = chain.one(state, item);
+                    let is_first = test(C::State::give(state, &item));
+                    (item, is_first)
+                });
+                extend_parted([yes, no], tested);
+                return Ok::<_, Stop<Infallible>>(());
+            }
+            items.items().for_each(|item| {
+                let Ok(()) = chain.push(state, item, (), |state, (), item| {
+                    if test(C::State::give(state, &item)) {
+                        yes.push(item)
+                    } else {
+                        no.push(item)
+                    }
+                    Ok::<_, Infallible>(())
+                });
+            });
+            Ok(())
+        });
+        E::end(gathered.through().map(|[yes, no]| (yes, no)))
+    }
+
+    /// The first parts of pairs, and the second ones, both in order, as [`Iterator::unzip`]. If the
+    /// chain makes one pair of each item of its source, each part is written once, at its final
+    /// place.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (squares, cubes) = pool.on(0..4).map(|i| (i * i, i * i * i)).unzip();
+    /// assert_eq!((squares, cubes), (vec![0, 1, 4, 9], vec![0, 1, 8, 27]));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain does; what was collected until then is dropped.
+    #[inline(always)]
+    pub fn unzip<A: Send, B: Send>(self) -> E::Of<(Vec<A>, Vec<B>)>
+    where
+        C: Chain<Item = (A, B)>,
+    {
+        if !matches!(C::MAKES, Makes::One) {
+            let pairs = Vec::<(A, B)>::from_chain(self, |_, pair| Ok::<_, Infallible>(pair));
+            return E::end(pairs.map(|pairs| never(pairs).into_iter().unzip()));
+        }
+        E::end(in_two_places(self.source_count(), |firsts, seconds| {
+            let folded = self.fold_claims(
+                LoopKind::Through,
+                move |mut claimed, both| {
+                    let chain = claimed.chain;
+                    let mut both = both.unwrap_or((Written::none(firsts), Written::none(seconds)));
+                    while let Some(items) = claimed.next() {
+                        let state = claimed.state();
+                        both = extend_both(both, items, |item| chain.one(state, item));
+                    }
+                    Ok(Some(both))
+                },
+                |(a, b), (c, d)| (a.join(c), b.join(d)),
+            );
+            folded.or(|| (Written::none(firsts), Written::none(seconds))).through()
+        }))
+    }
+}
+
+impl<T: Send> FromChain<T> for Vec<T> {
+    #[inline(always)]
+    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+        on: On<C, OnPool<'_, E>>,
+        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+    ) -> Option<Result<Self, Z>> {
+        let mut all = Self::new();
+        Some(on.append_to(&mut all, open)?.map(|()| all))
+    }
+}
+
+/// Collections that the calling thread makes of a vector.
+macro_rules! of_a_vector {
+    ($([$($bound:tt)*] $collection:ty, $item:ty;)+) => {$(
+        impl<$($bound)*> FromChain<$item> for $collection {
+            #[inline(always)]
+            fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+                on: On<C, OnPool<'_, E>>,
+                open: impl Fn(usize, C::Item) -> Result<$item, Z> + Sync,
+            ) -> Option<Result<Self, Z>> {
+                Some(Vec::from_chain(on, open)?.map(|all| all.into_iter().collect()))
+            }
+        }
+    )+};
+}
+
+of_a_vector! {
+    [T: Send] Box<[T]>, T;
+    [T: Send] VecDeque<T>, T;
+    [T: Send] LinkedList<T>, T;
+    [T: Send + Ord] BinaryHeap<T>, T;
+    [T: Send + Ord] BTreeSet<T>, T;
+    [T: Send + Eq + Hash, S: BuildHasher + Default] HashSet<T, S>, T;
+    [K: Send + Ord, V: Send] BTreeMap<K, V>, (K, V);
+    [K: Send + Eq + Hash, V: Send, S: BuildHasher + Default] HashMap<K, V, S>, (K, V);
+}
+
+/// Of what a string can be extended by: characters, strings, references to these.
+impl<T> FromChain<T> for String
+where
+    Self: Extend<T>,
+{
+    #[inline(always)]
+    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+        on: On<C, OnPool<'_, E>>,
+        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+    ) -> Option<Result<Self, Z>> {
+        let step = move |_: &mut Worker<C>, mut text: Self, at, item| {
+            text.extend(iter::once(open(at, item)?));
+            Ok(text)
+        };
+        on.fold_claims(kind_of::<Z>(), folding(Self::new, step), |a, b| a + &b).or(Self::new).ended()
+    }
+}
+
+impl FromChain<()> for () {
+    #[inline(always)]
+    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+        on: On<C, OnPool<'_, E>>,
+        open: impl Fn(usize, C::Item) -> Result<(), Z> + Sync,
+    ) -> Option<Result<(), Z>> {
+        let step = move |_: &mut Worker<C>, (): (), at, item| open(at, item);
+        on.fold_claims(kind_of::<Z>(), folding(|| (), step), |(), ()| ()).or(|| ()).ended()
+    }
+}
+
+/// Why a loop has nothing to collect: for the reason of what it is in, or its own.
+enum Reason<Z, X> {
+    Outer(Z),
+    Own(X),
+}
+
+/// Runs a loop that collects into `B` as long as `check` makes a `T` of each item.
+#[inline(always)]
+fn checked<B: FromChain<T>, T, I, X: Send, C: Chain + Sync, E: Ending, Z: Send>(
+    on: On<C, OnPool<'_, E>>,
+    open: impl Fn(usize, C::Item) -> Result<I, Z> + Sync,
+    check: impl Fn(usize, I) -> Result<T, X> + Sync,
+) -> Option<Result<Result<B, X>, Z>> {
+    let both = move |at, item| match open(at, item) {
+        Ok(opened) => check(at, opened).map_err(Reason::Own),
+        Err(found) => Err(Reason::Outer(found)),
+    };
+    Some(match B::from_chain(on, both)? {
+        Ok(all) => Ok(Ok(all)),
+        Err(Reason::Own(found)) => Ok(Err(found)),
+        Err(Reason::Outer(found)) => Err(found),
+    })
+}
+
+impl<T, X: Send, B: FromChain<T>> FromChain<Result<T, X>> for Result<B, X> {
+    #[inline(always)]
+    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+        on: On<C, OnPool<'_, E>>,
+        open: impl Fn(usize, C::Item) -> Result<Result<T, X>, Z> + Sync,
+    ) -> Option<Result<Self, Z>> {
+        checked(on, open, |_, item| item)
+    }
+}
+
+impl<T, X: Send, B: FromChain<T>> FromChain<Result<T, X>> for Result<B, At<X>> {
+    #[inline(always)]
+    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+        on: On<C, OnPool<'_, E>>,
+        open: impl Fn(usize, C::Item) -> Result<Result<T, X>, Z> + Sync,
+    ) -> Option<Result<Self, Z>> {
+        checked(on, open, |index, item: Result<T, X>| item.map_err(|error| At { index, error }))
+    }
+}
+
+impl<T, B: FromChain<T>> FromChain<Option<T>> for Option<B> {
+    #[inline(always)]
+    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
+        on: On<C, OnPool<'_, E>>,
+        open: impl Fn(usize, C::Item) -> Result<Option<T>, Z> + Sync,
+    ) -> Option<Result<Self, Z>> {
+        let collected = checked(on, open, |_, item: Option<T>| item.ok_or(()))?;
+        Some(collected.map(Result::ok))
     }
 }

@@ -8,7 +8,7 @@ use std::{
     ptr,
 };
 
-use super::{into_source::IntoSource, on::Hands};
+use super::{chain::IntoChain, options::Hands};
 
 /// In bytes: a piece that has grown to this is not made longer, so that it need not be copied to a
 /// larger place, and all workers have pieces to move in the end.
@@ -84,7 +84,7 @@ impl<R: Send> Gathered<R> {
                 (piece, own)
             })
             .collect();
-        hands.on((&mut moves).into_source()).for_each(|(piece, own)| move_into(mem::take(piece), own));
+        hands.on((&mut moves).into_chain()).for_each(|(piece, own)| move_into(mem::take(piece), own));
         // SAFETY: 1. the capacity is at least that; 2. the pieces have filled as many places.
         unsafe { all.set_len(total) };
         all
@@ -101,24 +101,16 @@ fn move_into<R>(mut piece: Vec<R>, own: &mut [MaybeUninit<R>]) {
     unsafe { piece.set_len(0) };
 }
 
-/// Appends those of `items` that `keep` keeps. If they need not be dropped, there is no branch on
-/// what `keep` returns: each item is written, and the next one over it unless it is kept.
+/// Appends the items that come with `true`; they need not be dropped. There is no branch on that:
+/// each item is written, and the next one over it unless it stays.
 #[inline(always)]
-pub(crate) fn extend_kept<T>(
-    kept: &mut Vec<T>,
-    mut items: impl ExactSizeIterator<Item = T>,
-    mut keep: impl FnMut(&T) -> bool,
-) {
-    if mem::needs_drop::<T>() {
-        kept.extend(items.filter(keep));
-        return;
-    }
+pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, mut items: impl ExactSizeIterator<Item = (T, bool)>) {
+    assert!(!mem::needs_drop::<T>());
     while items.len() > 0 {
         kept.reserve(items.len().min(STEP));
         let room = kept.spare_capacity_mut();
         let mut count = 0;
-        for item in items.by_ref().take(STEP) {
-            let stays = keep(&item);
+        for (item, stays) in items.by_ref().take(STEP) {
             room[count].write(item);
             count += usize::from(stays);
         }
@@ -128,25 +120,20 @@ pub(crate) fn extend_kept<T>(
     }
 }
 
-/// Appends the items that `test` is true of to the first, and the others to the second; without a
-/// branch as above: each item is written to both.
+/// Appends the items that come with `true` to the first, and the others to the second; they need
+/// not be dropped. Without a branch as above: each item is written to both.
 #[inline(always)]
 pub(crate) fn extend_parted<T>(
     [yes, no]: [&mut Vec<T>; 2],
-    mut items: impl ExactSizeIterator<Item = T>,
-    mut test: impl FnMut(&T) -> bool,
+    mut items: impl ExactSizeIterator<Item = (T, bool)>,
 ) {
-    if mem::needs_drop::<T>() {
-        items.for_each(|item| if test(&item) { yes.push(item) } else { no.push(item) });
-        return;
-    }
+    assert!(!mem::needs_drop::<T>());
     while items.len() > 0 {
         yes.reserve(items.len().min(STEP));
         no.reserve(items.len().min(STEP));
         let (room, other) = (yes.spare_capacity_mut(), no.spare_capacity_mut());
         let mut counts = [0, 0];
-        for item in items.by_ref().take(STEP) {
-            let is_first = test(&item);
+        for (item, is_first) in items.by_ref().take(STEP) {
             let item = MaybeUninit::new(item);
             // SAFETY: 1. both are places for an item, and apart; 2. of the two copies of an item
             // only one will ever be used, since one of the counts does not grow.
@@ -165,10 +152,7 @@ pub(crate) fn extend_parted<T>(
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::{
-        panic::{AssertUnwindSafe, catch_unwind},
-        rc::Rc,
-    };
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
 
@@ -203,26 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn what_must_be_dropped_is_kept_with_a_branch() {
-        let items = || (0..2000).map(Rc::new).collect::<Vec<_>>().into_iter();
-        let third = |i: &Rc<i32>| **i % 3 == 0;
-        let mut kept = vec![Rc::new(-3)];
-        extend_kept(&mut kept, items(), third);
-        assert!(kept.iter().map(|i| **i).eq((-3..2000).step_by(3)));
-        let (mut yes, mut no) = (Vec::new(), Vec::new());
-        extend_parted([&mut yes, &mut no], items(), third);
-        assert!(yes.iter().map(|i| **i).eq((0..2000).step_by(3)));
-        assert!(no.iter().map(|i| **i).eq((0..2000).filter(|i| i % 3 != 0)));
-    }
-
-    #[test]
     fn a_test_that_panics_leaves_what_was_kept_before() {
         let mut kept = vec![7];
-        let bad = |i: &i32| if *i == 1000 { panic!("at {i}") } else { *i % 2 == 0 };
-        let caught = catch_unwind(AssertUnwindSafe(|| extend_kept(&mut kept, 0..2000, bad)));
+        let bad = |i: i32| if i == 1000 { panic!("at {i}") } else { (i, i % 2 == 0) };
+        let caught = catch_unwind(AssertUnwindSafe(|| extend_sifted(&mut kept, (0..2000).map(bad))));
         assert!(caught.is_err() && kept.starts_with(&[7, 0, 2, 4]) && kept.len() <= 501);
         let mut sides = (vec![7], Vec::new());
-        let parted = AssertUnwindSafe(|| extend_parted([&mut sides.0, &mut sides.1], 0..2000, bad));
+        let parted = AssertUnwindSafe(|| extend_parted([&mut sides.0, &mut sides.1], (0..2000).map(bad)));
         assert!(catch_unwind(parted).is_err());
         assert!(sides.0.starts_with(&[7, 0, 2, 4]) && sides.1.starts_with(&[1, 3, 5]));
     }

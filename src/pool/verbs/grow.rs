@@ -5,9 +5,11 @@ use std::convert::Infallible;
 use super::{
     bodies::Claimed,
     feed::{Feed, Feeder, List},
-    on::{Cancellable, Ending, On, Uncancellable},
+    on::On,
+    options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::Owned,
-    state::{self, Fresh, Kept, PerWorker, State, Stateful, Stateless},
+    stages::With,
+    state::{self, Fresh, Given, Kept, Lends, PerWorker, State, Stateless},
 };
 use crate::pool::{
     call::{body::Stop, handles::CancelToken},
@@ -74,18 +76,21 @@ use crate::pool::{
 /// an error and if the loop is cancelled. (A panic of such a drop is lost.)
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
-pub struct Grow<'p, T: Send, E = Uncancellable, M = Stateless>(On<'p, Owned<Vec<T>>, E, M>);
+pub struct Grow<'p, T: Send, E = Uncancellable, M = Stateless> {
+    seeds: On<Owned<Vec<T>>, OnPool<'p, E>>,
+    states: M,
+}
 
 impl<'p, T: Send> Grow<'p, T> {
-    pub(crate) fn new(seeds: On<'p, Owned<Vec<T>>>) -> Self {
-        Self(seeds)
+    pub(crate) fn new(seeds: On<Owned<Vec<T>>, OnPool<'p>>) -> Self {
+        Self { seeds, states: Stateless }
     }
 }
 
 /// Options.
 impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     /// Gives each worker a state of its own, made by `make(worker)` before its first item. The
-    /// closures of the loop take it as `&mut`, first of all. It stays on its thread, so it need not
+    /// closures of the loop are given `(&mut state, item)` instead of the item. It stays on its thread, so it need not
     /// be `Send`.
     ///
     /// A worker that has found nothing for a while drops its state, and makes another if there is
@@ -95,7 +100,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     /// # let pool = rangesteal::Pool::new()?;
     /// let letters = pool.grow(["ab-cd-e"]).with(|_worker| String::new()).fold_unordered(
     ///     || 0,
-    ///     |scratch, letters, text, feed| {
+    ///     |letters, (scratch, text), feed| {
     ///         let Some((first, rest)) = text.split_once('-') else { return letters + text.len() };
     ///         feed.push(rest);
     ///         scratch.clear();
@@ -108,7 +113,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn with<W, F: Fn(usize) -> W + Sync>(self, make: F) -> Grow<'p, T, E, Fresh<F>> {
-        Grow(self.0.with(make))
+        Grow { seeds: self.seeds, states: Fresh(make) }
     }
 
     /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`]. The loop has at
@@ -117,12 +122,12 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let mut folded = pool.per_worker(|_worker| 0);
-    /// pool.grow(0..10).with_kept(&mut folded).for_each(|folded, _item, _feed| *folded += 1);
+    /// pool.grow(0..10).with_kept(&mut folded).for_each(|(folded, _item), _feed| *folded += 1);
     /// assert_eq!(folded.into_vec().iter().sum::<u32>(), 10);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn with_kept<W: Send>(self, states: &'p mut PerWorker<W>) -> Grow<'p, T, E, Kept<'p, W>> {
-        Grow(self.0.with_kept(states))
+        Grow { seeds: self.seeds, states: Kept(states) }
     }
 
     /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`: see
@@ -143,7 +148,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn cancel(self, token: &'p CancelToken) -> Grow<'p, T, Cancellable, M> {
-        Grow(self.0.cancel(token))
+        Grow { seeds: self.seeds.cancel(token), states: self.states }
     }
 
     /// Writes what the loop did into `report`: see [`RunReport`]. It is not written if the loop
@@ -157,8 +162,9 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     /// assert_eq!(report.items(), 10);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
-    pub fn report(self, report: &'p mut RunReport) -> Self {
-        Self(self.0.report(report))
+    pub fn report(mut self, report: &'p mut RunReport) -> Self {
+        self.seeds = self.seeds.report(report);
+        self
     }
 
     /// Uses at most `workers` workers, including the calling thread.
@@ -173,8 +179,9 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     ///
     /// # Panics
     /// If `workers` is 0.
-    pub fn threads(self, workers: usize) -> Self {
-        Self(self.0.threads(workers))
+    pub fn threads(mut self, workers: usize) -> Self {
+        self.seeds = self.seeds.threads(workers);
+        self
     }
 
     /// Folds the items and reduces the results. None if it was cancelled.
@@ -185,10 +192,10 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         fold: impl Fn(&mut M::Worker, A, T, &Feed<'_, T>) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Option<Result<A, Z>> {
-        let list = self.0.list();
-        let (seeds, states) = self.0.take_state();
+        let Self { seeds, states } = self;
+        let list = seeds.list();
         let make = &init;
-        let folding = move |mut claimed: Claimed<'_, '_, '_, '_, Owned<Vec<T>>, Hands<'_, T, M>>, acc| {
+        let folding = move |mut claimed: Claimed<'_, '_, '_, Growing<'_, T, M>>, acc| {
             let mut acc = match acc {
                 Some(acc) => acc,
                 None => (*make)(),
@@ -210,12 +217,15 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
             }
         };
         let hands = Hands { list: &list, states: &states };
-        seeds.state(hands).fold_list(&list, folding, reduce).or(&init).ended()
+        seeds.with_states(hands).fold_list(&list, folding, reduce).or(&init).ended()
     }
 }
 
+/// The seeds, and the hands of the workers.
+type Growing<'f, T, M> = With<Owned<Vec<T>>, Hands<'f, T, M>>;
+
 /// Loops.
-impl<T: Send, E: Ending> Grow<'_, T, E> {
+impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// Folds every item into an accumulator, in no defined order, and reduces the accumulators.
     ///
     /// `init` is called at least once, and again for each worker that comes, or comes back, or
@@ -251,12 +261,13 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     pub fn fold_unordered<A: Send>(
         self,
         init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, T, &Feed<'_, T>) -> A + Sync,
+        fold: impl for<'a> Fn(A, Given<'a, M, T>, &Feed<'_, T>) -> A + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        E::end(
-            self.folded(init, |(), acc, item, feed| never_fails(fold(acc, item, feed)), reduce).map(unwrap),
-        )
+        let step = |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| {
+            never_fails(fold(acc, M::give(state, item), feed))
+        };
+        E::end(self.folded(init, step, reduce).map(unwrap))
     }
 
     /// The same for a `fold` that can fail: an error ends the loop. Of several errors any comes
@@ -279,10 +290,12 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     pub fn try_fold_unordered<A: Send, Z: Send>(
         self,
         init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, T, &Feed<'_, T>) -> Result<A, Z> + Sync,
+        fold: impl for<'a> Fn(A, Given<'a, M, T>, &Feed<'_, T>) -> Result<A, Z> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Result<A, Z>> {
-        E::end(self.folded(init, |(), acc, item, feed| fold(acc, item, feed), reduce))
+        let step =
+            |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| fold(acc, M::give(state, item), feed);
+        E::end(self.folded(init, step, reduce))
     }
 
     /// Calls `f` with every item, in no defined order.
@@ -306,7 +319,7 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     /// # Panics
     /// If `f` does.
     #[inline(always)]
-    pub fn for_each(self, f: impl Fn(T, &Feed<'_, T>) + Sync) -> E::Of<()> {
+    pub fn for_each(self, f: impl for<'a> Fn(Given<'a, M, T>, &Feed<'_, T>) + Sync) -> E::Of<()> {
         self.fold_unordered(|| (), |(), item, feed| f(item, feed), |(), ()| ())
     }
 
@@ -336,80 +349,9 @@ impl<T: Send, E: Ending> Grow<'_, T, E> {
     #[inline(always)]
     pub fn try_for_each<Z: Send>(
         self,
-        f: impl Fn(T, &Feed<'_, T>) -> Result<(), Z> + Sync,
+        f: impl for<'a> Fn(Given<'a, M, T>, &Feed<'_, T>) -> Result<(), Z> + Sync,
     ) -> E::Of<Result<(), Z>> {
         self.try_fold_unordered(|| (), |(), item, feed| f(item, feed), |(), ()| ())
-    }
-}
-
-/// The same loops with a state, which the closures take first.
-impl<T: Send, E: Ending, M: Stateful> Grow<'_, T, E, M> {
-    /// Folds every item into an accumulator, in no defined order, and reduces the accumulators.
-    /// [`Grow::with`] has an example; the laws are those of the loop without a state.
-    ///
-    /// # Panics
-    /// If `init`, `fold` or `reduce` does.
-    #[inline(always)]
-    pub fn fold_unordered<A: Send>(
-        self,
-        init: impl Fn() -> A + Sync,
-        fold: impl Fn(&mut M::Worker, A, T, &Feed<'_, T>) -> A + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
-    ) -> E::Of<A> {
-        let folded =
-            |state: &mut M::Worker, acc, item, feed: &Feed<'_, T>| never_fails(fold(state, acc, item, feed));
-        E::end(self.folded(init, folded, reduce).map(unwrap))
-    }
-
-    /// The same for a `fold` that can fail: an error ends the loop. Of several errors any comes
-    /// out.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let grow = pool.grow([5]).with(|_worker| 0);
-    /// let ended = grow.try_fold_unordered(|| (), |_, (), item, _| Err(item), |(), ()| ());
-    /// assert_eq!(ended, Err(5));
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `init`, `fold` or `reduce` does.
-    #[inline(always)]
-    pub fn try_fold_unordered<A: Send, Z: Send>(
-        self,
-        init: impl Fn() -> A + Sync,
-        fold: impl Fn(&mut M::Worker, A, T, &Feed<'_, T>) -> Result<A, Z> + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
-    ) -> E::Of<Result<A, Z>> {
-        E::end(self.folded(init, fold, reduce))
-    }
-
-    /// Calls `f` with every item, in no defined order. [`Grow::with_kept`] has an example.
-    ///
-    /// # Panics
-    /// If `f` does.
-    #[inline(always)]
-    pub fn for_each(self, f: impl Fn(&mut M::Worker, T, &Feed<'_, T>) + Sync) -> E::Of<()> {
-        self.fold_unordered(|| (), |state, (), item, feed| f(state, item, feed), |(), ()| ())
-    }
-
-    /// The same for an `f` that can fail: an error ends the loop.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let ended = pool.grow([1]).with(|_| 0).try_for_each(|_, item, _| Err::<(), _>(item));
-    /// assert_eq!(ended, Err(1));
-    /// # Ok::<(), rangesteal::BuildError>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `f` does.
-    #[inline(always)]
-    pub fn try_for_each<Z: Send>(
-        self,
-        f: impl Fn(&mut M::Worker, T, &Feed<'_, T>) -> Result<(), Z> + Sync,
-    ) -> E::Of<Result<(), Z>> {
-        self.try_fold_unordered(|| (), |state, (), item, feed| f(state, item, feed), |(), ()| ())
     }
 }
 
@@ -438,6 +380,7 @@ pub(super) struct Hands<'f, T, M> {
 
 impl<'f, T: Send, M: State> State for Hands<'f, T, M> {
     type Worker = Hand<'f, T, M>;
+    type With<I> = dyn for<'a> Lends<'a, Out = (&'a mut Hand<'f, T, M>, I)>;
     type Held<'s>
         = Hand<'f, T, M>
     where
@@ -449,6 +392,10 @@ impl<'f, T: Send, M: State> State for Hands<'f, T, M> {
 
     fn get<'h>(held: &'h mut Hand<'f, T, M>) -> &'h mut Hand<'f, T, M> {
         held
+    }
+
+    fn give<'a, I>(hand: &'a mut Hand<'f, T, M>, item: I) -> (&'a mut Hand<'f, T, M>, I) {
+        (hand, item)
     }
 
     fn most(&self) -> usize {

@@ -15,9 +15,9 @@ use std::{
 };
 
 use super::{
+    chain::IntoChain,
     comparator::{Comparator, Indexed, Items, last_part},
     interleave::{Part, take},
-    into_source::IntoSource,
     on::On,
 };
 use crate::{
@@ -136,7 +136,7 @@ pub(super) fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: &(dy
 #[inline(never)]
 #[track_caller]
 fn each_below(executor: &Executor, end: usize, work: &(dyn Fn(usize) + Sync)) {
-    On::new(executor, (0..end).into_source()).jobs(work);
+    On::new(executor, (0..end).into_chain()).jobs(work);
 }
 
 /// The slice and a buffer of the same length. One of them holds all elements. When this is dropped,
@@ -154,7 +154,7 @@ impl<'a, T: Send> Sides<'a, T> {
     #[track_caller]
     pub(super) fn arrange<K: Send>(&mut self, executor: &Executor, order: Vec<(K, usize)>) {
         let elements = Elements(self.full);
-        let moves = On::new(executor, (&mut *self.spare).into_source()).zip(order);
+        let moves = On::new(executor, (&mut *self.spare).into_chain()).zip(order);
         moves.for_each(|(to, (_, place))| elements.copy(place, to));
         mem::swap(&mut self.full, &mut self.spare);
         self.away = !self.away;

@@ -11,7 +11,11 @@ use std::{
     ptr,
 };
 
-use super::source::{self, Pieces, Source};
+use super::{
+    chain::{Chain, Each, IntoChain, Makes, sealed::Sealed},
+    source::{Pieces, Source, base},
+    state::Stateless,
+};
 use crate::{
     pool::call::ending::discard,
     sync::{AtomicUsize, Mutex, Ordering, lock},
@@ -147,7 +151,7 @@ impl<T> Drop for Drained<'_, T> {
     }
 }
 
-impl<T: Send> Owned<Vec<T>> {
+impl<T> Owned<Vec<T>> {
     pub(crate) fn vec(mut items: Vec<T>) -> Self {
         let len = items.len();
         // SAFETY: none is enough. From here on the vector is memory, no more.
@@ -156,7 +160,7 @@ impl<T: Send> Owned<Vec<T>> {
     }
 }
 
-impl<T: Send, const N: usize> Owned<MaybeUninit<[T; N]>> {
+impl<T, const N: usize> Owned<MaybeUninit<[T; N]>> {
     pub(crate) fn array(items: [T; N]) -> Self {
         Self::new(MaybeUninit::new(items), N)
     }
@@ -203,9 +207,16 @@ impl<H: Holder> fmt::Debug for Owned<H> {
     }
 }
 
-impl<H: Holder<Item: Send>> Source for Owned<H> {
+impl<H: Holder> Chain for Owned<H> {
     type Item = H::Item;
+    base!();
+}
 
+impl<H: Holder> Each for Owned<H> {}
+
+impl<H: Holder> Sealed for Owned<H> {}
+
+impl<H: Holder> Source for Owned<H> {
     fn count(&self) -> usize {
         self.len
     }
@@ -240,10 +251,8 @@ impl<H: Holder<Item: Send>> Source for Owned<H> {
     }
 }
 
-impl<H: Holder> source::sealed::Sealed for Owned<H> {}
-
 /// A piece is a `Vec` of its own.
-impl<H: Holder<Item: Send>> Pieces for Owned<H> {
+impl<H: Holder> Pieces for Owned<H> {
     type Piece = Vec<H::Item>;
 
     #[inline(always)]
@@ -488,6 +497,33 @@ impl Runs {
             gap
         };
         runs.into_iter().map(gap).filter(|gap| !gap.is_empty()).collect()
+    }
+}
+
+/// The items themselves: see [`Owned`].
+impl<T> IntoChain for Vec<T> {
+    type Chain = Owned<Self>;
+
+    fn into_chain(self) -> Owned<Self> {
+        Owned::vec(self)
+    }
+}
+
+/// The items themselves: see [`Owned`].
+impl<T> IntoChain for Box<[T]> {
+    type Chain = Owned<Vec<T>>;
+
+    fn into_chain(self) -> Owned<Vec<T>> {
+        Owned::vec(self.into_vec())
+    }
+}
+
+/// The items themselves: see [`Owned`].
+impl<T, const N: usize> IntoChain for [T; N] {
+    type Chain = Owned<MaybeUninit<Self>>;
+
+    fn into_chain(self) -> Owned<MaybeUninit<Self>> {
+        Owned::array(self)
     }
 }
 

@@ -5,11 +5,12 @@ use std::{convert::Infallible, error::Error, fmt, ops::Range};
 
 use super::{
     bodies::Claimed,
-    loops::{folding, reducing},
-    on::{Ending, On, Uncancellable},
+    chain::Chain,
+    ends::{Worker, folding, reducing},
+    on::On,
+    options::{Ending, OnPool},
     reproducible::{self, Tree},
-    source::Source,
-    state::{State, Stateful, Stateless},
+    state::{Given, State},
 };
 use crate::pool::{
     call::{body::Stop, order::Node},
@@ -262,15 +263,15 @@ impl<A> Part<A> {
 /// return a [`Part`].
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
-pub struct OnPart<'p, S, E = Uncancellable, M = Stateless> {
-    on: On<'p, S, E, M>,
+pub struct OnPart<C, P> {
+    on: On<C, P>,
     blocks: Blocks,
     /// The number of the first block of the part.
     first: usize,
 }
 
 /// Of a part of a whole.
-impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
+impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// The items are a part of a whole of `whole_len` items, and begin with the one of index
     /// `first`: other parts are elsewhere, in another process, on another machine, not yet read.
     /// All parts together give the result of one loop that is
@@ -283,7 +284,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let part = pool.on(&[0.5, 0.25]).grain(1).reproducible_part(7, 9);
-    /// let nodes: Vec<_> = part.map_reduce(|x| *x, |a, b| a + b).into_nodes().collect();
+    /// let nodes: Vec<_> = part.fold(|| 0.0, |sum, x| sum + x, |a, b| a + b).into_nodes().collect();
     /// assert_eq!(nodes, [([9, 1, 7, 0], 0.5), ([9, 1, 8, 0], 0.25)]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
@@ -293,10 +294,10 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// worker has a state: [`with_block`](Self::with_block) makes one for each block of the whole.
     #[inline(always)]
     #[track_caller]
-    pub fn reproducible_part(self, first: usize, whole_len: usize) -> OnPart<'p, S, E, M> {
+    pub fn reproducible_part(self, first: usize, whole_len: usize) -> OnPart<C, OnPool<'p, E>> {
         let on = self.reproducible();
         let blocks = Blocks { size: on.block_of(whole_len), len: whole_len };
-        check(first, on.count(), blocks);
+        check(first, on.source_count(), blocks);
         OnPart { on, blocks, first: first / blocks.size }
     }
 }
@@ -315,17 +316,17 @@ fn check(first: usize, items: usize, blocks: Blocks) {
     );
 }
 
-impl<S: Source, E: Ending, M: State> OnPart<'_, S, E, M> {
+impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
     /// Folds the items of the part; none if the loop was cancelled.
     #[inline(always)]
-    fn fold<A: Send>(
+    fn folded<A: Send>(
         self,
         kind: LoopKind,
-        fold: impl Fn(Claimed<'_, '_, '_, '_, S, M>, Option<A>) -> Result<Option<A>, Stop<Infallible>> + Sync,
+        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Infallible>> + Sync,
         reduce: &(impl Fn(A, A) -> A + Sync),
     ) -> Option<Part<A>> {
         let Self { on, blocks, first } = self;
-        let mine = Blocks { len: on.count(), ..blocks };
+        let mine = Blocks { len: on.source_count(), ..blocks };
         let nodes = on.fold_to_nodes(kind, mine, first, fold, |a, b| (*reduce)(a, b)).through()?;
         let mut tree = Tree::new();
         for (Node { first, level }, result) in nodes {
@@ -333,37 +334,31 @@ impl<S: Source, E: Ending, M: State> OnPart<'_, S, E, M> {
         }
         Some(Part { blocks, tree })
     }
-}
 
-/// Loops.
-impl<S: Source, E: Ending> OnPart<'_, S, E> {
-    /// Maps every item and reduces the results, as [`On::map_reduce`] does.
+    /// Reduces the items, as [`On::reduce`] does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let part = pool.on(&[1, 2, 3]).reproducible_part(0, 3).map_reduce(|x| x * x, |a, b| a + b);
+    /// let part = pool.on(&[1, 2, 3]).map(|x| x * x).reproducible_part(0, 3).reduce(|a, b| a + b);
     /// assert_eq!(part.into_result(|a, b| a + b)?, Some(14));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Panics
-    /// If `map` or `reduce` does.
+    /// If `reduce` or a closure of the chain does.
     #[inline(always)]
-    pub fn map_reduce<R: Send>(
-        self,
-        map: impl Fn(S::Item) -> R + Sync,
-        reduce: impl Fn(R, R) -> R + Sync,
-    ) -> E::Of<Part<R>> {
-        let map = move |(): &mut (), item| Ok(map(item));
-        E::end(self.fold(LoopKind::Growing, reducing(map, &reduce), &reduce))
+    pub fn reduce(self, reduce: impl Fn(C::Item, C::Item) -> C::Item + Sync) -> E::Of<Part<C::Item>>
+    where
+        C::Item: Send,
+    {
+        E::end(self.folded(LoopKind::Growing, reducing(|_, item| Ok(item), &reduce), &reduce))
     }
 
-    /// Folds the items of each block into an accumulator and reduces these, as [`On::fold_reduce`]
-    /// does.
+    /// Folds the items of each block into an accumulator and merges these, as [`On::fold`] does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let part = pool.on(0..9).reproducible_part(0, 9).fold_reduce(
+    /// let part = pool.on(0..9).reproducible_part(0, 9).fold(
     ///     || (0, 0),
     ///     |(sum, count), i| (sum + i, count + 1),
     ///     |a, b| (a.0 + b.0, a.1 + b.1),
@@ -374,64 +369,15 @@ impl<S: Source, E: Ending> OnPart<'_, S, E> {
     /// ```
     ///
     /// # Panics
-    /// If `init`, `fold` or `reduce` does.
+    /// If `init`, `merge` or a closure of the chain does.
     #[inline(always)]
-    pub fn fold_reduce<A: Send>(
+    pub fn fold<A: Send>(
         self,
         init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, S::Item) -> A + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
+        step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> A + Sync,
+        merge: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Part<A>> {
-        let step = move |(): &mut (), acc, item| Ok(fold(acc, item));
-        E::end(self.fold(LoopKind::Through, folding(init, step), &reduce))
-    }
-}
-
-/// Loops whose closures are given the state of their worker.
-impl<S: Source, E: Ending, M: Stateful> OnPart<'_, S, E, M> {
-    /// Maps every item and reduces the results, as [`On::map_reduce`] does.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let part = pool.on(0..3).with_block(|_block| 10).reproducible_part(0, 3);
-    /// let part = part.map_reduce(|factor, i| *factor * i, |a, b| a + b);
-    /// assert_eq!(part.into_result(|a, b| a + b)?, Some(30));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `map`, `reduce` or the maker of the state does.
-    #[inline(always)]
-    pub fn map_reduce<R: Send>(
-        self,
-        map: impl Fn(&mut M::Worker, S::Item) -> R + Sync,
-        reduce: impl Fn(R, R) -> R + Sync,
-    ) -> E::Of<Part<R>> {
-        let map = move |state: &mut M::Worker, item| Ok(map(state, item));
-        E::end(self.fold(LoopKind::Growing, reducing(map, &reduce), &reduce))
-    }
-
-    /// Folds the items of each block into an accumulator and reduces these, as [`On::fold_reduce`]
-    /// does.
-    ///
-    /// ```
-    /// # let pool = rangesteal::Pool::new()?;
-    /// let part = pool.on(0..3).with_block(|_block| 10).reproducible_part(0, 3);
-    /// let part = part.fold_reduce(|| 0, |factor, sum, i| sum + *factor * i, |a, b| a + b);
-    /// assert_eq!(part.into_result(|a, b| a + b)?, Some(30));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If `init`, `fold`, `reduce` or the maker of the state does.
-    #[inline(always)]
-    pub fn fold_reduce<A: Send>(
-        self,
-        init: impl Fn() -> A + Sync,
-        fold: impl Fn(&mut M::Worker, A, S::Item) -> A + Sync,
-        reduce: impl Fn(A, A) -> A + Sync,
-    ) -> E::Of<Part<A>> {
-        let step = move |state: &mut M::Worker, acc, item| Ok(fold(state, acc, item));
-        E::end(self.fold(LoopKind::Through, folding(init, step), &reduce))
+        let step = move |state: &mut Worker<C>, acc, _, item| Ok(step(acc, C::State::give(state, item)));
+        E::end(self.folded(LoopKind::Through, folding(init, step), &merge))
     }
 }

@@ -7,8 +7,8 @@
 use std::iter;
 
 use super::{
+    chain::IntoChain,
     comparator::{By, Comparator},
-    into_source::IntoSource,
     merge::{SHORTEST_PIECE, Sides, in_parallel, pieces, sort_pieces},
     on::On,
     stragglers::sort_stragglers,
@@ -152,8 +152,8 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     if items.len() < SHORTEST_PIECE || size_of::<T>() == 0 || !executor.is_free() {
         return items.sort_by_cached_key(key);
     }
-    let on = On::new(executor, (&mut *items).into_source()).enumerate();
-    let mut keys = on.map_collect(|(place, item)| (key(item), place));
+    let on = On::new(executor, (&mut *items).into_chain()).enumerate();
+    let mut keys = on.map(|(place, item)| (key(item), place)).collect::<Vec<_>>();
     // No two of them are equal, so that no sort needs to be stable.
     sort_unstable(executor, &mut keys, &By::new(<[_]>::sort_unstable, PartialOrd::lt));
     let mut buffer = Vec::with_capacity(items.len());

@@ -2,8 +2,17 @@
 
 #![allow(unsafe_code)] // hands out the items of an exclusive slice one by one, on several threads
 
-use std::{marker::PhantomData, ops::Range, ptr::NonNull, slice};
+use std::{
+    marker::PhantomData,
+    ops::{Range, RangeInclusive},
+    ptr::NonNull,
+    slice,
+};
 
+use super::{
+    chain::{Chain, Each, IntoChain, Makes, sealed::Sealed},
+    state::Stateless,
+};
 use crate::pool::record::units::Blocks;
 
 /// What a loop runs over, and what its closures are given.
@@ -25,10 +34,7 @@ use crate::pool::record::units::Blocks;
     message = "no loop runs over `{Self}`",
     note = "pass `&slice`, `&mut slice`, a `Vec` or an array by value (of items that are `Send`), or a range of `usize` such as `0..n`"
 )]
-pub trait Source: sealed::Sealed + Sync {
-    /// What the closures of a loop are given.
-    type Item;
-
+pub trait Source: Chain<State = Stateless> {
     /// How many items there are.
     fn count(&self) -> usize;
 
@@ -96,6 +102,37 @@ pub trait Pieces: Source {
     }
 }
 
+/// Of a source that is the first of a chain: it makes its own items, and has no state.
+macro_rules! base {
+    () => {
+        type Source = Self;
+        type State = Stateless;
+        const MAKES: Makes = Makes::One;
+
+        #[inline(always)]
+        fn begin(&self) -> &Self {
+            self
+        }
+
+        #[inline(always)]
+        fn states(&self) -> &Stateless {
+            &Stateless
+        }
+
+        #[inline(always)]
+        fn push<Acc, Z>(
+            &self,
+            state: &mut (),
+            item: Self::Item,
+            acc: Acc,
+            mut next: impl FnMut(&mut (), Acc, Self::Item) -> Result<Acc, Z>,
+        ) -> Result<Acc, Z> {
+            next(state, acc, item)
+        }
+    };
+}
+pub(super) use base;
+
 /// Of a source that lends its items, or counts: nothing need be noted.
 macro_rules! nothing_is_noted {
     () => {
@@ -111,6 +148,7 @@ macro_rules! nothing_is_noted {
         fn note(&self, (): &mut (), _: Range<usize>) {}
     };
 }
+pub(super) use nothing_is_noted;
 
 /// Of a source of items of another: that notes what its own indices stand for.
 macro_rules! noted_by {
@@ -131,11 +169,19 @@ macro_rules! noted_by {
         }
     };
 }
+pub(super) use noted_by;
 
-impl<'a, T: Sync> Source for &'a [T] {
-    nothing_is_noted!();
-
+impl<'a, T> Chain for &'a [T] {
     type Item = &'a T;
+    base!();
+}
+
+impl<T> Each for &[T] {}
+
+impl<T> Sealed for &[T] {}
+
+impl<'a, T> Source for &'a [T] {
+    nothing_is_noted!();
 
     fn count(&self) -> usize {
         self.len()
@@ -154,7 +200,7 @@ impl<'a, T: Sync> Source for &'a [T] {
     }
 }
 
-impl<'a, T: Sync> Pieces for &'a [T] {
+impl<'a, T> Pieces for &'a [T] {
     type Piece = &'a [T];
 
     #[inline(always)]
@@ -163,36 +209,116 @@ impl<'a, T: Sync> Pieces for &'a [T] {
     }
 }
 
-impl Source for Range<usize> {
-    nothing_is_noted!();
+/// The source of a range of integers.
+#[derive(Clone, Debug)]
+pub struct Integers<T> {
+    first: T,
+    len: usize,
+}
 
-    type Item = usize;
+/// An integer: `u8` to `u128`, `i8` to `i128`, `usize`, `isize`. Sealed.
+pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
+    /// How many integers there are from this one to `last`, and none if that is less; nothing if
+    /// there are more than a `usize` can count.
+    #[doc(hidden)]
+    fn count_to(self, last: Self) -> Option<usize>;
 
-    fn count(&self) -> usize {
-        self.len()
-    }
+    /// The integer so many behind this one. It wraps around.
+    #[doc(hidden)]
+    fn forward(self, count: usize) -> Self;
 
-    fn address(&self) -> usize {
-        self.start
-    }
+    /// A number that tells it from others.
+    #[doc(hidden)]
+    fn number(self) -> usize;
+}
+
+macro_rules! integers {
+    ($($int:ty)+) => {$(
+        impl Sealed for $int {}
+
+        impl Integer for $int {
+            fn count_to(self, last: Self) -> Option<usize> {
+                if self > last {
+                    return Some(0);
+                }
+                usize::try_from(last.abs_diff(self)).ok()?.checked_add(1)
+            }
+
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "wraps")]
+            fn forward(self, count: usize) -> Self {
+                self.wrapping_add(count as Self)
+            }
+
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "any number")]
+            fn number(self) -> usize {
+                self as usize
+            }
+        }
+    )+};
+}
+
+integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize);
+
+impl<T: Integer> IntoChain for Range<T> {
+    type Chain = Integers<T>;
 
     #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator {
-        // The addition is checked, so that the compiler knows how many indices there are.
-        let first = self.start + range.start;
-        first..first.checked_add(range.len()).expect("no index beyond the last")
+    #[track_caller]
+    fn into_chain(self) -> Integers<T> {
+        let with_end = self.start.count_to(self.end);
+        let len = if self.start < self.end { with_end.map(|len| len - 1) } else { Some(0) };
+        Integers { first: self.start, len: len.expect(TOO_MANY) }
     }
 }
 
-impl Pieces for Range<usize> {
-    type Piece = Self;
+impl<T: Integer> IntoChain for RangeInclusive<T> {
+    type Chain = Integers<T>;
 
     #[inline(always)]
-    unsafe fn piece(&self, range: Self) -> Self {
-        self.start + range.start..self.start + range.end
+    #[track_caller]
+    fn into_chain(self) -> Integers<T> {
+        let len = if self.is_empty() { Some(0) } else { self.start().count_to(*self.end()) };
+        Integers { first: *self.start(), len: len.expect(TOO_MANY) }
+    }
+}
+
+const TOO_MANY: &str = "a range of at most `usize::MAX` integers";
+
+impl<T: Integer> Chain for Integers<T> {
+    type Item = T;
+    base!();
+}
+
+impl<T: Integer> Each for Integers<T> {}
+
+impl<T> Sealed for Integers<T> {}
+
+impl<T: Integer> Source for Integers<T> {
+    nothing_is_noted!();
+
+    fn count(&self) -> usize {
+        self.len
+    }
+
+    fn address(&self) -> usize {
+        self.first.number()
+    }
+
+    #[inline(always)]
+    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
+        let first = self.first;
+        range.map(move |index| first.forward(index))
+    }
+}
+
+/// A piece is a range. (It wraps around behind the largest integer, and is empty then.)
+impl<T: Integer> Pieces for Integers<T> {
+    type Piece = Range<T>;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> Range<T> {
+        self.first.forward(range.start)..self.first.forward(range.end)
     }
 }
 
@@ -231,10 +357,17 @@ impl<'a, T> Exclusive<'a, T> {
     }
 }
 
-impl<'a, T: Send> Source for Exclusive<'a, T> {
-    nothing_is_noted!();
-
+impl<'a, T> Chain for Exclusive<'a, T> {
     type Item = &'a mut T;
+    base!();
+}
+
+impl<T> Each for Exclusive<'_, T> {}
+
+impl<T> Sealed for Exclusive<'_, T> {}
+
+impl<'a, T> Source for Exclusive<'a, T> {
+    nothing_is_noted!();
 
     fn count(&self) -> usize {
         self.len
@@ -254,7 +387,7 @@ impl<'a, T: Send> Source for Exclusive<'a, T> {
     }
 }
 
-impl<'a, T: Send> Pieces for Exclusive<'a, T> {
+impl<'a, T> Pieces for Exclusive<'a, T> {
     type Piece = &'a mut [T];
 
     #[inline(always)]
@@ -264,374 +397,102 @@ impl<'a, T: Send> Pieces for Exclusive<'a, T> {
     }
 }
 
-/// Two sources of equal length in step. Made by [`On::zip`](crate::On::zip), which has an example.
-#[derive(Debug)]
-pub struct Zip<A, B>(A, B);
-
-impl<A: Source, B: Source> Zip<A, B> {
-    pub(crate) fn new(a: A, b: B) -> Self {
-        assert_eq!(
-            a.count(),
-            b.count(),
-            "two slices that are to be gone through in step have different lengths"
-        );
-        Self(a, b)
-    }
-}
-
-impl<A: Source, B: Source> Source for Zip<A, B> {
-    type Item = (A::Item, B::Item);
-
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-
-    fn address(&self) -> usize {
-        self.0.address() ^ self.1.address().rotate_left(usize::BITS / 2)
-    }
-
-    type Ledger<'s>
-        = (A::Ledger<'s>, B::Ledger<'s>)
-    where
-        Self: 's;
-
-    #[inline(always)]
-    fn ledger(&self) -> Self::Ledger<'_> {
-        (self.0.ledger(), self.1.ledger())
-    }
-
-    #[inline(always)]
-    fn note(&self, (a, b): &mut Self::Ledger<'_>, range: Range<usize>) {
-        self.0.note(a, range.clone());
-        self.1.note(b, range);
-    }
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-        // SAFETY: as promised, since the first has as many items.
-        let a = unsafe { self.0.items(range.clone()) };
-        // SAFETY: as promised, since the second has as many items.
-        let b = unsafe { self.1.items(range) };
-        a.zip(b)
-    }
-}
-
-impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
-    type Piece = (A::Piece, B::Piece);
-
-    #[inline(always)]
-    unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
-        // SAFETY: as promised, since the first has as many items.
-        let a = unsafe { self.0.piece(range.clone()) };
-        // SAFETY: as promised, since the second has as many items.
-        let b = unsafe { self.1.piece(range) };
-        (a, b)
-    }
-
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
-        // SAFETY: as promised, since the first has as many items.
-        let a = unsafe { self.0.pieces(range.clone(), size) };
-        // SAFETY: as promised, since the second has as many items.
-        let b = unsafe { self.1.pieces(range, size) };
-        a.zip(b)
-    }
-}
-
-/// Pieces of a source, of equal size; the last may be shorter. Made by
-/// [`On::chunks`](crate::On::chunks), which has an example.
-#[derive(Debug)]
-pub struct Chunks<S> {
-    source: S,
-    blocks: Blocks,
-}
-
-impl<S: Pieces> Chunks<S> {
-    pub(crate) fn new(source: S, size: usize) -> Self {
-        assert!(size > 0, "chunks: a chunk has at least one item");
-        Self { blocks: Blocks { size, len: source.count() }, source }
-    }
-
-    /// Of this size, all of them; the items that are left over are in none.
-    pub(crate) fn exact(source: S, size: usize) -> Self {
-        let Self { source, blocks } = Self::new(source, size);
-        Self { source, blocks: Blocks { len: blocks.len - blocks.len % size, ..blocks } }
-    }
-
-    /// The same, and the items that are left over.
-    pub(crate) fn with_remainder(source: S, size: usize) -> (Self, S::Piece) {
-        let chunks = Self::exact(source, size);
-        let (source, left) = (&chunks.source, chunks.blocks.len..chunks.source.count());
-        source.note(&mut source.ledger(), left.clone());
-        // SAFETY: 1. they lie within the source; 2. they are in no piece; 3. they have just been
-        // noted.
-        let rest = unsafe { source.piece(left) };
-        (chunks, rest)
-    }
-}
-
-impl<S: Pieces> Source for Chunks<S> {
-    type Item = S::Piece;
-
-    fn count(&self) -> usize {
-        self.blocks.count()
-    }
-
-    fn address(&self) -> usize {
-        self.source.address()
-    }
-
-    noted_by!(source, self, range => self.blocks.items(range));
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: no two blocks have an index in common, and each is had at most once, as promised.
-        unsafe { self.source.pieces(self.blocks.items(range), self.blocks.size) }
-    }
-}
-
 /// A source whose items may be given out any number of times. Sealed, as [`Source`] is.
 pub trait Shared: Pieces {}
 
-impl<T: Sync> Shared for &[T] {}
-impl Shared for Range<usize> {}
+impl<T> Shared for &[T] {}
+impl<T: Integer> Shared for Integers<T> {}
 
-/// All pieces of so many neighbouring items, which overlap. Made by
-/// [`On::windows`](crate::On::windows), which has an example.
-#[derive(Debug)]
-pub struct Windows<S> {
-    source: S,
-    size: usize,
-}
+impl<'a, T> IntoChain for &'a mut [T] {
+    type Chain = Exclusive<'a, T>;
 
-impl<S: Shared> Windows<S> {
-    pub(crate) fn new(source: S, size: usize) -> Self {
-        assert!(size > 0, "windows: a window has at least one item");
-        Self { source, size }
+    fn into_chain(self) -> Exclusive<'a, T> {
+        Exclusive::new(self)
     }
 }
 
-impl<S: Shared> Source for Windows<S> {
-    nothing_is_noted!();
+impl<'a, T> IntoChain for &'a mut Vec<T> {
+    type Chain = Exclusive<'a, T>;
 
-    type Item = S::Piece;
-
-    fn count(&self) -> usize {
-        let items = self.source.count();
-        if items < self.size { 0 } else { items - self.size + 1 }
-    }
-
-    fn address(&self) -> usize {
-        self.source.address()
-    }
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: 1. the last window ends with the source; 2. items of a shared source may be had
-        // any number of times.
-        range.map(|first| unsafe { self.source.piece(first..first + self.size) })
+    fn into_chain(self) -> Exclusive<'a, T> {
+        Exclusive::new(self)
     }
 }
 
-/// Copies of the items of a source. Made by [`On::copied`](crate::On::copied), which has an
-/// example.
-#[derive(Debug)]
-pub struct Copied<S>(S);
+impl<'a, T, const N: usize> IntoChain for &'a mut [T; N] {
+    type Chain = Exclusive<'a, T>;
 
-impl<S> Copied<S> {
-    pub(crate) fn new(source: S) -> Self {
-        Self(source)
+    fn into_chain(self) -> Exclusive<'a, T> {
+        Exclusive::new(self)
     }
 }
 
-impl<'a, T: Copy + 'a, S: Source<Item = &'a T>> Source for Copied<S> {
-    type Item = T;
+/// A parameter `items: &mut [T]`, passed as `&mut items`.
+#[allow(clippy::mut_mut, reason = "that is what it is")]
+impl<'a, T> IntoChain for &'a mut &mut [T] {
+    type Chain = Exclusive<'a, T>;
 
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-
-    fn address(&self) -> usize {
-        self.0.address()
-    }
-
-    noted_by!(0, self, range => range);
-
-    #[inline(always)]
-    unsafe fn items(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = T> + DoubleEndedIterator {
-        // SAFETY: as promised.
-        unsafe { self.0.items(range) }.copied()
+    fn into_chain(self) -> Exclusive<'a, T> {
+        Exclusive::new(self)
     }
 }
 
-/// Neighbouring items of a source, and no others. Made by [`On::take`](crate::On::take) and
-/// [`On::skip`](crate::On::skip), which have examples.
-#[derive(Debug)]
-pub struct Part<S> {
-    source: S,
-    first: usize,
-    len: usize,
-}
+/// A parameter `items: &mut Vec<T>`, passed as `&mut items`.
+#[allow(clippy::mut_mut, reason = "that is what it is")]
+impl<'a, T> IntoChain for &'a mut &mut Vec<T> {
+    type Chain = Exclusive<'a, T>;
 
-impl<S: Source> Part<S> {
-    /// As much of `range` as there is.
-    pub(crate) fn new(source: S, range: Range<usize>) -> Self {
-        let end = range.end.min(source.count());
-        let first = range.start.min(end);
-        Self { source, first, len: end - first }
-    }
-
-    fn in_source(&self, range: Range<usize>) -> Range<usize> {
-        assert!(range.start <= range.end && range.end <= self.len);
-        self.first + range.start..self.first + range.end
+    fn into_chain(self) -> Exclusive<'a, T> {
+        Exclusive::new(self)
     }
 }
 
-impl<S: Source> Source for Part<S> {
-    type Item = S::Item;
+/// A parameter `items: &[T]`, passed as `&items`.
+impl<'a, T> IntoChain for &&'a [T] {
+    type Chain = &'a [T];
 
-    fn count(&self) -> usize {
-        self.len
-    }
-
-    fn address(&self) -> usize {
-        self.source.address().wrapping_add(self.first)
-    }
-
-    noted_by!(source, self, range => self.in_source(range));
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: as promised, since an index here stands for one of the source.
-        unsafe { self.source.items(self.in_source(range)) }
+    fn into_chain(self) -> &'a [T] {
+        self
     }
 }
 
-impl<S: Pieces> Pieces for Part<S> {
-    type Piece = S::Piece;
+/// A parameter `items: &Vec<T>`, passed as `&items`.
+impl<'a, T> IntoChain for &&'a Vec<T> {
+    type Chain = &'a [T];
 
-    #[inline(always)]
-    unsafe fn piece(&self, range: Range<usize>) -> S::Piece {
-        // SAFETY: as promised, since an index here stands for one of the source.
-        unsafe { self.source.piece(self.in_source(range)) }
-    }
-
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: as promised, since an index here stands for one of the source.
-        unsafe { self.source.pieces(self.in_source(range), size) }
+    fn into_chain(self) -> &'a [T] {
+        self
     }
 }
 
-impl<S: Shared> Shared for Part<S> {}
+impl<'a, T> IntoChain for &'a Vec<T> {
+    type Chain = &'a [T];
 
-/// The items of a source, the last one first. Made by [`On::rev`](crate::On::rev), which has an
-/// example.
-#[derive(Debug)]
-pub struct Rev<S>(S);
-
-impl<S: Source> Rev<S> {
-    pub(crate) fn new(source: S) -> Self {
-        Self(source)
-    }
-
-    fn in_source(&self, range: Range<usize>) -> Range<usize> {
-        let len = self.0.count();
-        len - range.end..len - range.start
+    fn into_chain(self) -> &'a [T] {
+        self
     }
 }
 
-impl<S: Source> Source for Rev<S> {
-    type Item = S::Item;
+impl<'a, T> IntoChain for &'a Box<[T]> {
+    type Chain = &'a [T];
 
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-
-    fn address(&self) -> usize {
-        !self.0.address()
-    }
-
-    noted_by!(0, self, range => self.in_source(range));
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: as promised, since an index here stands for one of the source.
-        unsafe { self.0.items(self.in_source(range)) }.rev()
+    fn into_chain(self) -> &'a [T] {
+        self
     }
 }
 
-/// The first of each so many items of a source. Made by [`On::step_by`](crate::On::step_by), which
-/// has an example.
-#[derive(Debug)]
-pub struct StepBy<S> {
-    source: S,
-    blocks: Blocks,
-}
+impl<'a, T> IntoChain for &'a mut Box<[T]> {
+    type Chain = Exclusive<'a, T>;
 
-impl<S: Source> StepBy<S> {
-    pub(crate) fn new(source: S, size: usize) -> Self {
-        assert!(size > 0, "step_by: a step goes on by at least one item");
-        Self { blocks: Blocks { size, len: source.count() }, source }
+    fn into_chain(self) -> Exclusive<'a, T> {
+        Exclusive::new(self)
     }
 }
 
-impl<S: Source> Source for StepBy<S> {
-    type Item = S::Item;
+impl<'a, T, const N: usize> IntoChain for &'a [T; N] {
+    type Chain = &'a [T];
 
-    fn count(&self) -> usize {
-        self.blocks.count()
+    fn into_chain(self) -> &'a [T] {
+        self
     }
-
-    fn address(&self) -> usize {
-        self.source.address() ^ self.blocks.size
-    }
-
-    noted_by!(source, self, range => self.blocks.items(range));
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: as promised: no two blocks have an index in common, and each is had at most once.
-        unsafe { self.source.items(self.blocks.items(range)) }.step_by(self.blocks.size)
-    }
-}
-
-pub(super) mod sealed {
-    pub trait Sealed {}
-    impl<T> Sealed for &[T] {}
-    impl Sealed for std::ops::Range<usize> {}
-    impl<T> Sealed for super::Exclusive<'_, T> {}
-    impl<A, B> Sealed for super::Zip<A, B> {}
-    impl<S> Sealed for super::Chunks<S> {}
-    impl<S> Sealed for super::Copied<S> {}
-    impl<S> Sealed for super::Windows<S> {}
-    impl<S> Sealed for super::Part<S> {}
-    impl<S> Sealed for super::Rev<S> {}
-    impl<S> Sealed for super::StepBy<S> {}
 }

@@ -18,6 +18,9 @@ pub trait State: sealed::Sealed + Sync {
 
     /// The state that the closures of a loop are given, exclusively.
     type Worker;
+    /// What closures are given with an item `T`: [`Given`] for each lifetime.
+    #[doc(hidden)]
+    type With<T>: ?Sized + for<'a> Lends<'a>;
     /// How a worker holds its state.
     #[doc(hidden)]
     type Held<'s>
@@ -32,6 +35,10 @@ pub trait State: sealed::Sealed + Sync {
     #[doc(hidden)]
     fn get<'h>(held: &'h mut Self::Held<'_>) -> &'h mut Self::Worker;
 
+    /// What a closure is given: the item, with the state, if there is one.
+    #[doc(hidden)]
+    fn give<T>(state: &mut Self::Worker, item: T) -> Given<'_, Self, T>;
+
     /// The block with this number begins.
     #[doc(hidden)]
     #[inline(always)]
@@ -44,12 +51,17 @@ pub trait State: sealed::Sealed + Sync {
     }
 }
 
-/// A [`State`] that is passed to the closures of a loop. Sealed.
-pub trait Stateful: State {}
+/// What the closures of a loop with state `M` are given with an item `T`: the item alone if `M` is
+/// [`Stateless`], otherwise `(&mut state, item)`.
+pub type Given<'a, M, T> = <<M as State>::With<T> as Lends<'a>>::Out;
 
-impl<W, F: Fn(usize) -> W + Sync> Stateful for Fresh<F> {}
-impl<W: Send> Stateful for Kept<'_, W> {}
-impl<W, F: Fn(usize) -> W + Sync> Stateful for PerBlock<F> {}
+/// A type that depends on a lifetime. Only trait objects `dyn for<'a> Lends<'a, Out = ..>` stand
+/// for such types, and none is ever made: a generic associated type with a lifetime would ask every
+/// state to live for `'static`, wherever a closure is given one for any lifetime.
+pub trait Lends<'a> {
+    /// The type.
+    type Out;
+}
 
 /// No state.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +71,7 @@ impl State for Stateless {
     const MAY_REPRODUCE: bool = true;
 
     type Worker = ();
+    type With<T> = dyn for<'a> Lends<'a, Out = T>;
     type Held<'s> = ();
 
     #[inline(always)]
@@ -67,6 +80,11 @@ impl State for Stateless {
     #[inline(always)]
     fn get(held: &mut ()) -> &mut () {
         held
+    }
+
+    #[inline(always)]
+    fn give<T>((): &mut (), item: T) -> T {
+        item
     }
 }
 
@@ -83,6 +101,7 @@ impl<F> fmt::Debug for Fresh<F> {
 
 impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
     type Worker = W;
+    type With<T> = dyn for<'a> Lends<'a, Out = (&'a mut W, T)>;
     type Held<'s>
         = W
     where
@@ -96,6 +115,11 @@ impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
     #[inline(always)]
     fn get(held: &mut W) -> &mut W {
         held
+    }
+
+    #[inline(always)]
+    fn give<T>(state: &mut W, item: T) -> (&mut W, T) {
+        (state, item)
     }
 }
 
@@ -114,6 +138,7 @@ impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
     const BY_BLOCK: bool = true;
 
     type Worker = W;
+    type With<T> = dyn for<'a> Lends<'a, Out = (&'a mut W, T)>;
     type Held<'s>
         = Option<W>
     where
@@ -127,6 +152,11 @@ impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
     #[inline(always)]
     fn get(held: &mut Option<W>) -> &mut W {
         held.as_mut().expect("a block has begun")
+    }
+
+    #[inline(always)]
+    fn give<T>(state: &mut W, item: T) -> (&mut W, T) {
+        (state, item)
     }
 
     #[inline(always)]
@@ -204,6 +234,7 @@ pub struct Kept<'a, W>(pub(crate) &'a PerWorker<W>);
 
 impl<W: Send> State for Kept<'_, W> {
     type Worker = W;
+    type With<T> = dyn for<'a> Lends<'a, Out = (&'a mut W, T)>;
     type Held<'s>
         = MutexGuard<'s, W>
     where
@@ -217,6 +248,11 @@ impl<W: Send> State for Kept<'_, W> {
 
     fn get<'h>(held: &'h mut MutexGuard<'_, W>) -> &'h mut W {
         held
+    }
+
+    #[inline(always)]
+    fn give<T>(state: &mut W, item: T) -> (&mut W, T) {
+        (state, item)
     }
 
     fn most(&self) -> usize {

@@ -3,10 +3,10 @@
 use std::convert::Infallible;
 
 use super::{
-    collect::{Written, in_place},
-    on::{Ending, On, Uncancellable},
-    source::Source,
-    state::{State, Stateless},
+    chain::Each,
+    on::On,
+    options::{Ending, OnPool},
+    places::{Written, in_place},
 };
 
 /// A loop whose items sometimes wait: for a network, a disk, a timer, another program. Made by
@@ -111,13 +111,13 @@ use super::{
 /// [`RunReport::waits`](crate::RunReport::waits) tell what it did.
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
-pub struct Waiting<'p, S, E = Uncancellable, M = Stateless> {
-    on: On<'p, S, E, M>,
+pub struct Waiting<C, P> {
+    on: On<C, P>,
     limit: usize,
 }
 
 /// Of items that wait.
-impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
+impl<'p, C: Each + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// Lets items wait: the closures of the loop return futures, and at most `limit` items are
     /// begun and not done at any time. See [`Waiting`].
     ///
@@ -139,7 +139,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
     /// If `limit` is 0, or if the loop was to be [`reproducible`](Self::reproducible): items that
     /// wait are done in another order each time.
     #[inline(always)]
-    pub fn waiting(self, limit: usize) -> Waiting<'p, S, E, M> {
+    pub fn waiting(self, limit: usize) -> Waiting<C, OnPool<'p, E>> {
         assert!(limit > 0, "waiting: with a limit of 0 items under way, none would ever begin");
         let is_reproducible = self.is_reproducible();
         assert!(
@@ -151,7 +151,7 @@ impl<'p, S: Source, E: Ending, M: State> On<'p, S, E, M> {
 }
 
 /// Loops.
-impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
+impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// Calls `f` with every item, and waits for what it returns.
     ///
     /// ```
@@ -169,7 +169,7 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
     ///
     /// # Panics
     /// If `f` or one of its futures does.
-    pub fn for_each<F: Future<Output = ()> + Send>(self, f: impl Fn(S::Item) -> F + Sync) -> E::Of<()> {
+    pub fn for_each<F: Future<Output = ()> + Send>(self, f: impl Fn(C::Item) -> F + Sync) -> E::Of<()> {
         let Self { on, limit } = self;
         let folded = on.attend(limit, |_, item| f(item), |_, _, ()| Ok::<_, Infallible>(()), |(), ()| ());
         E::end(folded.map(drop).through())
@@ -200,7 +200,7 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
     /// If `map`, one of its futures, or `reduce` does.
     pub fn map_reduce<R: Send, F: Future<Output = R> + Send>(
         self,
-        map: impl Fn(S::Item) -> F + Sync,
+        map: impl Fn(C::Item) -> F + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Option<R>> {
         let Self { on, limit } = self;
@@ -239,7 +239,7 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
     pub fn fold_reduce<A: Send, F: Future<Output = A> + Send>(
         self,
         init: impl Fn() -> A + Sync,
-        fold: impl Fn(A, S::Item) -> F + Sync,
+        fold: impl Fn(A, C::Item) -> F + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
         let Self { on, limit } = self;
@@ -264,10 +264,10 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
     /// If `map` or one of its futures does.
     pub fn map_collect<R: Send, F: Future<Output = R> + Send>(
         self,
-        map: impl Fn(S::Item) -> F + Sync,
+        map: impl Fn(C::Item) -> F + Sync,
     ) -> E::Of<Vec<R>> {
         let Self { on, limit } = self;
-        let collected = in_place(on.count(), |places| {
+        let collected = in_place(on.source_count(), |places| {
             let none = || Written::none(places);
             let folded = on.attend(
                 limit,
@@ -298,7 +298,7 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
     /// If `f` or one of its futures does.
     pub fn try_for_each<Z: Send, F: Future<Output = Result<(), Z>> + Send>(
         self,
-        f: impl Fn(S::Item) -> F + Sync,
+        f: impl Fn(C::Item) -> F + Sync,
     ) -> E::Of<Result<(), Z>> {
         let Self { on, limit } = self;
         let folded = on.attend(limit, |_, item| f(item), |_, _, result| result, |(), ()| ());
@@ -323,7 +323,7 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
     /// If `map`, one of its futures, or `reduce` does.
     pub fn try_map_reduce<R: Send, Z: Send, F: Future<Output = Result<R, Z>> + Send>(
         self,
-        map: impl Fn(S::Item) -> F + Sync,
+        map: impl Fn(C::Item) -> F + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> E::Of<Result<Option<R>, Z>> {
         let Self { on, limit } = self;
@@ -353,10 +353,10 @@ impl<S: Source, E: Ending, M: State> Waiting<'_, S, E, M> {
     /// If `map` or one of its futures does.
     pub fn try_map_collect<R: Send, Z: Send, F: Future<Output = Result<R, Z>> + Send>(
         self,
-        map: impl Fn(S::Item) -> F + Sync,
+        map: impl Fn(C::Item) -> F + Sync,
     ) -> E::Of<Result<Vec<R>, Z>> {
         let Self { on, limit } = self;
-        let collected = in_place(on.count(), |places| {
+        let collected = in_place(on.source_count(), |places| {
             let none = || Written::none(places);
             let folded = on.attend(
                 limit,

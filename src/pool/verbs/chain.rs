@@ -1,0 +1,180 @@
+//! What a loop is given to run: a source, and the stages that its items go through.
+
+use std::convert::Infallible;
+
+use super::{source::Source, state::State};
+
+/// A source and the stages behind it: what makes the items of a loop. [`Pool::on`](crate::Pool::on)
+/// runs one.
+///
+/// A stage that knows how many items it makes is a [`Source`], if there is no state before it:
+/// [`map`](crate::On::map), [`copied`](crate::On::copied) and [`inspect`](crate::On::inspect).
+/// Behind [`filter`](crate::On::filter), [`flat_map`](crate::On::flat_map) and
+/// [`with`](crate::On::with) items have no index.
+///
+/// Sealed: it cannot be implemented elsewhere.
+#[diagnostic::on_unimplemented(
+    message = "no loop runs over `{Self}`",
+    note = "pass `&slice`, `&mut slice`, a `Vec` or an array by value, a range of integers such as `0..n`, or a tuple of these"
+)]
+pub trait Chain: sealed::Sealed {
+    /// What the closures of a loop are given.
+    type Item;
+
+    /// What it begins with.
+    #[doc(hidden)]
+    type Source: Source;
+    /// The state of its workers.
+    #[doc(hidden)]
+    type State: State;
+    /// How many items it makes of one of its source.
+    #[doc(hidden)]
+    const MAKES: Makes;
+
+    #[doc(hidden)]
+    fn begin(&self) -> &Self::Source;
+
+    #[doc(hidden)]
+    fn states(&self) -> &Self::State;
+
+    /// Folds into `acc` what it makes of an item of its source: `next` is the step, and is called
+    /// for item after item up to the first `Err`.
+    #[doc(hidden)]
+    fn push<A, Z>(
+        &self,
+        state: &mut <Self::State as State>::Worker,
+        item: <Self::Source as Chain>::Item,
+        acc: A,
+        next: impl FnMut(&mut <Self::State as State>::Worker, A, Self::Item) -> Result<A, Z>,
+    ) -> Result<A, Z>;
+
+    /// Appends what `open` makes of what it makes of an item of its source.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn emit<T>(
+        &self,
+        state: &mut <Self::State as State>::Worker,
+        item: <Self::Source as Chain>::Item,
+        to: &mut Vec<T>,
+        mut open: impl FnMut(Self::Item) -> T,
+    ) {
+        let Ok(()) = self.push(state, item, (), |_, (), made| {
+            to.push(open(made));
+            Ok::<_, Infallible>(())
+        });
+    }
+
+    /// What it makes of an item of its source.
+    ///
+    /// # Panics
+    /// Unless it [makes](Self::MAKES) one.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn one(
+        &self,
+        state: &mut <Self::State as State>::Worker,
+        item: <Self::Source as Chain>::Item,
+    ) -> Self::Item {
+        let made = self.push(state, item, None, |_, _, made| Ok::<_, Infallible>(Some(made)));
+        let Ok(Some(made)) = made else { unreachable!("it makes one of each") };
+        made
+    }
+
+    /// What it would make of an item of its source, and whether it does.
+    ///
+    /// # Panics
+    /// If it [makes](Self::MAKES) any number of items.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn sift(
+        &self,
+        state: &mut <Self::State as State>::Worker,
+        item: <Self::Source as Chain>::Item,
+    ) -> (Self::Item, bool) {
+        (self.one(state, item), true)
+    }
+}
+
+/// How many items a [`Chain`] makes of one of its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Makes {
+    /// One.
+    One,
+    /// One, which may be left out when it is known: see [`Chain::sift`].
+    Sifted,
+    /// Any number.
+    Any,
+}
+
+/// A chain that makes one item of each item of its source. Sealed, as [`Chain`] is.
+pub trait Each: Chain {}
+
+/// What can be turned into a [`Chain`]: slices, vectors and arrays by reference, shared or
+/// exclusive; vectors, boxed slices and arrays by value; ranges of integers; tuples of up to eight
+/// of these, which are gone through in step; and what [`source`](crate::source()) has made.
+///
+/// ```
+/// use rangesteal::{Pool, source::IntoChain};
+///
+/// /// Of a slice, a range, or whatever else.
+/// fn count(pool: &Pool, items: impl IntoChain<Chain: Sync>) -> usize {
+///     pool.on(items).count()
+/// }
+///
+/// let pool = Pool::new()?;
+/// assert_eq!(count(&pool, 0..10) + count(&pool, &[1, 2]), 12);
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+///
+/// Not sealed: you can implement it for a type of yours that holds a slice.
+///
+/// ```
+/// use rangesteal::{Pool, source::{Exclusive, IntoChain}};
+///
+/// struct Matrix { cells: Vec<f64> }
+///
+/// impl<'a> IntoChain for &'a Matrix {
+///     type Chain = &'a [f64];
+///
+///     fn into_chain(self) -> &'a [f64] {
+///         &self.cells
+///     }
+/// }
+///
+/// impl<'a> IntoChain for &'a mut Matrix {
+///     type Chain = Exclusive<'a, f64>;
+///
+///     fn into_chain(self) -> Exclusive<'a, f64> {
+///         (&mut self.cells).into_chain()
+///     }
+/// }
+///
+/// let (pool, mut matrix) = (Pool::new()?, Matrix { cells: vec![1.0; 6] });
+/// pool.on(&mut matrix).for_each(|cell| *cell += 1.0);
+/// let sums: Vec<f64> = pool.on(&matrix).chunks(3).map(|row| row.iter().sum()).collect();
+/// assert_eq!(sums, [6.0, 6.0]);
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "no loop runs over `{Self}`",
+    note = "pass `&slice`, `&mut slice`, a `Vec` or an array by value, a range of integers such as `0..n`, or a tuple of these"
+)]
+pub trait IntoChain {
+    /// The chain that it becomes.
+    type Chain: Chain;
+
+    /// Turns it into a chain.
+    fn into_chain(self) -> Self::Chain;
+}
+
+impl<C: Chain> IntoChain for C {
+    type Chain = C;
+
+    fn into_chain(self) -> C {
+        self
+    }
+}
+
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}

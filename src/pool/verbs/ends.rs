@@ -1,0 +1,474 @@
+//! The ends of a chain that fold: what runs the loop and makes one value of all items.
+
+use std::{
+    cmp::Ordering,
+    iter::{self, Product, Sum},
+};
+
+use super::{
+    bodies::Claimed,
+    chain::Chain,
+    on::On,
+    options::{Ending, OnPool},
+    source::Source,
+    state::{Given, State},
+};
+use crate::pool::{
+    call::{body::Stop, ending::Outcome},
+    policy::site::LoopKind,
+};
+
+/// The state of the workers of a chain.
+pub(super) type Worker<C> = <<C as Chain>::State as State>::Worker;
+
+/// What folds items one by one, up to the first `Err`. `step` is given the index of the item of the
+/// source, too.
+#[inline(always)]
+pub(super) fn folding<C: Chain, A, Z>(
+    init: impl Fn() -> A + Sync,
+    step: impl Fn(&mut Worker<C>, A, usize, C::Item) -> Result<A, Z> + Sync,
+) -> impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync {
+    move |mut claimed, acc| {
+        let chain = claimed.chain;
+        let mut acc = match acc {
+            Some(acc) => acc,
+            None => init(),
+        };
+        while let Some(items) = claimed.next() {
+            let state = claimed.state();
+            for (at, item) in items.numbered() {
+                let folded = chain.push(state, item, acc, |state, acc, item| step(state, acc, at, item));
+                acc = folded.map_err(|found| Stop::there(at, found))?;
+            }
+        }
+        Ok(Some(acc))
+    }
+}
+
+/// What calls `f` with items one by one, up to the first `Err`. (Numbered, they took 1.2 times as
+/// long where `f` gathers numbers from other places.)
+#[inline(always)]
+fn calling<C: Chain, Z>(
+    f: impl Fn(&mut Worker<C>, C::Item) -> Result<(), Z> + Sync,
+) -> impl Fn(Claimed<'_, '_, '_, C>, Option<()>) -> Result<Option<()>, Stop<Z>> + Sync {
+    move |mut claimed, _| {
+        let chain = claimed.chain;
+        while let Some(items) = claimed.next() {
+            let (end, mut items) = (items.range().end, items.items());
+            let state = claimed.state();
+            let called =
+                items.try_for_each(|item| chain.push(state, item, (), |state, (), item| f(state, item)));
+            if let Err(found) = called {
+                return Err(Stop::there(end - 1 - items.len(), found));
+            }
+        }
+        Ok(Some(()))
+    }
+}
+
+/// What maps items one by one and reduces the results, up to the first `Err`.
+///
+/// `map` stands at one place of the loop, although the first item of a run has nothing to be
+/// reduced with. LLVM vectorises the loop nevertheless: a short one by peeling the first item off,
+/// a long one if `reduce` has an element that changes nothing, such as 0 in a sum. (A `max` of 40
+/// rounds of shift, xor and add takes 6 times as long as the vectorised loop. `fold` has a first
+/// accumulator, and does not.)
+#[inline(always)]
+pub(super) fn reducing<C: Chain, R, Z>(
+    map: impl Fn(&mut Worker<C>, C::Item) -> Result<R, Z> + Sync,
+    reduce: &(impl Fn(R, R) -> R + Sync),
+) -> impl Fn(Claimed<'_, '_, '_, C>, Option<R>) -> Result<Option<R>, Stop<Z>> + Sync {
+    move |mut claimed, mut acc| {
+        let chain = claimed.chain;
+        while let Some(items) = claimed.next() {
+            let state = claimed.state();
+            for (at, item) in items.numbered() {
+                let reduced = chain.push(state, item, acc, |state, acc, item| {
+                    let mapped = map(state, item)?;
+                    Ok(Some(match acc {
+                        Some(acc) => (*reduce)(acc, mapped),
+                        None => mapped,
+                    }))
+                });
+                acc = reduced.map_err(|found| Stop::there(at, found))?;
+            }
+        }
+        Ok(acc)
+    }
+}
+
+impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
+    /// Calls `f` item by item; stops at the first `Err`.
+    #[inline(always)]
+    fn each<Z: Send>(
+        self,
+        kind: LoopKind,
+        f: impl Fn(&mut Worker<C>, C::Item) -> Result<(), Z> + Sync,
+    ) -> Outcome<(), Z> {
+        self.fold_and_reduce(kind, calling(f), |(), ()| ()).or(|| ())
+    }
+
+    /// Folds item by item; stops at the first `Err`.
+    #[inline(always)]
+    pub(super) fn folded<A: Send, Z: Send>(
+        self,
+        kind: LoopKind,
+        init: impl Fn() -> A + Sync,
+        step: impl Fn(&mut Worker<C>, A, usize, C::Item) -> Result<A, Z> + Sync,
+        merge: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<A, Z> {
+        let init = &init;
+        self.fold_and_reduce(kind, folding(move || (*init)(), step), merge).or(init)
+    }
+
+    /// Maps item by item and reduces; stops at the first `Err`.
+    #[inline(always)]
+    fn reduced<R: Send, Z: Send>(
+        self,
+        kind: LoopKind,
+        map: impl Fn(&mut Worker<C>, C::Item) -> Result<R, Z> + Sync,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> Outcome<Option<R>, Z> {
+        let reduce = &reduce;
+        self.fold_and_reduce(kind, reducing(map, reduce), move |a, b| (*reduce)(a, b))
+    }
+
+    /// Of each two items, in their order, the second if that is the better one by its key.
+    #[inline(always)]
+    fn best_by_key<K: Send>(
+        self,
+        key: impl for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> K + Sync,
+        is_second_better: impl Fn(&K, &K) -> bool + Sync,
+    ) -> E::Of<Option<C::Item>>
+    where
+        C::Item: Send,
+    {
+        let best = self.reduced(
+            LoopKind::Growing,
+            move |state, item| Ok((key(C::State::give(state, &item)), item)),
+            move |a: (K, C::Item), b: (K, C::Item)| if is_second_better(&a.0, &b.0) { b } else { a },
+        );
+        E::end(best.through().map(|best| best.map(|(_, item)| item)))
+    }
+
+    /// Calls `f` with every item, as [`Iterator::for_each`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut squares = [1, 2, 3];
+    /// pool.on(&mut squares).for_each(|x| *x *= *x);
+    /// assert_eq!(squares, [1, 4, 9]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain does.
+    #[inline(always)]
+    pub fn for_each(self, f: impl for<'a> Fn(Given<'a, C::State, C::Item>) + Sync) -> E::Of<()> {
+        let each = self.each(LoopKind::Through, move |state, item| {
+            f(C::State::give(state, item));
+            Ok(())
+        });
+        E::end(each.through())
+    }
+
+    /// Calls `f` with every item until one returns `Err`; returns the `Err` of the first item for
+    /// which it does, as [`Iterator::try_for_each`].
+    ///
+    /// Items behind that one may be processed, too, if other workers have begun them.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let good = |i: usize| if i % 300 == 299 { Err(i) } else { Ok(()) };
+    /// assert_eq!(pool.on(0..1000).try_for_each(good), Err(299));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What `f` returned for the first item for which it returned an error.
+    ///
+    /// # Panics
+    /// If a closure of the chain does, for an item before the first error.
+    #[inline(always)]
+    pub fn try_for_each<Z: Send>(
+        self,
+        f: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<(), Z> + Sync,
+    ) -> E::Of<Result<(), Z>> {
+        E::end(self.each(LoopKind::MayStop, move |state, item| f(C::State::give(state, item))).ended())
+    }
+
+    /// Folds the items into accumulators, one for each run of neighbouring items that a worker
+    /// takes, and merges these in order. `init` must be neutral to `merge`, and `merge` associative;
+    /// then the result is that of [`Iterator::fold`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let (sum, count) = pool.on(0..100).fold(
+    ///     || (0, 0),
+    ///     |(sum, count), i| (sum + i, count + 1),
+    ///     |a, b| (a.0 + b.0, a.1 + b.1),
+    /// );
+    /// assert_eq!((sum, count), (4950, 100));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `init`, `merge` or a closure of the chain does.
+    #[inline(always)]
+    pub fn fold<A: Send>(
+        self,
+        init: impl Fn() -> A + Sync,
+        step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> A + Sync,
+        merge: impl Fn(A, A) -> A + Sync,
+    ) -> E::Of<A> {
+        let step = move |state: &mut Worker<C>, acc, _, item| Ok(step(acc, C::State::give(state, item)));
+        E::end(self.folded(LoopKind::Through, init, step, merge).through())
+    }
+
+    /// Reduces the items in order, as [`Iterator::reduce`]: `reduce` must be associative, and need
+    /// not be commutative. None if there are no items.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = ["one", "loop", "on", "all"];
+    /// let sentence = pool.on(&words).map(|word| word.to_string()).reduce(|a, b| a + " " + &b);
+    /// assert_eq!(sentence.as_deref(), Some("one loop on all"));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `reduce` or a closure of the chain does.
+    #[inline(always)]
+    pub fn reduce(self, reduce: impl Fn(C::Item, C::Item) -> C::Item + Sync) -> E::Of<Option<C::Item>>
+    where
+        C::Item: Send,
+    {
+        E::end(self.reduced(LoopKind::Growing, |_, item| Ok(item), reduce).through())
+    }
+
+    /// Reduces what is in the items in order, or returns the first `Err` among them.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let number = |s: &&'static str| s.parse::<i32>().map_err(|_| *s);
+    /// assert_eq!(pool.on(&["1", "7", "3"]).map(number).try_reduce(i32::max), Ok(Some(7)));
+    /// assert_eq!(pool.on(&["1", "x", "y"]).map(number).try_reduce(i32::max), Err("x"));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first item that is an error.
+    ///
+    /// # Panics
+    /// If `reduce` or a closure of the chain does, for an item before the first error.
+    #[inline(always)]
+    pub fn try_reduce<R: Send, Z: Send>(
+        self,
+        reduce: impl Fn(R, R) -> R + Sync,
+    ) -> E::Of<Result<Option<R>, Z>>
+    where
+        C: Chain<Item = Result<R, Z>>,
+    {
+        E::end(self.reduced(LoopKind::MayStop, |_, item| item, reduce).ended())
+    }
+
+    /// Adds up the items, as [`Iterator::sum`]; without items, the sum of nothing.
+    ///
+    /// Sums of floating-point numbers are rounded in an order that may differ from call to call,
+    /// unless the loop is [`reproducible`](Self::reproducible).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(&["a", "bcd"]).map(|word| word.len()).sum::<usize>(), 4);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain does, or if the sum overflows where additions are checked.
+    #[inline(always)]
+    pub fn sum<S: Send + Sum<C::Item> + Sum<S>>(self) -> E::Of<S> {
+        let add = |a, b| [a, b].into_iter().sum();
+        let step = move |_: &mut Worker<C>, sum, _, item| Ok(add(sum, [item].into_iter().sum()));
+        let nothing = || iter::empty::<C::Item>().sum();
+        E::end(self.folded(LoopKind::Through, nothing, step, add).through())
+    }
+
+    /// Multiplies the items, as [`Iterator::product`]; without items, the product of nothing.
+    ///
+    /// Products of floating-point numbers are rounded in an order that may differ from call to
+    /// call, unless the loop is [`reproducible`](Self::reproducible).
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(1..=20_u64).product::<u64>(), 2_432_902_008_176_640_000);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain does, or if the product overflows where multiplications are
+    /// checked.
+    #[inline(always)]
+    pub fn product<S: Send + Product<C::Item> + Product<S>>(self) -> E::Of<S> {
+        let times = |a, b| [a, b].into_iter().product();
+        let step =
+            move |_: &mut Worker<C>, product, _, item| Ok(times(product, [item].into_iter().product()));
+        let nothing = || iter::empty::<C::Item>().product();
+        E::end(self.folded(LoopKind::Through, nothing, step, times).through())
+    }
+
+    /// Counts the items, as [`Iterator::count`].
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(0..100).filter(|i| i % 7 == 0).count(), 15);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure of the chain does.
+    #[inline(always)]
+    pub fn count(self) -> E::Of<usize> {
+        let step = |_: &mut Worker<C>, count, _, _| Ok(count + 1);
+        E::end(self.folded(LoopKind::Through, || 0, step, |a, b| a + b).through())
+    }
+
+    /// The smallest item, and of several equal ones the first, as [`Iterator::min`]; none if there
+    /// are no items.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(&[7, 3, 5]).min(), Some(&3));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a comparison or a closure of the chain does.
+    #[inline(always)]
+    pub fn min(self) -> E::Of<Option<C::Item>>
+    where
+        C::Item: Ord + Send,
+    {
+        self.min_by(C::Item::cmp)
+    }
+
+    /// The largest item, and of several equal ones the last, as [`Iterator::max`]; none if there
+    /// are no items.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// assert_eq!(pool.on(&["a", "bcd"]).map(|word| word.len()).max(), Some(3));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a comparison or a closure of the chain does.
+    #[inline(always)]
+    pub fn max(self) -> E::Of<Option<C::Item>>
+    where
+        C::Item: Ord + Send,
+    {
+        self.max_by(C::Item::cmp)
+    }
+
+    /// The smallest item by `compare`, and of several equal ones the first, as
+    /// [`Iterator::min_by`]; none if there are no items.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let smallest = pool.on(&[2.5_f64, -1.0, 7.0]).min_by(|a, b| a.total_cmp(b));
+    /// assert_eq!(smallest, Some(&-1.0));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `compare` or a closure of the chain does.
+    #[inline(always)]
+    pub fn min_by(self, compare: impl Fn(&C::Item, &C::Item) -> Ordering + Sync) -> E::Of<Option<C::Item>>
+    where
+        C::Item: Send,
+    {
+        self.reduce(move |a, b| if compare(&a, &b).is_gt() { b } else { a })
+    }
+
+    /// The largest item by `compare`, and of several equal ones the last, as [`Iterator::max_by`];
+    /// none if there are no items.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let roots = pool.on(&[9.0_f64, 2.0, 16.0]).map(|x| x.sqrt());
+    /// assert_eq!(roots.max_by(f64::total_cmp), Some(4.0));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `compare` or a closure of the chain does.
+    #[inline(always)]
+    pub fn max_by(self, compare: impl Fn(&C::Item, &C::Item) -> Ordering + Sync) -> E::Of<Option<C::Item>>
+    where
+        C::Item: Send,
+    {
+        self.reduce(move |a, b| if compare(&a, &b).is_gt() { a } else { b })
+    }
+
+    /// The item with the smallest key, and of several with equal keys the first, as
+    /// [`Iterator::min_by_key`]; none if there are no items. `key` is called once per item.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let nearest = pool.on(&[12, 95, 103]).min_by_key(|x| i32::abs(**x - 100));
+    /// assert_eq!(nearest, Some(&103));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `key`, a comparison of keys or a closure of the chain does.
+    #[inline(always)]
+    pub fn min_by_key<K: Ord + Send>(
+        self,
+        key: impl for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> K + Sync,
+    ) -> E::Of<Option<C::Item>>
+    where
+        C::Item: Send,
+    {
+        self.best_by_key(key, move |a, b| a > b)
+    }
+
+    /// The item with the largest key, and of several with equal keys the last, as
+    /// [`Iterator::max_by_key`]; none if there are no items. `key` is called once per item.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let words = ["parallel", "loop", "stealing"];
+    /// assert_eq!(pool.on(&words).max_by_key(|word| word.len()), Some(&"stealing"));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `key`, a comparison of keys or a closure of the chain does.
+    #[inline(always)]
+    pub fn max_by_key<K: Ord + Send>(
+        self,
+        key: impl for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> K + Sync,
+    ) -> E::Of<Option<C::Item>>
+    where
+        C::Item: Send,
+    {
+        self.best_by_key(key, move |a, b| a <= b)
+    }
+}
+
+impl<S: Source<Source = S> + Sync> On<S, OnPool<'_>> {
+    /// Calls `f` with every item. Each item is known to be worth waking a worker.
+    #[inline(always)]
+    pub(super) fn jobs(self, f: impl Fn(S::Item) + Sync) {
+        let fold = move |mut claimed: Claimed<'_, '_, '_, S>, _| {
+            while let Some(items) = claimed.next() {
+                for item in items.items() {
+                    f(item);
+                }
+            }
+            Ok(Some(()))
+        };
+        self.fold_claims(LoopKind::Long, fold, |(), ()| ()).through();
+    }
+}

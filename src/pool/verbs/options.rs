@@ -1,0 +1,480 @@
+//! The options of a loop, and how it is run.
+
+use std::{marker::PhantomData, panic::Location};
+
+use super::{
+    attendant::{Errand, attend},
+    bodies::{Claimed, Index, Numbered, Verb},
+    chain::{Chain, Each},
+    feed::List,
+    on::On,
+    reproducible,
+    source::Source,
+    state::State,
+};
+use crate::pool::{
+    call::{
+        body::Stop,
+        ending::Outcome,
+        executor::Executor,
+        growing::Growing,
+        handles::{CancelToken, Cancelled, Progress, Watch},
+        options::{Options, Wishes},
+        order::Node,
+    },
+    policy::site::{LoopKind, Slice},
+    record::{
+        report::RunReport,
+        trace::Trace,
+        units::{Blocks, Units},
+    },
+};
+
+/// Where a chain runs: on a pool, with options. `E` tells whether it can be cancelled.
+#[derive(Debug)]
+pub struct OnPool<'p, E = Uncancellable> {
+    executor: &'p Executor,
+    threads: usize,
+    /// Items per block, if asked for.
+    grain: Option<usize>,
+    reproducible: bool,
+    watch: Watch<'p>,
+    wishes: Wishes<'p>,
+    ending: PhantomData<E>,
+}
+
+/// What a loop returns: its result, or a `Result` if it can be cancelled. Sealed.
+///
+/// ```
+/// use rangesteal::{On, options::{Ending, OnPool}, source::Chain};
+///
+/// /// Of any chain, with whatever options.
+/// fn twice<C: Chain + Sync, E: Ending>(on: On<C, OnPool<'_, E>>) -> E::Of<usize> {
+///     on.flat_map(|_| [(), ()]).count()
+/// }
+///
+/// let (pool, token) = (rangesteal::Pool::new()?, rangesteal::CancelToken::new());
+/// assert_eq!(twice(pool.on(0..7)), 14);
+/// assert_eq!(twice(pool.on(0..7).cancel(&token)), Ok(14));
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+pub trait Ending: sealed::Sealed {
+    /// What a loop with result `T` returns: `T`, or `Result<T, Cancelled>`.
+    type Of<T>;
+
+    /// Makes what the loop returns of its result; none if it was cancelled.
+    #[doc(hidden)]
+    fn end<T>(ended: Option<T>) -> Self::Of<T>;
+}
+
+/// Nothing cancels the loop: it returns its result.
+#[derive(Debug)]
+pub enum Uncancellable {}
+
+/// The loop can be cancelled: it returns a `Result`. See [`On::cancel`].
+#[derive(Debug)]
+pub enum Cancellable {}
+
+impl Ending for Uncancellable {
+    type Of<T> = T;
+
+    fn end<T>(ended: Option<T>) -> T {
+        ended.expect("only a token cancels a loop")
+    }
+}
+
+impl Ending for Cancellable {
+    type Of<T> = Result<T, Cancelled>;
+
+    fn end<T>(ended: Option<T>) -> Result<T, Cancelled> {
+        ended.ok_or(Cancelled)
+    }
+}
+
+/// What the parts of one loop have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Hands<'p> {
+    executor: &'p Executor,
+    threads: usize,
+    at: &'static Location<'static>,
+}
+
+impl<'p> Hands<'p> {
+    /// A further part, over `source`.
+    pub(super) fn on<S: Source>(self, source: S) -> On<S, OnPool<'p>> {
+        let Self { executor, threads, at } = self;
+        let mut on = On::new(executor, source).threads(threads);
+        on.place.wishes.at = at;
+        on
+    }
+}
+
+impl<'p, C: Chain> On<C, OnPool<'p>> {
+    /// For a loop that stands where the calling function is called.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn new(executor: &'p Executor, chain: C) -> Self {
+        let place = OnPool {
+            executor,
+            threads: usize::MAX,
+            grain: None,
+            reproducible: false,
+            watch: Watch::default(),
+            wishes: Wishes::here(),
+            ending: PhantomData,
+        };
+        Self { chain, place }
+    }
+}
+
+/// Options.
+impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
+    /// Workers claim exactly `items` at once, in blocks that begin at multiples of `items`. (The
+    /// last block is shorter if fewer items are left. A loop that runs on the calling thread alone
+    /// claims nothing.)
+    ///
+    /// Without this the pool chooses the size of claims, usually better, since it measures what
+    /// items cost. Use it if workers that write neighbouring items disturb each other (ask for as
+    /// many items as fill a cache line), or if no item may ever be trapped behind a heavy one in
+    /// the same claim (ask for 1). `find_first`, `position_first`, `any` and `all` have blocks of
+    /// their own, whatever is asked for.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut flags = vec![false; 1000];
+    /// pool.on(&mut flags).grain(64).for_each(|flag| *flag = true);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `items` is 0.
+    #[inline(always)]
+    pub fn grain(mut self, items: usize) -> Self {
+        assert!(items > 0, "grain: a block has at least one item");
+        self.place.grain = Some(items);
+        self
+    }
+    /// Uses at most `workers` workers, including the calling thread.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let caller = std::thread::current().id();
+    /// pool.on(0..1000).threads(1).for_each(|_| assert_eq!(std::thread::current().id(), caller));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `workers` is 0.
+    #[inline(always)]
+    pub fn threads(mut self, workers: usize) -> Self {
+        assert!(workers > 0, "threads: the calling thread is a worker, too");
+        self.place.threads = workers;
+        self
+    }
+    /// Gives the same result for every number of threads and every schedule, bit for bit, even if
+    /// `reduce` is not associative, such as the addition of floating-point numbers.
+    ///
+    /// The slice is folded in blocks, and their results are reduced by pairs, pairs of pairs and so
+    /// on; a result that is left over waits for the next pairs. The size of blocks depends on the
+    /// length `n` alone: `n / 256` items each, but at most 64, or `n / 2048` if that is more; or as
+    /// many as [`grain`](Self::grain) says. So the result depends on the items, their number and
+    /// the grain. In general it is not the result of the plain loop (a sum is, on average, more
+    /// exact), but it is the same on a pool of one thread. Another order would be a breaking change
+    /// of this crate: see `STABILITY.md`.
+    ///
+    /// Blocks are claimed and stolen whole, and `init` and `reduce` are called once per block: at
+    /// most some 2100 times, or `n / grain`. If the accumulator is large, ask for large blocks; if
+    /// there are few items that take long each, ask for a grain of 1. This option matters to
+    /// `map_reduce`, `fold_reduce` and `try_map_reduce`; the results of all other loops except
+    /// `find_any` are reproducible without it. Closures that need a state are given one for each
+    /// block: see [`with_block`](Self::with_block).
+    ///
+    /// ```
+    /// use rangesteal::Pool;
+    ///
+    /// let sum = |threads| {
+    ///     let pool = Pool::builder().num_threads(threads).build()?;
+    ///     let loops = pool.on(1..100_000).reproducible();
+    ///     let sum = loops.map_reduce(|i| 1.0 / i as f64, |a, b| a + b);
+    ///     Ok::<_, rangesteal::BuildError>(sum.unwrap_or(0.0).to_bits())
+    /// };
+    /// assert_eq!(sum(1)?, sum(4)?);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If each worker has a state ([`with`](Self::with), [`with_kept`](Self::with_kept)).
+    #[inline(always)]
+    #[track_caller]
+    pub fn reproducible(mut self) -> Self {
+        self.place.reproducible = true;
+        self.check_state();
+        self
+    }
+    /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`: see
+    /// [`CancelToken`]. A loop that can fail returns `Result<Result<_, E>, Cancelled>`. If this is
+    /// called twice, the last token counts.
+    ///
+    /// ```
+    /// use rangesteal::{CancelToken, Cancelled, Pool};
+    ///
+    /// let pool = Pool::new()?;
+    /// let token = CancelToken::new();
+    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).map_collect(|x| x + 1), Ok(vec![2, 3]));
+    /// token.cancel();
+    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).map_collect(|x| x + 1), Err(Cancelled));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn cancel(self, token: &'p CancelToken) -> On<C, OnPool<'p, Cancellable>> {
+        let Self { chain, place } = self;
+        let OnPool { executor, threads, grain, reproducible, watch, wishes, .. } = place;
+        let watch = Watch { cancel: Some(token), ..watch };
+        let ending = PhantomData;
+        On { chain, place: OnPool { executor, threads, grain, reproducible, watch, wishes, ending } }
+    }
+    /// Lets any thread ask how many items are done: see [`Progress`]. Costs the calling thread
+    /// about half a microsecond per loop.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let progress = rangesteal::Progress::new();
+    /// pool.on(0..500).progress(&progress).for_each(|_| ());
+    /// assert_eq!(progress.done(), 500);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn progress(mut self, handle: &'p Progress) -> Self {
+        self.place.watch.progress = Some(handle);
+        self
+    }
+    /// Writes what the loop did into `report`: see [`RunReport`]. It is not written if the loop
+    /// panics. Costs some readings of the clock.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut report = rangesteal::RunReport::default();
+    /// pool.on(0..500).report(&mut report).for_each(|_| ());
+    /// assert_eq!(report.items(), 500);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn report(mut self, report: &'p mut RunReport) -> Self {
+        self.place.wishes.report = Some(report);
+        self
+    }
+    /// Records in `trace` what the loop does when, to be drawn: see [`Trace`]. It is not written if
+    /// the loop panics. Costs some readings of the clock, and memory for each run of each loop.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut trace = rangesteal::Trace::new();
+    /// for _round in 0..3 {
+    ///     pool.on(0..500).trace(&mut trace).for_each(|_| ());
+    /// }
+    /// assert_eq!(trace.timelines().len(), 3);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn trace(mut self, trace: &'p mut Trace) -> Self {
+        self.place.wishes.trace = Some(trace);
+        self
+    }
+
+    fn check_state(&self) {
+        assert!(
+            !self.place.reproducible || C::State::MAY_REPRODUCE,
+            "reproducible: the state of a worker (`with`, `with_kept`) meets other items in each run; \
+             `with_block` makes one for each block of items"
+        );
+    }
+}
+
+/// How the loop is run.
+impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
+    /// What further parts of this loop need.
+    #[inline(always)]
+    pub(super) fn hands(&self) -> Hands<'p> {
+        let OnPool { executor, threads, ref wishes, .. } = self.place;
+        Hands { executor, threads, at: wishes.at }
+    }
+
+    pub(super) fn is_reproducible(&self) -> bool {
+        self.place.reproducible || C::State::BY_BLOCK
+    }
+
+    /// How many items its source has.
+    pub(super) fn source_count(&self) -> usize {
+        self.chain.begin().count()
+    }
+
+    /// Runs `fold` over what workers claim, and reduces the partial results in slice order.
+    #[inline(always)]
+    pub(super) fn fold_claims<A: Send, Z: Send>(
+        self,
+        kind: LoopKind,
+        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Option<A>, Z> {
+        let blocks =
+            if C::State::BY_BLOCK { Some(self.block_of(self.source_count())) } else { self.place.grain };
+        let blocks = blocks.map(|size| Blocks { size, len: self.source_count() });
+        self.run(Shape { kind, blocks, leaves: None, list: None }, fold, reduce)
+    }
+
+    /// The same, whose result depends on where it is cut: block by block if it is reproducible.
+    #[inline(always)]
+    pub(super) fn fold_and_reduce<A: Send, Z: Send>(
+        self,
+        kind: LoopKind,
+        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Option<A>, Z> {
+        let is_reproducible = self.is_reproducible();
+        let blocks =
+            if is_reproducible { Some(self.block_of(self.source_count())) } else { self.place.grain };
+        let blocks = blocks.map(|size| Blocks { size, len: self.source_count() });
+        let leaves = is_reproducible.then_some(0);
+        self.run(Shape { kind, blocks, leaves, list: None }, fold, reduce)
+    }
+
+    /// Folds the items and all that they make, which is in `list`, in no defined order.
+    #[inline(always)]
+    pub(super) fn fold_list<A: Send, Z: Send>(
+        self,
+        list: &dyn Growing,
+        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Option<A>, Z> {
+        let shape = Shape { kind: LoopKind::Through, blocks: None, leaves: None, list: Some(list) };
+        self.run(shape, fold, reduce)
+    }
+
+    /// Items per block of a loop whose result is to be reproducible, over so many items.
+    pub(super) fn block_of(&self, len: usize) -> usize {
+        self.place.grain.unwrap_or(reproducible::block(len))
+    }
+
+    /// Runs the loop.
+    #[inline(always)]
+    fn run<A: Send, Z: Send>(
+        self,
+        shape: Shape<'_>,
+        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Option<A>, Z> {
+        self.check_state();
+        let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
+        let threads = threads.min(chain.states().most());
+        let (slice, options) = shape.of(chain.begin(), threads, watch, wishes);
+        let (states_of, makes) = (shape.states_of(0), PhantomData);
+        executor.call(slice, options, &Verb { chain, fold, reduce, states_of, makes })
+    }
+
+    /// Runs a loop whose `blocks` are leaves, of which the first has the number `first_block`. The
+    /// nodes of their tree, reduced as far as one worker has folded them.
+    #[inline(always)]
+    pub(super) fn fold_to_nodes<A: Send, Z: Send>(
+        self,
+        kind: LoopKind,
+        blocks: Blocks,
+        first_block: usize,
+        fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Vec<(Node, A)>, Z> {
+        self.check_state();
+        let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
+        let threads = threads.min(chain.states().most());
+        let shape = Shape { kind, blocks: Some(blocks), leaves: Some(first_block), list: None };
+        let (slice, options) = shape.of(chain.begin(), threads, watch, wishes);
+        let (states_of, makes) = (shape.states_of(first_block), PhantomData);
+        executor.call_for_nodes(slice, options, &Verb { chain, fold, reduce, states_of, makes })
+    }
+
+    /// An empty list for what the items make.
+    #[inline(always)] // it is large: made where it stays
+    pub(super) fn list<T>(&self) -> List<'p, T> {
+        List::new(self.place.executor, self.place.watch)
+    }
+
+    /// Attends the items, of which at most `limit` may be under way at a time. None if there are no
+    /// items.
+    #[inline(always)]
+    pub(super) fn attend<F: Future + Send, A: Send, Z: Send>(
+        self,
+        limit: usize,
+        make: impl Fn(&mut Option<A>, C::Item) -> F + Sync,
+        done: impl Fn(Option<A>, Index, F::Output) -> Result<A, Z> + Sync,
+        reduce: impl Fn(A, A) -> A + Sync,
+    ) -> Outcome<Option<A>, Z>
+    where
+        C: Each,
+    {
+        let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
+        let threads = threads.min(chain.states().most());
+        let options = Options::new(threads, watch, wishes, LoopKind::Through);
+        attend(Errand { executor, options, chain, limit }, make, done, reduce)
+    }
+
+    /// Searches the items. If `kind` asks for the first match, all workers go from the front
+    /// together, and the search stops at the first place where `search` stops.
+    #[inline(always)]
+    pub(super) fn search<Z: Send>(
+        self,
+        kind: LoopKind,
+        search: impl Fn(Claimed<'_, '_, '_, C>) -> Result<(), Stop<Z>> + Sync,
+    ) -> Outcome<Option<()>, Z> {
+        let is_first = kind == LoopKind::First;
+        let kind = if is_first && C::State::BY_BLOCK { LoopKind::MayStop } else { kind };
+        let blocks = match C::State::BY_BLOCK {
+            // The blocks of the states: a round, which stops at the first place, too.
+            true => Some(self.block_of(self.source_count())),
+            false if is_first => None, // it has blocks of its own
+            false => self.place.grain,
+        };
+        let blocks = blocks.map(|size| Blocks { size, len: self.source_count() });
+        let shape = Shape { kind, blocks, leaves: None, list: None };
+        self.run(shape, move |claimed, _| search(claimed).map(Some), |(), ()| ())
+    }
+}
+
+/// A loop as the executor sees it.
+#[derive(Clone, Copy)]
+struct Shape<'a> {
+    kind: LoopKind,
+    /// If indices stand for blocks of items.
+    blocks: Option<Blocks>,
+    /// If the blocks are the leaves of a tree: the number of the first one.
+    leaves: Option<usize>,
+    list: Option<&'a dyn Growing>,
+}
+
+impl<'a> Shape<'a> {
+    /// The key under which the pool remembers a loop over `source`, and its options.
+    #[inline(always)]
+    fn of(
+        self,
+        source: &impl Source,
+        threads: usize,
+        watch: Watch<'a>,
+        wishes: Wishes<'a>,
+    ) -> (Slice, Options<'a>) {
+        let Self { kind, blocks, leaves, list } = self;
+        let len = blocks.map_or_else(|| source.count(), Blocks::count);
+        let units = blocks.map_or(Units::Items, Units::Blocks);
+        let slice = Slice { address: source.address(), len };
+        (slice, Options { threads, watch, wishes, kind, units, list, leaves })
+    }
+
+    /// How the blocks are numbered, the first of which has the number `first`.
+    #[inline(always)]
+    fn states_of(self, first: usize) -> Numbered {
+        Numbered { first, size: self.blocks.map_or(1, |blocks| blocks.size) }
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Uncancellable {}
+    impl Sealed for super::Cancellable {}
+}

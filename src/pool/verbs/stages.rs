@@ -1,0 +1,466 @@
+//! The stages of a chain: what is done with each item before the loop ends.
+
+#![allow(unsafe_code)] // asks the source before it for its items, as it is asked for its own
+
+use std::{convert::Infallible, fmt, ops::Range};
+
+use super::{
+    chain::{Chain, Each, Makes, sealed::Sealed},
+    source::{Source, noted_by},
+    state::{Given, State, Stateless},
+};
+
+/// The state of the workers of a chain.
+type Worker<C> = <<C as Chain>::State as State>::Worker;
+/// An item of the source that a chain begins with.
+type Begun<C> = <<C as Chain>::Source as Chain>::Item;
+
+/// Of a stage behind `chain`: its source and its state are those of what is before it.
+macro_rules! behind {
+    ($chain:ident) => {
+        type Source = C::Source;
+        type State = C::State;
+
+        #[inline(always)]
+        fn begin(&self) -> &C::Source {
+            self.$chain.begin()
+        }
+
+        #[inline(always)]
+        fn states(&self) -> &C::State {
+            self.$chain.states()
+        }
+    };
+}
+
+/// Of a stage that makes one item of each: it is a source behind a source. `$made` maps an
+/// iterator.
+macro_rules! source_of_each {
+    ($self:ident, $items:ident => $made:expr) => {
+        fn count(&self) -> usize {
+            self.chain.count()
+        }
+
+        fn address(&self) -> usize {
+            self.chain.address()
+        }
+
+        noted_by!(chain, self, range => range);
+
+        #[inline(always)]
+        unsafe fn items(
+            &$self,
+            range: Range<usize>,
+        ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+            // SAFETY: as promised.
+            let $items = unsafe { $self.chain.items(range) };
+            $made
+        }
+    };
+}
+
+/// A stage with a closure, which has no other form to be shown in.
+macro_rules! stage {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy)]
+        pub struct $name<C, F> {
+            chain: C,
+            f: F,
+        }
+
+        impl<C, F> $name<C, F> {
+            pub(crate) fn new(chain: C, f: F) -> Self {
+                Self { chain, f }
+            }
+        }
+
+        impl<C, F> Sealed for $name<C, F> {}
+
+        impl<C: fmt::Debug, F> fmt::Debug for $name<C, F> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name)).field("chain", &self.chain).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+stage! {
+    /// What a closure makes of each item. Made by [`On::map`](crate::On::map).
+    Map
+}
+stage! {
+    /// Items that a closure has seen. Made by [`On::inspect`](crate::On::inspect).
+    Inspect
+}
+stage! {
+    /// The items that a closure keeps. Made by [`On::filter`](crate::On::filter).
+    Filter
+}
+stage! {
+    /// What a closure makes of the items from which it makes something. Made by
+    /// [`On::filter_map`](crate::On::filter_map).
+    FilterMap
+}
+stage! {
+    /// All that comes out of what a closure makes of each item. Made by
+    /// [`On::flat_map`](crate::On::flat_map).
+    FlatMap
+}
+stage! {
+    /// All that comes out of what a closure makes of each item, or its error. Made by
+    /// [`On::try_flat_map`](crate::On::try_flat_map).
+    TryFlatMap
+}
+
+impl<C, F, R> Chain for Map<C, F>
+where
+    C: Chain,
+    F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync,
+{
+    type Item = R;
+    const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
+    behind!(chain);
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        acc: A,
+        mut next: impl FnMut(&mut Worker<C>, A, R) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(state, item, acc, |state, acc, item| {
+            let made = (self.f)(C::State::give(state, item));
+            next(state, acc, made)
+        })
+    }
+}
+
+impl<C, F, R> Each for Map<C, F>
+where
+    C: Each,
+    F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync,
+{
+}
+
+impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Source for Map<S, F> {
+    source_of_each!(self, items => items.map(|item| (self.f)(item)));
+}
+
+impl<C, F> Chain for Inspect<C, F>
+where
+    C: Chain,
+    F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync,
+{
+    type Item = C::Item;
+    const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
+    behind!(chain);
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        acc: A,
+        mut next: impl FnMut(&mut Worker<C>, A, C::Item) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(state, item, acc, |state, acc, item| {
+            (self.f)(C::State::give(state, &item));
+            next(state, acc, item)
+        })
+    }
+}
+
+impl<C, F> Each for Inspect<C, F>
+where
+    C: Each,
+    F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync,
+{
+}
+
+impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Source for Inspect<S, F> {
+    source_of_each!(self, items => items.inspect(|item| (self.f)(item)));
+}
+
+/// Of a stage that copies or clones what it is lent.
+macro_rules! of_references {
+    ($name:ident, $bound:ident, $copy:ident) => {
+        impl<C> $name<C> {
+            pub(crate) fn new(chain: C) -> Self {
+                Self { chain }
+            }
+        }
+
+        impl<C> Sealed for $name<C> {}
+
+        impl<'a, T: $bound + 'a, C: Chain<Item = &'a T>> Chain for $name<C> {
+            type Item = T;
+            const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
+            behind!(chain);
+
+            #[inline(always)]
+            fn push<A, Z>(
+                &self,
+                state: &mut Worker<C>,
+                item: Begun<C>,
+                acc: A,
+                mut next: impl FnMut(&mut Worker<C>, A, T) -> Result<A, Z>,
+            ) -> Result<A, Z> {
+                self.chain.push(state, item, acc, |state, acc, item| next(state, acc, item.clone()))
+            }
+        }
+
+        impl<'a, T: $bound + 'a, C: Each<Item = &'a T>> Each for $name<C> {}
+
+        impl<'a, T: $bound + 'a, S: Source<Item = &'a T>> Source for $name<S> {
+            source_of_each!(self, items => items.$copy());
+        }
+    };
+}
+
+/// Copies of items. Made by [`On::copied`](crate::On::copied).
+#[derive(Clone, Copy, Debug)]
+pub struct Copied<C> {
+    chain: C,
+}
+
+/// Clones of items. Made by [`On::cloned`](crate::On::cloned).
+#[derive(Clone, Copy, Debug)]
+pub struct Cloned<C> {
+    chain: C,
+}
+
+of_references!(Copied, Copy, copied);
+of_references!(Cloned, Clone, cloned);
+
+impl<C, F> Chain for Filter<C, F>
+where
+    C: Chain,
+    F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> bool + Sync,
+{
+    type Item = C::Item;
+    const MAKES: Makes = if let Makes::Any = C::MAKES { Makes::Any } else { Makes::Sifted };
+    behind!(chain);
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        acc: A,
+        mut next: impl FnMut(&mut Worker<C>, A, C::Item) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(state, item, acc, |state, acc, item| {
+            if (self.f)(C::State::give(state, &item)) { next(state, acc, item) } else { Ok(acc) }
+        })
+    }
+
+    #[inline(always)]
+    fn sift(&self, state: &mut Worker<C>, item: Begun<C>) -> (C::Item, bool) {
+        let (item, is_kept) = self.chain.sift(state, item);
+        let is_kept = is_kept && (self.f)(C::State::give(state, &item));
+        (item, is_kept)
+    }
+}
+
+impl<C, F, R> Chain for FilterMap<C, F>
+where
+    C: Chain,
+    F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<R> + Sync,
+{
+    type Item = R;
+    const MAKES: Makes = Makes::Any;
+    behind!(chain);
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        acc: A,
+        mut next: impl FnMut(&mut Worker<C>, A, R) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(state, item, acc, |state, acc, item| match (self.f)(C::State::give(state, item)) {
+            Some(made) => next(state, acc, made),
+            None => Ok(acc),
+        })
+    }
+}
+
+/// Folds all that comes out of `items`.
+#[inline(always)]
+fn push_all<T, W, A, Z>(
+    items: impl IntoIterator<Item = T>,
+    state: &mut W,
+    acc: A,
+    next: &mut impl FnMut(&mut W, A, T) -> Result<A, Z>,
+) -> Result<A, Z> {
+    items.into_iter().try_fold(acc, |acc, item| next(state, acc, item))
+}
+
+impl<C, F, I> Chain for FlatMap<C, F>
+where
+    C: Chain,
+    F: for<'a> Fn(Given<'a, C::State, C::Item>) -> I + Sync,
+    I: IntoIterator,
+{
+    type Item = I::Item;
+    const MAKES: Makes = Makes::Any;
+    behind!(chain);
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        acc: A,
+        mut next: impl FnMut(&mut Worker<C>, A, I::Item) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(state, item, acc, |state, acc, item| {
+            let items = (self.f)(C::State::give(state, item));
+            push_all(items, state, acc, &mut next)
+        })
+    }
+
+    /// As a whole: a vector knows how to take what comes out of a range or a slice.
+    #[inline(always)]
+    fn emit<T>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        to: &mut Vec<T>,
+        mut open: impl FnMut(I::Item) -> T,
+    ) {
+        let Ok(()) = self.chain.push(state, item, (), |state, (), item| {
+            to.extend((self.f)(C::State::give(state, item)).into_iter().map(&mut open));
+            Ok::<_, Infallible>(())
+        });
+    }
+}
+
+impl<C, F, I, Er> Chain for TryFlatMap<C, F>
+where
+    C: Chain,
+    F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<I, Er> + Sync,
+    I: IntoIterator,
+{
+    type Item = Result<I::Item, Er>;
+    const MAKES: Makes = Makes::Any;
+    behind!(chain);
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        acc: A,
+        mut next: impl FnMut(&mut Worker<C>, A, Self::Item) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(state, item, acc, |state, acc, item| match (self.f)(C::State::give(state, item)) {
+            Ok(items) => push_all(items.into_iter().map(Ok), state, acc, &mut next),
+            Err(error) => next(state, acc, Err(error)),
+        })
+    }
+}
+
+/// All that comes out of each item. Made by [`On::flatten`](crate::On::flatten).
+#[derive(Clone, Copy, Debug)]
+pub struct Flatten<C> {
+    chain: C,
+}
+
+impl<C> Flatten<C> {
+    pub(crate) fn new(chain: C) -> Self {
+        Self { chain }
+    }
+}
+
+impl<C> Sealed for Flatten<C> {}
+
+impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
+    type Item = <C::Item as IntoIterator>::Item;
+    const MAKES: Makes = Makes::Any;
+    behind!(chain);
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        acc: A,
+        mut next: impl FnMut(&mut Worker<C>, A, Self::Item) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(state, item, acc, |state, acc, items| push_all(items, state, acc, &mut next))
+    }
+
+    #[inline(always)]
+    fn emit<T>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        to: &mut Vec<T>,
+        mut open: impl FnMut(Self::Item) -> T,
+    ) {
+        let Ok(()) = self.chain.push(state, item, (), |_, (), items| {
+            to.extend(items.into_iter().map(&mut open));
+            Ok::<_, Infallible>(())
+        });
+    }
+}
+
+/// A chain whose workers have a state. Made by [`On::with`](crate::On::with),
+/// [`On::with_kept`](crate::On::with_kept) and [`On::with_block`](crate::On::with_block).
+#[derive(Clone, Copy, Debug)]
+pub struct With<C, M> {
+    chain: C,
+    states: M,
+}
+
+impl<C, M> With<C, M> {
+    pub(crate) fn new(chain: C, states: M) -> Self {
+        Self { chain, states }
+    }
+}
+
+impl<C, M> Sealed for With<C, M> {}
+
+impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
+    type Item = C::Item;
+    type Source = C::Source;
+    type State = M;
+    const MAKES: Makes = C::MAKES;
+
+    #[inline(always)]
+    fn begin(&self) -> &C::Source {
+        self.chain.begin()
+    }
+
+    #[inline(always)]
+    fn states(&self) -> &M {
+        &self.states
+    }
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut M::Worker,
+        item: Begun<C>,
+        acc: A,
+        mut next: impl FnMut(&mut M::Worker, A, C::Item) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(&mut (), item, acc, |(), acc, item| next(state, acc, item))
+    }
+
+    #[inline(always)]
+    fn emit<T>(&self, _: &mut M::Worker, item: Begun<C>, to: &mut Vec<T>, open: impl FnMut(C::Item) -> T) {
+        self.chain.emit(&mut (), item, to, open);
+    }
+
+    #[inline(always)]
+    fn sift(&self, _: &mut M::Worker, item: Begun<C>) -> (C::Item, bool) {
+        self.chain.sift(&mut (), item)
+    }
+}
+
+impl<C: Each + Chain<State = Stateless>, M: State> Each for With<C, M> {}
