@@ -71,9 +71,9 @@ fn step_by_rayon(numbers: &[f64], mixture: &[Normal]) -> Sums {
 }
 
 fn step_by_rangesteal(pool: &Pool, numbers: &[f64], mixture: &[Normal]) -> Sums {
-    pool.on(numbers).with_block(|_block| Vec::new()).fold_reduce(
+    pool.on(numbers).with_block(|_block| Vec::new()).fold(
         || vec![[0.0; 3]; mixture.len()],
-        |densities, sums, x| divide(*x, mixture, densities, sums),
+        |sums, (densities, x)| divide(*x, mixture, densities, sums),
         add,
     )
 }

@@ -108,7 +108,7 @@ fn main() -> Result<(), BuildError> {
     // the guide.
     let centres = &points[..9];
     let mut report = RunReport::default();
-    pool.on(&points).report(&mut report).fold_reduce(
+    pool.on(&points).report(&mut report).fold(
         || vec![Cluster::default(); centres.len()],
         |clusters, point| add(clusters, point, centres),
         merge,

@@ -85,10 +85,17 @@ fn round_by_rayon(web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -
 }
 
 fn round_by_rangesteal(pool: &Pool, web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -> f64 {
-    pool.on(old).zip(&web.degrees).map_into(shares, |(rank, degree)| rank / degree);
-    pool.on(0..web.pages()).map_into(new, |page| web.rank(page, shares));
+    pool.on(old)
+        .zip(&web.degrees)
+        .map(|(rank, degree)| rank / degree)
+        .zip(shares)
+        .for_each(|(made, place)| *place = made);
+    pool.on(0..web.pages())
+        .map(|page| web.rank(page, shares))
+        .zip(new)
+        .for_each(|(made, place)| *place = made);
     let difference = pool.on(&*new).zip(old).reproducible();
-    difference.map_reduce(|(new, old)| (new - old).abs(), |a, b| a + b).unwrap_or(0.0)
+    difference.map(|(new, old)| (new - old).abs()).reduce(|a, b| a + b).unwrap_or(0.0)
 }
 
 /// Ranks, and the number of rounds until they rest. That number hangs on a floating-point sum:

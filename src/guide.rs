@@ -82,7 +82,7 @@
 //! let (progress, mut report) = (Progress::new(), RunReport::default());
 //! pool.on(&mut y).zip(&x).progress(&progress).for_each(|(y, x)| *y += 0.5 * x);
 //! let pairs = pool.on(&x).zip(&y).reproducible().report(&mut report);
-//! let dot = pairs.map_reduce(|(x, y)| x * y, |a, b| a + b);
+//! let dot = pairs.map(|(x, y)| x * y).reduce(|a, b| a + b);
 //! assert_eq!(dot, Some(250_000.0)); // the same bits on any number of threads
 //! println!("{report}"); // what each worker did, and how long it waited
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -288,10 +288,8 @@
 //!     const POINTS: usize = 100_000;
 //!     let pool = Pool::builder().num_threads(threads).build()?;
 //!     let points = pool.on(0..POINTS).with_block(|block| Rng::new(seed + block as u64));
-//!     let inside = points.map_reduce(
-//!         |rng, _| if rng.float().hypot(rng.float()) < 1.0 { 1.0 } else { 0.0 },
-//!         |a, b| a + b,
-//!     );
+//!     let inside = points.map(
+//!         |(rng, _)| if rng.float().hypot(rng.float()) < 1.0 { 1.0 } else { 0.0 }).reduce(//!         |a, b| a + b);
 //!     Ok(4.0 * inside.unwrap_or(0.0) / POINTS as f64)
 //! }
 //!
@@ -364,7 +362,7 @@
 //!
 //! let pool = Pool::new()?;
 //! let mut report = RunReport::default();
-//! pool.on(0..400_000).report(&mut report).map_reduce(|i| (i as f64).sqrt(), |a, b| a + b);
+//! pool.on(0..400_000).report(&mut report).map(|i| (i as f64).sqrt()).reduce(|a, b| a + b);
 //! println!("{report}");
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -531,13 +529,13 @@
 //! let add = |a, b| a + b;
 //! let pool = Pool::new()?;
 //! let mine = share(points, rank, ranks); // the points of this rank
-//! let x: Vec<f64> = pool.on(mine.clone()).map_collect(|i| 1.0 / (i + 1) as f64);
+//! let x: Vec<f64> = pool.on(mine.clone()).map(|i| 1.0 / (i + 1) as f64).collect::<Vec<_>>();
 //! for _round in 0..10 {
-//!     let part = pool.on(&x).reproducible_part(mine.start, points).map_reduce(|x| x * x, add);
+//!     let part = pool.on(&x).reproducible_part(mine.start, points).map(|x| x * x).reduce(add);
 //!     let nodes = all_gather(part.into_nodes().collect()); // of all ranks, in their order
 //!     let sum = Part::from_nodes(points, nodes, add)?.into_result(add)?;
 //!     // On any number of ranks and threads, this has the bits of one loop over all points:
-//!     assert_eq!(sum, pool.on(&x).reproducible().map_reduce(|x| x * x, add));
+//!     assert_eq!(sum, pool.on(&x).reproducible().map(|x| x * x).reduce(add));
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -587,7 +585,7 @@
 //! for round in 1..=3 {
 //!     let title = format!("round {round}");
 //!     let loops = pool.on(0..10_000).trace(trace.titled(title));
-//!     loops.map_reduce(|i| (i as f64).sqrt(), |a, b| a + b);
+//!     loops.map(|i| (i as f64).sqrt()).reduce(|a, b| a + b);
 //! }
 //! std::fs::write("loops.svg", trace.svg().to_string())?; // for a browser
 //! // For ui.perfetto.dev or profiler.firefox.com:

@@ -80,7 +80,7 @@
 //! | `items.iter().for_each(f)` | [`pool.for_each(&items, f)`](Pool::for_each) |
 //! | `items.iter().map(map).collect()` | [`pool.map_collect(&items, map)`](Pool::map_collect) |
 //! | `items.iter_mut().for_each(f)` | [`pool.for_each_mut(&mut items, f)`](Pool::for_each_mut) |
-//! | `items.iter().position(test)` | [`pool.position_first(&items, test)`](Pool::position_first) |
+//! | `items.iter().position(test)` | [`pool.position(&items, test)`](Pool::position_first) |
 //! | `a.iter_mut().zip(&b).for_each(f)` | [`pool.on(&mut a).zip(&b).for_each(f)`](Pool::on) |
 //! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` | [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
 //! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort_unstable`](Pool::sort_unstable) and so on |

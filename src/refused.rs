@@ -8,7 +8,7 @@
 //! let mut states = pool.per_worker(|_| 0);
 //! let mut report = rangesteal::RunReport::default();
 //! let loops = pool.on(&items).report(&mut report).with_kept(&mut states);
-//! let first = loops.map_reduce(|_, x| x, |a, _| a);
+//! let first = loops.map(|(_, x)| x).reduce(|a, _| a);
 //! assert_eq!(first, Some(&1));
 //! pool.on(&mut items).for_each(|x| *x += 1);
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -25,14 +25,14 @@
 //! A reference to what a closure owns gets out of it.
 //! ```compile_fail,E0515
 //! # let pool = rangesteal::Pool::new()?;
-//! let strings: Vec<&str> = pool.on(0..9).map_collect(|i| i.to_string().as_str());
+//! let strings: Vec<&str> = pool.on(0..9).map(|i| i.to_string().as_str()).collect::<Vec<_>>();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
 //! A state gets out of its worker: by the result (which is an error without a code),
 //! ```compile_fail
 //! # let pool = rangesteal::Pool::new()?;
-//! let states = pool.on(0..9).with(|_| 0).map_collect(|state: &mut i32, _| state);
+//! let states = pool.on(0..9).with(|_| 0).map(|(state, _): (&mut i32, _)| state).collect::<Vec<_>>();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -40,7 +40,7 @@
 //! ```compile_fail,E0521
 //! # let pool = rangesteal::Pool::new()?;
 //! let stolen = std::sync::Mutex::new(Vec::new());
-//! pool.on(0..9).with(|_| 0).for_each(|state, _| stolen.lock().unwrap().push(state));
+//! pool.on(0..9).with(|_| 0).for_each(|(state, _)| stolen.lock().unwrap().push(state));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -48,7 +48,7 @@
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
 //! use std::rc::Rc;
-//! pool.on(0..9).with(|_| Rc::new(0)).map_collect(|state, _| Rc::clone(state));
+//! pool.on(0..9).with(|_| Rc::new(0)).map(|(state, _)| Rc::clone(state)).collect::<Vec<_>>();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -66,8 +66,8 @@
 //! let mut states = pool.per_worker(|_| 0);
 //! let a = pool.on(0..9).with_kept(&mut states);
 //! let b = pool.on(0..9).with_kept(&mut states);
-//! a.for_each(|_, _| ());
-//! b.for_each(|_, _| ());
+//! a.for_each(|(_, _)| ());
+//! b.for_each(|(_, _)| ());
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -75,7 +75,7 @@
 //! ```compile_fail,E0502
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut states = pool.per_worker(|_| 0);
-//! pool.on(0..9).with_kept(&mut states).for_each(|_, _| println!("{states:?}"));
+//! pool.on(0..9).with_kept(&mut states).for_each(|(_, _)| println!("{states:?}"));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -101,7 +101,7 @@
 //! ```compile_fail,E0502
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
-//! pool.on(&items).map_into(&mut items, |x| *x);
+//! pool.on(&items).map(|x| *x).zip(&mut items).for_each(|(made, place)| *place = made);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -129,7 +129,7 @@
 //! ```compile_fail,E0505
 //! # let pool = rangesteal::Pool::new()?;
 //! let items = vec![1, 2, 3];
-//! let found = pool.on(&items).find_first(|x| *x == 2);
+//! let found = pool.on(&items).find(|&x| *x == 2);
 //! drop(items);
 //! println!("{found:?}");
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -139,7 +139,7 @@
 //! ```compile_fail,E0505
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
-//! let all: Vec<&mut i32> = pool.on(&mut items).map_collect(|x| x);
+//! let all: Vec<&mut i32> = pool.on(&mut items).map(|x| x).collect::<Vec<_>>();
 //! drop(items);
 //! println!("{all:?}");
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -149,7 +149,7 @@
 //! the closure.
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
-//! pool.on(&mut [1, 2, 3]).find_first(|x| *x == 2);
+//! pool.on(&mut [1, 2, 3]).find(|&x| *x == 2);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -180,7 +180,7 @@
 //! as results,
 //! ```compile_fail,E0277
 //! # let pool = rangesteal::Pool::new()?;
-//! pool.on(0..9).map_collect(std::rc::Rc::new);
+//! pool.on(0..9).map(std::rc::Rc::new).collect::<Vec<_>>();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!

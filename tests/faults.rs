@@ -55,7 +55,7 @@ fn counts(pool: &Pool) {
             work(nanos);
             i
         };
-        assert_eq!(pool.on(0..200).map_reduce(item, |a, b| a + b), Some(199 * 100));
+        assert_eq!(pool.on(0..200).map(item).reduce(|a, b| a + b), Some(199 * 100));
     }
 }
 
@@ -198,10 +198,13 @@ fn children_of_children_build_pools_of_their_own() {
 /// part for a while: so a loop that not all threads have shared is run again.
 fn threads_of(pool: &Pool) -> usize {
     let count = || {
-        let ids = pool.on(0..20).map_collect(|_| {
-            thread::sleep(Duration::from_millis(1));
-            thread::current().id()
-        });
+        let ids = pool
+            .on(0..20)
+            .map(|_| {
+                thread::sleep(Duration::from_millis(1));
+                thread::current().id()
+            })
+            .collect::<Vec<_>>();
         ids.into_iter().collect::<HashSet<_>>().len()
     };
     let mut most = 0;
@@ -221,10 +224,13 @@ fn closures_fork_and_run_programs() {
     }
     let pool = pool(3);
     for _ in 0..3 {
-        let ended = pool.on(0..20).map_collect(|i| {
-            forked(|| counts(&pool)); // in the middle of a loop that its parent shares
-            Command::new("sh").args(["-c", &format!("exit {i}")]).status().unwrap().code()
-        });
+        let ended = pool
+            .on(0..20)
+            .map(|i| {
+                forked(|| counts(&pool)); // in the middle of a loop that its parent shares
+                Command::new("sh").args(["-c", &format!("exit {i}")]).status().unwrap().code()
+            })
+            .collect::<Vec<_>>();
         assert_eq!(ended, (0..20).map(Some).collect::<Vec<_>>());
         assert_eq!(threads_of(&pool), 3, "those of the parent");
     }
@@ -401,7 +407,7 @@ fn nest(pool: &Pool, depth: usize) -> usize {
         work(if depth.is_multiple_of(16) { 1_000 } else { 0 });
         if i == 1 && depth > 0 { nest(pool, depth - 1) } else { 1 }
     };
-    pool.on(0..2).map_reduce(inner, |a, b| a + b).unwrap_or(0)
+    pool.on(0..2).map(inner).reduce(|a, b| a + b).unwrap_or(0)
 }
 
 #[test]
@@ -413,10 +419,13 @@ fn loops_three_hundred_deep() {
     let deep = || {
         let pool = Pool::builder().num_threads(3).stack_size(STACK).build().unwrap();
         for _ in 0..3 {
-            let items = pool.on(0..20).map_collect(|i| {
-                work(20_000);
-                nest(&pool, 300 + i)
-            });
+            let items = pool
+                .on(0..20)
+                .map(|i| {
+                    work(20_000);
+                    nest(&pool, 300 + i)
+                })
+                .collect::<Vec<_>>();
             assert_eq!(items, (0..20).map(|i| 302 + i).collect::<Vec<_>>());
         }
     };

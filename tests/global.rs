@@ -56,7 +56,7 @@ fn counts(pool: &Pool) {
             work(nanos);
             i
         };
-        assert_eq!(pool.on(0..200).map_reduce(item, |a, b| a + b), Some(199 * 100));
+        assert_eq!(pool.on(0..200).map(item).reduce(|a, b| a + b), Some(199 * 100));
     }
 }
 
@@ -389,7 +389,7 @@ unsafe impl GlobalAlloc for Allocator {
         thread_local!(static ASKS: Cell<bool> = const { Cell::new(false) });
         if ALLOCATES.load(Relaxed) && !ASKS.replace(true) {
             ALLOCATED.fetch_add(1, Relaxed);
-            let sum = Pool::global().on(0..100).map_reduce(|i| i, |a, b| a + b);
+            let sum = Pool::global().on(0..100).map(|i| i).reduce(|a, b| a + b);
             assert!(sum == Some(4950));
             ASKS.set(false);
         }

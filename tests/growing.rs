@@ -282,7 +282,7 @@ fn a_loop_in_a_loop_and_one_beside_another_run_on_their_own_threads() {
     let nodes = (2 << depth) - 1;
     let nested = pool.grow(0..20).fold_unordered(|| 0, |sum, _, _| sum + count(depth), |a, b| a + b);
     assert_eq!(nested, 20 * nodes);
-    let in_on = pool.on(0..20).map_reduce(|_| count(depth), |a, b| a + b);
+    let in_on = pool.on(0..20).map(|_| count(depth)).reduce(|a, b| a + b);
     assert_eq!(in_on, Some(20 * nodes));
     thread::scope(|scope| {
         let both = [(); 2].map(|()| scope.spawn(|| (0..20).map(|_| count(depth)).sum::<u64>()));
@@ -498,13 +498,13 @@ fn states_are_made_and_dropped_by_their_workers() {
         made.fetch_add(1, Relaxed);
         State(&dropped, thread::current().id())
     };
-    pool.grow([0]).with(make).for_each(|state, node, feed| {
+    pool.grow([0]).with(make).for_each(|(state, node), feed| {
         assert_eq!(state.1, thread::current().id());
         feed.extend(children(node, end));
     });
     assert!(made.load(Relaxed) > 0 && made.load(Relaxed) == dropped.load(Relaxed));
     let mut kept = pool.per_worker(|_| 0);
-    pool.grow([0]).with_kept(&mut kept).for_each(|folded, node, feed| {
+    pool.grow([0]).with_kept(&mut kept).for_each(|(folded, node), feed| {
         *folded += 1;
         feed.extend(children(node, end));
     });

@@ -85,10 +85,10 @@ fn program() {
         pool.on(0..3).for_each(|_| work(500));
     });
     let one = Pool::builder().num_threads(1).build().unwrap();
-    one.on(0..100).map_reduce(|i| i, |a, b| a + b);
+    one.on(0..100).map(|i| i).reduce(|a, b| a + b);
     // What has several parts has one place.
     let mut numbers: Vec<u32> = (0..200_000_u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
-    let odd = pool.filter_collect(&numbers, |i| i % 2 == 1);
+    let odd = pool.on(&numbers).copied().filter(|i| i % 2 == 1).collect::<Vec<_>>();
     pool.sort(&mut numbers);
     assert!(numbers.is_sorted() && odd.len() == 100_000);
     if std::env::var(VARIABLE).unwrap() == "1" {

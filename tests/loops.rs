@@ -30,7 +30,7 @@ fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
         let mut reports = [(); 3].map(|()| RunReport::default());
         let [each, reduced, any] = &mut reports;
         assert_eq!(pool.on(&items).report(each).try_for_each(stops), Err(2));
-        assert_eq!(pool.on(&items).report(reduced).try_map_reduce(stops, |(), ()| ()), Err(2));
+        assert_eq!(pool.on(&items).report(reduced).map(stops).try_reduce(|(), ()| ()), Err(2));
         assert!(pool.on(&items).report(any).any(|x| *x == 2));
         for (alone, report) in alone.iter_mut().zip(reports) {
             *alone += usize::from(report.alone == Some(Alone::Short));
@@ -75,7 +75,7 @@ fn partial_results_that_grow_are_not_moved_with_every_item() {
         merged.extend(behind);
         merged
     };
-    let merged = pool(2).on(0..ITEMS).map_reduce(|i| vec![i], merge);
+    let merged = pool(2).on(0..ITEMS).map(|i| vec![i]).reduce(merge);
     assert!(merged.is_some_and(|merged| merged.into_iter().eq(0..ITEMS)));
     assert!(moved.load(Relaxed) < 30_000_000, "{moved:?} numbers moved");
 }
@@ -272,8 +272,8 @@ fn a_slice_is_searched_without_options() {
         assert_eq!(pool.any(&items, is_sought), found.is_some());
         assert_eq!(pool.all(&items, |x| !is_sought(x)), found.is_none());
         assert_eq!(pool.find_any(&items, is_sought), found);
-        assert_eq!(pool.find_first(&items, is_sought), found);
-        assert_eq!(pool.position_first(&items, is_sought), items.iter().position(is_sought));
+        assert_eq!(pool.find(&items, is_sought), found);
+        assert_eq!(pool.position(&items, is_sought), items.iter().position(is_sought));
     }
 }
 
@@ -290,11 +290,11 @@ fn whatever_holds_a_slice_is_a_source() {
     let (vec, slice) = (&*vec, &*slice);
     assert_eq!((&vec[..], array, slice), (&[3, 4, 5][..], [2, 3, 4], &[2, 3, 4][..]));
     let twelve = |sum| assert_eq!(sum, Some(12));
-    twelve(pool.on(vec).map_reduce(|x| *x, |a, b| a + b));
-    twelve(pool.on(&vec).map_reduce(|x| *x, |a, b| a + b));
-    twelve(pool.on(slice).map_reduce(|x| x + 1, |a, b| a + b));
-    twelve(pool.on(&slice).map_reduce(|x| x + 1, |a, b| a + b));
-    twelve(pool.on(&array).map_reduce(|x| x + 1, |a, b| a + b));
+    twelve(pool.on(vec).map(|x| *x).reduce(|a, b| a + b));
+    twelve(pool.on(&vec).map(|x| *x).reduce(|a, b| a + b));
+    twelve(pool.on(slice).map(|x| x + 1).reduce(|a, b| a + b));
+    twelve(pool.on(&slice).map(|x| x + 1).reduce(|a, b| a + b));
+    twelve(pool.on(&array).map(|x| x + 1).reduce(|a, b| a + b));
 }
 
 #[test]

@@ -71,10 +71,13 @@ fn pool() -> Pool {
 
 /// A loop that is shared, and whose results are allocated.
 fn collect(pool: &Pool) {
-    let texts = pool.on(0..100).map_collect(|i| {
-        busy::work(10_000);
-        i.to_string()
-    });
+    let texts = pool
+        .on(0..100)
+        .map(|i| {
+            busy::work(10_000);
+            i.to_string()
+        })
+        .collect::<Vec<_>>();
     assert!(texts.iter().enumerate().all(|(i, text)| text.parse() == Ok(i)));
 }
 
@@ -179,10 +182,12 @@ fn more_results_than_memory() {
         let len: usize = std::env::var(LEN).unwrap().parse().unwrap();
         let visited = AtomicUsize::new(0);
         let collected = catch_unwind(AssertUnwindSafe(|| {
-            pool.on(0..len).map_collect(|i| {
-                visited.fetch_add(1, Relaxed);
-                i
-            })
+            pool.on(0..len)
+                .map(|i| {
+                    visited.fetch_add(1, Relaxed);
+                    i
+                })
+                .collect::<Vec<_>>()
         }));
         let payload = collected.unwrap_err();
         assert!(payload.downcast_ref::<&str>().is_some_and(|text| text.contains("capacity overflow")));

@@ -79,13 +79,17 @@ mod states {
                     makers.lock().unwrap().push((worker, thread::current().id()));
                     Rc::new(Cell::new((thread::current().id(), 0))) // not `Send`
                 };
-                let counts = pool.on(0..ITEMS).with(make).map_collect(|state, _| {
-                    item();
-                    let (owner, count) = state.get();
-                    assert_eq!(owner, thread::current().id());
-                    state.set((owner, count + 1));
-                    (owner, count)
-                });
+                let counts = pool
+                    .on(0..ITEMS)
+                    .with(make)
+                    .map(|(state, _)| {
+                        item();
+                        let (owner, count) = state.get();
+                        assert_eq!(owner, thread::current().id());
+                        state.set((owner, count + 1));
+                        (owner, count)
+                    })
+                    .collect::<Vec<_>>();
                 let makers = makers.into_inner().unwrap();
                 let distinct = |count| assert_eq!(count, makers.len(), "{makers:?}");
                 distinct(makers.iter().map(|(worker, _)| worker).collect::<HashSet<_>>().len());
@@ -109,15 +113,15 @@ mod states {
         };
         for bad in [0, 1, ITEMS / 2, ITEMS - 1, ITEMS] {
             for _ in 1..ROUNDS {
-                pool.on(0..ITEMS).with(with).for_each(|_, _| item());
+                pool.on(0..ITEMS).with(with).for_each(|(_, _)| item());
                 assert_eq!(alive.load(Relaxed), 0);
-                let ended = pool.on(0..ITEMS).with(with).try_for_each(|_, i| {
+                let ended = pool.on(0..ITEMS).with(with).try_for_each(|(_, i)| {
                     item();
                     if i == bad { Err(()) } else { Ok(()) }
                 });
                 assert_eq!((ended.is_err(), alive.load(Relaxed)), (bad < ITEMS, 0));
                 let token = CancelToken::new();
-                let ended = pool.on(0..ITEMS).with(with).cancel(&token).for_each(|_, i| {
+                let ended = pool.on(0..ITEMS).with(with).cancel(&token).for_each(|(_, i)| {
                     item();
                     if i == bad {
                         token.cancel();
@@ -125,7 +129,7 @@ mod states {
                 });
                 assert_eq!((ended.is_err(), alive.load(Relaxed)), (bad < ITEMS, 0));
                 let ended = catch_unwind(AssertUnwindSafe(|| {
-                    pool.on(0..ITEMS).with(with).for_each(|_, i| {
+                    pool.on(0..ITEMS).with(with).for_each(|(_, i)| {
                         item();
                         assert_ne!(i, bad, "bad item");
                     });
@@ -139,7 +143,7 @@ mod states {
     #[test]
     fn none_is_made_for_nothing() {
         let (pool, made) = (pool(2), AtomicUsize::new(0));
-        pool.on(0..0).with(|_| made.fetch_add(1, Relaxed)).for_each(|_, _| ());
+        pool.on(0..0).with(|_| made.fetch_add(1, Relaxed)).for_each(|(_, _)| ());
         let token = CancelToken::new();
         token.cancel();
         let cancelled = pool.on(0..9).cancel(&token).with(|_| made.fetch_add(1, Relaxed));
@@ -152,7 +156,7 @@ mod states {
         let (small, big) = (pool(2), pool(4));
         let mut counts = small.per_worker(|_| 0);
         for _ in 0..ROUNDS {
-            big.on(0..ITEMS).with_kept(&mut counts).threads(4).for_each(|count, _| {
+            big.on(0..ITEMS).with_kept(&mut counts).threads(4).for_each(|(count, _)| {
                 thread::sleep(Duration::from_micros(100)); // such items all workers share
                 *count += 1;
             });
@@ -165,7 +169,7 @@ mod states {
         let pool = pool(2);
         let mut counts = pool.per_worker(|_| 0);
         let all_have_come = (0..100).any(|_| {
-            pool.on(0..ITEMS).with_kept(&mut counts).for_each(|count, _| {
+            pool.on(0..ITEMS).with_kept(&mut counts).for_each(|(count, _)| {
                 *count += 1;
                 item();
             });
@@ -182,7 +186,7 @@ mod states {
         for _ in 0..ROUNDS {
             for pool in [&small, &big] {
                 let threads = Mutex::new(HashSet::new());
-                pool.on(0..ITEMS).with_kept(&mut counts).for_each(|(worker, count), _| {
+                pool.on(0..ITEMS).with_kept(&mut counts).for_each(|((worker, count), _)| {
                     item();
                     threads.lock().unwrap().insert((*worker, thread::current().id()));
                     *count += 1;
@@ -196,7 +200,7 @@ mod states {
                 assert_eq!(counts.iter_mut().map(|(_, count)| *count).sum::<usize>(), expected);
 
                 let broken = catch_unwind(AssertUnwindSafe(|| {
-                    pool.on(0..ITEMS).with_kept(&mut counts).for_each(|_, _| {
+                    pool.on(0..ITEMS).with_kept(&mut counts).for_each(|(_, _)| {
                         item();
                         panic!("every worker");
                     });
@@ -274,51 +278,50 @@ mod states_of_blocks {
                         rng.next()
                     };
                     made.store(0, Relaxed);
-                    assert_eq!(on().map_collect(draw), wanted);
+                    assert_eq!(on().map(draw).collect::<Vec<_>>(), wanted);
                     assert_eq!(made.load(Relaxed), len.div_ceil(size), "one for each block");
                     let mut places = vec![0; len];
-                    on().map_into(&mut places, draw);
+                    on().map(draw).zip(&mut places).for_each(|(made, place)| *place = made);
                     assert_eq!(places, wanted);
                     places.fill(0);
                     let zipped = pool.on(&mut places).with_block(make).enumerate();
                     let zipped = grain.into_iter().fold(zipped, On::grain);
-                    zipped.for_each(|rng, (i, place)| *place = draw(rng, i));
+                    zipped.for_each(|(rng, (i, place))| *place = draw(rng, i));
                     assert_eq!(places, wanted);
                     let odd = |drawn: &u64| drawn % 2 == 1;
-                    let some = on().filter_map_collect(|rng, i| Some(draw(rng, i)).filter(odd));
+                    let some = on().filter_map(|(rng, i)| Some(draw(rng, i)).filter(odd)).collect::<Vec<_>>();
                     assert!(some.iter().eq(wanted.iter().filter(|drawn| odd(drawn))));
-                    let twice = on().flat_map_collect(|rng, i| [draw(rng, i), 1]);
+                    let twice = on().flat_map(|(rng, i)| [draw(rng, i), 1]).collect::<Vec<_>>();
                     assert!(twice.into_iter().eq(wanted.iter().flat_map(|drawn| [*drawn, 1])));
                     let kept = |on: Vec<usize>| on.into_iter().map(|i| wanted[i]).all(|drawn| odd(&drawn));
-                    assert!(kept(on().filter_collect(|rng, i| odd(&draw(rng, *i)))));
-                    let (yes, no) = on().partition(|rng, i| odd(&draw(rng, *i)));
+                    assert!(kept(on().filter(|(rng, i)| odd(&draw(rng, *i))).collect::<Vec<_>>()));
+                    let (yes, no) = on().partition(|(rng, i)| odd(&draw(rng, *i)));
                     assert!(yes.len() + no.len() == len && kept(yes));
-                    let (firsts, seconds) = on().unzip_collect(|rng, i| (draw(rng, i), i));
+                    let (firsts, seconds) = on().map(|(rng, i)| (draw(rng, i), i)).unzip();
                     assert!(firsts == wanted && seconds.into_iter().eq(0..len));
                     let is_late = |rng: &mut Rng<'_>, i| draw(rng, i) % 256 == 0;
                     let fails = |rng: &mut Rng<'_>, i| if is_late(rng, i) { Err(i) } else { Ok(1) };
-                    assert_eq!(on().try_map_collect(fails).err(), first);
-                    assert_eq!(on().try_for_each(|rng, i| fails(rng, i).map(drop)).err(), first);
-                    assert_eq!(on().try_map_reduce(fails, |a, b| a + b).err(), first);
-                    assert_eq!(on().position_first(is_late), first);
-                    assert_eq!(on().find_first(is_late), first);
+                    assert_eq!(on().map(fails).collect::<Result<Vec<_>, _>>().err(), first);
+                    assert_eq!(on().try_for_each(|(rng, i)| fails(rng, i).map(drop)).err(), first);
+                    assert_eq!(on().map(fails).try_reduce(|a, b| a + b).err(), first);
+                    assert_eq!(on().position(is_late), first);
+                    assert_eq!(on().find(is_late), first);
                     assert_eq!(on().find_any(is_late).map(|i| late[i]), first.map(|_| true));
                     let (mut report, progress) = (RunReport::default(), Progress::new());
                     assert!(
-                        !on().report(&mut report).progress(&progress).any(|rng, i| draw(rng, i) > 1 << 24)
+                        !on().report(&mut report).progress(&progress).any(|(rng, i)| draw(rng, i) > 1 << 24)
                     );
                     assert_eq!((report.items(), progress.done()), (len, len), "items, not blocks");
                     assert_eq!(on().any(is_late), first.is_some());
-                    assert_eq!(on().all(|rng, i| !is_late(rng, i)), first.is_none());
+                    assert_eq!(on().all(|(rng, i)| !is_late(rng, i)), first.is_none());
 
                     let add = |a: f64, b: f64| a + b;
                     let float = |rng: &mut Rng<'_>, i| {
                         draw(rng, i);
                         rng.float()
                     };
-                    let whole = on().map_reduce(float, add);
-                    let folded =
-                        on().reproducible().fold_reduce(|| 0.0, |rng, sum, i| sum + float(rng, i), add);
+                    let whole = on().map(float).reduce(add);
+                    let folded = on().reproducible().fold(|| 0.0, |sum, (rng, i)| sum + float(rng, i), add);
                     sums.push((whole.map(f64::to_bits), folded.to_bits()));
                     // In three parts, as on three machines.
                     if grain.is_none() {
@@ -326,7 +329,7 @@ mod states_of_blocks {
                             let mine = share(len, rank, 3);
                             let part =
                                 pool.on(mine.clone()).with_block(make).reproducible_part(mine.start, len);
-                            part.map_reduce(float, add).into_nodes()
+                            part.map(float).reduce(add).into_nodes()
                         });
                         let parts = Part::from_nodes(len, nodes, add).unwrap().into_result(add).unwrap();
                         assert_eq!(parts.map(f64::to_bits), whole.map(f64::to_bits));
@@ -368,10 +371,14 @@ mod shares {
             for _ in 0..ROUNDS {
                 // Where in its thread's work an item came, and on which thread.
                 let clock = AtomicUsize::new(0);
-                let folded = pool.on(0..ITEMS).grain(grain).map_collect(|i| {
-                    work(if i % 50 == 0 { 20_000 } else { 500 });
-                    (thread::current().id(), clock.fetch_add(1, Relaxed))
-                });
+                let folded = pool
+                    .on(0..ITEMS)
+                    .grain(grain)
+                    .map(|i| {
+                        work(if i % 50 == 0 { 20_000 } else { 500 });
+                        (thread::current().id(), clock.fetch_add(1, Relaxed))
+                    })
+                    .collect::<Vec<_>>();
                 let mut begins: Vec<(ThreadId, usize)> = Vec::new();
                 for block in folded.chunks(grain) {
                     assert!(block.iter().all(|(thread, _)| *thread == block[0].0), "one thread a block");
@@ -394,10 +401,14 @@ mod shares {
         let pool = pool(6);
         for most in 1..=7 {
             for _ in 0..ROUNDS {
-                let threads = pool.on(0..ITEMS).threads(most).map_collect(|_| {
-                    item();
-                    thread::current().id()
-                });
+                let threads = pool
+                    .on(0..ITEMS)
+                    .threads(most)
+                    .map(|_| {
+                        item();
+                        thread::current().id()
+                    })
+                    .collect::<Vec<_>>();
                 assert!(threads.into_iter().collect::<HashSet<_>>().len() <= most);
             }
         }
@@ -435,11 +446,11 @@ mod reproducibility {
             }
             number(i)
         };
-        let sum = on().map_reduce(item, |a, b| a + b).map(f64::to_bits);
+        let sum = on().map(item).reduce(|a, b| a + b).map(f64::to_bits);
         #[allow(clippy::cast_possible_truncation)]
-        let single = on().fold_reduce(|| 0f32, |sum, i| sum + item(i) as f32, |a, b| a + b).to_bits();
-        let tried = on().try_map_reduce(|i| Ok(item(i)), |a, b| a + b).map(|sum| sum.map(f64::to_bits));
-        let order = on().fold_reduce(
+        let single = on().fold(|| 0f32, |sum, i| sum + item(i) as f32, |a, b| a + b).to_bits();
+        let tried = on().map(|i| Ok(item(i))).try_reduce(|a, b| a + b).map(|sum| sum.map(f64::to_bits));
+        let order = on().fold(
             String::new,
             |text, i| text + &format!("{i},"),
             |a, b| if a.is_empty() { b } else { format!("({a}{b})") },
@@ -497,7 +508,7 @@ mod reproducibility {
     fn sum(pool: &Pool, len: usize, grain: Option<usize>) -> Option<u64> {
         let on = pool.on(0..len).reproducible();
         let on = if let Some(items) = grain { on.grain(items) } else { on };
-        on.map_reduce(number, |a, b| a + b).map(f64::to_bits)
+        on.map(number).reduce(|a, b| a + b).map(f64::to_bits)
     }
 
     #[test]
@@ -538,7 +549,7 @@ mod reproducibility {
             let inits = AtomicUsize::new(0);
             let on = pool.on(0..len).reproducible();
             let on = if let Some(items) = grain { on.grain(items) } else { on };
-            on.fold_reduce(
+            on.fold(
                 || {
                     inits.fetch_add(1, Relaxed);
                 },
@@ -590,7 +601,7 @@ mod cancelling {
                     assert!(behind <= threads, "{behind} items on {threads} threads");
                 }
             }
-            assert_eq!(pool.on(0..ITEMS).map_collect(|i| i).len(), ITEMS);
+            assert_eq!(pool.on(0..ITEMS).map(|i| i).collect::<Vec<_>>().len(), ITEMS);
         }
     }
 
@@ -605,10 +616,10 @@ mod cancelling {
                 };
                 let visits = AtomicUsize::new(0);
                 assert_eq!(
-                    pool.on(0..ITEMS).cancel(&token).map_reduce(|_| item(), |(), ()| ()),
+                    pool.on(0..ITEMS).cancel(&token).map(|_| item()).reduce(|(), ()| ()),
                     Ok(Some(()))
                 );
-                let ended = pool.on(0..ITEMS).cancel(&token).find_first(|_| {
+                let ended = pool.on(0..ITEMS).cancel(&token).find(|&_| {
                     item();
                     clone.cancel();
                     visits.fetch_add(1, Relaxed);
@@ -618,7 +629,7 @@ mod cancelling {
                 assert!(visits.into_inner() <= threads, "all of them have cancelled");
                 assert!(token.is_cancelled());
                 assert_eq!(pool.on(0..ITEMS).cancel(&token).any(|_| true), Err(Cancelled));
-                assert_eq!(pool.on(0..0).cancel(&token).map_collect(|i| i), Err(Cancelled));
+                assert_eq!(pool.on(0..0).cancel(&token).map(|i| i).collect::<Vec<_>>(), Err(Cancelled));
             }
         }
     }
@@ -693,7 +704,7 @@ mod cancelling {
             for _ in 0..rounds {
                 let other = CancelToken::new();
                 assert_eq!(
-                    pool.on(0..ITEMS / 4).fold_reduce(
+                    pool.on(0..ITEMS / 4).fold(
                         || 0,
                         |n, _| {
                             item();
@@ -706,10 +717,11 @@ mod cancelling {
                 assert_eq!(
                     pool.on(0..ITEMS / 4)
                         .cancel(&other)
-                        .map_collect(|i| {
+                        .map(|i| {
                             item();
                             i
                         })
+                        .collect::<Vec<_>>()
                         .map(|all| all.len()),
                     Ok(ITEMS / 4)
                 );
@@ -725,11 +737,14 @@ mod cancelling {
         for _ in 0..ROUNDS {
             let token = CancelToken::new();
             assert_eq!(pool.on(0..ITEMS).cancel(&token).for_each(|_| item()), Ok(()));
-            let next = pool.on(0..ITEMS).map_collect(|i| {
-                item();
-                token.cancel();
-                i
-            });
+            let next = pool
+                .on(0..ITEMS)
+                .map(|i| {
+                    item();
+                    token.cancel();
+                    i
+                })
+                .collect::<Vec<_>>();
             assert_eq!(next.len(), ITEMS);
         }
     }
@@ -752,7 +767,8 @@ mod cancelling {
             let half = CancelToken::new();
             let lens = outer
                 .on(0..4)
-                .map_collect(|_| inner.on(0..ITEMS).cancel(&half).map_collect(|j| j).unwrap().len());
+                .map(|_| inner.on(0..ITEMS).cancel(&half).map(|j| j).collect::<Vec<_>>().unwrap().len())
+                .collect::<Vec<_>>();
             assert_eq!(lens, [ITEMS; 4]);
         }
     }
@@ -879,7 +895,7 @@ mod progress {
         for threads in [1, 3] {
             let (pool, progress) = (pool(threads), Progress::new());
             for round in 1..=ROUNDS {
-                let found = pool.on(0..ITEMS).progress(&progress).position_first(|i| {
+                let found = pool.on(0..ITEMS).progress(&progress).position(|i| {
                     item();
                     i == ITEMS / 3
                 });
@@ -935,15 +951,15 @@ mod reports {
                 assert!(report.wall <= begin.elapsed());
                 check(&report, threads, ITEMS..=ITEMS);
                 assert_eq!(report.thefts() as u64, pool.thefts() - before);
-                pool.on(0..ITEMS).report(&mut report).grain(7).map_collect(visit);
+                pool.on(0..ITEMS).report(&mut report).grain(7).map(visit).collect::<Vec<_>>();
                 check(&report, threads, ITEMS..=ITEMS);
-                pool.on(0..ITEMS).report(&mut report).reproducible().threads(2).fold_reduce(
+                pool.on(0..ITEMS).report(&mut report).reproducible().threads(2).fold(
                     || (),
                     |(), i| visit(i),
                     |(), ()| (),
                 );
                 check(&report, 2, ITEMS..=ITEMS);
-                let _found = pool.on(0..ITEMS).report(&mut report).find_first(|i| {
+                let _found = pool.on(0..ITEMS).report(&mut report).find(|&i| {
                     visit(i);
                     i == 99
                 });

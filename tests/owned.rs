@@ -96,26 +96,26 @@ proptest! {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)] // a place in the slice
         let at = (part * len as f64) as usize;
         for _ in 0..3 {
-            prop_assert!(pool.on(make()).map_collect(Item::into_number).into_iter().eq(0..len));
-            prop_assert!(pool.on(make().into_boxed_slice()).map_collect(Item::into_number).into_iter().eq(0..len));
-            prop_assert!(pool.on(make()).map_collect(|item| item).into_iter().map(Item::into_number).eq(0..len), "they may leave");
-            let even = pool.on(make()).filter_collect(|item| item.number % 2 == 0);
+            prop_assert!(pool.on(make()).map(Item::into_number).collect::<Vec<_>>().into_iter().eq(0..len));
+            prop_assert!(pool.on(make().into_boxed_slice()).map(Item::into_number).collect::<Vec<_>>().into_iter().eq(0..len));
+            prop_assert!(pool.on(make()).map(|item| item).collect::<Vec<_>>().into_iter().map(Item::into_number).eq(0..len), "they may leave");
+            let even = pool.on(make()).filter(|item| item.number % 2 == 0).collect::<Vec<_>>();
             prop_assert!(even.into_iter().map(Item::into_number).eq((0..len).step_by(2)));
             let (even, odd) = pool.on(make()).partition(|item| item.number % 2 == 0);
             prop_assert!(even.into_iter().chain(odd).map(Item::into_number).eq((0..len).step_by(2).chain((1..len).step_by(2))));
-            let sum = pool.on(make()).reproducible().map_reduce(|item| vec![item.into_number()], |a, b| [a, b].concat());
+            let sum = pool.on(make()).reproducible().map(|item| vec![item.into_number()]).reduce(|a, b| [a, b].concat());
             prop_assert!(sum.unwrap_or_default().into_iter().eq(0..len));
-            let grained = pool.on(make()).grain(size).fold_reduce(Vec::new, |mut all, item| { all.push(item.into_number()); all }, |a, b| [a, b].concat());
+            let grained = pool.on(make()).grain(size).fold(Vec::new, |mut all, item| { all.push(item.into_number()); all }, |a, b| [a, b].concat());
             prop_assert!(grained.into_iter().eq(0..len));
-            let chunks = pool.on(make()).chunks(size).map_collect(|chunk| chunk.into_iter().map(Item::into_number).collect::<Vec<_>>());
+            let chunks = pool.on(make()).chunks(size).map(|chunk| chunk.into_iter().map(Item::into_number).collect::<Vec<_>>()).collect::<Vec<_>>();
             prop_assert_eq!(&chunks, &(0..len).collect::<Vec<_>>().chunks(size).map(<[_]>::to_vec).collect::<Vec<_>>());
             let mut lent: Vec<usize> = (0..len).collect();
             let pairs = pool.on(make()).zip(&mut lent).zip(make());
             pairs.for_each(|((item, lent), other)| *lent += item.into_number() + other.into_number());
             prop_assert!(lent.into_iter().eq((0..len).map(|i| 3 * i)));
             let mut vec = make();
-            prop_assert!(pool.on(source::drain(&mut vec, at..)).map_collect(Item::into_number).into_iter().eq(at..len));
-            prop_assert!(pool.on(source::drain(&mut vec, ..at / 2)).rev().map_collect(Item::into_number).into_iter().eq((0..at / 2).rev()));
+            prop_assert!(pool.on(source::drain(&mut vec, at..)).map(Item::into_number).collect::<Vec<_>>().into_iter().eq(at..len));
+            prop_assert!(pool.on(source::drain(&mut vec, ..at / 2)).rev().map(Item::into_number).collect::<Vec<_>>().into_iter().eq((0..at / 2).rev()));
             prop_assert!(vec.into_iter().map(Item::into_number).eq(at / 2..at));
             prop_assert_eq!(alive.load(Relaxed), 0);
         }
@@ -139,7 +139,7 @@ proptest! {
         let fails_at_stop = |item: Item<'_>| if item.number == stop { give(item); Err(stop) } else { Ok(give(item)) };
         let ways: [Way<'_>; 9] = [
             ("a panic", &|items| is_ok(|| pool.on(items).for_each(|item| _ = bad_at_stop(item)))),
-            ("a panic in a map", &|items| is_ok(|| drop(pool.on(items).map_collect(bad_at_stop)))),
+            ("a panic in a map", &|items| is_ok(|| drop(pool.on(items).map(bad_at_stop).collect::<Vec<_>>()))),
             ("a panic, in pairs", &|items| {
                 is_ok(|| pool.on(0..len).zip(items).for_each(|(_, item)| _ = bad_at_stop(item)))
             }),
@@ -155,9 +155,9 @@ proptest! {
                 })
             }),
             ("an error", &|items| pool.on(items).try_for_each(|item| fails_at_stop(item).map(drop)).is_ok()),
-            ("an error in a map", &|items| pool.on(items).try_map_collect(fails_at_stop).is_ok()),
+            ("an error in a map", &|items| pool.on(items).map(fails_at_stop).collect::<Result<Vec<_>, _>>().is_ok()),
             ("an error, from the end", &|items| {
-                pool.on(items).rev().try_map_reduce(fails_at_stop, usize::max).is_ok()
+                pool.on(items).rev().map(fails_at_stop).try_reduce(usize::max).is_ok()
             }),
             ("a search", &|items| !pool.on(items).any(|item| give(item) == stop)),
             ("a token", &|items| {
@@ -181,7 +181,7 @@ proptest! {
             }
         }
         // Only a part is looped over; the rest is dropped, too.
-        prop_assert_eq!(pool.on(items(&alive, &costs)).skip(size).step_by(2).sum_of(|_| 1_usize), len.saturating_sub(size).div_ceil(2));
+        prop_assert_eq!(pool.on(items(&alive, &costs)).skip(size).step_by(2).map(|_| 1_usize).sum(), len.saturating_sub(size).div_ceil(2));
         prop_assert_eq!(alive.load(Relaxed), 0, "a part");
         let mut vec = items(&alive, &costs);
         let drained = is_ok(|| pool.on(source::drain(&mut vec, ..len / 2)).for_each(|item| _ = bad_at_stop(item)));
@@ -197,19 +197,19 @@ proptest! {
         let mut exclusive = costs.clone();
         let busy = |cost: &u64| { work(*cost); *cost };
         for _ in 0..2 {
-            prop_assert!(pool.on(plain).take(count).map_collect(busy).iter().eq(plain.iter().take(count)));
-            prop_assert!(pool.on(plain).skip(count).map_collect(busy).iter().eq(plain.iter().skip(count)));
-            prop_assert!(pool.on(plain).rev().map_collect(busy).iter().eq(plain.iter().rev()));
-            prop_assert!(pool.on(plain).step_by(size).map_collect(busy).iter().eq(plain.iter().step_by(size)));
-            prop_assert!(pool.on(&mut exclusive).rev().step_by(size).map_collect(|x| busy(x)).iter().eq(plain.iter().rev().step_by(size)));
-            prop_assert!(pool.on(&mut exclusive).step_by(size).rev().map_collect(|x| busy(x)).iter().eq(plain.iter().step_by(size).rev()));
-            prop_assert!(pool.on(plain).skip(count / 2).take(count).rev().enumerate().map_collect(|(i, x)| (i, *x)).into_iter()
+            prop_assert!(pool.on(plain).take(count).map(busy).collect::<Vec<_>>().iter().eq(plain.iter().take(count)));
+            prop_assert!(pool.on(plain).skip(count).map(busy).collect::<Vec<_>>().iter().eq(plain.iter().skip(count)));
+            prop_assert!(pool.on(plain).rev().map(busy).collect::<Vec<_>>().iter().eq(plain.iter().rev()));
+            prop_assert!(pool.on(plain).step_by(size).map(busy).collect::<Vec<_>>().iter().eq(plain.iter().step_by(size)));
+            prop_assert!(pool.on(&mut exclusive).rev().step_by(size).map(|x| busy(x)).collect::<Vec<_>>().iter().eq(plain.iter().rev().step_by(size)));
+            prop_assert!(pool.on(&mut exclusive).step_by(size).rev().map(|x| busy(x)).collect::<Vec<_>>().iter().eq(plain.iter().step_by(size).rev()));
+            prop_assert!(pool.on(plain).skip(count / 2).take(count).rev().enumerate().map(|(i, x)| (i, *x)).collect::<Vec<_>>().into_iter()
                 .eq(plain.iter().copied().skip(count / 2).take(count).rev().enumerate()));
-            prop_assert!(pool.on(plain).skip(count).chunks(size).map_collect(<[_]>::to_vec).into_iter().eq(plain[count.min(len)..].chunks(size)));
-            prop_assert!(pool.on(plain).take(count).windows(size).map_collect(<[_]>::to_vec).into_iter().eq(plain[..count.min(len)].windows(size)));
-            prop_assert!(pool.on(plain).chunks(size).rev().map_collect(<[_]>::to_vec).into_iter().eq(plain.chunks(size).rev()));
-            prop_assert!(pool.on(plain).chunks_exact(size).map_collect(<[_]>::to_vec).into_iter().eq(plain.chunks_exact(size)));
-            prop_assert!(pool.on(costs.clone()).chunks(size).rev().map_collect(|chunk| chunk).into_iter().eq(plain.chunks(size).rev()));
+            prop_assert!(pool.on(plain).skip(count).chunks(size).map(<[_]>::to_vec).collect::<Vec<_>>().into_iter().eq(plain[count.min(len)..].chunks(size)));
+            prop_assert!(pool.on(plain).take(count).windows(size).map(<[_]>::to_vec).collect::<Vec<_>>().into_iter().eq(plain[..count.min(len)].windows(size)));
+            prop_assert!(pool.on(plain).chunks(size).rev().map(<[_]>::to_vec).collect::<Vec<_>>().into_iter().eq(plain.chunks(size).rev()));
+            prop_assert!(pool.on(plain).chunks_exact(size).map(<[_]>::to_vec).collect::<Vec<_>>().into_iter().eq(plain.chunks_exact(size)));
+            prop_assert!(pool.on(costs.clone()).chunks(size).rev().map(|chunk| chunk).collect::<Vec<_>>().into_iter().eq(plain.chunks(size).rev()));
             let (pieces, rest) = source::chunks_exact(&mut exclusive, size);
             prop_assert_eq!(&*rest, plain.chunks_exact(size).remainder());
             for x in rest {
@@ -224,11 +224,11 @@ proptest! {
             let (pieces, rest) = source::chunks_exact(items(&alive, plain), size);
             prop_assert_eq!(rest.len(), len % size);
             prop_assert!(rest.into_iter().all(|item| item.into_number() >= len - len % size));
-            prop_assert_eq!(pool.on(pieces).sum_of(|piece| piece.len()), len - len % size);
+            prop_assert_eq!(pool.on(pieces).map(|piece| piece.len()).sum(), len - len % size);
             prop_assert_eq!(alive.load(Relaxed), 0);
             // Chunks of two sizes in step.
             let halves = source::chunks(&mut exclusive, 2 * size);
-            let sums = pool.on(source::chunks(0..len.div_ceil(2), size)).zip(halves).map_collect(|(some, more)| (some.len(), more.len()));
+            let sums = pool.on(source::chunks(0..len.div_ceil(2), size)).zip(halves).map(|(some, more)| (some.len(), more.len())).collect::<Vec<_>>();
             prop_assert!(sums.iter().all(|(some, more)| more.div_ceil(2) == *some));
         }
     }
@@ -240,14 +240,14 @@ fn arrays_and_few_items() {
     let alive = AtomicIsize::new(0);
     for _ in 0..3 {
         let [a, b]: [Item<'_>; 2] = items(&alive, &[0, 0]).try_into().ok().unwrap();
-        assert_eq!(pool.on([a, b]).map_collect(Item::into_number), [0, 1]);
+        assert_eq!(pool.on([a, b]).map(Item::into_number).collect::<Vec<_>>(), [0, 1]);
         let three: [Item<'_>; 3] = items(&alive, &[0, 0, 0]).try_into().ok().unwrap();
-        assert_eq!(pool.on(three).try_for_each(|item| Err::<(), _>(item.into_number())), Err(0));
+        assert_eq!(pool.on(three).on(|item| Err::<()).try_for_each(_>(item.into_number())), Err(0));
         assert_eq!(alive.load(Relaxed), 0);
     }
-    assert_eq!(pool.on(Vec::<String>::new()).map_collect(|name| name), [""; 0]);
+    assert_eq!(pool.on(Vec::<String>::new()).map(|name| name).collect::<Vec<_>>(), [""; 0]);
     let none: [String; 0] = [];
-    assert_eq!(pool.on(none).map_reduce(|name| name, |a, _| a), None);
+    assert_eq!(pool.on(none).map(|name| name).reduce(|a, _| a), None);
     drop(pool.on(items(&alive, &[0; 9]))); // no loop
     assert_eq!(alive.load(Relaxed), 0);
     let refused =
@@ -265,7 +265,7 @@ fn a_state_that_panics_leaves_its_items_to_be_dropped() {
             let all = items(&alive, &costs);
             let states = |worker| assert_ne!(worker, bad);
             let ended = catch_unwind(AssertUnwindSafe(|| {
-                pool.on(all).with(states).for_each(|(), item| _ = item.into_number());
+                pool.on(all).with(states).for_each(|((), item)| _ = item.into_number());
             }));
             assert!(ended.is_ok() || bad < 3);
             assert_eq!(alive.load(Relaxed), 0, "worker {bad}");
@@ -288,7 +288,7 @@ fn drops_that_panic() {
         // Of items that no closure was given: lost.
         let mut all = items(&alive, &costs);
         all[1..].iter_mut().for_each(|item| item.bad = true);
-        assert_eq!(pool.on(all).try_for_each(|item| Err::<(), _>(item.into_number())), Err(0));
+        assert_eq!(pool.on(all).on(|item| Err::<()).try_for_each(_>(item.into_number())), Err(0));
         assert_eq!(alive.load(Relaxed), 0);
     }
 }
@@ -307,7 +307,9 @@ fn a_state_whose_drop_panics_loses_no_result() {
         for cost in [0, 5_000] {
             for _ in 0..4 {
                 let all = items(&alive, &vec![cost; len]);
-                assert!(!is_ok(|| drop(pool.on(all).with(|_| Bad).map_collect(|_, item| item))));
+                assert!(!is_ok(|| drop(
+                    pool.on(all).with(|_| Bad).map(|(_, item)| item).collect::<Vec<_>>()
+                )));
                 assert_eq!(alive.load(Relaxed), 0, "{len}");
                 let all = items(&alive, &vec![cost; len]);
                 let fails =
@@ -328,13 +330,13 @@ fn a_part_of_a_vector_is_taken_out_as_std_does() {
     for start in starts {
         for end in start..20 {
             let (mut ours, mut theirs) = (strings(), strings());
-            let taken = pool.on(source::drain(&mut ours, start..end)).map_collect(|name| name);
+            let taken = pool.on(source::drain(&mut ours, start..end)).map(|name| name).collect::<Vec<_>>();
             assert!(taken.into_iter().eq(theirs.drain(start..end)));
             assert_eq!(ours, theirs);
         }
     }
     let mut vec = strings();
-    assert_eq!(pool.on(source::drain(&mut vec, 18..=19)).map_collect(|name| name), ["18", "19"]);
+    assert_eq!(pool.on(source::drain(&mut vec, 18..=19)).map(|name| name).collect::<Vec<_>>(), ["18", "19"]);
     let mut numbers: Vec<u32> = (0..20).collect(); // strings would be lost
     std::mem::forget(source::drain(&mut numbers, 3..));
     assert_eq!(numbers, [0, 1, 2]);
@@ -378,7 +380,8 @@ fn zero_sized_items_of_any_number() {
             pool.on(iter::repeat_with(|| Nothing).take(len).collect::<Vec<_>>())
                 .chunks(7)
                 .rev()
-                .sum_of(|chunk| chunk.len()),
+                .map(|chunk| chunk.len())
+                .sum(),
             len
         );
         assert_eq!(DROPPED.swap(0, Relaxed), len);

@@ -295,7 +295,7 @@ fn of_several_panics_the_first_by_index_comes_out_and_the_others_are_dropped() {
             assert_eq!(ALIVE.load(Relaxed), 0);
         }
     }
-    assert_eq!(pool.on(0..ITEMS).map_reduce(|i| i, |a, b| a + b), Some(ITEMS * (ITEMS - 1) / 2));
+    assert_eq!(pool.on(0..ITEMS).map(|i| i).reduce(|a, b| a + b), Some(ITEMS * (ITEMS - 1) / 2));
 }
 
 #[test]
@@ -315,8 +315,8 @@ fn of_an_error_and_a_panic_the_first_by_index_ends_the_loop() {
             // A value of these loops is the number of the item that has ended it.
             let loops: [&dyn Fn() -> usize; 3] = [
                 &|| pool.on(0..ITEMS).try_for_each(|i| strike(i).map(drop)).unwrap_err().0,
-                &|| pool.on(0..ITEMS).try_map_reduce(strike, |_, b| b).unwrap_err().0,
-                &|| pool.on(0..ITEMS).grain(5).reproducible().try_map_reduce(strike, |_, b| b).unwrap_err().0,
+                &|| pool.on(0..ITEMS).map(strike).try_reduce(|_, b| b).unwrap_err().0,
+                &|| pool.on(0..ITEMS).grain(5).reproducible().map(strike).try_reduce(|_, b| b).unwrap_err().0,
             ];
             for (number, run) in loops.into_iter().enumerate() {
                 let ended = catch_unwind(AssertUnwindSafe(run));
@@ -362,7 +362,7 @@ fn of_errors_in_two_blocks_the_first_by_index_comes_out_though_it_is_late() {
         };
         let loops: [&dyn Fn() -> Option<usize>; 2] =
             [&|| pool.on(0..2 * BLOCK).grain(BLOCK).try_for_each(item).err(), &|| {
-                pool.on(0..2 * BLOCK).grain(BLOCK).try_map_reduce(item, |(), ()| ()).err()
+                pool.on(0..2 * BLOCK).grain(BLOCK).map(item).try_reduce(|(), ()| ()).err()
             }];
         for run in loops {
             strikes.store(false, Relaxed);
@@ -381,7 +381,7 @@ fn in_a_search() {
         for &panic in PLACES.iter().filter(|&&panic| panic != found) {
             let first = found.min(panic);
             let search = || {
-                pool.on(0..ITEMS).find_first(|i| {
+                pool.on(0..ITEMS).find(|&i| {
                     slowly_before(first, i);
                     if i == panic {
                         panic_any(i);
@@ -407,17 +407,19 @@ fn in_a_state() {
             }
         }
     }
-    panics_with("make", |pool, items, strike| pool.on(items).with(strike).for_each(|(), _| work()));
+    panics_with("make", |pool, items, strike| pool.on(items).with(strike).for_each(|((), _)| work()));
     panics_with("make, for a block", |pool, items, strike| {
-        pool.on(items).with_block(strike).for_each(|(), _| work());
+        pool.on(items).with_block(strike).for_each(|((), _)| work());
     });
     panics_with("closure", |pool, items, strike| {
-        pool.on(items).with(|_| ()).for_each(|(), item| strike(*item));
+        pool.on(items).with(|_| ()).for_each(|((), item)| strike(*item));
     });
     panics_with("drop, of a block", |pool, items, strike| {
-        pool.on(items).with_block(|_| Bomb(strike)).for_each(|_, _| work());
+        pool.on(items).with_block(|_| Bomb(strike)).for_each(|(_, _)| work());
     });
-    panics_with("drop", |pool, items, strike| pool.on(items).with(|_| Bomb(strike)).for_each(|_, _| work()));
+    panics_with("drop", |pool, items, strike| {
+        pool.on(items).with(|_| Bomb(strike)).for_each(|(_, _)| work())
+    });
 }
 
 #[test]
@@ -435,10 +437,11 @@ fn while_a_handle_watches() {
     let before = progress.done();
     assert_eq!(
         pool.on(0..ITEMS)
-            .map_collect(|i| {
+            .map(|i| {
                 work();
                 i
             })
+            .collect::<Vec<_>>()
             .len(),
         ITEMS
     );
@@ -480,7 +483,7 @@ fn in_the_drop_of_partial_results_of_a_cancelled_loop() {
     for _ in 0..20 {
         let token = CancelToken::new();
         let _panics_or_not = catch_unwind(AssertUnwindSafe(|| {
-            let ended = pool.on(0..ITEMS).cancel(&token).fold_reduce(
+            let ended = pool.on(0..ITEMS).cancel(&token).fold(
                 || Some(Bomb),
                 |acc, i| {
                     work();
@@ -511,7 +514,7 @@ fn in_a_reproducible_reduce_with_partial_results_that_panic_when_dropped() {
     let pool = pool();
     let reduced = AtomicUsize::new(0);
     let result = catch_unwind(AssertUnwindSafe(|| {
-        let last = pool.on(0..16).grain(1).reproducible().fold_reduce(
+        let last = pool.on(0..16).grain(1).reproducible().fold(
             || Some(Bomb),
             |acc, _| acc,
             |a, b| {

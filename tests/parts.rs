@@ -52,7 +52,7 @@ fn nodes_of_parts(len: usize, grain: Option<usize>, about: &[usize]) -> Vec<(Pla
     cuts.sort_unstable();
     let parts = cuts.windows(2).enumerate().map(|(number_of_part, cut)| {
         let pool = pool(1 + number_of_part % 3);
-        on(&pool, cut[0]..cut[1], grain).reproducible_part(cut[0], len).map_reduce(number, add)
+        on(&pool, cut[0]..cut[1], grain).reproducible_part(cut[0], len).map(number).reduce(add)
     });
     parts.flat_map(Part::into_nodes).collect()
 }
@@ -66,7 +66,7 @@ proptest! {
         grain in option::of(1..300_usize),
         about in vec(any::<usize>(), 0..6),
     ) {
-        let wanted = on(&pool(2), 0..len, grain).reproducible().map_reduce(number, add);
+        let wanted = on(&pool(2), 0..len, grain).reproducible().map(number).reduce(add);
         let whole = Part::from_nodes(len, nodes_of_parts(len, grain, &about), add).unwrap();
         let result = whole.into_result(add).unwrap();
         prop_assert_eq!(result.map(f64::to_bits), wanted.map(f64::to_bits));
@@ -78,7 +78,7 @@ proptest! {
         about in vec(any::<usize>(), 5),
         split in any::<prop::sample::Index>(),
     ) {
-        let wanted = pool(1).on(0..len).reproducible().map_reduce(number, add);
+        let wanted = pool(1).on(0..len).reproducible().map(number).reduce(add);
         let mut left = nodes_of_parts(len, None, &about);
         let right = left.split_off(split.index(left.len()));
         let halves = [left, right].map(|nodes| Part::from_nodes(len, nodes, add).unwrap());
@@ -157,7 +157,7 @@ fn nothing_is_reduced_that_another_part_may_need() {
     let pool = pool(2);
     let part = |items: Range<usize>| {
         let part = pool.on(items.clone()).reproducible_part(items.start, 100);
-        part.map_reduce(|i| i.to_string(), pair)
+        part.map(|i| i.to_string()).reduce(pair)
     };
     let nodes: Vec<_> = part(3..9).into_nodes().collect();
     let text: Vec<_> = nodes.iter().map(|(place, text)| (place[2], place[3], &text[..])).collect();
@@ -175,7 +175,7 @@ fn there_are_few_nodes() {
         let inside = block(len)..(blocks - 1).max(1) * block(len);
         let pool = pool(2);
         let part = pool.on(inside).chunks(block(len)).grain(1);
-        let part = part.reproducible_part(1, blocks).map_reduce(|_| (), |(), ()| ());
+        let part = part.reproducible_part(1, blocks).map(|_| ()).reduce(|(), ()| ());
         let nodes = part.into_nodes().count();
         assert!(nodes < 24, "{nodes} nodes of {blocks} blocks");
     }
@@ -212,13 +212,13 @@ fn parts_that_are_not_cut_between_blocks_are_refused() {
     ] {
         let refused = catch_unwind(|| {
             let pool = pool(1);
-            pool.on(0..items).reproducible_part(first, whole_len).map_reduce(number, add).into_nodes().count()
+            pool.on(0..items).reproducible_part(first, whole_len).map(number).reduce(add).into_nodes().count()
         });
         let payload = refused.unwrap_err();
         let text = payload.downcast_ref::<String>().unwrap();
         assert!(text.contains(what), "{text}");
     }
-    let last = pool(1).on(0..1).reproducible_part(999, 1_000).map_reduce(number, add);
+    let last = pool(1).on(0..1).reproducible_part(999, 1_000).map(number).reduce(add);
     assert_eq!(last.into_nodes().count(), 1);
 }
 
@@ -226,11 +226,11 @@ fn parts_that_are_not_cut_between_blocks_are_refused() {
 fn other_options_compose_with_it() {
     let (pool, token) = (pool(2), CancelToken::new());
     let part = || pool.on(0..500).cancel(&token).with_block(|_| 2.0).reproducible_part(0, 500);
-    let doubled = part().map_reduce(|factor, i| *factor * number(i), add).unwrap();
-    let folded = part().fold_reduce(|| 0.0, |factor, sum, i| sum + *factor * number(i), add).unwrap();
-    let wanted = pool.on(0..500).reproducible().map_reduce(|i| 2.0 * number(i), add);
+    let doubled = part().map(|(factor, i)| *factor * number(i)).reduce(add).unwrap();
+    let folded = part().fold(|| 0.0, |sum, (factor, i)| sum + *factor * number(i), add).unwrap();
+    let wanted = pool.on(0..500).reproducible().map(|i| 2.0 * number(i)).reduce(add);
     assert_eq!(doubled.into_result(add), Ok(wanted));
     assert_eq!(folded.into_result(add), Ok(wanted));
     token.cancel();
-    assert_eq!(part().map_reduce(|_, i| number(i), add).map(drop), Err(Cancelled));
+    assert_eq!(part().map(|(_, i)| number(i)).reduce(add).map(drop), Err(Cancelled));
 }

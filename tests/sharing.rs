@@ -68,8 +68,12 @@ fn few_long_items_are_shared_from_the_first_call_on() {
             pool.map_reduce(&[(); 2], |()| meet(begun), |a, b| a && b) == Some(true)
         }),
         ("map_collect", |pool, begun| pool.map_collect(&[(); 2], |()| meet(begun)) == [true; 2]),
-        ("by value", |pool, begun| pool.on(vec![(); 2]).map_collect(|()| meet(begun)) == [true; 2]),
-        ("chunks", |pool, begun| pool.on(0..10).chunks(5).map_collect(|_| meet(begun)) == [true; 2]),
+        ("by value", |pool, begun| {
+            pool.on(vec![(); 2]).map(|()| meet(begun)).collect::<Vec<_>>() == [true; 2]
+        }),
+        ("chunks", |pool, begun| {
+            pool.on(0..10).chunks(5).map(|_| meet(begun)).collect::<Vec<_>>() == [true; 2]
+        }),
         ("try_for_each", |pool, begun| {
             pool.on(0..2).try_for_each(|_| meet(begun).then_some(()).ok_or(())).is_ok()
         }),

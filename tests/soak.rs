@@ -161,7 +161,7 @@ impl Plan {
             busy::work(self.nanos);
         }
         if self.nests == Some(i) {
-            let inner = pool.on(0..20).fold_reduce(
+            let inner = pool.on(0..20).fold(
                 || Affine::NEUTRAL,
                 |acc, j| acc.then(Affine::of(self.value(j))),
                 Affine::then,
@@ -199,12 +199,10 @@ impl Plan {
         let stops = |i| self.try_visit(pool, i).is_err();
         match self.verb {
             Verb::MapReduce => {
-                End::With(pool.on(indices).map_reduce(affine, Affine::then).unwrap_or(Affine::NEUTRAL))
+                End::With(pool.on(indices).map(affine).reduce(Affine::then).unwrap_or(Affine::NEUTRAL))
             }
-            Verb::FoldReduce => {
-                End::With(pool.on(indices).fold_reduce(|| Affine::NEUTRAL, fold, Affine::then))
-            }
-            Verb::MapCollect => End::With(Affine::of_all(pool.on(indices).map_collect(visit))),
+            Verb::FoldReduce => End::With(pool.on(indices).fold(|| Affine::NEUTRAL, fold, Affine::then)),
+            Verb::MapCollect => End::With(Affine::of_all(pool.on(indices).map(visit).collect::<Vec<_>>())),
             Verb::ForEach => {
                 let mut values = vec![0; self.len];
                 pool.on(&mut values).enumerate().for_each(|(i, value)| *value = visit(i));
@@ -212,29 +210,35 @@ impl Plan {
             }
             Verb::TryMapReduce => {
                 let tried = |i| self.try_visit(pool, i).map(Affine::of);
-                let ended = pool.on(indices).try_map_reduce(tried, Affine::then);
+                let ended = pool.on(indices).map(tried).try_reduce(Affine::then);
                 ended.map_or_else(End::Stopped, |reduced| End::With(reduced.unwrap_or(Affine::NEUTRAL)))
             }
-            Verb::FindFirst => found(pool.on(indices).find_first(stops)),
+            Verb::FindFirst => found(pool.on(indices).find(stops)),
             Verb::FindAny => found(pool.on(indices).find_any(stops)),
             Verb::Reproducible => {
                 let on = pool.on(indices).reproducible();
-                End::With(on.fold_reduce(|| Affine::NEUTRAL, fold, Affine::then))
+                End::With(on.fold(|| Affine::NEUTRAL, fold, Affine::then))
             }
             Verb::With => {
                 let (progress, mut report) = (Progress::new(), RunReport::default());
                 let on = pool.on(indices).with(|_| 0).grain(7).progress(&progress).report(&mut report);
-                let values = on.map_collect(|count, i| {
-                    *count += 1;
-                    (visit(i), *count)
-                });
+                let values = on
+                    .map(|(count, i)| {
+                        *count += 1;
+                        (visit(i), *count)
+                    })
+                    .collect::<Vec<_>>();
                 assert_eq!((progress.done(), report.items()), (self.len, self.len));
                 assert!(values.iter().all(|(_, count)| (1..=self.len).contains(count)));
                 End::With(Affine::of_all(values.into_iter().map(|(value, _)| value)))
             }
             Verb::MapInto => {
                 let mut values = vec![0; self.len];
-                pool.on(indices).threads(2).map_into(&mut values, visit);
+                pool.on(indices)
+                    .threads(2)
+                    .map(visit)
+                    .zip(&mut values)
+                    .for_each(|(made, place)| *place = made);
                 End::With(Affine::of_all(values))
             }
             Verb::Cancel => {
@@ -246,7 +250,7 @@ impl Plan {
                     fold(acc, i)
                 };
                 let on = pool.on(indices).cancel(&token);
-                let ended = on.fold_reduce(|| Affine::NEUTRAL, cancels, Affine::then);
+                let ended = on.fold(|| Affine::NEUTRAL, cancels, Affine::then);
                 ended.map_or_else(|Cancelled| End::Cancelled, End::With)
             }
             Verb::Grow => {

@@ -97,15 +97,15 @@ fn every_item_is_in_one_run() {
             pool.on(0..ITEMS).trace(&mut trace).report(&mut report).for_each(visit);
             check(last(&trace), &report);
             check_items(last(&trace), ITEMS);
-            pool.on(0..ITEMS).grain(7).trace(&mut trace).report(&mut report).map_collect(visit);
+            pool.on(0..ITEMS).grain(7).trace(&mut trace).report(&mut report).map(visit).collect::<Vec<_>>();
             check(last(&trace), &report);
             check_items(last(&trace), ITEMS);
             let unit = |(), ()| ();
-            pool.on(0..ITEMS).reproducible().trace(&mut trace).report(&mut report).map_reduce(visit, unit);
+            pool.on(0..ITEMS).reproducible().trace(&mut trace).report(&mut report).map(visit).reduce(unit);
             check(last(&trace), &report);
             check_items(last(&trace), ITEMS);
             let before = pool.thefts();
-            let found = pool.on(0..ITEMS).trace(&mut searches).report(&mut report).find_first(|i| {
+            let found = pool.on(0..ITEMS).trace(&mut searches).report(&mut report).find(|&i| {
                 visit(i);
                 i == ITEMS / 2
             });
@@ -341,7 +341,7 @@ fn nobody_owns_the_items_of_a_search() {
     let pool = pool(2);
     for _ in 0..50 {
         let mut trace = Trace::new();
-        pool.on(0..ITEMS).trace(&mut trace).position_first(|i| {
+        pool.on(0..ITEMS).trace(&mut trace).position(|i| {
             visit(i);
             false
         });

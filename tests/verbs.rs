@@ -95,31 +95,41 @@ macro_rules! as_plain {
     ($on:expr, $plain:expr, $value:expr) => {
         let (plain, value) = ($plain, $value);
         for _ in 0..3 {
-            prop_assert_eq!(&$on.map_collect(value), &plain);
-            let reduced = $on.map_reduce(|item| vec![value(item)], join);
+            prop_assert_eq!(&$on.map(value).collect::<Vec<_>>(), &plain);
+            let reduced = $on.map(|item| vec![value(item)]).reduce(join);
             prop_assert_eq!(reduced, (!plain.is_empty()).then(|| plain.clone()));
             let push = |list, item| join(list, vec![value(item)]);
-            prop_assert_eq!(&$on.fold_reduce(Vec::new, push, join), &plain);
-            let tried = $on.try_map_reduce(|item| Ok::<_, ()>(vec![value(item)]), join);
+            prop_assert_eq!(&$on.fold(Vec::new, push, join), &plain);
+            let tried = $on.map(|item| Ok::<_, ()>(vec![value(item)])).try_reduce(join);
             prop_assert_eq!(&tried.unwrap().unwrap_or_default(), &plain);
             let mut out: Vec<_> = plain.iter().rev().cloned().collect();
-            $on.map_into(&mut out, value);
+            $on.map(value).zip(&mut out).for_each(|(made, place)| *place = made);
             prop_assert_eq!(&out, &plain);
 
             let half: Vec<_> = plain.iter().filter(|value| coin(value)).cloned().collect();
-            prop_assert_eq!(&$on.filter_map_collect(|item| Some(value(item)).filter(coin)), &half);
+            prop_assert_eq!(
+                &$on.filter_map(|item| Some(value(item)).filter(coin)).collect::<Vec<_>>(),
+                &half
+            );
             let twice: Vec<_> = half.iter().flat_map(|value| [value, value]).cloned().collect();
-            let emitted = $on.flat_map_collect(|item| {
-                let value = value(item);
-                let count = if coin(&value) { 2 } else { 0 };
-                iter::repeat_n(value, count)
-            });
+            let emitted = $on
+                .flat_map(|item| {
+                    let value = value(item);
+                    let count = if coin(&value) { 2 } else { 0 };
+                    iter::repeat_n(value, count)
+                })
+                .collect::<Vec<_>>();
             prop_assert_eq!(&emitted, &twice);
-            prop_assert_eq!($on.try_map_collect(|item| Ok::<_, ()>(value(item))), Ok(plain.clone()));
-            let (values, coins) = $on.unzip_collect(|item| {
-                let value = value(item);
-                (value.clone(), coin(&value))
-            });
+            prop_assert_eq!(
+                $on.map(|item| Ok::<_, ()>(value(item))).collect::<Result<Vec<_>, _>>(),
+                Ok(plain.clone())
+            );
+            let (values, coins) = $on
+                .map(|item| {
+                    let value = value(item);
+                    (value.clone(), coin(&value))
+                })
+                .unzip();
             prop_assert_eq!(&values, &plain);
             prop_assert!(coins.into_iter().eq(plain.iter().map(coin)));
             let visits = AtomicUsize::new(0);
@@ -134,20 +144,26 @@ macro_rules! as_plain {
                 prop_assert!(!$on.all(|item| value(item) != *sought));
             }
 
-            prop_assert_eq!($on.count_if(|item| coin(&value(item))), half.len());
-            prop_assert_eq!($on.sum_of(|item| usize::from(coin(&value(item))) + 1), half.len() + plain.len());
-            prop_assert_eq!($on.with(|worker| worker).any(|_, item| coin(&value(item))), !half.is_empty());
+            prop_assert_eq!($on.filter(|&item| coin(&value(item))).count(), half.len());
             prop_assert_eq!(
-                $on.with(|worker| worker).all(|_, item| coin(&value(item))),
+                $on.map(|item| usize::from(coin(&value(item))) + 1).sum(),
+                half.len() + plain.len()
+            );
+            prop_assert_eq!($on.with(|worker| worker).any(|(_, item)| coin(&value(item))), !half.is_empty());
+            prop_assert_eq!(
+                $on.with(|worker| worker).all(|(_, item)| coin(&value(item))),
                 half.len() == plain.len()
             );
             let first = plain.iter().position(coin);
-            prop_assert_eq!($on.with(|worker| worker).position_first(|_, item| coin(&value(item))), first);
+            prop_assert_eq!($on.with(|worker| worker).position(|(_, item)| coin(&value(item))), first);
 
-            let states = $on.with(|_| 0).map_collect(|count, item| {
-                *count += 1;
-                value(item)
-            });
+            let states = $on
+                .with(|_| 0)
+                .map(|(count, item)| {
+                    *count += 1;
+                    value(item)
+                })
+                .collect::<Vec<_>>();
             prop_assert_eq!(&states, &plain);
         }
     };
@@ -188,7 +204,7 @@ proptest! {
         for _ in 0..3 {
             team.on(&mut items).zip(&costs).for_each(|(item, cost)| { work(*cost); *item += 1; });
             team.on(&mut items).chunks(size).for_each(|chunk| chunk.iter_mut().for_each(|item| *item += 1));
-            let places = team.on(&mut items).zip(0..costs.len()).map_collect(|(item, i)| { *item += 1; (i, item) });
+            let places = team.on(&mut items).zip(0..costs.len()).map(|(item, i)| { *item += 1; (i, item) }).collect::<Vec<_>>();
             for (at, (i, item)) in places.into_iter().enumerate() { // they stay borrowed, each once
                 prop_assert_eq!(at, i);
                 *item += 1;
@@ -204,13 +220,13 @@ proptest! {
         let (kept, left): (Vec<u64>, Vec<u64>) = numbers.iter().partition(|i| keep(**i));
         let mut exclusive = numbers.clone();
         for _ in 0..3 {
-            prop_assert_eq!(&team.pool.filter_collect(&numbers, |i| keep(*i)), &kept);
-            prop_assert!(team.on(&numbers).filter_collect(|i| keep(**i)).into_iter().eq(&kept));
-            prop_assert!(team.on(&numbers).with(|_| ()).filter_collect(|(), i| keep(**i)).into_iter().eq(&kept));
+            prop_assert_eq!(&team.pool.on(&numbers).copied().filter(|i| keep(*i)).collect::<Vec<_>>(), &kept);
+            prop_assert!(team.on(&numbers).filter(|i| keep(**i)).collect::<Vec<_>>().into_iter().eq(&kept));
+            prop_assert!(team.on(&numbers).with(|_| ()).filter(|((), i)| keep(**i)).collect::<Vec<_>>().into_iter().eq(&kept));
             let (yes, no) = team.on(&mut exclusive).partition(|i| keep(**i));
             prop_assert!(yes.into_iter().map(|i| *i).eq(kept.iter().copied()));
             prop_assert!(no.into_iter().map(|i| *i).eq(left.iter().copied()));
-            let pairs = team.on(&numbers).zip(&mut exclusive).filter_collect(|(i, _)| keep(**i));
+            let pairs = team.on(&numbers).zip(&mut exclusive).filter(|(i, _)| keep(**i)).collect::<Vec<_>>();
             let pairs: Vec<_> = pairs.into_iter().map(|(i, own)| (*i, *own)).collect();
             prop_assert!(pairs.into_iter().eq(kept.iter().map(|i| (*i, *i))));
             // Many keys are equal.
@@ -221,7 +237,7 @@ proptest! {
             prop_assert_eq!(on().max_by_key(key), numbers.iter().copied().max_by_key(key));
             prop_assert_eq!(on().min_by(by), numbers.iter().copied().min_by(by));
             prop_assert_eq!(on().max_by(by), numbers.iter().copied().max_by(by));
-            let (yes, no) = team.on(0..costs.len()).with(|_| ()).partition(|(), i| keep(*i as u64));
+            let (yes, no) = team.on(0..costs.len()).with(|_| ()).partition(|((), i)| keep(*i as u64));
             prop_assert!(yes.into_iter().map(|i| i as u64).eq(kept.iter().copied()));
             prop_assert!(no.into_iter().map(|i| i as u64).eq(left.iter().copied()));
         }
@@ -249,29 +265,29 @@ proptest! {
                 assert!(visits[..before].iter().all(|count| count.load(Relaxed) == 1), "all before the stop, once");
                 assert!(visits[before..].iter().all(|count| count.load(Relaxed) <= 1), "nothing twice");
             };
-            looked_at(&|stop| assert_eq!(team.on(&costs).zip(0..len).position_first(|(_, i)| stop(i)), first));
-            looked_at(&|stop| assert_eq!(team.on(0..len).find_first(stop), first));
-            looked_at(&|stop| assert_eq!(team.on(0..len).with(|_| ()).find_first(|(), i| stop(i)), first));
-            let found = team.on(0..len).with(|_| ()).find_any(|(), i| stops.contains(&i));
+            looked_at(&|stop| assert_eq!(team.on(&costs).zip(0..len).position(|(_, i)| stop(i)), first));
+            looked_at(&|stop| assert_eq!(team.on(0..len).find(stop), first));
+            looked_at(&|stop| assert_eq!(team.on(0..len).with(|_| ()).find(|((), &i)| stop(i)), first));
+            let found = team.on(0..len).with(|_| ()).find_any(|((), &i)| stops.contains(&i));
             prop_assert!(found.map_or(first.is_none(), |i| stops.contains(&i)));
             looked_at(&|stop| {
                 let ended = team.on(0..len).try_for_each(|i| if stop(i) { Err(i) } else { Ok(()) });
                 assert_eq!(ended, first.map_or(Ok(()), Err));
             });
             looked_at(&|stop| {
-                let ended = team.on(0..len).try_map_reduce(|i| if stop(i) { Err(i) } else { Ok(vec![i]) }, join);
+                let ended = team.on(0..len).map(|i| if stop(i) { Err(i) } else { Ok(vec![i]) }).try_reduce(join);
                 let all: Option<Vec<usize>> = (len > 0).then(|| (0..len).collect());
                 assert_eq!(ended, first.map_or(Ok(all), Err));
             });
             looked_at(&|stop| {
-                let ended = team.on(0..len).try_map_collect(|i| if stop(i) { Err(i) } else { Ok(i) });
+                let ended = team.on(0..len).map(|i| if stop(i) { Err(i) } else { Ok(i) }).collect::<Result<Vec<_>, _>>();
                 assert_eq!(ended, first.map_or(Ok((0..len).collect()), Err));
             });
             looked_at(&|stop| {
-                let ended = team.on(0..len).with_block(|_| ()).try_map_reduce(|(), i| if stop(i) { Err(i) } else { Ok(i) }, usize::max);
+                let ended = team.on(0..len).with_block(|_| ()).map(|((), i)| if stop(i) { Err(i) } else { Ok(i) }).try_reduce(usize::max);
                 assert_eq!(ended, first.map_or(Ok(len.checked_sub(1)), Err));
             });
-            let found = team.on(0..len).find_any(|i| { work(cost(i)); stops.contains(&i) });
+            let found = team.on(0..len).find_any(|&i| { work(cost(i)); stops.contains(&i) });
             prop_assert_eq!(found.is_some(), first.is_some());
             prop_assert!(found.is_none_or(|i| stops.contains(&i)));
             prop_assert_eq!(team.on(0..len).any(|i| stops.contains(&i)), first.is_some());
@@ -290,35 +306,35 @@ proptest! {
             Counted(&alive)
         };
         for _ in 0..3 {
-            let results = team.on(0..len).map_collect(make);
+            let results = team.on(0..len).map(make).collect::<Vec<_>>();
             prop_assert_eq!(alive_now(), len);
             let mut out = results;
-            team.on(0..len).map_into(&mut out, make);
+            team.on(0..len).map(make).zip(&mut out).for_each(|(made, place)| *place = made);
             prop_assert_eq!(alive_now(), len, "former values are dropped");
             drop(out);
             prop_assert_eq!(alive_now(), 0);
 
-            let ended = team.on(0..len).try_map_reduce(|i| if i == stop { Err(make(i)) } else { Ok(make(i)) }, |_, b| b);
+            let ended = team.on(0..len).map(|i| if i == stop { Err(make(i)) } else { Ok(make(i)) }).try_reduce(|_, b| b);
             prop_assert_eq!(ended.is_err(), stop < len);
             prop_assert_eq!(alive_now(), len.min(1), "the result, or the error");
             drop(ended);
             prop_assert_eq!(alive_now(), 0);
 
-            let ended = team.on(0..len).try_map_collect(|i| if i == stop { Err(make(i)) } else { Ok(make(i)) });
+            let ended = team.on(0..len).map(|i| if i == stop { Err(make(i)) } else { Ok(make(i)) }).collect::<Result<Vec<_>, _>>();
             prop_assert_eq!(alive_now(), if stop < len { 1 } else { len }, "the results, or the error");
             drop(ended);
             prop_assert_eq!(alive_now(), 0);
             let emit = |i| (i % 3 != 1).then(|| make(i));
-            prop_assert_eq!(team.on(0..len).filter_map_collect(emit).len(), len - (len + 1) / 3);
-            prop_assert_eq!(team.on(0..len).flat_map_collect(|i| [emit(i), emit(i)]).len(), 2 * len);
-            prop_assert_eq!(team.on(0..len).unzip_collect(|i| (make(i), emit(i))).1.len(), len);
+            prop_assert_eq!(team.on(0..len).filter_map(emit).collect::<Vec<_>>().len(), len - (len + 1) / 3);
+            prop_assert_eq!(team.on(0..len).flat_map(|i| [emit(i), emit(i)]).collect::<Vec<_>>().len(), 2 * len);
+            prop_assert_eq!(team.on(0..len).map(|i| (make(i), emit(i))).unzip().1.len(), len);
             prop_assert_eq!(alive_now(), 0);
             let bad = |i| if i == stop { panic!("at {i}") } else { make(i) };
             let emits: [&dyn Fn(); 4] = [
-                &|| drop(team.on(0..len).filter_map_collect(|i| Some(bad(i)))),
-                &|| drop(team.on(0..len).flat_map_collect(|i| [make(i), bad(i)])),
-                &|| drop(team.on(0..len).unzip_collect(|i| (make(i), bad(i)))),
-                &|| drop(team.on(0..len).try_map_collect(|i| Ok::<_, ()>(bad(i)))),
+                &|| drop(team.on(0..len).filter_map(|i| Some(bad(i))).collect::<Vec<_>>()),
+                &|| drop(team.on(0..len).flat_map(|i| [make(i), bad(i)]).collect::<Vec<_>>()),
+                &|| drop(team.on(0..len).map(|i| (make(i), bad(i))).unzip()),
+                &|| drop(team.on(0..len).map(|i| Ok::<_, ()>(bad(i))).collect::<Result<Vec<_>, _>>()),
             ];
             for emit in emits {
                 prop_assert_eq!(catch_unwind(AssertUnwindSafe(emit)).is_err(), stop < len);
@@ -332,7 +348,7 @@ proptest! {
                 }
                 make(i)
             };
-            let ended = team.on(0..len).cancel(&token).map_collect(make_or_cancel);
+            let ended = team.on(0..len).cancel(&token).map(make_or_cancel).collect::<Vec<_>>();
             prop_assert_eq!(ended.as_ref().err(), (stop < len).then_some(&Cancelled));
             drop(ended);
             prop_assert_eq!(alive_now(), 0, "cancelled");
@@ -343,7 +359,7 @@ proptest! {
                 }
                 Some(make(i))
             };
-            let ended = team.on(0..len).cancel(&token).filter_map_collect(make_or_cancel);
+            let ended = team.on(0..len).cancel(&token).filter_map(make_or_cancel).collect::<Vec<_>>();
             prop_assert_eq!(ended.is_err(), stop < len);
             drop(ended);
             prop_assert_eq!(alive_now(), 0, "cancelled");
@@ -356,14 +372,18 @@ fn sources_of_different_length_are_refused() {
     let pool = Pool::builder().num_threads(2).build().unwrap();
     for refused in [
         catch_unwind(|| pool.on(0..3).zip(0..4).for_each(|_| ())),
-        catch_unwind(|| pool.on(0..3).map_into(&mut [0; 2], |i| i)),
+        catch_unwind(|| pool.on(0..3).map(|i| i).zip(&mut [0; 2]).for_each(|(made, place)| *place = made)),
         catch_unwind(|| pool.on(0..3).chunks(0).for_each(|_| ())),
         catch_unwind(|| pool.on(0..3).grain(0).for_each(|_| ())),
         catch_unwind(|| pool.on(0..3).threads(0).for_each(|_| ())),
     ] {
         refused.unwrap_err();
     }
-    assert_eq!(pool.on(std::ops::Range { start: 5, end: 3 }).map_collect(|i| i), [], "an empty range");
+    assert_eq!(
+        pool.on(std::ops::Range { start: 5, end: 3 }).map(|i| i).collect::<Vec<_>>(),
+        [],
+        "an empty range"
+    );
 }
 
 #[test]
@@ -371,17 +391,20 @@ fn no_length_is_too_long() {
     let pool = Pool::builder().num_threads(3).build().unwrap();
     let far = if cfg!(miri) { 1_000 } else { 100_000 };
     for _ in 0..3 {
-        assert_eq!(pool.on(0..usize::MAX).find_first(|i| i == far), Some(far));
+        assert_eq!(pool.on(0..usize::MAX).find(|&i| i == far), Some(far));
         assert!(pool.on(0..usize::MAX).grain(7).any(|i| i % far == far - 1));
         let ended = pool.on(3..usize::MAX).grain(64).try_for_each(|i| if i >= far { Err(i) } else { Ok(()) });
         assert_eq!(ended, Err(far));
-        assert_eq!(pool.on(0..usize::MAX).chunks(usize::MAX).map_collect(|all| all.len()), [usize::MAX]);
         assert_eq!(
-            pool.on(0..usize::MAX).chunks(usize::MAX / 2).map_collect(|part| part.start),
+            pool.on(0..usize::MAX).chunks(usize::MAX).map(|all| all.len()).collect::<Vec<_>>(),
+            [usize::MAX]
+        );
+        assert_eq!(
+            pool.on(0..usize::MAX).chunks(usize::MAX / 2).map(|part| part.start).collect::<Vec<_>>(),
             [0, usize::MAX / 2, usize::MAX - 1]
         );
         let zero_sized = vec![(); usize::MAX];
-        assert_eq!(pool.on(&zero_sized).zip(0..usize::MAX).position_first(|((), i)| i == far), Some(far));
+        assert_eq!(pool.on(&zero_sized).zip(0..usize::MAX).position(|((), i)| i == far), Some(far));
     }
 }
 
@@ -395,7 +418,7 @@ fn a_search_looks_at_little_behind_what_it_finds() {
     // worker counts for itself: a loop that writes one counter is soon found to be faster alone.
     let mut in_vain = |sought| {
         looks.iter_mut().for_each(|looks| *looks = 0);
-        let found = pool.on(0..ITEMS).with_kept(&mut looks).find_first(|looks, i| {
+        let found = pool.on(0..ITEMS).with_kept(&mut looks).find(|(looks, &i)| {
             *looks += 1;
             i == black_box(sought)
         });
@@ -427,7 +450,7 @@ fn a_loop_that_an_error_has_stopped_is_shared_when_it_goes_through() {
     for _ in 0..3 {
         let (fails, elsewhere) = (AtomicBool::new(true), AtomicUsize::new(0));
         let run = || {
-            pool.try_for_each(&items, |()| {
+            pool.on(&items).try_for_each(|()| {
                 if fails.load(Relaxed) {
                     return Err(());
                 }

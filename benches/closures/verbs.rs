@@ -68,7 +68,7 @@ macro_rules! try_map_reduce {
         reading!(
             "try_map_reduce", $body, $items: $T, let ($($own)*) -> Result<$R, u64>, pool,
             $items.iter().map($map).try_fold($zero, |a, b| b.map(|b| ($reduce)(a, b))),
-            Ok(pool.try_map_reduce($items, $map, $reduce)?.unwrap_or($zero)),
+            Ok(pool.on($items).map($map).try_reduce($reduce)?.unwrap_or($zero)),
             $items.par_iter().map($map).try_reduce(|| $zero, |a, b| Ok(($reduce)(a, b)))
         )
     };
@@ -90,7 +90,7 @@ macro_rules! filter_collect {
         reading!(
             "filter_collect", $body, $items: $T, let ($($own)*) -> Vec<$T>, pool,
             $items.iter().copied().filter($keep).collect(),
-            pool.filter_collect($items, $keep),
+            pool.on($items).copied().filter($keep).collect::<Vec<_>>(),
             $items.par_iter().copied().filter($keep).collect()
         )
     };

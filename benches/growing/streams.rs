@@ -110,7 +110,7 @@ pub(crate) fn flat(entrants: &Entrants<'_>) -> Vec<Row> {
             let grow = pool.grow(items.take());
             grow.fold_unordered(|| 0, |sum, item, _| add(sum, item), u64::wrapping_add)
         })
-        .on(|pool| pool.on(items.take()).fold_reduce(|| 0, add, u64::wrapping_add))
+        .on(|pool| pool.on(items.take()).fold(|| 0, add, u64::wrapping_add))
         .prepared(|| items.set((0..LEN).collect()))
         .per_part(LEN as usize)
         .calls(10);

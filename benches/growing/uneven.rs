@@ -19,7 +19,7 @@ fn row(entrants: &Entrants<'_>, name: String, bar: f64, items: &[u64]) -> Row {
             grow.fold_unordered(|| 0, |sum: u64, links, _| sum.wrapping_add(busy(*links)), u64::wrapping_add)
         })
         .rayon(|| items.par_iter().map(|links| busy(*links)).reduce(|| 0, u64::wrapping_add))
-        .on(|pool| pool.on(items).map_reduce(|links| busy(*links), u64::wrapping_add).unwrap_or(0));
+        .on(|pool| pool.on(items).map(|links| busy(*links)).reduce(u64::wrapping_add).unwrap_or(0));
     Row::of(&task.race(entrants), name, Unit::Ratio, Some(bar))
 }
 

@@ -55,13 +55,13 @@ fn sum(results: impl IntoIterator<Item = u64>) -> u64 {
 
 const FORMS: [(&str, Form); 7] = [
     ("map_collect", |pool, items| sum(pool.map_collect(items, |item| item.run()))),
-    ("on(vec)", |pool, items| sum(pool.on(items.to_vec()).map_collect(Item::run))),
+    ("on(vec)", |pool, items| sum(pool.on(items.to_vec()).map(Item::run).collect::<Vec<_>>())),
     ("chunks", |pool, items| {
         let chunk = |items: &[Item]| items[0].run();
-        pool.on(items).chunks(1).map_reduce(chunk, u64::wrapping_add).unwrap_or(0)
+        pool.on(items).chunks(1).map(chunk).reduce(u64::wrapping_add).unwrap_or(0)
     }),
     ("try_map_reduce", |pool, items| {
-        let result: Result<_, ()> = pool.try_map_reduce(items, |item| Ok(item.run()), u64::wrapping_add);
+        let result: Result<_, ()> = pool.on(items).map(|item| Ok(item.run())).try_reduce(u64::wrapping_add);
         result.unwrap().unwrap_or(0)
     }),
     ("for_each_mut", |pool, items| {

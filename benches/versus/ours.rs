@@ -26,7 +26,7 @@ impl Rival for &Pool {
     }
 
     fn keep(&mut self, items: &[u32], keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
-        Some(self.filter_collect(items, keep))
+        Some(self.on(items).copied().filter(keep).collect::<Vec<_>>())
     }
 
     fn part(&mut self, items: &[u32], test: impl Fn(&u32) -> bool + Sync) -> Option<(Vec<u32>, Vec<u32>)> {
@@ -38,7 +38,7 @@ impl Rival for &Pool {
         items: &[u32],
         map: impl Fn(&u32) -> I + Sync,
     ) -> Option<Vec<u32>> {
-        Some(self.flat_map_collect(items, map))
+        Some(self.on(items).flat_map(map).collect::<Vec<_>>())
     }
 
     fn moved(
@@ -46,11 +46,11 @@ impl Rival for &Pool {
         items: Vec<String>,
         map: impl Fn(String) -> String + Sync + Send,
     ) -> Option<Vec<String>> {
-        Some(self.on(items).map_collect(map))
+        Some(self.on(items).map(map).collect::<Vec<_>>())
     }
 
     fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
-        self.on(0..len).map_reduce(map, u64::wrapping_add)
+        self.on(0..len).map(map).reduce(u64::wrapping_add)
     }
 
     fn index_reduce<R: Send>(
@@ -59,7 +59,7 @@ impl Rival for &Pool {
         map: impl Fn(usize) -> R + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Option<R> {
-        self.on(0..len).map_reduce(map, reduce)
+        self.on(0..len).map(map).reduce(reduce)
     }
 
     fn first<'t, T: Sync>(
@@ -107,7 +107,7 @@ impl Rival for &Pool {
         items: &[u64],
         f: impl Fn(&u64) -> Result<(), u64> + Sync,
     ) -> Option<Result<(), u64>> {
-        Some(self.try_for_each(items, f))
+        Some(self.on(items).try_for_each(f))
     }
 
     fn try_sum(
@@ -115,7 +115,7 @@ impl Rival for &Pool {
         items: &[u64],
         map: impl Fn(&u64) -> Result<u64, u64> + Sync,
     ) -> Option<Result<u64, u64>> {
-        Some(self.try_map_reduce(items, map, u64::wrapping_add).map(Option::unwrap_or_default))
+        Some(self.on(items).map(map).try_reduce(u64::wrapping_add).map(Option::unwrap_or_default))
     }
 }
 
@@ -132,7 +132,7 @@ impl Rival for Telling<'_> {
             Self::Report(pool) => pool.on(items).report(&mut report),
             Self::Trace(pool) => pool.on(items).trace(&mut trace),
         };
-        let sum = on.map_reduce(map, u64::wrapping_add).unwrap_or(0);
+        let sum = on.map(map).reduce(u64::wrapping_add).unwrap_or(0);
         black_box((report, trace));
         sum
     }

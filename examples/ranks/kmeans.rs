@@ -79,7 +79,7 @@ fn kmeans(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn E
     }
     let pool = Pool::new()?;
     let mine = share(len, rank, ranks);
-    let points = pool.on(mine.clone()).map_collect(point);
+    let points = pool.on(mine.clone()).map(point).collect::<Vec<_>>();
     // All around the first place: there is a long way to go.
     let mut centres: [Point; K] = std::array::from_fn(|i| point(9 * i));
     let mut rounds = Vec::new();
@@ -88,10 +88,10 @@ fn kmeans(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn E
         let begin = Instant::now();
         let (none, fold) = (|| [0.0; 3 * K], |sums, point: &Point| with_point(sums, point, &centres));
         let (loops, Told { sums, times }) = if options.alone {
-            let sums = pool.on(&points).reproducible().fold_reduce(none, fold, add);
+            let sums = pool.on(&points).reproducible().fold(none, fold, add);
             (begin.elapsed(), Told { sums, times: vec![1.0] })
         } else {
-            let part = pool.on(&points).reproducible_part(mine.start, len).fold_reduce(none, fold, add);
+            let part = pool.on(&points).reproducible_part(mine.start, len).fold(none, fold, add);
             let loops = begin.elapsed();
             (loops, exchange::sums(world, len, part, loops)?)
         };

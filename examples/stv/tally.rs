@@ -208,7 +208,7 @@ fn on_pool<A: Arithmetic>(
     if !A::SUMS_IN_ANY_ORDER {
         return in_order::on_pool(together, records, ballots, keep);
     }
-    records.fold_reduce(
+    records.fold(
         || Ok(Votes::none(keep.len())),
         |votes: Result<Votes<A>, Fault>, &ballot: &Ballot| votes?.with(ballot, ballots, keep),
         |left, right| left?.plus(&right?),
@@ -301,7 +301,7 @@ impl<A: Arithmetic> InWords<A> {
         }
         chunks
             .with_kept(sums)
-            .for_each(|sums: &mut Sums, chunk: &Chunk| self.layout.distribute(chunk, &self.kept, sums));
+            .for_each(|(sums, chunk): (&mut Sums, &Chunk)| self.layout.distribute(chunk, &self.kept, sums));
         if let Some(stats) = stats {
             stats.add(&report);
         }

@@ -9,7 +9,7 @@
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! # let (x, y) = (vec![1.0; 100], vec![2.0; 100]);
-//! let sum = pool.on(&x).zip(&y).map_reduce(|(x, y)| x * y, |a, b| a + b).unwrap_or(0.0);
+//! let sum = pool.on(&x).zip(&y).map(|(x, y)| x * y).reduce(|a, b| a + b).unwrap_or(0.0);
 //! # assert_eq!(sum, 200.0);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -23,7 +23,7 @@
 //! |---|---|
 //! | `parallel for` over an array | `pool.for_each(&v, f)`, `pool.for_each_mut(&mut v, f)` |
 //! | `parallel for` over indices | `pool.on(0..n).for_each(f)` |
-//! | `parallel for` that fills an array | `pool.on(0..n).map_into(&mut out, f)` |
+//! | `parallel for` that fills an array | `pool.on(0..n).map(f).zip(&mut out).for_each(|(made, place)| *place = made)` |
 //! | `schedule(static)`, `schedule(dynamic)`, `schedule(guided)`, `schedule(auto)` | nothing: shares of equal cost by the last round, and work that is left over is stolen, down to one item |
 //! | `schedule(dynamic, 64)` | nothing, or [`grain(64)`](crate::On::grain) |
 //! | `reduction(+:x)` | [`map_reduce`](crate::Pool::map_reduce) |
@@ -74,7 +74,7 @@
 //! | `reproducible` | none: no item belongs to a thread. (The option of that name is about the order of a reduction) |
 //! | `default`, `shared` | nothing: a closure borrows what it names, and the compiler refuses races |
 //! | `linear` | computed from the index: `start + step * i`, with `enumerate` |
-//! | `lastprivate(conditional:)` | `pool.on(&v).rev().position_first(p)`: where it was assigned last |
+//! | `lastprivate(conditional:)` | `pool.on(&v).rev().position(p)`: where it was assigned last |
 //! | `reduction(inscan,)`, `scan`, `inclusive`, `exclusive` | [two loops](#prefix-sums) over chunks |
 //! | `ordered(n)`, `doacross` | none: items do not wait for each other. A plain loop over fronts of items that need not, and each front in parallel |
 //! | `copyin` | `pool.per_worker(\|_worker\| x.clone())` |
@@ -130,7 +130,7 @@
 //! use rangesteal::source;
 //!
 //! let size = 4; // some thousands
-//! let of_chunks = pool.on(&x).chunks(size).map_collect(|chunk| chunk.iter().sum::<u64>());
+//! let of_chunks = pool.on(&x).chunks(size).map(|chunk| chunk.iter().sum::<u64>()).collect::<Vec<_>>();
 //! let mut sum = 0;
 //! let before = of_chunks.iter().map(|of_chunk| {
 //!     sum += of_chunk;
@@ -178,7 +178,7 @@
 //! # let (width, height) = (4, 3);
 //! # let shade = |x: usize, y: usize| x * y;
 //! # let mut image = vec![0; width * height];
-//! pool.on(0..width * height).map_into(&mut image, |i| shade(i % width, i / width));
+//! pool.on(0..width * height).map(|i| shade(i % width, i / width)).zip(&mut image).for_each(|(made, place)| *place = made);
 //! # assert_eq!(image, [0, 0, 0, 0, 0, 1, 2, 3, 0, 2, 4, 6]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -197,7 +197,7 @@
 //! for step in 0..10 {
 //!     let seed = 4096 * step;
 //!     let loops = pool.on(&mut samples).with_block(|block| Random(seed + block));
-//!     loops.for_each(|random, sample| *sample += random.next());
+//!     loops.for_each(|(random, sample)| *sample += random.next());
 //! }
 //! # assert!(samples.iter().all(|sample| *sample > 0));
 //! # Ok::<(), rangesteal::BuildError>(())

@@ -29,31 +29,31 @@
 //! |---|---|
 //! | `v.par_iter().map(f).reduce_with(op)` | `pool.map_reduce(&v, f, op)` |
 //! | `v.par_iter().map(f).reduce(id, op)` | `pool.map_reduce(&v, f, op).unwrap_or_else(id)` |
-//! | `.map(f).sum()`, `.filter(p).count()` | `pool.on(&v).sum_of(f)`, `pool.on(&v).count_if(p)` |
+//! | `.map(f).sum()`, `.filter(p).count()` | `pool.on(&v).map(f).sum()`, `pool.on(&v).filter(p).count()` |
 //! | `.map(f).min()`, `.max()` | `pool.map_reduce(&v, f, \|a, b\| a.min(b))`, `a.max(b)` |
 //! | `.min_by(c)`, `.max_by(c)`, `.min_by_key(k)`, `.max_by_key(k)` | `pool.on(&v).min_by(c)` and so on |
 //! | `.fold(init, f).reduce(init, op)` | `pool.fold_reduce(&v, init, f, op)` |
-//! | `.filter(p).collect()` | `pool.on(&v).filter_collect(p)`; of copies `pool.filter_collect(&v, p)` |
-//! | `.filter_map(f).collect()`, `.flat_map_iter(f).collect()` | `pool.filter_map_collect(&v, f)`, `pool.flat_map_collect(&v, f)` |
+//! | `.filter(p).collect()` | `pool.on(&v).filter(p).collect::<Vec<_>>()`; of copies `pool.on(&v).copied().filter(p).collect::<Vec<_>>()` |
+//! | `.filter_map(f).collect()`, `.flat_map_iter(f).collect()` | `pool.on(&v).filter_map(f).collect::<Vec<_>>()`, `pool.on(&v).flat_map(f).collect::<Vec<_>>()` |
 //! | `.copied()`, `.partition(p)` | `pool.on(&v).copied()`, `pool.on(&v).partition(p)` |
 //! | `v.par_iter().for_each(f)` | `pool.for_each(&v, f)` |
 //! | `v.par_iter_mut().for_each(f)` | `pool.for_each_mut(&mut v, f)` |
 //! | `.map(f).collect::<Vec<_>>()` | `pool.map_collect(&v, f)` |
 //! | `.map(f).collect_into_vec(&mut out)` | `pool.map_into(&v, &mut out, f)`; `out` must have the right length |
-//! | `.map(f).unzip()` | `pool.on(&v).unzip_collect(f)` |
-//! | `.map(f).collect::<Result<Vec<_>, _>>()` | `pool.try_map_collect(&v, f)` |
+//! | `.map(f).unzip()` | `pool.on(&v).map(f).unzip()` |
+//! | `.map(f).collect::<Result<Vec<_>, _>>()` | `pool.on(&v).map(f).collect::<Result<Vec<_>, _>>()` |
 //! | `.enumerate()` | `pool.on(&v).enumerate()` |
 //! | `a.par_iter().zip(&b)` | `pool.on(&a).zip(&b)`; panics if lengths differ, as `zip_eq` |
 //! | `v.par_chunks(n)`, `v.par_chunks_mut(n)` | `pool.on(&v).chunks(n)`, `pool.on(&mut v).chunks(n)` |
 //! | `v.par_windows(n)` | `pool.on(&v).windows(n)` |
 //! | `v.into_par_iter()` | `pool.on(v)` |
 //! | `(0..n).into_par_iter()` | `pool.on(0..n)`; indices are `usize` |
-//! | `.any(p)`, `.all(p)`, `.find_any(p)`, `.find_first(p)`, `.position_first(p)` | `pool.any(&v, p)` and so on |
-//! | `.find_map_first(f)` | `pool.try_for_each(&v, \|x\| f(x).map_or(Ok(()), Err)).err()` |
-//! | `.try_for_each(f)` | `pool.try_for_each(&v, f)` |
-//! | `.map(f).try_reduce_with(op)` | `pool.try_map_reduce(&v, f, op)`; `op` itself cannot fail |
+//! | `.any(p)`, `.all(p)`, `.find_any(p)`, `.find(p)`, `.position(p)` | `pool.any(&v, p)` and so on |
+//! | `.find_map_first(f)` | `pool.on(&v).try_for_each(\|x\| f(x).map_or(Ok(()), Err)).err()` |
+//! | `.try_for_each(f)` | `pool.on(&v).try_for_each(f)` |
+//! | `.map(f).try_reduce_with(op)` | `pool.on(&v).map(f).try_reduce(op)`; `op` itself cannot fail |
 //! | `.for_each_init(init, f)`, `.map_init(init, f)` | `pool.on(&v).with(\|_worker\| init()).for_each(f)` and so on |
-//! | `.map_init(rng, f)` with random numbers | `pool.on(&v).with_block(\|block\| rng(block)).map_collect(f)`: the same in each run |
+//! | `.map_init(rng, f)` with random numbers | `pool.on(&v).with_block(\|block\| rng(block)).map(f).collect::<Vec<_>>()`: the same in each run |
 //! | `.for_each_with(x, f)`, `.map_with(x, f)` | `pool.on(&v).with(\|_worker\| x.clone()).for_each(f)` |
 //! | `.with_min_len(n)`, `.with_max_len(n)` | nothing; [`grain(n)`](crate::On::grain) where blocks must be of a certain size |
 //! | `v.par_sort()`, `par_sort_by`, `par_sort_by_key` | `pool.sort(&mut v)`, `sort_by`, `sort_by_key`; `sort_unstable` and so on likewise |
@@ -77,7 +77,7 @@
 //! assert!(theirs == Err("x") || theirs == Err("y"));
 //!
 //! let ours: Result<Vec<i32>, _> =
-//!     pool.on(&words).try_map_collect(|word| word.parse().map_err(|_| *word));
+//!     pool.on(&words).map(|word| word.parse().map_err(|_| *word)).collect::<Result<Vec<_>, _>>();
 //! assert_eq!(ours, Err("x"));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -97,7 +97,7 @@
 //!     letters.iter().collect::<String>()
 //! };
 //! let theirs: Vec<_> = words.par_iter().map_init(Vec::new, sorted).collect();
-//! let ours = pool.on(&words).with(|_worker| Vec::new()).map_collect(sorted);
+//! let ours = pool.on(&words).with(|_worker| Vec::new()).map(sorted).collect::<Vec<_>>();
 //! assert_eq!(ours, theirs);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -187,20 +187,20 @@
 //! | `chunks` | the same; pieces of a slice are slices, not vectors; not behind `copied`, `rev` and `step_by` |
 //! | `cloned` | `copied`, or `.clone()` in the closure |
 //! | `map` | the closure of the loop: `map_collect(f)`, `map_reduce(f, op)`, `sum_of(f)` and so on |
-//! | `map_with`, `map_init` | `pool.on(&v).with(\|_worker\| init()).map_collect(f)` and so on |
+//! | `map_with`, `map_init` | `pool.on(&v).with(\|_worker\| init()).map(f).collect::<Vec<_>>()` and so on |
 //! | `filter`, `filter_map` | `filter_collect(p)`, `filter_map_collect(f)`, `count_if(p)`; or an `if` in the closure of `fold_reduce` or `for_each` |
 //! | `flat_map_iter`, `flatten_iter` | `flat_map_collect(f)`, `flat_map_collect(\|inner\| inner)` |
 //! | `flat_map`, `flatten` | likewise; what comes of one item is made by one worker |
 //! | `inspect`, `update` | a statement in the closure |
 //! | `fold`, `fold_with` | `fold_reduce(init, f, op)`: partial results are reduced in the same call |
-//! | `fold_chunks`, `fold_chunks_with` | `pool.on(&v).chunks(n).map_collect(\|chunk\| chunk.iter().fold(init(), f))` |
-//! | `try_fold`, `try_fold_with` | `pool.on(&v).chunks(n).try_map_reduce(\|chunk\| chunk.iter().try_fold(init(), f), op)` |
+//! | `fold_chunks`, `fold_chunks_with` | `pool.on(&v).chunks(n).map(\|chunk\| chunk.iter().fold(init(), f)).collect::<Vec<_>>()` |
+//! | `try_fold`, `try_fold_with` | `pool.on(&v).chunks(n).map(\|chunk\| chunk.iter().try_fold(init(), f)).try_reduce(op)` |
 //! | `chain` | two loops; or one slice, made first: `pool.on([a, b].concat())` |
-//! | `interleave`, `interleave_shortest` | `pool.on(&a).zip(&b).flat_map_collect(\|(a, b)\| [a, b])`, and what is left of the longer one |
-//! | `intersperse` | `pool.on(&v).flat_map_collect(\|x\| [x, &between])`, then `pop` the last |
-//! | `positions` | `pool.on(&v).enumerate().filter_map_collect(\|(i, x)\| p(x).then_some(i))` |
+//! | `interleave`, `interleave_shortest` | `pool.on(&a).zip(&b).flat_map(\|(a, b)\| [a, b]).collect::<Vec<_>>()`, and what is left of the longer one |
+//! | `intersperse` | `pool.on(&v).flat_map(\|x\| [x, &between]).collect::<Vec<_>>()`, then `pop` the last |
+//! | `positions` | `pool.on(&v).enumerate().filter_map(\|(i, x)\| p(x).then_some(i)).collect::<Vec<_>>()` |
 //! | `skip_any`, `take_any` | `skip(n)`, `take(n)` |
-//! | `skip_any_while`, `take_any_while` | `let n = pool.on(&v).position_first(\|x\| !p(x)).unwrap_or(v.len())`, then `skip(n)`, `take(n)` |
+//! | `skip_any_while`, `take_any_while` | `let n = pool.on(&v).position(\|x\| !p(x)).unwrap_or(v.len())`, then `skip(n)`, `take(n)` |
 //! | `while_some` | likewise, up to the first item of which `f` makes `None`; or `try_for_each` |
 //! | `panic_fuse` | nothing: after a panic few items behind it are run, and all before it |
 //! | `by_exponential_blocks` | nothing: `find_first`, `position_first`, `any` and `all` go from the front, all workers together |
@@ -216,8 +216,8 @@
 //! | `find_any`, `find_first` | the same, of items that are `Copy`, as references are; closures are given the item itself |
 //! | `position_first` | the same |
 //! | `position_any` | `position_first(p)` |
-//! | `find_last`, `position_last` | `pool.on(&v).rev().find_first(p)`; `position_first(p)` then counts from the end |
-//! | `find_map_first`, `find_map_any` | `pool.try_for_each(&v, \|x\| f(x).map_or(Ok(()), Err)).err()` |
+//! | `find_last`, `position_last` | `pool.on(&v).rev().find(p)`; `position_first(p)` then counts from the end |
+//! | `find_map_first`, `find_map_any` | `pool.on(&v).try_for_each(\|x\| f(x).map_or(Ok(()), Err)).err()` |
 //! | `find_map_last` | `pool.on(&v).rev().try_for_each(\|x\| f(x).map_or(Ok(()), Err)).err()` |
 //! | `partition` | the same, into two vectors |
 //! | `partition_map` | `fold_reduce` with [two vectors](#some-recipes); or `filter_map_collect` twice |
@@ -227,7 +227,7 @@
 //! | `sum`, `product` | `sum_of(f)`, `pool.map_reduce(&v, f, \|a, b\| a * b).unwrap_or(1)` |
 //! | `min`, `max` | `pool.on(&v).min_by(Ord::cmp)`, `max_by(Ord::cmp)` |
 //! | `reduce`, `reduce_with` | `pool.map_reduce(&v, f, op).unwrap_or_else(id)`, `pool.map_reduce(&v, f, op)` |
-//! | `try_reduce`, `try_reduce_with` | `pool.try_map_reduce(&v, f, op)`; `op` itself cannot fail |
+//! | `try_reduce`, `try_reduce_with` | `pool.on(&v).map(f).try_reduce(op)`; `op` itself cannot fail |
 //! | `collect`, `from_par_iter`, `FromParallelIterator` | `map_collect(f)`, `try_map_collect(f)`, `filter_collect(p)` and so on, all into a `Vec`; of that `into_iter().collect()` makes other collections |
 //! | `collect_into_vec` | `pool.map_into(&v, &mut out, f)`; `out` must have the right length |
 //! | `collect_vec_list` | `map_collect(f)`; nothing is moved after it was made |
@@ -295,10 +295,10 @@
 //!
 //! let words = ["1", "2", "x"];
 //! let digits = |text: &str| text.parse::<u32>().ok();
-//! let numbers = pool.on(&words).try_map_collect(|word| digits(word).ok_or(())).ok();
+//! let numbers = pool.on(&words).map(|word| digits(word).ok_or(())).collect::<Result<Vec<_>, _>>().ok();
 //! assert_eq!(numbers, None);
 //!
-//! let lengths = pool.on(&words).map_collect(|word| (*word, word.len()));
+//! let lengths = pool.on(&words).map(|word| (*word, word.len())).collect::<Vec<_>>();
 //! let lengths: HashMap<_, _> = lengths.into_iter().collect();
 //! assert_eq!(lengths["x"], 1);
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -310,7 +310,7 @@
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! let words = ["1", "x", "2"];
-//! let (numbers, others) = pool.on(&words).fold_reduce(
+//! let (numbers, others) = pool.on(&words).fold(
 //!     || (Vec::new(), Vec::new()),
 //!     |(mut numbers, mut others), word| {
 //!         match word.parse::<u32>() {
@@ -323,13 +323,12 @@
 //!         a.0.append(&mut b.0);
 //!         a.1.append(&mut b.1);
 //!         a
-//!     },
-//! );
+//!     });
 //! assert_eq!((numbers, others), (vec![1, 2], vec!["x"]));
 //!
 //! let (a, b) = ([1, 5, 3], [1, 5]);
 //! let both = a.len().min(b.len());
-//! let differing = pool.on(&a[..both]).zip(&b[..both]).find_first(|(a, b)| a != b);
+//! let differing = pool.on(&a[..both]).zip(&b[..both]).find(|&(a, b)| a != b);
 //! let order = differing.map_or(a.len().cmp(&b.len()), |(a, b)| a.cmp(b));
 //! assert_eq!(order, a[..].cmp(&b[..]));
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -361,8 +360,8 @@
 //! let root = Node { value: 1, children: vec![leaf(2), branch] };
 //! let (mut level, mut sum) = (vec![&root], 0);
 //! while !level.is_empty() {
-//!     sum += pool.on(&level).sum_of(|node| node.value);
-//!     level = pool.on(&level).flat_map_collect(|node| &node.children);
+//!     sum += pool.on(&level).map(|node| node.value).sum();
+//!     level = pool.on(&level).flat_map(|node| &node.children).collect::<Vec<_>>();
 //! }
 //! assert_eq!(sum, 10);
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -403,8 +402,8 @@
 //!
 //! let pool = Pool::new()?;
 //! let shape = Shape { points: vec![Point(0.0, 3.0), Point(4.0, 1.0)] };
-//! assert_eq!(pool.on(shape.points()).sum_of(|point| point.0), 4.0);
-//! assert_eq!(pool.on(&shape).zip(shape.indices()).count_if(|(point, i)| point.1 > i as f64), 1);
+//! assert_eq!(pool.on(shape.points()).map(|point| point.0).sum(), 4.0);
+//! assert_eq!(pool.on(&shape).zip(shape.indices()).filter(|&(point, i)| point.1 > i as f64).count(), 1);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -427,7 +426,7 @@
 //!
 //! let pool = Pool::new()?;
 //! let track = Track { times: vec![0.0, 1.0], places: vec![5.0, 7.0] };
-//! let furthest = track.samples(&pool).skip(1).map_reduce(|(_time, place)| *place, f64::max);
+//! let furthest = track.samples(&pool).skip(1).map(|(_time, place)| *place).reduce(f64::max);
 //! assert_eq!(furthest, Some(7.0));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -453,7 +452,7 @@
 //!         fold: impl Fn(A, usize) -> A + Sync,
 //!         reduce: impl Fn(A, A) -> A + Sync,
 //!     ) -> A {
-//!         pool.on(0..self.0).fold_reduce(init, |acc, i| fold(acc, i * i), reduce)
+//!         pool.on(0..self.0).fold(init, |acc, i| fold(acc, i * i), reduce)
 //!     }
 //! }
 //!
@@ -501,17 +500,16 @@
 //! use std::num::ParseIntError;
 //!
 //! let words = ["12", "7", "301"];
-//! let checked = pool.try_for_each(&words, |word| {
+//! let checked = pool.on(&words).try_for_each(|word| {
 //!     word.parse::<u32>()?;
 //!     Ok::<(), ParseIntError>(())
 //! });
 //! assert_eq!(checked, Ok(()));
 //!
-//! let longest = pool.on(&words).fold_reduce(
+//! let longest = pool.on(&words).fold(
 //!     || None::<&&str>,
 //!     |longest, word| longest.filter(|longest| longest.len() >= word.len()).or(Some(word)),
-//!     |a, b| a.into_iter().chain(b).reduce(|a, b| if b.len() > a.len() { b } else { a }),
-//! );
+//!     |a, b| a.into_iter().chain(b).reduce(|a, b| if b.len() > a.len() { b } else { a }));
 //! assert_eq!(longest, Some(&"301"));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -538,8 +536,8 @@ mod tests {
         assert_eq!(pool.map_reduce(&v, f, add).unwrap_or(0), v.par_iter().map(f).reduce(|| 0, add));
         assert_eq!(pool.map_reduce(&v, f, add), Some(v.par_iter().map(f).sum()));
         assert_eq!(pool.map_reduce(&v, f, usize::max), v.par_iter().map(f).max());
-        assert_eq!(pool.on(&v).sum_of(f), v.par_iter().map(f).sum());
-        assert_eq!(pool.on(&v).count_if(p), v.par_iter().filter(|x| p(x)).count());
+        assert_eq!(pool.on(&v).map(f).sum(), v.par_iter().map(f).sum());
+        assert_eq!(pool.on(&v).filter(p).count(), v.par_iter().filter(|x| p(x)).count());
         let key = |x: &&usize| **x % 7;
         assert_eq!(pool.on(&v).min_by_key(key), v.par_iter().min_by_key(key));
         assert_eq!(pool.on(&v).max_by_key(key), v.par_iter().max_by_key(key));
@@ -554,38 +552,50 @@ mod tests {
         assert_eq!(out, theirs);
         pool.for_each_mut(&mut out, |x| *x -= 1);
         assert_eq!(out, v);
-        assert_eq!(pool.on(&v).unzip_collect(|x| (f(x), p(x))), v.par_iter().map(|x| (f(x), p(x))).unzip());
+        assert_eq!(pool.on(&v).map(|x| (f(x), p(x))).unzip(), v.par_iter().map(|x| (f(x), p(x))).unzip());
         let theirs: Vec<usize> = v.par_iter().filter(|x| p(x)).copied().collect();
-        assert_eq!(pool.filter_collect(&v, p), theirs);
+        assert_eq!(pool.on(&v).copied().filter(p).collect::<Vec<_>>(), theirs);
         assert_eq!(pool.on(&v).copied().partition(p), v.par_iter().copied().partition(p));
         let half = |x: &usize| (*x > 500).then_some(x / 2);
-        assert_eq!(pool.filter_map_collect(&v, half), v.par_iter().filter_map(half).collect::<Vec<_>>());
+        assert_eq!(
+            pool.on(&v).filter_map(half).collect::<Vec<_>>(),
+            v.par_iter().filter_map(half).collect::<Vec<_>>()
+        );
         let below = |x: &usize| 0..x % 8;
-        assert_eq!(pool.flat_map_collect(&v, below), v.par_iter().flat_map_iter(below).collect::<Vec<_>>());
+        assert_eq!(
+            pool.on(&v).flat_map(below).collect::<Vec<_>>(),
+            v.par_iter().flat_map_iter(below).collect::<Vec<_>>()
+        );
 
         let largest = |pair: (usize, usize), other| pair.max(other);
-        let ours = pool.on(&v).enumerate().map_reduce(|(i, x)| (*x, i), largest);
+        let ours = pool.on(&v).enumerate().map(|(i, x)| (*x, i)).reduce(largest);
         assert_eq!(ours, v.par_iter().enumerate().map(|(i, x)| (*x, i)).reduce_with(largest));
         let sum = |items: &[usize]| items.iter().sum();
-        assert_eq!(pool.on(&v).chunks(7).map_collect(sum), v.par_chunks(7).map(sum).collect::<Vec<usize>>());
+        assert_eq!(
+            pool.on(&v).chunks(7).map(sum).collect::<Vec<_>>(),
+            v.par_chunks(7).map(sum).collect::<Vec<usize>>()
+        );
         for size in [7, n, n + 1, n + 2] {
-            let ours = pool.on(&v).windows(size).map_collect(sum);
+            let ours = pool.on(&v).windows(size).map(sum).collect::<Vec<_>>();
             assert_eq!(ours, v.par_windows(size).map(sum).collect::<Vec<usize>>());
         }
 
         assert_eq!(pool.any(&v, p), v.par_iter().any(p));
         assert_eq!(pool.all(&v, p), v.par_iter().all(p));
-        assert_eq!(pool.find_any(&v, p).is_some(), v.par_iter().find_any(|x| p(x)).is_some());
-        assert_eq!(pool.find_first(&v, p), v.par_iter().find_first(|x| p(x)));
-        assert_eq!(pool.position_first(&v, p), v.par_iter().position_first(p));
+        assert_eq!(pool.find_any(&v, p).is_some(), v.par_iter().find_any(|&&x| p(x)).is_some());
+        assert_eq!(pool.find(&v, p), v.par_iter().find(|&x| p(x)));
+        assert_eq!(pool.position(&v, p), v.par_iter().position(p));
         let found = |x: &usize| p(x).then_some(x * 2);
-        let ours = pool.try_for_each(&v, |x| found(x).map_or(Ok(()), Err)).err();
+        let ours = pool.on(&v).try_for_each(|x| found(x).map_or(Ok(()), Err)).err();
         assert_eq!(ours, v.par_iter().find_map_first(found));
         let checked = |x: &usize| if *x < 2000 { Ok(*x) } else { Err("large") };
         let theirs = v.par_iter().map(checked).try_reduce_with(|a, b| Ok(a + b)).transpose();
-        assert_eq!(pool.try_map_reduce(&v, checked, add), theirs);
+        assert_eq!(pool.on(&v).map(checked).try_reduce(add), theirs);
         let checked = |x: &usize| if *x < 1000 { Ok(*x) } else { Err("large") };
-        assert_eq!(pool.try_map_collect(&v, checked), v.par_iter().map(checked).collect());
+        assert_eq!(
+            pool.on(&v).map(checked).collect::<Result<Vec<_>, _>>(),
+            v.par_iter().map(checked).collect()
+        );
         Ok(())
     }
 
@@ -597,41 +607,50 @@ mod tests {
         let v: Vec<usize> = (0..10_003).map(|i| i * i % 1009).collect();
         let (f, n) = (|x: usize| 2 * x, v.len());
 
-        assert_eq!(pool.on(v.clone()).map_collect(f), v.clone().into_par_iter().map(f).collect::<Vec<_>>());
-        assert_eq!(pool.on([]).map_collect(f), rayon::iter::empty().map(f).collect::<Vec<_>>());
-        assert_eq!(pool.on([7]).map_collect(f), rayon::iter::once(7).map(f).collect::<Vec<_>>());
+        assert_eq!(
+            pool.on(v.clone()).map(f).collect::<Vec<_>>(),
+            v.clone().into_par_iter().map(f).collect::<Vec<_>>()
+        );
+        assert_eq!(pool.on([]).map(f).collect::<Vec<_>>(), rayon::iter::empty().map(f).collect::<Vec<_>>());
+        assert_eq!(pool.on([7]).map(f).collect::<Vec<_>>(), rayon::iter::once(7).map(f).collect::<Vec<_>>());
         let x = 7;
         let theirs: Vec<_> = rayon::iter::repeat_n(x, n).map(f).collect();
-        assert_eq!(pool.on(0..n).map_collect(|_| f(x)), theirs);
+        assert_eq!(pool.on(0..n).map(|_| f(x)).collect::<Vec<_>>(), theirs);
         let boxed: Box<[usize]> = v.clone().into();
-        assert_eq!(pool.on(&boxed[..]).sum_of(|x| *x), boxed.par_iter().sum());
-        assert_eq!(pool.on(boxed).map_collect(f), v.par_iter().map(|x| f(*x)).collect::<Vec<_>>());
-        assert_eq!(pool.on(3..9 + 1).map_collect(f), (3..=9).into_par_iter().map(f).collect::<Vec<_>>());
+        assert_eq!(pool.on(&boxed[..]).map(|x| *x).sum(), boxed.par_iter().sum());
+        assert_eq!(
+            pool.on(boxed).map(f).collect::<Vec<_>>(),
+            v.par_iter().map(|x| f(*x)).collect::<Vec<_>>()
+        );
+        assert_eq!(
+            pool.on(3..9 + 1).map(f).collect::<Vec<_>>(),
+            (3..=9).into_par_iter().map(f).collect::<Vec<_>>()
+        );
 
         let map: BTreeMap<usize, usize> = v.iter().copied().enumerate().collect();
         let value = |(_, value): (&usize, &usize)| *value;
         let theirs: Vec<_> = map.par_iter().map(value).collect();
-        assert_eq!(pool.on(map.iter().collect::<Vec<_>>()).map_collect(value), theirs);
+        assert_eq!(pool.on(map.iter().collect::<Vec<_>>()).map(value).collect::<Vec<_>>(), theirs);
         let heap = BinaryHeap::from(v.clone());
-        assert_eq!(pool.on(heap.as_slice()).sum_of(|x| *x), heap.par_iter().sum());
+        assert_eq!(pool.on(heap.as_slice()).map(|x| *x).sum(), heap.par_iter().sum());
         let mut deque = VecDeque::from(v.clone());
         let theirs: usize = deque.par_iter().sum();
         let (front, back) = deque.as_slices();
-        assert_eq!(pool.on(front).sum_of(|x| *x) + pool.on(back).sum_of(|x| *x), theirs);
-        assert_eq!(pool.on(deque.make_contiguous()).sum_of(|x| *x), theirs);
+        assert_eq!(pool.on(front).map(|x| *x).sum() + pool.on(back).map(|x| *x).sum(), theirs);
+        assert_eq!(pool.on(deque.make_contiguous()).map(|x| *x).sum(), theirs);
         let (mut ours, mut theirs) = (v.clone(), v.clone());
-        let drained = pool.on(source::drain(&mut ours, 10..100)).map_collect(f);
+        let drained = pool.on(source::drain(&mut ours, 10..100)).map(f).collect::<Vec<_>>();
         assert_eq!(drained, theirs.par_drain(10..100).map(f).collect::<Vec<_>>());
         assert_eq!(ours, theirs);
 
         let text = "a line\nanother one\n\nthe last";
         assert_eq!(
-            pool.on(text.as_bytes()).copied().sum_of(usize::from),
+            pool.on(text.as_bytes()).copied().map(usize::from).sum(),
             text.par_bytes().map(usize::from).sum()
         );
-        let ours = pool.on(text.lines().collect::<Vec<_>>()).map_collect(str::len);
+        let ours = pool.on(text.lines().collect::<Vec<_>>()).map(str::len).collect::<Vec<_>>();
         assert_eq!(ours, text.par_lines().map(str::len).collect::<Vec<_>>());
-        let ours = pool.on(text.chars().collect::<Vec<_>>()).map_collect(char::is_alphabetic);
+        let ours = pool.on(text.chars().collect::<Vec<_>>()).map(char::is_alphabetic).collect::<Vec<_>>();
         assert_eq!(ours, text.par_chars().map(char::is_alphabetic).collect::<Vec<_>>());
         Ok(())
     }
@@ -643,11 +662,11 @@ mod tests {
         let pool = Pool::builder().num_threads(2).build()?;
         let mut v: Vec<usize> = (0..10_003).map(|i| i * i % 1009).collect();
         let sum = |piece: &[usize]| piece.iter().sum::<usize>();
-        let ours = pool.on(v.rchunks(7).collect::<Vec<_>>()).map_collect(sum);
+        let ours = pool.on(v.rchunks(7).collect::<Vec<_>>()).map(sum).collect::<Vec<_>>();
         assert_eq!(ours, v.par_rchunks(7).map(sum).collect::<Vec<_>>());
         let theirs = v.par_rchunks_exact(9);
         assert_eq!(&v[..v.len() % 9], theirs.remainder());
-        let ours = pool.on(&v[v.len() % 9..]).chunks(9).rev().map_collect(sum);
+        let ours = pool.on(&v[v.len() % 9..]).chunks(9).rev().map(sum).collect::<Vec<_>>();
         assert_eq!(ours, theirs.map(sum).collect::<Vec<_>>());
         let reversed = |piece: &mut [usize]| piece.reverse();
         let mut theirs = v.clone();
@@ -661,15 +680,16 @@ mod tests {
         let theirs = v.par_chunks_exact(9);
         let (chunks, rest) = source::chunks_exact(&v, 9);
         assert_eq!(rest, theirs.remainder());
-        assert_eq!(pool.on(chunks).map_collect(sum), theirs.map(sum).collect::<Vec<_>>());
+        assert_eq!(pool.on(chunks).map(sum).collect::<Vec<_>>(), theirs.map(sum).collect::<Vec<_>>());
         let of_three = |window: &[usize; 3]| window[0] * window[2];
-        let ours = pool.on(&v).windows(3).map_collect(|w| of_three(<&[usize; 3]>::try_from(w).unwrap()));
+        let ours =
+            pool.on(&v).windows(3).map(|w| of_three(<&[usize; 3]>::try_from(w).unwrap())).collect::<Vec<_>>();
         assert_eq!(ours, v.par_array_windows().map(of_three).collect::<Vec<_>>());
         let rises = |a: &usize, b: &usize| a <= b;
-        let ours = pool.on(v.chunk_by(rises).collect::<Vec<_>>()).map_collect(sum);
+        let ours = pool.on(v.chunk_by(rises).collect::<Vec<_>>()).map(sum).collect::<Vec<_>>();
         assert_eq!(ours, v.par_chunk_by(rises).map(sum).collect::<Vec<_>>());
         let odd = |x: &usize| x % 2 == 1;
-        let ours = pool.on(v.split(odd).collect::<Vec<_>>()).map_collect(sum);
+        let ours = pool.on(v.split(odd).collect::<Vec<_>>()).map(sum).collect::<Vec<_>>();
         assert_eq!(ours, v.par_split(odd).map(sum).collect::<Vec<_>>());
         Ok(())
     }
@@ -683,35 +703,35 @@ mod tests {
         let w: Vec<usize> = (0..10_003).map(|i| i * i % 1013).collect();
         let p = |x: &usize| x % 100 == 99;
 
-        let ours = pool.on(&v).chunks(7).map_collect(|chunk| chunk.iter().fold(1, |a, x| a + x));
+        let ours = pool.on(&v).chunks(7).map(|chunk| chunk.iter().fold(1, |a, x| a + x)).collect::<Vec<_>>();
         assert_eq!(ours, v.par_iter().fold_chunks(7, || 1, |a, x| a + x).collect::<Vec<_>>());
         let checked = |a: usize, x: &usize| if *x < 2000 { Ok(a + x) } else { Err("large") };
         let add = |a, b| a + b;
-        let ours = pool.on(&v).chunks(7).try_map_reduce(|chunk| chunk.iter().try_fold(0, checked), add);
+        let ours = pool.on(&v).chunks(7).map(|chunk| chunk.iter().try_fold(0, checked)).try_reduce(add);
         let theirs = v.par_iter().try_fold(|| 0, checked).try_reduce_with(|a, b| Ok(a + b));
         assert_eq!(ours, theirs.transpose());
-        let ours = pool.on([&v[..], &w[..]].concat()).map_collect(|x| x);
+        let ours = pool.on([&v[..], &w[..]].concat()).map(|x| x).collect::<Vec<_>>();
         assert_eq!(ours, v.par_iter().chain(&w).copied().collect::<Vec<_>>());
-        let ours = pool.on(&v).zip(&w).flat_map_collect(|(a, b)| [a, b]);
+        let ours = pool.on(&v).zip(&w).flat_map(|(a, b)| [a, b]).collect::<Vec<_>>();
         assert_eq!(ours, v.par_iter().interleave(&w).collect::<Vec<_>>());
-        let mut ours = pool.on(&v).flat_map_collect(|x| [x, &1]);
+        let mut ours = pool.on(&v).flat_map(|x| [x, &1]).collect::<Vec<_>>();
         ours.pop();
         assert_eq!(ours, v.par_iter().intersperse(&1).collect::<Vec<_>>());
-        let ours = pool.on(&v).enumerate().filter_map_collect(|(i, x)| p(x).then_some(i));
+        let ours = pool.on(&v).enumerate().filter_map(|(i, x)| p(x).then_some(i)).collect::<Vec<_>>();
         assert_eq!(ours, v.par_iter().positions(p).collect::<Vec<_>>());
         let nested = [vec![1, 2], vec![], vec![3]];
-        let ours = pool.on(&nested).flat_map_collect(|inner| inner);
+        let ours = pool.on(&nested).flat_map(|inner| inner).collect::<Vec<_>>();
         assert_eq!(ours, nested.par_iter().flatten().collect::<Vec<_>>());
-        let ours = pool.on(&v).take(900).skip(100).rev().step_by(3).map_collect(|x| *x);
+        let ours = pool.on(&v).take(900).skip(100).rev().step_by(3).map(|x| *x).collect::<Vec<_>>();
         let theirs = v.par_iter().take(900).skip(100).rev().step_by(3);
         assert_eq!(ours, theirs.copied().collect::<Vec<_>>());
-        let ours = pool.on(&v).zip(&w).zip(&v).map_collect(|((a, b), c)| a * b + c);
+        let ours = pool.on(&v).zip(&w).zip(&v).map(|((a, b), c)| a * b + c).collect::<Vec<_>>();
         let theirs = (&v, &w, &v).into_par_iter().map(|(a, b, c)| a * b + c);
         assert_eq!(ours, theirs.collect::<Vec<_>>());
         let large = |x: &usize| *x >= 900;
-        let begins = pool.on(&v).position_first(large).unwrap_or(v.len());
+        let begins = pool.on(&v).position(large).unwrap_or(v.len());
         assert_eq!(Some(begins), v.iter().position(large));
-        let ours = pool.on(&v).take(begins).map_collect(|x| *x);
+        let ours = pool.on(&v).take(begins).map(|x| *x).collect::<Vec<_>>();
         assert_eq!(ours, v.iter().copied().take_while(|x| !large(x)).collect::<Vec<_>>());
         Ok(())
     }
@@ -726,8 +746,8 @@ mod tests {
         let p = |x: &usize| x % 100 == 99;
         let half = |x: &usize| (*x > 500).then_some(x / 2);
 
-        assert_eq!(pool.on(&v).rev().find_first(p), v.par_iter().find_last(|x| p(x)));
-        let from_the_end = pool.on(&v).rev().position_first(p);
+        assert_eq!(pool.on(&v).rev().find(p), v.par_iter().find_last(|x| p(x)));
+        let from_the_end = pool.on(&v).rev().position(p);
         assert_eq!(from_the_end.map(|i| v.len() - 1 - i), v.par_iter().position_last(p));
         let ours = pool.on(&v).rev().try_for_each(|x| half(x).map_or(Ok(()), Err)).err();
         assert_eq!(ours, v.par_iter().find_map_last(half));

@@ -238,7 +238,7 @@ impl Pool {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let sum = pool.on(0..1000).threads(2).map_reduce(|i| i, |a, b| a + b);
+    /// let sum = pool.on(0..1000).threads(2).map(|i| i).reduce(|a, b| a + b);
     /// assert_eq!(sum, Some(499_500));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
@@ -504,7 +504,7 @@ impl Pool {
     #[inline]
     #[track_caller]
     pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
-        self.on(items).find_any(|item| test(item))
+        self.on(items).find_any(|&&item| test(item))
     }
 
     /// The first item of which `test` is true.
@@ -514,7 +514,7 @@ impl Pool {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// assert_eq!(pool.find_first(&[1, 2, 3], |x| *x > 1), Some(&2));
+    /// assert_eq!(pool.find(&[1, 2, 3], |x| *x > 1), Some(&2));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
@@ -531,7 +531,7 @@ impl Pool {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// assert_eq!(pool.position_first(&[1, 2, 3], |x| *x > 1), Some(1));
+    /// assert_eq!(pool.position(&[1, 2, 3], |x| *x > 1), Some(1));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///

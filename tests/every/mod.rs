@@ -67,31 +67,34 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("any"), pool.any(costs, late));
     result(&of("all"), pool.all(costs, late));
     result(&of("find_any"), pool.find_any(costs, late).is_some());
-    result(&of("find_first"), pool.find_first(costs, late));
-    result(&of("position_first"), pool.position_first(costs, late));
+    result(&of("find_first"), pool.find(costs, late));
+    result(&of("position_first"), pool.position(costs, late));
     let fails = |cost: &u64| if late(cost) { Err("late") } else { Ok(value(cost)) };
-    result(&of("try_map_reduce"), pool.try_map_reduce(costs, fails, add));
-    result(&of("try_for_each"), pool.try_for_each(costs, |cost| fails(cost).map(drop)));
+    result(&of("try_map_reduce"), pool.on(costs).map(fails).try_reduce(add));
+    result(&of("try_for_each"), pool.on(costs).try_for_each(|cost| fails(cost).map(drop)));
     let on = |cost: &u64| value(cost);
     result(&of("sum_of"), pool.on(costs).sum_of::<u64>(on));
-    result(&of("count_if"), pool.on(costs).count_if(late));
+    result(&of("count_if"), pool.on(costs).filter(late).count());
     result(&of("max_by"), pool.on(costs).max_by(|a, b| value(a).cmp(&value(b))));
     result(&of("max_by_key"), pool.on(costs).max_by_key(|cost| value(cost)));
     result(&of("min_by"), pool.on(costs).min_by(|a, b| value(a).cmp(&value(b))));
     result(&of("min_by_key"), pool.on(costs).min_by_key(|cost| value(cost)));
     let squares = pool.on(costs).enumerate().rev().step_by(2).skip(1).take(20);
-    result(&of("adaptors"), squares.map_collect(|(i, cost)| (i, value(cost))));
+    result(&of("adaptors"), squares.map(|(i, cost)| (i, value(cost))).collect::<Vec<_>>());
     let zipped = pool.on(costs).copied().zip(0..costs.len());
-    result(&of("zip"), zipped.map_collect(|(cost, i)| i as u64 + value(&cost)));
+    result(&of("zip"), zipped.map(|(cost, i)| i as u64 + value(&cost)).collect::<Vec<_>>());
     for size in [1, 7] {
         let sum = |part: &[u64]| part.iter().map(value).sum::<u64>();
-        result(&of("chunks"), pool.on(costs).chunks(size).map_collect(sum));
-        result(&of("chunks_exact"), pool.on(costs).chunks_exact(size).map_collect(sum));
-        result(&of("windows"), pool.on(costs).windows(size).map_collect(<[u64]>::len));
+        result(&of("chunks"), pool.on(costs).chunks(size).map(sum).collect::<Vec<_>>());
+        result(&of("chunks_exact"), pool.on(costs).chunks_exact(size).map(sum).collect::<Vec<_>>());
+        result(&of("windows"), pool.on(costs).windows(size).map(<[u64]>::len).collect::<Vec<_>>());
     }
     let mut drained = costs.to_vec();
-    result(&of("by value"), pool.on(costs.to_vec()).map_collect(|cost| value(&cost)));
-    result(&of("drain"), pool.on(source::drain(&mut drained, ..)).map_collect(|cost| value(&cost)));
+    result(&of("by value"), pool.on(costs.to_vec()).map(|cost| value(&cost)).collect::<Vec<_>>());
+    result(
+        &of("drain"),
+        pool.on(source::drain(&mut drained, ..)).map(|cost| value(&cost)).collect::<Vec<_>>(),
+    );
 }
 
 fn options(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> String) {
@@ -102,33 +105,36 @@ fn options(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) ->
     let sum = |a: f64, b: f64| a + b;
     let (mut report, mut trace, progress) = (RunReport::default(), Trace::new(), Progress::new());
     let on = pool.on(costs).report(&mut report).trace(&mut trace).progress(&progress).threads(2);
-    result(&of("reproducible"), on.reproducible().map_reduce(float, sum));
+    result(&of("reproducible"), on.reproducible().map(float).reduce(sum));
     result(&of("report"), (report.items(), progress.done()));
     assert!(!report.to_string().is_empty() && trace.svg().to_string().starts_with("<svg"));
     assert!(serde_json::from_str::<serde_json::Value>(&trace.chrome().to_string()).is_ok());
-    let part = pool.on(costs).reproducible_part(0, costs.len()).map_reduce(float, sum);
+    let part = pool.on(costs).reproducible_part(0, costs.len()).map(float).reduce(sum);
     result(&of("reproducible_part"), part.into_result(sum));
     let part = pool.on(costs).reproducible_part(0, costs.len());
-    let folded = part.fold_reduce(|| 0.0, |a, cost| a + float(cost), sum);
+    let folded = part.fold(|| 0.0, |a, cost| a + float(cost), sum);
     result(&of("reproducible_part, fold_reduce"), folded.into_result(sum));
-    result(&of("grain"), pool.on(costs).grain(5).map_collect(float));
+    result(&of("grain"), pool.on(costs).grain(5).map(float).collect::<Vec<_>>());
     let scratch = pool.on(costs).with(|_| Vec::<u64>::new());
-    let longest = scratch.map_collect(|scratch, cost| {
-        scratch.push(*cost);
-        work(*cost);
-        *cost
-    });
+    let longest = scratch
+        .map(|(scratch, cost)| {
+            scratch.push(*cost);
+            work(*cost);
+            *cost
+        })
+        .collect::<Vec<_>>();
     result(&of("with"), longest);
-    let drawn = pool.on(costs).with_block(|block| block as u64).map_reduce(
-        |state, cost| {
+    let drawn = pool
+        .on(costs)
+        .with_block(|block| block as u64)
+        .map(|(state, cost)| {
             *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             float(cost) * (*state >> 40) as f64
-        },
-        sum,
-    );
+        })
+        .reduce(sum);
     result(&of("with_block"), drawn);
     let mut kept = pool.per_worker(|_| 0_u64);
-    pool.on(costs).with_kept(&mut kept).for_each(|kept, cost| {
+    pool.on(costs).with_kept(&mut kept).for_each(|(kept, cost)| {
         work(*cost);
         *kept += cost;
     });
@@ -150,13 +156,16 @@ fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
         *cost + 1
     };
     let is_long = |cost: &u64| value(cost) > 1;
-    result(&of("filter_collect"), pool.filter_collect(costs, is_long));
-    result(&of("filter_map_collect"), pool.filter_map_collect(costs, |cost| Some(value(cost))));
-    result(&of("flat_map_collect"), pool.flat_map_collect(costs, |cost| [value(cost), 2, 3]));
+    result(&of("filter_collect"), pool.on(costs).copied().filter(is_long).collect::<Vec<_>>());
+    result(
+        &of("filter_map_collect"),
+        pool.on(costs).filter_map(|cost| Some(value(cost))).collect::<Vec<_>>(),
+    );
+    result(&of("flat_map_collect"), pool.on(costs).flat_map(|cost| [value(cost), 2, 3]).collect::<Vec<_>>());
     let fails = |cost: &u64| if is_long(cost) { Err(*cost) } else { Ok(*cost) };
-    result(&of("try_map_collect"), pool.try_map_collect(costs, fails));
+    result(&of("try_map_collect"), pool.on(costs).map(fails).collect::<Result<Vec<_>, _>>());
     result(&of("partition"), pool.on(costs.to_vec()).partition(is_long));
-    result(&of("unzip_collect"), pool.on(costs).unzip_collect(|cost| (value(cost), 1_u8)));
+    result(&of("unzip_collect"), pool.on(costs).map(|cost| (value(cost), 1_u8)).unzip());
 }
 
 fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {
@@ -193,7 +202,7 @@ fn lists(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
         |a, b| a + b,
     );
     result(&of("fold_unordered"), (count, report.items()));
-    pool.grow(seeds()).with_kept(&mut kept).for_each(|kept, (cost, _), _| *kept += cost);
+    pool.grow(seeds()).with_kept(&mut kept).for_each(|(kept, (cost, _)), _| *kept += cost);
     result(&of("grow, for_each"), kept.into_vec().iter().sum::<u64>());
     let fails = |(cost, _): (u64, u32)| if cost > 20_000 { Err(cost) } else { Ok(cost) };
     let folded: Result<u64, u64> = pool.grow(seeds()).with(|_| ()).try_fold_unordered(
@@ -239,7 +248,7 @@ fn waits(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
     for limit in [1, 8] {
         let on = || pool.on(costs).enumerate();
         let mapped = on().report(&mut report).waiting(limit);
-        result(&of("waiting, map_collect"), mapped.map_collect(|(i, cost)| value(cost, i)));
+        result(&of("waiting, map_collect"), mapped.map(|(i, cost)| value(cost, i)).collect::<Vec<_>>());
         result(&of("waiting, report"), (report.items(), report.waits.is_some()));
         assert!(!report.to_string().is_empty());
         let sum = on().waiting(limit).map_reduce(|(i, cost)| value(cost, i), |a, b| a + b);
@@ -268,18 +277,24 @@ fn waits(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
 
 /// The inner loops find the pool busy, or have one worker.
 fn nested(pool: &Pool) {
-    let rows = pool.on(0..50).map_collect(|i| {
-        work(10_000);
-        pool.on(0..i).map_reduce(|j| j, |a, b| a + b)
-    });
-    result("loops in a loop", rows);
-    let waited = pool.on(0..9).map_collect(|i| {
-        work(10_000);
-        pool.on(0..i).waiting(4).map_collect(async |j| {
-            pause(false).await;
-            j
+    let rows = pool
+        .on(0..50)
+        .map(|i| {
+            work(10_000);
+            pool.on(0..i).map(|j| j).reduce(|a, b| a + b)
         })
-    });
+        .collect::<Vec<_>>();
+    result("loops in a loop", rows);
+    let waited = pool
+        .on(0..9)
+        .map(|i| {
+            work(10_000);
+            pool.on(0..i).waiting(4).map_collect(async |j| {
+                pause(false).await;
+                j
+            })
+        })
+        .collect::<Vec<_>>();
     result("waiting loops in a loop", waited);
 }
 
@@ -290,7 +305,7 @@ fn no_size(pool: &Pool) {
         let mut report = RunReport::default();
         let all = pool.on(&units).report(&mut report).grain(usize::MAX / 8).any(|()| true);
         result("items without a size", all);
-        pool.on(0..usize::MAX).grain(usize::MAX).with(|_| ()).any(|(), _| true);
+        pool.on(0..usize::MAX).grain(usize::MAX).with(|_| ()).any(|((), _)| true);
     }
 }
 

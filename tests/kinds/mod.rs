@@ -11,7 +11,7 @@ pub(crate) fn loops(pool: &Pool) {
         for _ in 0..if cfg!(miri) { 1 } else { 3 } {
             assert_eq!(pool.map_reduce(&items, |x| *x, |a, b| a + b).unwrap_or(0), sum);
             assert_eq!(pool.fold_reduce(&items, || 0, |a, x| a + x, |a, b| a + b), sum);
-            assert_eq!(pool.position_first(&items, |x| *x == 1008), items.iter().position(|x| *x == 1008));
+            assert_eq!(pool.position(&items, |x| *x == 1008), items.iter().position(|x| *x == 1008));
             let mut sorted = pool.map_collect(&items, |x| x + 1);
             pool.for_each_mut(&mut sorted, |x| *x -= 1);
             assert_eq!(sorted, items);
@@ -21,7 +21,7 @@ pub(crate) fn loops(pool: &Pool) {
 
             let (mut report, progress, token) = (RunReport::default(), Progress::new(), CancelToken::new());
             let options = pool.on(&items).reproducible().report(&mut report).progress(&progress);
-            let reduced = options.cancel(&token).map_reduce(|x| *x, |a, b| a + b);
+            let reduced = options.cancel(&token).map(|x| *x).reduce(|a, b| a + b);
             assert_eq!(reduced.map(Option::unwrap_or_default), Ok(sum));
             assert_eq!((report.items(), progress.done()), (items.len(), items.len()));
             token.cancel();

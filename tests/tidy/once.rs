@@ -58,14 +58,14 @@ const VERBS: [[&str; 4]; 8] = [
     [
         "filter_collect",
         "items: &[u64]) -> Vec<u64>",
-        "pool.filter_collect(items, |x| WORK % 4 == 0)",
+        "pool.on(items).copied().filter(|x| WORK % 4 == 0).collect::<Vec<_>>()",
         "items.iter().copied().filter(|x| WORK % 4 == 0).collect()",
     ],
     ["any", "items: &[u64]) -> bool", "pool.any(items, |x| WORK == 77)", "items.iter().any(|x| WORK == 77)"],
     [
         "try_map_reduce",
         "items: &[u64]) -> Result<u64, u64>",
-        "Ok(pool.try_map_reduce(items, |x| { let x = WORK; if x == 77 { Err(x) } else { Ok(x) } }, |a, b| a ^ b)?.unwrap_or(0))",
+        "Ok(pool.on(items).map(|x| { let x = WORK; if x == 77 { Err(x) } else { Ok(x) } }).try_reduce(|a, b| a ^ b)?.unwrap_or(0))",
         "items.iter().map(|x| { let x = WORK; if x == 77 { Err(x) } else { Ok(x) } }).try_fold(0, |a, b| Ok(a ^ b?))",
     ],
 ];

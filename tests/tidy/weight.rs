@@ -48,7 +48,7 @@ const LOOPS: [Loop; 4] = [
         name: "filter_collect",
         bar: 3_600,
         aim: 3_500,
-        ours: "pool.filter_collect(items, |x| WORK % 64 < 9).len() as u64",
+        ours: "pool.on(items).copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
         plain: "items.iter().copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
         rayon: "items.par_iter().copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
     },
@@ -75,7 +75,7 @@ const LOOPS: [Loop; 4] = [
 
 /// What else a user may call, without a bar.
 const OTHERS: [Loop; 7] = [
-    other("sum_of", "pool.on(items).sum_of(|x| WORK)", "items.iter().map(|x| WORK).sum()"),
+    other("sum_of", "pool.on(items).map(|x| WORK).sum()", "items.iter().map(|x| WORK).sum()"),
     other(
         "map_collect",
         "pool.map_collect(items, |x| WORK).len() as u64",
@@ -83,7 +83,7 @@ const OTHERS: [Loop; 7] = [
     ),
     other(
         "flat_map_collect",
-        "pool.flat_map_collect(items, |x| *x..WORK % 9 + *x).len() as u64",
+        "pool.on(items).flat_map(|x| *x..WORK % 9 + *x).collect::<Vec<_>>().len() as u64",
         "items.iter().flat_map(|x| *x..WORK % 9 + *x).collect::<Vec<_>>().len() as u64",
     ),
     other(
@@ -93,7 +93,7 @@ const OTHERS: [Loop; 7] = [
     ),
     other(
         "find_first",
-        "pool.find_first(items, |x| WORK % 64 < 9).map_or(0, |x| *x)",
+        "pool.find(items, |x| WORK % 64 < 9).map_or(0, |x| *x)",
         "items.iter().find(|x| { let x = *x; WORK % 64 < 9 }).map_or(0, |x| *x)",
     ),
     other(

@@ -83,9 +83,9 @@ pub(super) fn on_pool<A: Arithmetic>(
     let with = |votes: Part<A>, &ballot: &Ballot| votes?.with(ballot, ballots, keep);
     let records = records.grain(block(ballots.number()));
     if together.number() == 1 {
-        return records.reproducible().fold_reduce(none, with, both);
+        return records.reproducible().fold(none, with, both);
     }
-    let part = records.reproducible_part(ballots.first(), ballots.number()).fold_reduce(none, with, both);
+    let part = records.reproducible_part(ballots.first(), ballots.number()).fold(none, with, both);
     together.sum_in_order(ballots.number(), keep.len(), part)
 }
 

@@ -27,10 +27,10 @@ use crate::{
 /// ```
 /// let pool = rangesteal::Pool::new()?;
 /// let names = vec![String::from("Ann"), String::from("Bob")];
-/// let greetings = pool.on(names).map_collect(|mut name| {
+/// let greetings = pool.on(names).map(|mut name| {
 ///     name.insert_str(0, "Dear ");
 ///     name
-/// });
+/// }).collect::<Vec<_>>();
 /// assert_eq!(greetings, ["Dear Ann", "Dear Bob"]);
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
@@ -109,7 +109,7 @@ impl<T> Holder for Drained<'_, T> {
 ///
 /// let pool = Pool::new()?;
 /// let mut queue = vec![String::from("a"), String::from("b"), String::from("c")];
-/// let taken = pool.on(source::drain(&mut queue, ..2)).map_collect(|name| name + "!");
+/// let taken = pool.on(source::drain(&mut queue, ..2)).map(|name| name + "!").collect::<Vec<_>>();
 /// assert_eq!((taken, queue), (vec!["a!".to_owned(), "b!".to_owned()], vec!["c".to_owned()]));
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```

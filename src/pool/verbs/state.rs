@@ -176,7 +176,7 @@ impl<W, F: Fn(usize) -> W + Sync> State for PerBlock<F> {
 /// let pool = rangesteal::Pool::new()?;
 /// let mut seen = pool.per_worker(|_worker| Vec::new());
 /// for _round in 0..3 {
-///     pool.on(0..100).with_kept(&mut seen).for_each(|seen, i| seen.push(i));
+///     pool.on(0..100).with_kept(&mut seen).for_each(|(seen, i)| seen.push(i));
 /// }
 /// let all: usize = seen.iter_mut().map(|seen| seen.len()).sum();
 /// assert_eq!(all, 300);
@@ -208,7 +208,7 @@ impl<W> PerWorker<W> {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let mut sums = pool.per_worker(|_| 0);
-    /// pool.on(0..5).with_kept(&mut sums).for_each(|sum, i| *sum += i);
+    /// pool.on(0..5).with_kept(&mut sums).for_each(|(sum, i)| *sum += i);
     /// assert_eq!(sums.into_vec().into_iter().sum::<usize>(), 10);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
