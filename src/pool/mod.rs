@@ -504,7 +504,7 @@ impl Pool {
     #[inline]
     #[track_caller]
     pub fn find_any<'a, T: Sync>(&self, items: &'a [T], test: impl Fn(&T) -> bool + Sync) -> Option<&'a T> {
-        self.on(items).find_any(|&&item| test(item))
+        self.on(items).find_any(|item| test(item))
     }
 
     /// The first item of which `test` is true.
