@@ -41,7 +41,7 @@ pub use verbs::{
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::{Drained, Holder, Owned, drain},
     part::{OnPart, Part as PartOfResult, PartError, Place, block, share},
-    source::{Exclusive, Integer, Integers, Pieces, Shared, Source},
+    source::{Exclusive, Integer, Integers, Lent, Pieces, Shared, Source},
     stages::{Cloned, Copied, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, Lends, PerBlock, PerWorker, State, Stateless},
     waiting::Waiting,
@@ -246,6 +246,27 @@ impl Pool {
     #[track_caller]
     pub fn on<C: IntoChain<Chain: Sync>>(&self, chain: C) -> On<C::Chain, OnPool<'_>> {
         On::new(self.executor(), chain.into_chain())
+    }
+
+    /// As [`on`](Self::on), of a slice whose items are changed: it is borrowed for this loop, where
+    /// `on(slice)` would move a `slice: &mut [T]` away.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// fn halve_twice(pool: &rangesteal::Pool, numbers: &mut [f64]) {
+    ///     pool.on_mut(numbers).for_each(|x| *x /= 2.0);
+    ///     pool.on_mut(numbers).for_each(|x| *x /= 2.0);
+    /// }
+    ///
+    /// let mut numbers = [8.0, 4.0];
+    /// halve_twice(&pool, &mut numbers);
+    /// assert_eq!(numbers, [2.0, 1.0]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    #[track_caller]
+    pub fn on_mut<'a, T: Send>(&self, items: &'a mut [T]) -> On<Exclusive<'a, T>, OnPool<'_>> {
+        self.on(items)
     }
 
     /// A loop over a list that grows while it runs: closures are given items by value, and add

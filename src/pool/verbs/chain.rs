@@ -15,9 +15,11 @@ use super::{source::Source, state::State};
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
-    note = "pass `&slice`, `&mut slice`, a `Vec` or an array by value, a range of integers such as `0..n`, or a tuple of these"
+    label = "neither a slice, nor a range of integers, nor a chain",
+    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
+    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
-pub trait Chain: sealed::Sealed {
+pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     /// What the closures of a loop are given.
     type Item;
 
@@ -157,7 +159,9 @@ pub trait Each: Chain {}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
-    note = "pass `&slice`, `&mut slice`, a `Vec` or an array by value, a range of integers such as `0..n`, or a tuple of these"
+    label = "neither a slice, nor a range of integers, nor a chain",
+    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
+    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
 pub trait IntoChain {
     /// The chain that it becomes.
@@ -167,13 +171,23 @@ pub trait IntoChain {
     fn into_chain(self) -> Self::Chain;
 }
 
-impl<C: Chain> IntoChain for C {
-    type Chain = C;
+/// Of a chain: it becomes itself. (Not of each `C: Chain` at once: then the compiler would take
+/// what is no chain for one that lacks a trait, and go on to a second error.)
+macro_rules! itself {
+    ([$($generic:tt)*] $chain:ty $(where $($bound:tt)*)?) => {
+        impl<$($generic)*> $crate::pool::verbs::chain::sealed::Sealed for $chain $(where $($bound)*)? {}
 
-    fn into_chain(self) -> C {
-        self
-    }
+        impl<$($generic)*> $crate::pool::verbs::chain::IntoChain for $chain $(where $($bound)*)? {
+            type Chain = Self;
+
+            #[inline(always)]
+            fn into_chain(self) -> Self {
+                self
+            }
+        }
+    };
 }
+pub(super) use itself;
 
 pub(crate) mod sealed {
     pub trait Sealed {}

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::{
-    chain::{Chain, Each, IntoChain, Makes, sealed::Sealed},
+    chain::{Chain, Each, IntoChain, Makes, itself, sealed::Sealed},
     on::On,
     source::{Pieces, Shared, Source, base, noted_by, nothing_is_noted},
     state::Stateless,
@@ -59,7 +59,7 @@ macro_rules! in_step {
 
         impl<$($S: Source),+> Each for Zip<($($S,)+)> {}
 
-        impl<$($S),+> Sealed for Zip<($($S,)+)> {}
+        itself!([$($S: Source),+] Zip<($($S,)+)>);
 
         impl<$($S: Source),+> Source for Zip<($($S,)+)> {
             fn count(&self) -> usize {
@@ -185,7 +185,7 @@ impl<S: Pieces> Chain for Chunks<S> {
 
 impl<S: Pieces> Each for Chunks<S> {}
 
-impl<S> Sealed for Chunks<S> {}
+itself!([S: Pieces] Chunks<S>);
 
 impl<S: Pieces> Source for Chunks<S> {
     fn count(&self) -> usize {
@@ -230,7 +230,7 @@ impl<S: Shared> Chain for Windows<S> {
 
 impl<S: Shared> Each for Windows<S> {}
 
-impl<S> Sealed for Windows<S> {}
+itself!([S: Shared] Windows<S>);
 
 impl<S: Shared> Source for Windows<S> {
     nothing_is_noted!();
@@ -285,7 +285,7 @@ impl<S: Source> Chain for Part<S> {
 
 impl<S: Source> Each for Part<S> {}
 
-impl<S> Sealed for Part<S> {}
+itself!([S: Source] Part<S>);
 
 impl<S: Source> Source for Part<S> {
     fn count(&self) -> usize {
@@ -353,7 +353,7 @@ impl<S: Source> Chain for Rev<S> {
 
 impl<S: Source> Each for Rev<S> {}
 
-impl<S> Sealed for Rev<S> {}
+itself!([S: Source] Rev<S>);
 
 impl<S: Source> Source for Rev<S> {
     fn count(&self) -> usize {
@@ -398,7 +398,7 @@ impl<S: Source> Chain for StepBy<S> {
 
 impl<S: Source> Each for StepBy<S> {}
 
-impl<S> Sealed for StepBy<S> {}
+itself!([S: Source] StepBy<S>);
 
 impl<S: Source> Source for StepBy<S> {
     fn count(&self) -> usize {
@@ -478,7 +478,7 @@ impl<S: Pieces, O: Offsets> Chain for Cuts<S, O> {
 
 impl<S: Pieces, O: Offsets> Each for Cuts<S, O> {}
 
-impl<S, O> Sealed for Cuts<S, O> {}
+itself!([S: Pieces, O: Offsets] Cuts<S, O>);
 
 impl<S: Pieces, O: Offsets> Source for Cuts<S, O> {
     fn count(&self) -> usize {

@@ -32,6 +32,7 @@ pub(crate) mod interleave;
 pub(crate) mod merge;
 pub(crate) mod on;
 pub(crate) mod options;
+pub(crate) mod otherwise;
 pub(crate) mod owned;
 pub(crate) mod part;
 pub(crate) mod places;

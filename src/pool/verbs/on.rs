@@ -1,7 +1,7 @@
 //! A chain of a loop, and where it runs: what users write from left to right.
 
 use super::{
-    chain::{Chain, IntoChain, Makes, sealed::Sealed},
+    chain::{Chain, IntoChain, Makes, itself},
     indexed::{Chunks, Part, Rev, StepBy, Windows, Zip},
     source::{Integers, Pieces, Shared, Source},
     stages::{Cloned, Copied, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
@@ -511,8 +511,8 @@ impl<S: Source, P> On<S, P> {
     }
 }
 
-/// A chain that no pool runs is a chain.
-impl<C> Sealed for On<C> {}
+// A chain that no pool runs is a chain.
+itself!([C: Chain] On<C>);
 
 impl<C: Chain> Chain for On<C> {
     type Item = C::Item;

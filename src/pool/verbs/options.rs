@@ -5,10 +5,12 @@ use std::{marker::PhantomData, panic::Location};
 use super::{
     attendant::{Errand, attend},
     bodies::{Claimed, Index, Numbered, Verb},
-    chain::{Chain, Each},
+    chain::{Chain, Each, IntoChain},
     feed::List,
+    indexed::Cuts,
     on::On,
     reproducible,
+    source::Lent,
     source::Source,
     state::State,
 };
@@ -287,6 +289,48 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
             "reproducible: the state of a worker (`with`, `with_kept`) meets other items in each run; \
              `with_block` makes one for each block of items"
         );
+    }
+}
+
+/// Of the items of a slice.
+impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
+    /// Runs over the longest pieces of neighbouring items of which `same` is true of each two
+    /// neighbours, as [`slice::chunk_by`]: such as the items of equal keys after a sort.
+    ///
+    /// Where pieces end is found by a loop of its own, before this returns: with one comparison for
+    /// each two neighbours, and a vector of as many indices as there are pieces.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// let mut sales = [("b", 2), ("a", 7), ("b", 5)];
+    /// pool.sort_by_key(&mut sales, |sale| sale.0);
+    /// let totals: Vec<(&str, u32)> = pool
+    ///     .on(&sales)
+    ///     .chunk_by(|a, b| a.0 == b.0)
+    ///     .map(|sales| (sales[0].0, sales.iter().map(|sale| sale.1).sum()))
+    ///     .collect();
+    /// assert_eq!(totals, [("a", 7), ("b", 7)]);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `same` does.
+    #[inline(always)]
+    pub fn chunk_by(
+        mut self,
+        same: impl Fn(&S::Element, &S::Element) -> bool + Sync,
+    ) -> On<Cuts<S, Vec<usize>>, OnPool<'p, E>> {
+        let hands = self.hands();
+        let items = self.chain.slice();
+        let mut offsets = Vec::new();
+        if !items.is_empty() {
+            offsets.push(0);
+            let inner = hands.on((1..items.len()).into_chain());
+            inner.filter(|i| !same(&items[i - 1], &items[*i])).collect_into(&mut offsets);
+            offsets.push(items.len());
+        }
+        let Self { chain, place } = self;
+        On { chain: Cuts::new(chain, offsets), place }
     }
 }
 

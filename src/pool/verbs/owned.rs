@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, IntoChain, Makes, sealed::Sealed},
+    chain::{Chain, Each, IntoChain, Makes, itself},
     source::{Pieces, Source, base},
     state::Stateless,
 };
@@ -214,7 +214,7 @@ impl<H: Holder> Chain for Owned<H> {
 
 impl<H: Holder> Each for Owned<H> {}
 
-impl<H: Holder> Sealed for Owned<H> {}
+itself!([H: Holder] Owned<H>);
 
 impl<H: Holder> Source for Owned<H> {
     fn count(&self) -> usize {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, IntoChain, Makes, sealed::Sealed},
+    chain::{Chain, Each, IntoChain, Makes, itself, sealed::Sealed},
     state::Stateless,
 };
 use crate::pool::record::units::Blocks;
@@ -32,7 +32,9 @@ use crate::pool::record::units::Blocks;
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
     message = "no loop runs over `{Self}`",
-    note = "pass `&slice`, `&mut slice`, a `Vec` or an array by value (of items that are `Send`), or a range of `usize` such as `0..n`"
+    label = "neither a slice, nor a range of integers, nor a chain",
+    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
+    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
 pub trait Source: Chain<State = Stateless> {
     /// How many items there are.
@@ -178,7 +180,7 @@ impl<'a, T> Chain for &'a [T] {
 
 impl<T> Each for &[T] {}
 
-impl<T> Sealed for &[T] {}
+itself!(['a, T] &'a [T]);
 
 impl<'a, T> Source for &'a [T] {
     nothing_is_noted!();
@@ -292,7 +294,7 @@ impl<T: Integer> Chain for Integers<T> {
 
 impl<T: Integer> Each for Integers<T> {}
 
-impl<T> Sealed for Integers<T> {}
+itself!([T: Integer] Integers<T>);
 
 impl<T: Integer> Source for Integers<T> {
     nothing_is_noted!();
@@ -364,7 +366,7 @@ impl<'a, T> Chain for Exclusive<'a, T> {
 
 impl<T> Each for Exclusive<'_, T> {}
 
-impl<T> Sealed for Exclusive<'_, T> {}
+itself!(['a, T] Exclusive<'a, T>);
 
 impl<'a, T> Source for Exclusive<'a, T> {
     nothing_is_noted!();
@@ -399,6 +401,33 @@ impl<'a, T> Pieces for Exclusive<'a, T> {
 
 /// A source whose items may be given out any number of times. Sealed, as [`Source`] is.
 pub trait Shared: Pieces {}
+
+/// A source that lends the items of a slice, shared or exclusively. Sealed, as [`Source`] is.
+pub trait Lent: Pieces {
+    /// An item of the slice.
+    type Element;
+
+    /// The slice.
+    #[doc(hidden)]
+    fn slice(&mut self) -> &[Self::Element];
+}
+
+impl<T> Lent for &[T] {
+    type Element = T;
+
+    fn slice(&mut self) -> &[T] {
+        self
+    }
+}
+
+impl<T> Lent for Exclusive<'_, T> {
+    type Element = T;
+
+    fn slice(&mut self) -> &[T] {
+        // SAFETY: 1. it is the slice; 2. it is borrowed exclusively, so no loop has its items.
+        unsafe { slice::from_raw_parts(self.base.as_ptr(), self.len) }
+    }
+}
 
 impl<T> Shared for &[T] {}
 impl<T: Integer> Shared for Integers<T> {}

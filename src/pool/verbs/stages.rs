@@ -5,7 +5,7 @@
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{Chain, Each, Makes, sealed::Sealed},
+    chain::{Chain, Each, Makes, itself},
     source::{Source, noted_by},
     state::{Given, State, Stateless},
 };
@@ -75,8 +75,6 @@ macro_rules! stage {
             }
         }
 
-        impl<C, F> Sealed for $name<C, F> {}
-
         impl<C: fmt::Debug, F> fmt::Debug for $name<C, F> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.debug_struct(stringify!($name)).field("chain", &self.chain).finish_non_exhaustive()
@@ -112,6 +110,13 @@ stage! {
     /// [`On::try_flat_map`](crate::On::try_flat_map).
     TryFlatMap
 }
+
+itself!([C: Chain, F, R] Map<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> R + Sync);
+itself!([C: Chain, F] Inspect<C, F> where F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) + Sync);
+itself!([C: Chain, F] Filter<C, F> where F: for<'a> Fn(Given<'a, C::State, &'a C::Item>) -> bool + Sync);
+itself!([C: Chain, F, R] FilterMap<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<R> + Sync);
+itself!([C: Chain, F, I: IntoIterator] FlatMap<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> I + Sync);
+itself!([C: Chain, F, I: IntoIterator, Er] TryFlatMap<C, F> where F: for<'a> Fn(Given<'a, C::State, C::Item>) -> Result<I, Er> + Sync);
 
 impl<C, F, R> Chain for Map<C, F>
 where
@@ -192,7 +197,7 @@ macro_rules! of_references {
             }
         }
 
-        impl<C> Sealed for $name<C> {}
+        itself!(['a, T: $bound + 'a, C: Chain<Item = &'a T>] $name<C>);
 
         impl<'a, T: $bound + 'a, C: Chain<Item = &'a T>> Chain for $name<C> {
             type Item = T;
@@ -376,7 +381,7 @@ impl<C> Flatten<C> {
     }
 }
 
-impl<C> Sealed for Flatten<C> {}
+itself!([C: Chain<Item: IntoIterator>] Flatten<C>);
 
 impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
     type Item = <C::Item as IntoIterator>::Item;
@@ -423,7 +428,7 @@ impl<C, M> With<C, M> {
     }
 }
 
-impl<C, M> Sealed for With<C, M> {}
+itself!([C: Chain<State = Stateless>, M: State] With<C, M>);
 
 impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
     type Item = C::Item;
