@@ -123,9 +123,9 @@ pub use pool::{
 pub mod source {
     pub use crate::pool::{
         At, Chain, Chunks, Cloned, Copied, Cuts, Drained, Each, Exclusive, Filter, FilterMap, FlatMap,
-        Flatten, FromChain, Holder, Inspect, Integer, Integers, IntoChain, Lent, Makes, Map, Offsets, Owned,
-        Part, Pieces, Rev, Shared, Source, StepBy, TryFlatMap, Windows, With, Zip, chunks_exact, drain,
-        pieces,
+        Flatten, FromChain, Holder, Indices, Inspect, Integer, Integers, IntoChain, Lent, Makes, Map,
+        Offsets, Owned, Part, Pieces, Rev, Shared, Source, StepBy, TryFlatMap, Windows, With, Zip,
+        chunks_exact, drain, pieces,
     };
 }
 

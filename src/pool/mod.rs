@@ -41,7 +41,7 @@ pub use verbs::{
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::{Drained, Holder, Owned, drain},
     part::{OnPart, Part as PartOfResult, PartError, Place, block, share},
-    source::{Exclusive, Integer, Integers, Lent, Pieces, Shared, Source},
+    source::{Exclusive, Indices, Integer, Integers, Lent, Pieces, Shared, Source},
     stages::{Cloned, Copied, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, Lends, PerBlock, PerWorker, State, Stateless},
     waiting::Waiting,

@@ -12,10 +12,11 @@ use super::{
     bodies::{Claim, Claimed},
     chain::{Chain, Makes},
     ends::{Worker, folding},
-    gather::{Gathered, extend_parted, extend_sifted},
+    gather::{Gathered, STEP, extend_parted, extend_sifted},
     on::On,
     options::{Ending, Hands, OnPool},
     places::{Written, append_in_place, extend_both, in_two_places},
+    source::Source,
     state::{Given, State},
 };
 use crate::pool::{
@@ -108,6 +109,15 @@ fn whole<R: Send, const N: usize>(mut filled: Boxed<R, N>, hands: Hands<'_>) -> 
     all
 }
 
+/// Goes through claimed items in steps, between which room is made for the next.
+#[inline(always)]
+fn in_steps<S: Source>(mut items: Claim<'_, S>, mut go: impl FnMut(Claim<'_, S>)) {
+    while items.len() > 0 {
+        let step = items.len().min(STEP);
+        go(items.take(step));
+    }
+}
+
 impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// Runs a loop whose runs fill `N` vectors each, and makes one of those of all runs. `fill` is
     /// given vectors to append to, and items of the source.
@@ -191,11 +201,13 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
                     pushed.map_err(|found| Stop::there(at, found))?;
                 }
             } else if matches!(C::MAKES, Makes::Sifted) && !mem::needs_drop::<T>() {
-                let sifted = items.items().map(|item| {
-                    let (item, stays) = chain.sift(state, item);
-                    (never(open(0, item)), stays)
+                in_steps(items, |step| {
+                    let sifted = step.items().map(|item| {
+                        let (item, stays) = chain.sift(state, item);
+                        (never(open(0, item)), stays)
+                    });
+                    extend_sifted(made, sifted);
                 });
-                extend_sifted(made, sifted);
             } else {
                 items.items().for_each(|item| chain.emit(state, item, made, |item| never(open(0, item))));
             }
@@ -278,12 +290,14 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     {
         let gathered = self.gathered(move |[yes, no], items, chain, state| {
             if matches!(C::MAKES, Makes::One) && !mem::needs_drop::<C::Item>() {
-                let tested = items.items().map(|item| {
-                    let item = chain.one(state, item);
-                    let is_first = test(C::State::give(state, &item));
-                    (item, is_first)
+                in_steps(items, |step| {
+                    let tested = step.items().map(|item| {
+                        let item = chain.one(state, item);
+                        let is_first = test(C::State::give(state, &item));
+                        (item, is_first)
+                    });
+                    extend_parted([yes, no], tested);
                 });
-                extend_parted([yes, no], tested);
                 return Ok::<_, Stop<Infallible>>(());
             }
             items.items().for_each(|item| {

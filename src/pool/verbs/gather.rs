@@ -14,7 +14,7 @@ use super::{chain::IntoChain, options::Hands};
 /// larger place, and all workers have pieces to move in the end.
 const PIECE: usize = 1 << 15;
 /// In items: how many are kept or left out between two looks at the room that is left.
-const STEP: usize = 512;
+pub(crate) const STEP: usize = 512;
 
 /// What a run of neighbouring items has emitted, in their order.
 #[derive(Debug)]
@@ -104,50 +104,48 @@ fn move_into<R>(mut piece: Vec<R>, own: &mut [MaybeUninit<R>]) {
 /// Appends the items that come with `true`; they need not be dropped. There is no branch on that:
 /// each item is written, and the next one over it unless it stays.
 #[inline(always)]
-pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, mut items: impl ExactSizeIterator<Item = (T, bool)>) {
+pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<Item = (T, bool)>) {
     assert!(!mem::needs_drop::<T>());
-    while items.len() > 0 {
-        kept.reserve(items.len().min(STEP));
-        let room = kept.spare_capacity_mut();
-        let mut count = 0;
-        for (item, stays) in items.by_ref().take(STEP) {
-            room[count].write(item);
-            count += usize::from(stays);
-        }
-        // SAFETY: 1. `count` is at most the number of places written; 2. all places before the
-        // last one written have been, since `count` grows by one at a time.
-        unsafe { kept.set_len(kept.len() + count) };
-    }
+    let most = items.len();
+    kept.reserve(most);
+    let room = kept.spare_capacity_mut().as_mut_ptr();
+    let mut count = 0;
+    items.take(most).for_each(|(item, stays)| {
+        // SAFETY: there is room for `most` items, and of no more than these less than that many
+        // have been counted before.
+        unsafe { room.add(count).write(MaybeUninit::new(item)) };
+        count += usize::from(stays);
+    });
+    // SAFETY: 1. `count` is at most the number of places written; 2. all places before the last one
+    // written have been, since `count` grows by one at a time.
+    unsafe { kept.set_len(kept.len() + count) };
 }
 
 /// Appends the items that come with `true` to the first, and the others to the second; they need
 /// not be dropped. Without a branch as above: each item is written to both.
 #[inline(always)]
-pub(crate) fn extend_parted<T>(
-    [yes, no]: [&mut Vec<T>; 2],
-    mut items: impl ExactSizeIterator<Item = (T, bool)>,
-) {
+pub(crate) fn extend_parted<T>([yes, no]: [&mut Vec<T>; 2], items: impl ExactSizeIterator<Item = (T, bool)>) {
     assert!(!mem::needs_drop::<T>());
-    while items.len() > 0 {
-        yes.reserve(items.len().min(STEP));
-        no.reserve(items.len().min(STEP));
-        let (room, other) = (yes.spare_capacity_mut(), no.spare_capacity_mut());
-        let mut counts = [0, 0];
-        for (item, is_first) in items.by_ref().take(STEP) {
-            let item = MaybeUninit::new(item);
-            // SAFETY: 1. both are places for an item, and apart; 2. of the two copies of an item
-            // only one will ever be used, since one of the counts does not grow.
-            unsafe { ptr::copy_nonoverlapping(&raw const item, &raw mut room[counts[0]], 1) };
-            // SAFETY: likewise.
-            unsafe { ptr::copy_nonoverlapping(&raw const item, &raw mut other[counts[1]], 1) };
-            counts[0] += usize::from(is_first);
-            counts[1] += usize::from(!is_first);
-        }
-        // SAFETY: so many places have been written, one behind the other.
-        unsafe { yes.set_len(yes.len() + counts[0]) };
+    let most = items.len();
+    yes.reserve(most);
+    no.reserve(most);
+    let (room, other) = (yes.spare_capacity_mut().as_mut_ptr(), no.spare_capacity_mut().as_mut_ptr());
+    let mut counts = [0, 0];
+    items.take(most).for_each(|(item, is_first)| {
+        let item = MaybeUninit::new(item);
+        // SAFETY: 1. both have room for `most` items, and of no more than these less than that many
+        // have been counted before; 2. they lie apart; 3. of the two copies of an item only one will
+        // ever be used, since one of the counts does not grow.
+        unsafe { ptr::copy_nonoverlapping(&raw const item, room.add(counts[0]), 1) };
         // SAFETY: likewise.
-        unsafe { no.set_len(no.len() + counts[1]) };
-    }
+        unsafe { ptr::copy_nonoverlapping(&raw const item, other.add(counts[1]), 1) };
+        counts[0] += usize::from(is_first);
+        counts[1] += usize::from(!is_first);
+    });
+    // SAFETY: so many places have been written, one behind the other.
+    unsafe { yes.set_len(yes.len() + counts[0]) };
+    // SAFETY: likewise.
+    unsafe { no.set_len(no.len() + counts[1]) };
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -3,7 +3,7 @@
 use super::{
     chain::{Chain, IntoChain, Makes, itself},
     indexed::{Chunks, Part, Rev, StepBy, Windows, Zip},
-    source::{Integers, Pieces, Shared, Source},
+    source::{Indices, Pieces, Shared, Source},
     stages::{Cloned, Copied, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, PerBlock, PerWorker, State, Stateless},
 };
@@ -380,8 +380,8 @@ impl<S: Source, P> On<S, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
-    pub fn enumerate(self) -> On<Zip<(Integers<usize>, S)>, P> {
-        self.behind(|source| Zip::new((0..source.count()).into_chain(), source))
+    pub fn enumerate(self) -> On<Zip<(Indices, S)>, P> {
+        self.behind(|source| Zip::new(Indices(source.count()), source))
     }
 
     /// Runs over the first `count` items, or all if there are fewer.
