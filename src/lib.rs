@@ -123,8 +123,8 @@ pub use pool::{
 pub mod source {
     pub use crate::pool::{
         At, Chain, Chunks, Cloned, Copied, Cuts, Drained, Each, Exclusive, Filter, FilterMap, FlatMap,
-        Flatten, FromChain, Holder, Indices, Inspect, Integer, Integers, IntoChain, Lent, Makes, Map,
-        Offsets, Owned, Part, Pieces, Rev, Shared, Source, StepBy, TryFlatMap, Windows, With, Zip,
+        Flatten, FromChain, Holder, Indices, Inspect, Integer, Integers, IntoChain, Lent, Located, Makes,
+        Map, Offsets, Owned, Part, Pieces, Rev, Shared, Source, StepBy, TryFlatMap, Windows, With, Zip,
         chunks_exact, drain, pieces,
     };
 }

@@ -33,10 +33,10 @@ pub use record::{
 };
 pub use verbs::{
     chain::{Chain, Each, IntoChain, Makes},
-    collect::{At, FromChain},
+    collect::FromChain,
     feed::Feed,
     grow::Grow,
-    indexed::{Chunks, Cuts, Offsets, Part, Rev, StepBy, Windows, Zip, chunks_exact, pieces},
+    indexed::{At, Chunks, Cuts, Located, Offsets, Part, Rev, StepBy, Windows, Zip, chunks_exact, pieces},
     on::{NoPool, On, source},
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::{Drained, Holder, Owned, drain},

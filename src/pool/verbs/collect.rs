@@ -28,39 +28,19 @@ use crate::pool::{
 /// the standard library, `()` of units, and `Result<B, E>` or `Option<B>` of one of these, if the
 /// items are results or options: then the loop stops at the first that is an error, or none. Sealed.
 ///
-/// [`Result<B, At<E>>`](At) tells the index of the error, too.
+/// Behind [`located`](On::located) the error tells its index, too.
 #[diagnostic::on_unimplemented(
     message = "a chain of `{T}` cannot be collected into `{Self}`",
     note = "collect into a `Vec`, a `Box<[T]>`, a `String`, a `HashMap`, a `BTreeMap` and so on, or a `Result` or `Option` of one"
 )]
 pub trait FromChain<T>: Sized {
     /// Runs the loop, of whose items `open` makes what is collected, or why there is nothing; none
-    /// if it was cancelled. `open` is given the index of the item of the source.
+    /// if it was cancelled.
     #[doc(hidden)]
     fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
         on: On<C, OnPool<'_, E>>,
-        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<Self, Z>>;
-}
-
-/// An error of an item, and the index of that item in the source: see [`On::collect`].
-///
-/// ```
-/// use rangesteal::{Pool, source::At};
-///
-/// let (pool, words) = (Pool::new()?, ["7", "3", "x", "y"]);
-/// let numbers: Result<Vec<u32>, _> = pool.on(&words).map(|word| word.parse::<u32>()).collect();
-/// assert!(numbers.is_err());
-/// let numbers: Result<Vec<u32>, At<_>> = pool.on(&words).map(|word| word.parse::<u32>()).collect();
-/// assert_eq!(numbers.map_err(|at| words[at.index]), Err("x"));
-/// # Ok::<(), rangesteal::BuildError>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct At<E> {
-    /// The index of the item.
-    pub index: usize,
-    /// Its error.
-    pub error: E,
 }
 
 /// Whether a loop that can fail with `Z` can fail.
@@ -148,7 +128,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     fn append_to<T: Send, Z: Send>(
         self,
         to: &mut Vec<T>,
-        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<(), Z>> {
         if matches!(C::MAKES, Makes::One) { self.write_to(to, open) } else { self.emit_to(to, open) }
     }
@@ -157,7 +137,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     fn write_to<T: Send, Z: Send>(
         self,
         to: &mut Vec<T>,
-        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<(), Z>> {
         let appended = append_in_place(to, self.source_count(), |places| {
             let folded = self.fold_claims(
@@ -168,9 +148,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
                     while let Some(items) = claimed.next() {
                         let state = claimed.state();
                         written = if can_fail::<Z>() {
-                            written.try_extend(items, |at, item| open(at, chain.one(state, item)))?
+                            written.try_extend(items, |item| open(chain.one(state, item)))?
                         } else {
-                            written.extend(items, |item| never(open(0, chain.one(state, item))))
+                            written.extend(items, |item| never(open(chain.one(state, item))))
                         };
                     }
                     Ok(Some(written))
@@ -189,13 +169,13 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     fn emit_to<T: Send, Z: Send>(
         self,
         to: &mut Vec<T>,
-        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<(), Z>> {
         let gathered = self.gathered(move |[made], items, chain, state| {
             if can_fail::<Z>() {
                 for (at, item) in items.numbered() {
                     let pushed = chain.push(state, item, (), |_, (), item| {
-                        made.push(open(at, item)?);
+                        made.push(open(item)?);
                         Ok(())
                     });
                     pushed.map_err(|found| Stop::there(at, found))?;
@@ -204,12 +184,12 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
                 in_steps(items, |step| {
                     let sifted = step.items().map(|item| {
                         let (item, stays) = chain.sift(state, item);
-                        (never(open(0, item)), stays)
+                        (never(open(item)), stays)
                     });
                     extend_sifted(made, sifted);
                 });
             } else {
-                items.items().for_each(|item| chain.emit(state, item, made, |item| never(open(0, item))));
+                items.items().for_each(|item| chain.emit(state, item, made, |item| never(open(item))));
             }
             Ok(())
         });
@@ -242,7 +222,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// If a closure of the chain does; what was collected until then is dropped.
     #[inline(always)]
     pub fn collect<B: FromChain<C::Item>>(self) -> E::Of<B> {
-        let collected = B::from_chain(self, |_, item| Ok::<_, Infallible>(item));
+        let collected = B::from_chain(self, |item| Ok::<_, Infallible>(item));
         E::end(collected.map(never))
     }
 
@@ -264,7 +244,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     where
         C::Item: Send,
     {
-        E::end(self.append_to(to, |_, item| Ok::<_, Infallible>(item)).map(never))
+        E::end(self.append_to(to, |item| Ok::<_, Infallible>(item)).map(never))
     }
 
     /// The items of which `test` is true, and the others, both in order, as
@@ -334,7 +314,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         C: Chain<Item = (A, B)>,
     {
         if !matches!(C::MAKES, Makes::One) {
-            let pairs = Vec::<(A, B)>::from_chain(self, |_, pair| Ok::<_, Infallible>(pair));
+            let pairs = Vec::<(A, B)>::from_chain(self, |pair| Ok::<_, Infallible>(pair));
             return E::end(pairs.map(|pairs| never(pairs).into_iter().unzip()));
         }
         E::end(in_two_places(self.source_count(), |firsts, seconds| {
@@ -360,7 +340,7 @@ impl<T: Send> FromChain<T> for Vec<T> {
     #[inline(always)]
     fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
         on: On<C, OnPool<'_, E>>,
-        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
         let mut all = Self::new();
         Some(on.append_to(&mut all, open)?.map(|()| all))
@@ -374,7 +354,7 @@ macro_rules! of_a_vector {
             #[inline(always)]
             fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
                 on: On<C, OnPool<'_, E>>,
-                open: impl Fn(usize, C::Item) -> Result<$item, Z> + Sync,
+                open: impl Fn(C::Item) -> Result<$item, Z> + Sync,
             ) -> Option<Result<Self, Z>> {
                 Some(Vec::from_chain(on, open)?.map(|all| all.into_iter().collect()))
             }
@@ -401,10 +381,10 @@ where
     #[inline(always)]
     fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
         on: On<C, OnPool<'_, E>>,
-        open: impl Fn(usize, C::Item) -> Result<T, Z> + Sync,
+        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
-        let step = move |_: &mut Worker<C>, mut text: Self, at, item| {
-            text.extend(iter::once(open(at, item)?));
+        let step = move |_: &mut Worker<C>, mut text: Self, item| {
+            text.extend(iter::once(open(item)?));
             Ok(text)
         };
         on.fold_claims(kind_of::<Z>(), folding(Self::new, step), |a, b| a + &b).or(Self::new).ended()
@@ -415,9 +395,9 @@ impl FromChain<()> for () {
     #[inline(always)]
     fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
         on: On<C, OnPool<'_, E>>,
-        open: impl Fn(usize, C::Item) -> Result<(), Z> + Sync,
+        open: impl Fn(C::Item) -> Result<(), Z> + Sync,
     ) -> Option<Result<(), Z>> {
-        let step = move |_: &mut Worker<C>, (): (), at, item| open(at, item);
+        let step = move |_: &mut Worker<C>, (): (), item| open(item);
         on.fold_claims(kind_of::<Z>(), folding(|| (), step), |(), ()| ()).or(|| ()).ended()
     }
 }
@@ -432,11 +412,11 @@ enum Reason<Z, X> {
 #[inline(always)]
 fn checked<B: FromChain<T>, T, I, X: Send, C: Chain + Sync, E: Ending, Z: Send>(
     on: On<C, OnPool<'_, E>>,
-    open: impl Fn(usize, C::Item) -> Result<I, Z> + Sync,
-    check: impl Fn(usize, I) -> Result<T, X> + Sync,
+    open: impl Fn(C::Item) -> Result<I, Z> + Sync,
+    check: impl Fn(I) -> Result<T, X> + Sync,
 ) -> Option<Result<Result<B, X>, Z>> {
-    let both = move |at, item| match open(at, item) {
-        Ok(opened) => check(at, opened).map_err(Reason::Own),
+    let both = move |item| match open(item) {
+        Ok(opened) => check(opened).map_err(Reason::Own),
         Err(found) => Err(Reason::Outer(found)),
     };
     Some(match B::from_chain(on, both)? {
@@ -450,19 +430,9 @@ impl<T, X: Send, B: FromChain<T>> FromChain<Result<T, X>> for Result<B, X> {
     #[inline(always)]
     fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
         on: On<C, OnPool<'_, E>>,
-        open: impl Fn(usize, C::Item) -> Result<Result<T, X>, Z> + Sync,
+        open: impl Fn(C::Item) -> Result<Result<T, X>, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
-        checked(on, open, |_, item| item)
-    }
-}
-
-impl<T, X: Send, B: FromChain<T>> FromChain<Result<T, X>> for Result<B, At<X>> {
-    #[inline(always)]
-    fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
-        on: On<C, OnPool<'_, E>>,
-        open: impl Fn(usize, C::Item) -> Result<Result<T, X>, Z> + Sync,
-    ) -> Option<Result<Self, Z>> {
-        checked(on, open, |index, item: Result<T, X>| item.map_err(|error| At { index, error }))
+        checked(on, open, |item| item)
     }
 }
 
@@ -470,9 +440,9 @@ impl<T, B: FromChain<T>> FromChain<Option<T>> for Option<B> {
     #[inline(always)]
     fn from_chain<C: Chain + Sync, E: Ending, Z: Send>(
         on: On<C, OnPool<'_, E>>,
-        open: impl Fn(usize, C::Item) -> Result<Option<T>, Z> + Sync,
+        open: impl Fn(C::Item) -> Result<Option<T>, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
-        let collected = checked(on, open, |_, item: Option<T>| item.ok_or(()))?;
+        let collected = checked(on, open, |item: Option<T>| item.ok_or(()))?;
         Some(collected.map(Result::ok))
     }
 }

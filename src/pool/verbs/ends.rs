@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     bodies::Claimed,
-    chain::Chain,
+    chain::{Chain, Makes},
     on::On,
     options::{Ending, OnPool},
     source::Source,
@@ -21,12 +21,11 @@ use crate::pool::{
 /// The state of the workers of a chain.
 pub(super) type Worker<C> = <<C as Chain>::State as State>::Worker;
 
-/// What folds items one by one, up to the first `Err`. `step` is given the index of the item of the
-/// source, too.
+/// What folds items one by one, up to the first `Err`.
 #[inline(always)]
 pub(super) fn folding<C: Chain, A, Z>(
     init: impl Fn() -> A + Sync,
-    step: impl Fn(&mut Worker<C>, A, usize, C::Item) -> Result<A, Z> + Sync,
+    step: impl Fn(&mut Worker<C>, A, C::Item) -> Result<A, Z> + Sync,
 ) -> impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync {
     move |mut claimed, acc| {
         let chain = claimed.chain;
@@ -37,7 +36,7 @@ pub(super) fn folding<C: Chain, A, Z>(
         while let Some(items) = claimed.next() {
             let state = claimed.state();
             for (at, item) in items.numbered() {
-                let folded = chain.push(state, item, acc, |state, acc, item| step(state, acc, at, item));
+                let folded = chain.push(state, item, acc, |state, acc, item| step(state, acc, item));
                 acc = folded.map_err(|found| Stop::there(at, found))?;
             }
         }
@@ -114,7 +113,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         self,
         kind: LoopKind,
         init: impl Fn() -> A + Sync,
-        step: impl Fn(&mut Worker<C>, A, usize, C::Item) -> Result<A, Z> + Sync,
+        step: impl Fn(&mut Worker<C>, A, C::Item) -> Result<A, Z> + Sync,
         merge: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<A, Z> {
         let init = &init;
@@ -130,7 +129,16 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Outcome<Option<R>, Z> {
         let reduce = &reduce;
-        self.fold_and_reduce(kind, reducing(map, reduce), move |a, b| (*reduce)(a, b))
+        if matches!(C::MAKES, Makes::One) {
+            return self.fold_and_reduce(kind, reducing(map, reduce), move |a, b| (*reduce)(a, b));
+        }
+        // Of a block all of whose items are left out there is a result, too: that there is none.
+        let both = move |a: Option<R>, b| match (a, b) {
+            (Some(a), Some(b)) => Some((*reduce)(a, b)),
+            (a, b) => a.or(b),
+        };
+        let step = move |state: &mut Worker<C>, acc, item| Ok(both(acc, Some(map(state, item)?)));
+        self.folded(kind, || None, step, both)
     }
 
     /// Of each two items, in their order, the second if that is the better one by its key.
@@ -221,7 +229,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> A + Sync,
         merge: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        let step = move |state: &mut Worker<C>, acc, _, item| Ok(step(acc, C::State::give(state, item)));
+        let step = move |state: &mut Worker<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
         E::end(self.folded(LoopKind::Through, init, step, merge).through())
     }
 
@@ -288,7 +296,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     #[inline(always)]
     pub fn sum<S: Send + Sum<C::Item> + Sum<S>>(self) -> E::Of<S> {
         let add = |a, b| [a, b].into_iter().sum();
-        let step = move |_: &mut Worker<C>, sum, _, item| Ok(add(sum, [item].into_iter().sum()));
+        let step = move |_: &mut Worker<C>, sum, item| Ok(add(sum, [item].into_iter().sum()));
         let nothing = || iter::empty::<C::Item>().sum();
         E::end(self.folded(LoopKind::Through, nothing, step, add).through())
     }
@@ -310,8 +318,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     #[inline(always)]
     pub fn product<S: Send + Product<C::Item> + Product<S>>(self) -> E::Of<S> {
         let times = |a, b| [a, b].into_iter().product();
-        let step =
-            move |_: &mut Worker<C>, product, _, item| Ok(times(product, [item].into_iter().product()));
+        let step = move |_: &mut Worker<C>, product, item| Ok(times(product, [item].into_iter().product()));
         let nothing = || iter::empty::<C::Item>().product();
         E::end(self.folded(LoopKind::Through, nothing, step, times).through())
     }
@@ -328,7 +335,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// If a closure of the chain does.
     #[inline(always)]
     pub fn count(self) -> E::Of<usize> {
-        let step = |_: &mut Worker<C>, count, _, _| Ok(count + 1);
+        let step = |_: &mut Worker<C>, count, _| Ok(count + 1);
         E::end(self.folded(LoopKind::Through, || 0, step, |a, b| a + b).through())
     }
 

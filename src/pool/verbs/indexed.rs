@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)] // asks other sources for their items, as it is asked for its own
 
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 use super::{
     chain::{Chain, Each, IntoChain, Makes, itself, sealed::Sealed},
@@ -501,6 +501,57 @@ impl<S: Pieces, O: Offsets> Source for Cuts<S, O> {
             // two pieces have an index in common, and each is had once, as promised; 3. so noted.
             unsafe { self.source.piece(self.in_source(piece..piece + 1)) }
         })
+    }
+}
+
+/// An error of an item, and the index of that item: see [`On::located`](crate::On::located).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct At<E> {
+    /// The index of the item.
+    pub index: usize,
+    /// Its error.
+    pub error: E,
+}
+
+/// Items that may be errors, whose errors know their index. Made by
+/// [`On::located`](crate::On::located).
+#[derive(Clone, Copy, Debug)]
+pub struct Located<S>(S);
+
+impl<S> Located<S> {
+    pub(crate) fn new(source: S) -> Self {
+        Self(source)
+    }
+}
+
+itself!([T, E, S: Source<Item = Result<T, E>>] Located<S>);
+
+impl<T, E, S: Source<Item = Result<T, E>>> Chain for Located<S> {
+    type Item = Result<T, At<E>>;
+    base!();
+}
+
+impl<T, E, S: Source<Item = Result<T, E>>> Each for Located<S> {}
+
+impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn address(&self) -> usize {
+        self.0.address()
+    }
+
+    noted_by!(0, self, range => range);
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as promised.
+        let items = unsafe { self.0.items(range.clone()) };
+        iter::zip(range, items).map(|(index, item)| item.map_err(|error| At { index, error }))
     }
 }
 

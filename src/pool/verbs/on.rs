@@ -2,7 +2,7 @@
 
 use super::{
     chain::{Chain, IntoChain, Makes, itself},
-    indexed::{Chunks, Part, Rev, StepBy, Windows, Zip},
+    indexed::{Chunks, Located, Part, Rev, StepBy, Windows, Zip},
     source::{Indices, Pieces, Shared, Source},
     stages::{Cloned, Copied, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, PerBlock, PerWorker, State, Stateless},
@@ -508,6 +508,25 @@ impl<S: Source, P> On<S, P> {
         S: Shared,
     {
         self.behind(|source| Windows::new(source, size))
+    }
+
+    /// Errors that know their index: an item `Err(error)` becomes `Err(At { index, error })`.
+    ///
+    /// ```
+    /// use rangesteal::{Pool, source::At};
+    ///
+    /// let (pool, words) = (Pool::new()?, ["7", "3", "x", "y"]);
+    /// let numbers = pool.on(&words).map(|word| word.parse::<u32>()).located();
+    /// let all: Result<Vec<u32>, At<_>> = numbers.collect();
+    /// assert_eq!(all.map_err(|at| words[at.index]), Err("x"));
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    #[inline(always)]
+    pub fn located<T, Er>(self) -> On<Located<S>, P>
+    where
+        S: Source<Item = Result<T, Er>>,
+    {
+        self.behind(Located::new)
     }
 }
 

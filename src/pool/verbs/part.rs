@@ -5,7 +5,7 @@ use std::{convert::Infallible, error::Error, fmt, ops::Range};
 
 use super::{
     bodies::Claimed,
-    chain::Chain,
+    chain::{Chain, Each},
     ends::{Worker, folding, reducing},
     on::On,
     options::{Ending, OnPool},
@@ -335,7 +335,8 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
         Some(Part { blocks, tree })
     }
 
-    /// Reduces the items, as [`On::reduce`] does.
+    /// Reduces the items, as [`On::reduce`] does: of a chain that makes one of each of its source.
+    /// (A block whose items are all left out has no result: fold.)
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -349,7 +350,7 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
     #[inline(always)]
     pub fn reduce(self, reduce: impl Fn(C::Item, C::Item) -> C::Item + Sync) -> E::Of<Part<C::Item>>
     where
-        C::Item: Send,
+        C: Each<Item: Send>,
     {
         E::end(self.folded(LoopKind::Growing, reducing(|_, item| Ok(item), &reduce), &reduce))
     }
@@ -377,7 +378,7 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
         step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> A + Sync,
         merge: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Part<A>> {
-        let step = move |state: &mut Worker<C>, acc, _, item| Ok(step(acc, C::State::give(state, item)));
+        let step = move |state: &mut Worker<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
         E::end(self.folded(LoopKind::Through, folding(init, step), &merge))
     }
 }

@@ -110,16 +110,16 @@ impl<'a, R> Written<'a, R> {
         unsafe { self.write(range, items.items().map(map)) }
     }
 
-    /// The same, until `map` fails. It is given the index of the item, too.
+    /// The same, until `map` fails.
     #[inline(always)]
     pub(crate) fn try_extend<S: Source, Z>(
         self,
         items: Claim<'_, S>,
-        mut map: impl FnMut(usize, S::Item) -> Result<R, Z>,
+        mut map: impl FnMut(S::Item) -> Result<R, Z>,
     ) -> Result<Self, Stop<Z>> {
         let range = items.range();
         let (mut at, mut error) = (range.start, None);
-        let results = items.items().map_while(|item| match map(at, item) {
+        let results = items.items().map_while(|item| match map(item) {
             Ok(result) => {
                 at += 1;
                 Some(result)
