@@ -122,9 +122,9 @@ pub use pool::{
 /// programs name the others.
 pub mod source {
     pub use crate::pool::{
-        At, Chain, Chunks, Cloned, Copied, Cuts, Drained, Each, Exclusive, Filter, FilterMap, FlatMap,
-        Flatten, FromChain, Holder, Indices, Inspect, Integer, Integers, IntoChain, Lent, Located, Makes,
-        Map, Offsets, Owned, Part, Pieces, Rev, Shared, Source, StepBy, TryFlatMap, Windows, With, Zip,
+        At, Chain, Chunks, Cloned, Cuts, Drained, Each, Exclusive, Filter, FilterMap, FlatMap, Flatten,
+        FromChain, Holder, InStep, Indices, Inspect, Integer, Integers, IntoChain, Lent, Located, Makes, Map,
+        Nested, Offsets, Owned, Part, Pieces, Rev, Shared, Source, StepBy, TryFlatMap, Windows, With, Zip,
         chunks_exact, drain, pieces,
     };
 }

@@ -36,13 +36,16 @@ pub use verbs::{
     collect::FromChain,
     feed::Feed,
     grow::Grow,
-    indexed::{At, Chunks, Cuts, Located, Offsets, Part, Rev, StepBy, Windows, Zip, chunks_exact, pieces},
+    indexed::{
+        At, Chunks, Cuts, InStep, Located, Nested, Offsets, Part, Rev, StepBy, Windows, Zip, chunks_exact,
+        pieces,
+    },
     on::{NoPool, On, source},
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::{Drained, Holder, Owned, drain},
     part::{OnPart, Part as PartOfResult, PartError, Place, block, share},
     source::{Exclusive, Indices, Integer, Integers, Lent, Pieces, Shared, Source},
-    stages::{Cloned, Copied, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
+    stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, Lends, PerBlock, PerWorker, State, Stateless},
     waiting::Waiting,
 };

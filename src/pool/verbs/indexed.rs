@@ -12,7 +12,107 @@ use super::{
 };
 use crate::pool::record::units::Blocks;
 
-/// Sources of equal length in step: two to eight. Made by [`On::zip`](crate::On::zip) and of tuples.
+/// Two sources of equal length in step. Made by [`On::zip`](crate::On::zip).
+#[derive(Clone, Copy, Debug)]
+pub struct Zip<A, B>(A, B);
+
+impl<A: Source, B: Source> Zip<A, B> {
+    #[track_caller]
+    pub(crate) fn new(a: A, b: B) -> Self {
+        let counts = [a.count(), b.count()];
+        assert!(
+            counts[0] == counts[1],
+            "zip: {} and {} items; `.take(n)` makes them equal",
+            counts[0],
+            counts[1]
+        );
+        Self(a, b)
+    }
+}
+
+impl<A: Source, B: Source> Zip<Part<A>, Part<B>> {
+    /// As many pairs as the shorter one has items.
+    pub(crate) fn shortest(a: A, b: B) -> Self {
+        let count = a.count().min(b.count());
+        Self(Part::new(a, 0..count), Part::new(b, 0..count))
+    }
+}
+
+itself!([A: Source, B: Source] Zip<A, B>);
+
+impl<A: Source, B: Source> Chain for Zip<A, B> {
+    type Item = (A::Item, B::Item);
+    base!();
+}
+
+impl<A: Source, B: Source> Each for Zip<A, B> {}
+
+impl<A: Source, B: Source> Source for Zip<A, B> {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn address(&self) -> usize {
+        self.0.address() ^ self.1.address().rotate_left(usize::BITS / 2)
+    }
+
+    type Ledger<'s>
+        = (A::Ledger<'s>, B::Ledger<'s>)
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn ledger(&self) -> Self::Ledger<'_> {
+        (self.0.ledger(), self.1.ledger())
+    }
+
+    #[inline(always)]
+    fn note(&self, (a, b): &mut Self::Ledger<'_>, range: Range<usize>) {
+        self.0.note(a, range.clone());
+        self.1.note(b, range);
+    }
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as promised, since the first has as many items.
+        let a = unsafe { self.0.items(range.clone()) };
+        // SAFETY: as promised, since the second has as many items.
+        let b = unsafe { self.1.items(range) };
+        a.zip(b)
+    }
+}
+
+impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
+    type Piece = (A::Piece, B::Piece);
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
+        // SAFETY: as promised, since the first has as many items.
+        let a = unsafe { self.0.piece(range.clone()) };
+        // SAFETY: as promised, since the second has as many items.
+        let b = unsafe { self.1.piece(range) };
+        (a, b)
+    }
+
+    #[inline(always)]
+    unsafe fn pieces(
+        &self,
+        range: Range<usize>,
+        size: usize,
+    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
+        // SAFETY: as promised, since the first has as many items.
+        let a = unsafe { self.0.pieces(range.clone(), size) };
+        // SAFETY: as promised, since the second has as many items.
+        let b = unsafe { self.1.pieces(range, size) };
+        a.zip(b)
+    }
+}
+
+/// Three to eight sources of equal length in step: `S` is a [`Zip`] of a `Zip` and so on. Made of
+/// tuples.
 ///
 /// ```
 /// # let pool = rangesteal::Pool::new()?;
@@ -22,129 +122,114 @@ use crate::pool::record::units::Blocks;
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Zip<T>(T);
+pub struct InStep<S, const N: usize>(S);
 
-impl<A: Source, B: Source> Zip<(A, B)> {
+/// A pair of a pair and so on, of `N` in all. Sealed.
+pub trait Nested<const N: usize>: nested::Sealed<N> {
+    /// The same in one tuple.
+    type Flat;
+
+    #[doc(hidden)]
+    fn flat(self) -> Self::Flat;
+}
+
+itself!([S: Source<Item: Nested<N>>, const N: usize] InStep<S, N>);
+
+impl<S: Source<Item: Nested<N>>, const N: usize> Chain for InStep<S, N> {
+    type Item = <S::Item as Nested<N>>::Flat;
+    base!();
+}
+
+impl<S: Source<Item: Nested<N>>, const N: usize> Each for InStep<S, N> {}
+
+impl<S: Source<Item: Nested<N>>, const N: usize> Source for InStep<S, N> {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn address(&self) -> usize {
+        self.0.address()
+    }
+
+    noted_by!(0, self, range => range);
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as promised.
+        unsafe { self.0.items(range) }.map(Nested::flat)
+    }
+}
+
+impl<S: Pieces<Item: Nested<N>, Piece: Nested<N>>, const N: usize> Pieces for InStep<S, N> {
+    type Piece = <S::Piece as Nested<N>>::Flat;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
+        // SAFETY: as promised.
+        unsafe { self.0.piece(range) }.flat()
+    }
+
+    #[inline(always)]
+    unsafe fn pieces(
+        &self,
+        range: Range<usize>,
+        size: usize,
+    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
+        // SAFETY: as promised.
+        unsafe { self.0.pieces(range, size) }.map(Nested::flat)
+    }
+}
+
+impl<A: IntoChain<Chain: Source>, B: IntoChain<Chain: Source>> IntoChain for (A, B) {
+    type Chain = Zip<A::Chain, B::Chain>;
+
     #[track_caller]
-    pub(crate) fn new(a: A, b: B) -> Self {
-        check_lengths(&[a.count(), b.count()]);
-        Self((a, b))
+    fn into_chain(self) -> Self::Chain {
+        Zip::new(self.0.into_chain(), self.1.into_chain())
     }
 }
 
-impl<A: Source, B: Source> Zip<(Part<A>, Part<B>)> {
-    /// As many pairs as the shorter one has items.
-    pub(crate) fn shortest(a: A, b: B) -> Self {
-        let count = a.count().min(b.count());
-        Self((Part::new(a, 0..count), Part::new(b, 0..count)))
-    }
-}
-
-/// # Panics
-/// Unless all are the same.
-#[track_caller]
-fn check_lengths(counts: &[usize]) {
-    if let Some(other) = counts.iter().find(|count| **count != counts[0]) {
-        panic!("zip: {} and {other} items; `.take(n)` makes them equal", counts[0]);
-    }
-}
-
-/// So many sources in step: `$nested` is what iterators zipped one by one give.
+/// Of so many sources in a tuple.
 macro_rules! in_step {
-    ([$($S:ident $a:ident $i:tt),+], $first:ident $(. $rest:ident)+, $nested:pat) => {
-        impl<$($S: Source),+> Chain for Zip<($($S,)+)> {
-            type Item = ($($S::Item,)+);
-            base!();
-        }
+    ($count:literal: $($S:ident $s:ident),+; $nested:pat, $items:ty, $zip:ty) => {
+        impl<$($S),+> nested::Sealed<$count> for $items {}
 
-        impl<$($S: Source),+> Each for Zip<($($S,)+)> {}
-
-        itself!([$($S: Source),+] Zip<($($S,)+)>);
-
-        impl<$($S: Source),+> Source for Zip<($($S,)+)> {
-            fn count(&self) -> usize {
-                self.0.0.count()
-            }
-
-            fn address(&self) -> usize {
-                0 $(^ self.0.$i.address().rotate_left(32 * $i + $i / 2))+
-            }
-
-            type Ledger<'s>
-                = ($($S::Ledger<'s>,)+)
-            where
-                Self: 's;
+        impl<$($S),+> Nested<$count> for $items {
+            type Flat = ($($S),+);
 
             #[inline(always)]
-            fn ledger(&self) -> Self::Ledger<'_> {
-                ($(self.0.$i.ledger(),)+)
-            }
-
-            #[inline(always)]
-            fn note(&self, ledger: &mut Self::Ledger<'_>, range: Range<usize>) {
-                $(self.0.$i.note(&mut ledger.$i, range.clone());)+
-            }
-
-            #[inline(always)]
-            unsafe fn items(
-                &self,
-                range: Range<usize>,
-            ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-                // SAFETY: as promised, since all have as many items.
-                $(let $a = unsafe { self.0.$i.items(range.clone()) };)+
-                $first$(.zip($rest))+.map(|$nested| ($($a,)+))
+            fn flat(self) -> Self::Flat {
+                let $nested = self;
+                ($($s),+)
             }
         }
 
-        impl<$($S: Pieces),+> Pieces for Zip<($($S,)+)> {
-            type Piece = ($($S::Piece,)+);
-
-            #[inline(always)]
-            unsafe fn piece(&self, range: Range<usize>) -> Self::Piece {
-                // SAFETY: as promised, since all have as many items.
-                ($(unsafe { self.0.$i.piece(range.clone()) },)+)
-            }
-
-            #[inline(always)]
-            unsafe fn pieces(
-                &self,
-                range: Range<usize>,
-                size: usize,
-            ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
-                // SAFETY: as promised, since all have as many items.
-                $(let $a = unsafe { self.0.$i.pieces(range.clone(), size) };)+
-                $first$(.zip($rest))+.map(|$nested| ($($a,)+))
-            }
-        }
-
-        impl<$($S: IntoChain<Chain: Source>),+> IntoChain for ($($S,)+) {
-            type Chain = Zip<($($S::Chain,)+)>;
+        impl<$($S: IntoChain<Chain: Source>),+> IntoChain for ($($S),+) {
+            type Chain = InStep<$zip, $count>;
 
             #[track_caller]
             fn into_chain(self) -> Self::Chain {
-                let sources = ($(self.$i.into_chain(),)+);
-                check_lengths(&[$(sources.$i.count()),+]);
-                Zip(sources)
+                let ($($s),+) = self;
+                in_step!(@zip $($s),+)
             }
         }
     };
+    (@zip $a:ident, $b:ident $(, $s:ident)+) => {{
+        let zip = Zip::new($a.into_chain(), $b.into_chain());
+        $(let zip = Zip::new(zip, $s.into_chain());)+
+        InStep(zip)
+    }};
 }
 
-in_step!([A a 0, B b 1], a.b, (a, b));
-in_step!([A a 0, B b 1, C c 2], a.b.c, ((a, b), c));
-in_step!([A a 0, B b 1, C c 2, D d 3], a.b.c.d, (((a, b), c), d));
-in_step!([A a 0, B b 1, C c 2, D d 3, F f 4], a.b.c.d.f, ((((a, b), c), d), f));
-in_step!([A a 0, B b 1, C c 2, D d 3, F f 4, G g 5], a.b.c.d.f.g, (((((a, b), c), d), f), g));
-in_step!(
-    [A a 0, B b 1, C c 2, D d 3, F f 4, G g 5, H h 6],
-    a.b.c.d.f.g.h,
-    ((((((a, b), c), d), f), g), h)
-);
-in_step!(
-    [A a 0, B b 1, C c 2, D d 3, F f 4, G g 5, H h 6, I i 7],
-    a.b.c.d.f.g.h.i,
-    (((((((a, b), c), d), f), g), h), i)
-);
+in_step!(3: A a, B b, C c; ((a, b), c), ((A, B), C), Zip<Zip<A::Chain, B::Chain>, C::Chain>);
+in_step!(4: A a, B b, C c, D d; (((a, b), c), d), (((A, B), C), D), Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>);
+in_step!(5: A a, B b, C c, D d, E e; ((((a, b), c), d), e), ((((A, B), C), D), E), Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>);
+in_step!(6: A a, B b, C c, D d, E e, F f; (((((a, b), c), d), e), f), (((((A, B), C), D), E), F), Zip<Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>, F::Chain>);
+in_step!(7: A a, B b, C c, D d, E e, F f, G g; ((((((a, b), c), d), e), f), g), ((((((A, B), C), D), E), F), G), Zip<Zip<Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>, F::Chain>, G::Chain>);
+in_step!(8: A a, B b, C c, D d, E e, F f, G g, H h; (((((((a, b), c), d), e), f), g), h), (((((((A, B), C), D), E), F), G), H), Zip<Zip<Zip<Zip<Zip<Zip<Zip<A::Chain, B::Chain>, C::Chain>, D::Chain>, E::Chain>, F::Chain>, G::Chain>, H::Chain>);
 
 /// Pieces of a source, of equal size; the last may be shorter. Made by
 /// [`On::chunks`](crate::On::chunks), which has an example.
@@ -644,4 +729,8 @@ pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
 #[track_caller]
 pub fn pieces<S: IntoChain<Chain: Pieces>>(items: S, offsets: &[usize]) -> Cuts<S::Chain, &[usize]> {
     Cuts::new(items.into_chain(), offsets)
+}
+
+mod nested {
+    pub trait Sealed<const N: usize> {}
 }

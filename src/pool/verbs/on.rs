@@ -4,7 +4,7 @@ use super::{
     chain::{Chain, IntoChain, Makes, itself},
     indexed::{Chunks, Located, Part, Rev, StepBy, Windows, Zip},
     source::{Indices, Pieces, Shared, Source},
-    stages::{Cloned, Copied, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
+    stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, PerBlock, PerWorker, State, Stateless},
 };
 
@@ -104,11 +104,11 @@ impl<C: Chain, P> On<C, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
-    pub fn copied<'t, T: Copy + 't>(self) -> On<Copied<C>, P>
+    pub fn copied<'t, T: Copy + 't>(self) -> On<Cloned<C>, P>
     where
         C: Chain<Item = &'t T>,
     {
-        self.behind(Copied::new)
+        self.behind(Cloned::new)
     }
 
     /// Clones of the items, as [`Iterator::cloned`].
@@ -350,7 +350,7 @@ impl<S: Source, P> On<S, P> {
     /// If the two have different lengths.
     #[inline(always)]
     #[track_caller]
-    pub fn zip<B: IntoChain<Chain: Source + Sync>>(self, other: B) -> On<Zip<(S, B::Chain)>, P> {
+    pub fn zip<B: IntoChain<Chain: Source + Sync>>(self, other: B) -> On<Zip<S, B::Chain>, P> {
         self.behind(|source| Zip::new(source, other.into_chain()))
     }
 
@@ -366,7 +366,7 @@ impl<S: Source, P> On<S, P> {
     pub fn zip_shortest<B: IntoChain<Chain: Source + Sync>>(
         self,
         other: B,
-    ) -> On<Zip<(Part<S>, Part<B::Chain>)>, P> {
+    ) -> On<Zip<Part<S>, Part<B::Chain>>, P> {
         self.behind(|source| Zip::shortest(source, other.into_chain()))
     }
 
@@ -380,7 +380,7 @@ impl<S: Source, P> On<S, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
-    pub fn enumerate(self) -> On<Zip<(Indices, S)>, P> {
+    pub fn enumerate(self) -> On<Zip<Indices, S>, P> {
         self.behind(|source| Zip::new(Indices(source.count()), source))
     }
 

@@ -33,32 +33,6 @@ macro_rules! behind {
     };
 }
 
-/// Of a stage that makes one item of each: it is a source behind a source. `$made` maps an
-/// iterator.
-macro_rules! source_of_each {
-    ($self:ident, $items:ident => $made:expr) => {
-        fn count(&self) -> usize {
-            self.chain.count()
-        }
-
-        fn address(&self) -> usize {
-            self.chain.address()
-        }
-
-        noted_by!(chain, self, range => range);
-
-        #[inline(always)]
-        unsafe fn items(
-            &$self,
-            range: Range<usize>,
-        ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
-            // SAFETY: as promised.
-            let $items = unsafe { $self.chain.items(range) };
-            $made
-        }
-    };
-}
-
 /// A stage with a closure, which has no other form to be shown in.
 macro_rules! stage {
     ($(#[$doc:meta])* $name:ident) => {
@@ -150,7 +124,24 @@ where
 }
 
 impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Source for Map<S, F> {
-    source_of_each!(self, items => items.map(|item| (self.f)(item)));
+    fn count(&self) -> usize {
+        self.chain.count()
+    }
+
+    fn address(&self) -> usize {
+        self.chain.address()
+    }
+
+    noted_by!(chain, self, range => range);
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as promised.
+        unsafe { self.chain.items(range) }.map(|item| (self.f)(item))
+    }
 }
 
 impl<C, F> Chain for Inspect<C, F>
@@ -185,59 +176,86 @@ where
 }
 
 impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Source for Inspect<S, F> {
-    source_of_each!(self, items => items.inspect(|item| (self.f)(item)));
+    fn count(&self) -> usize {
+        self.chain.count()
+    }
+
+    fn address(&self) -> usize {
+        self.chain.address()
+    }
+
+    noted_by!(chain, self, range => range);
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as promised.
+        unsafe { self.chain.items(range) }.inspect(|item| (self.f)(item))
+    }
 }
 
-/// Of a stage that copies or clones what it is lent.
-macro_rules! of_references {
-    ($name:ident, $bound:ident, $copy:ident) => {
-        impl<C> $name<C> {
-            pub(crate) fn new(chain: C) -> Self {
-                Self { chain }
-            }
-        }
-
-        itself!(['a, T: $bound + 'a, C: Chain<Item = &'a T>] $name<C>);
-
-        impl<'a, T: $bound + 'a, C: Chain<Item = &'a T>> Chain for $name<C> {
-            type Item = T;
-            const MAKES: Makes = if let Makes::One = C::MAKES { Makes::One } else { Makes::Any };
-            behind!(chain);
-
-            #[inline(always)]
-            fn push<A, Z>(
-                &self,
-                state: &mut Worker<C>,
-                item: Begun<C>,
-                acc: A,
-                mut next: impl FnMut(&mut Worker<C>, A, T) -> Result<A, Z>,
-            ) -> Result<A, Z> {
-                self.chain.push(state, item, acc, |state, acc, item| next(state, acc, item.clone()))
-            }
-        }
-
-        impl<'a, T: $bound + 'a, C: Each<Item = &'a T>> Each for $name<C> {}
-
-        impl<'a, T: $bound + 'a, S: Source<Item = &'a T>> Source for $name<S> {
-            source_of_each!(self, items => items.$copy());
-        }
-    };
-}
-
-/// Copies of items. Made by [`On::copied`](crate::On::copied).
-#[derive(Clone, Copy, Debug)]
-pub struct Copied<C> {
-    chain: C,
-}
-
-/// Clones of items. Made by [`On::cloned`](crate::On::cloned).
+/// Copies or clones of items. Made by [`On::copied`](crate::On::copied) and
+/// [`On::cloned`](crate::On::cloned).
 #[derive(Clone, Copy, Debug)]
 pub struct Cloned<C> {
     chain: C,
 }
 
-of_references!(Copied, Copy, copied);
-of_references!(Cloned, Clone, cloned);
+impl<C> Cloned<C> {
+    pub(crate) fn new(chain: C) -> Self {
+        Self { chain }
+    }
+}
+
+itself!(['t, T: Clone + 't, C: Chain<Item = &'t T>] Cloned<C>);
+
+impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
+    type Item = T;
+    const MAKES: Makes = C::MAKES;
+    behind!(chain);
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut Worker<C>,
+        item: Begun<C>,
+        acc: A,
+        mut next: impl FnMut(&mut Worker<C>, A, T) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(state, item, acc, |state, acc, item| next(state, acc, item.clone()))
+    }
+
+    #[inline(always)]
+    fn sift(&self, state: &mut Worker<C>, item: Begun<C>) -> (T, bool) {
+        let (item, is_kept) = self.chain.sift(state, item);
+        (item.clone(), is_kept)
+    }
+}
+
+impl<'t, T: Clone + 't, C: Each<Item = &'t T>> Each for Cloned<C> {}
+
+impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Source for Cloned<S> {
+    fn count(&self) -> usize {
+        self.chain.count()
+    }
+
+    fn address(&self) -> usize {
+        self.chain.address()
+    }
+
+    noted_by!(chain, self, range => range);
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
+        // SAFETY: as promised.
+        unsafe { self.chain.items(range) }.map(T::clone)
+    }
+}
 
 impl<C, F> Chain for Filter<C, F>
 where
