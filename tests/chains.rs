@@ -212,6 +212,64 @@ fn every_source_with_every_stage_by_value() {
     assert_eq!((pool.on(whole).count(), rest.len()), (LEN / 2, LEN % 2));
 }
 
+#[test]
+fn pieces_of_what_is_in_step() {
+    let (pool, xs) = (pool(), numbers());
+    let mut out = vec![0; LEN];
+    let rows = pool.on((&xs, &mut out, source(0..LEN))).chunks(4);
+    rows.for_each(|(xs, out, indices)| {
+        let marks = indices.map(|i| i as u64);
+        iter::zip(out, iter::zip(xs, marks)).for_each(|(out, (x, i))| *out = x * i);
+    });
+    assert!(out.iter().enumerate().all(|(i, product)| *product == xs[i] * i as u64));
+    let offsets = [0, 3, 3, LEN / 2, LEN];
+    let sums = pool.on(pieces((&xs, source(&out), source(0..LEN)), &offsets));
+    let lengths: Vec<_> = sums.map(|(a, b, indices)| (a.len(), b.len(), indices.len())).collect();
+    assert_eq!(lengths, [3, 0, LEN / 2 - 3, LEN - LEN / 2].map(|len| (len, len, len)));
+    let numbered: Vec<_> =
+        pool.on(&xs).enumerate().chunks(5).map(|(indices, xs)| (indices, xs.len())).collect();
+    assert_eq!((numbered[1].clone(), numbered.len()), ((5..10, 5), LEN.div_ceil(5)));
+    let eight = (&xs, &xs, &xs, &xs, &xs, &xs, &xs, 0..LEN as u64);
+    let sums = pool.on(eight).map(|(a, b, c, d, e, f, g, i)| a + b + c + d + e + f + g - i).sum::<u64>();
+    assert_eq!(sums, 7 * xs.iter().sum::<u64>() - (0..LEN as u64).sum::<u64>());
+}
+
+/// Message of a panic.
+fn refused<R>(call: impl FnOnce() -> R) -> String {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { panic!("it is taken") };
+    payload
+        .downcast_ref::<String>()
+        .cloned()
+        .or(payload.downcast_ref::<&str>().map(|s| s.to_string()))
+        .unwrap()
+}
+
+#[test]
+fn offsets_that_are_none_are_refused() {
+    let xs = numbers();
+    let of = |offsets: &[usize]| source(pieces(&xs, offsets)).count();
+    assert_eq!((of(&[]), of(&[5]), of(&[0, 0, LEN])), (0, 0, 2));
+    assert!(refused(|| of(&[0, 5, 4, 6])).contains("offset 1 is 5, and the next one is 4"));
+    assert!(refused(|| of(&[0, LEN + 1])).contains(&format!("the last offset is {}", LEN + 1)));
+}
+
+#[test]
+fn sources_of_other_lengths_are_refused() {
+    let pool = pool();
+    let message = "zip: 3 and 4 items; `.take(n)` makes them equal";
+    assert_eq!(refused(|| pool.on(0..3).zip(0..4).count()), message);
+    assert_eq!(refused(|| pool.on((0..3, 5..8, 0..4)).count()), message);
+    assert_eq!(pool.on(0..3).zip(source(0..4).take(3)).count(), 3);
+    assert!(refused(|| pool.on(0..u128::MAX).count()).contains("usize::MAX"));
+    assert!(refused(|| pool.on(0..=usize::MAX).count()).contains("usize::MAX"));
+    let ends = [pool.on(i64::MIN..=i64::MIN).min(), pool.on(i64::MAX - 2..=i64::MAX).max()];
+    assert_eq!(ends, [Some(i64::MIN), Some(i64::MAX)]);
+    assert_eq!(pool.on(i8::MIN..=i8::MAX).map(i64::from).sum::<i64>(), -128);
+    #[expect(clippy::reversed_empty_ranges, reason = "they are empty")]
+    let empty = [pool.on(7..3).count(), pool.on(7..=3).count()];
+    assert_eq!(empty, [0, 0]);
+}
+
 /// What differs from call to call is taken out of an end's result by `$un`: nothing, or `unwrap`.
 macro_rules! with_every_end {
     ($name:expr, $on:expr, $plain:expr $(, $un:ident)?) => {
