@@ -230,8 +230,8 @@ fn pieces_of_what_is_in_step() {
         pool.on(&xs).enumerate().chunks(5).map(|(indices, xs)| (indices, xs.len())).collect();
     assert_eq!((numbered[1].clone(), numbered.len()), ((5..10, 5), LEN.div_ceil(5)));
     let eight = (&xs, &xs, &xs, &xs, &xs, &xs, &xs, 0..LEN as u64);
-    let sums = pool.on(eight).map(|(a, b, c, d, e, f, g, i)| a + b + c + d + e + f + g - i).sum::<u64>();
-    assert_eq!(sums, 7 * xs.iter().sum::<u64>() - (0..LEN as u64).sum::<u64>());
+    let sums = pool.on(eight).map(|(a, b, c, d, e, f, g, i)| a + b + c + d + e + f + g + i).sum::<u64>();
+    assert_eq!(sums, 7 * xs.iter().sum::<u64>() + (0..LEN as u64).sum::<u64>());
 }
 
 /// Message of a panic.
