@@ -32,7 +32,7 @@ pub use record::{
     waits::WaitReport,
 };
 pub use verbs::{
-    chain::{Chain, Each, IntoChain, Makes},
+    chain::{Chain, Each, IntoChain, Makes, Pieces, Shared, Source},
     collect::FromChain,
     feed::Feed,
     grow::Grow,
@@ -44,7 +44,7 @@ pub use verbs::{
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::{Drained, Holder, Owned, drain},
     part::{OnPart, Part as PartOfResult, PartError, Place, block, share},
-    source::{Exclusive, Indices, Integer, Integers, Lent, Pieces, Shared, Source},
+    source::{Exclusive, Indices, Integer, Integers, Lent},
     stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, Lends, PerBlock, PerWorker, State, Stateless},
     waiting::Waiting,

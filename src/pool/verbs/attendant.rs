@@ -11,9 +11,8 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     bodies::{Index, claim_one},
-    chain::{Chain, Each},
+    chain::{Chain, Each, Source},
     runs::{Run, Runs},
-    source::Source,
     state::State,
 };
 use crate::{

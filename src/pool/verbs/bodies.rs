@@ -4,7 +4,10 @@
 
 use std::{iter, marker::PhantomData, mem::ManuallyDrop, ops::Range};
 
-use super::{chain::Chain, source::Source, state::State};
+use super::{
+    chain::{Chain, Source},
+    state::State,
+};
 use crate::pool::{
     call::body::{Body, Stop},
     protocol::range::Claims,

@@ -10,13 +10,12 @@ use std::{
 
 use super::{
     bodies::{Claim, Claimed},
-    chain::{Chain, Makes},
+    chain::{Chain, Makes, Source},
     ends::{Worker, folding},
     gather::{Gathered, STEP, extend_parted, extend_sifted},
     on::On,
     options::{Ending, Hands, OnPool},
     places::{Written, append_in_place, extend_both, in_two_places},
-    source::Source,
     state::{Given, State},
 };
 use crate::pool::{
@@ -26,7 +25,8 @@ use crate::pool::{
 
 /// What [`On::collect`] can make of items `T`: `Vec<T>`, `Box<[T]>`, `String`, the collections of
 /// the standard library, `()` of units, and `Result<B, E>` or `Option<B>` of one of these, if the
-/// items are results or options: then the loop stops at the first that is an error, or none. Sealed.
+/// items are results or options: then the loop stops at the first that is an error, or none.
+/// Sealed.
 ///
 /// Behind [`located`](On::located) the error tells its index, too.
 #[diagnostic::on_unimplemented(
@@ -198,9 +198,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         )
     }
 
-    /// Collects the items, as [`Iterator::collect`]: into a `Vec` in order, a `String`, a map and so
-    /// on: see [`FromChain`]. Into a `Result` or an `Option` it stops at the first item, in order,
-    /// that is an error or none.
+    /// Collects the items, as [`Iterator::collect`]: into a `Vec` in order, a `String`, a map and
+    /// so on: see [`FromChain`]. Into a `Result` or an `Option` it stops at the first item, in
+    /// order, that is an error or none.
     ///
     /// If the chain makes one item of each of its source, each is written once, at its final place
     /// in the vector. If it may leave some out ([`filter`](Self::filter)) and they need not be

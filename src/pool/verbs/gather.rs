@@ -134,8 +134,8 @@ pub(crate) fn extend_parted<T>([yes, no]: [&mut Vec<T>; 2], items: impl ExactSiz
     items.take(most).for_each(|(item, is_first)| {
         let item = MaybeUninit::new(item);
         // SAFETY: 1. both have room for `most` items, and of no more than these less than that many
-        // have been counted before; 2. they lie apart; 3. of the two copies of an item only one will
-        // ever be used, since one of the counts does not grow.
+        // have been counted before; 2. they lie apart; 3. of the two copies of an item only one
+        // will ever be used, since one of the counts does not grow.
         unsafe { ptr::copy_nonoverlapping(&raw const item, room.add(counts[0]), 1) };
         // SAFETY: likewise.
         unsafe { ptr::copy_nonoverlapping(&raw const item, other.add(counts[1]), 1) };

@@ -5,9 +5,10 @@
 use std::{iter, ops::Range};
 
 use super::{
-    chain::{Chain, Each, IntoChain, Makes, itself, sealed::Sealed},
-    on::On,
-    source::{Pieces, Shared, Source, base, noted_by, nothing_is_noted},
+    chain::{
+        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, itself, noted_by, nothing_is_noted,
+        sealed::Sealed,
+    },
     state::Stateless,
 };
 use crate::pool::record::units::Blocks;
@@ -639,51 +640,6 @@ impl<T, E, S: Source<Item = Result<T, E>>> Source for Located<S> {
         iter::zip(range, items).map(|(index, item)| item.map_err(|error| At { index, error }))
     }
 }
-
-impl<C: Each> Each for On<C> {}
-
-impl<S: Source> Source for On<S> {
-    fn count(&self) -> usize {
-        self.chain.count()
-    }
-
-    fn address(&self) -> usize {
-        self.chain.address()
-    }
-
-    noted_by!(chain, self, range => range);
-
-    #[inline(always)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: as promised.
-        unsafe { self.chain.items(range) }
-    }
-}
-
-impl<S: Pieces> Pieces for On<S> {
-    type Piece = S::Piece;
-
-    #[inline(always)]
-    unsafe fn piece(&self, range: Range<usize>) -> S::Piece {
-        // SAFETY: as promised.
-        unsafe { self.chain.piece(range) }
-    }
-
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: as promised.
-        unsafe { self.chain.pieces(range, size) }
-    }
-}
-
-impl<S: Shared> Shared for On<S> {}
 
 /// Pieces of `items` of exactly `size` items each, and the remainder.
 ///

@@ -1,11 +1,11 @@
 //! A chain of a loop, and where it runs: what users write from left to right.
 
 use super::{
-    chain::{Chain, IntoChain, Makes, itself},
+    chain::{Chain, IntoChain, Pieces, Shared, Source},
     indexed::{Chunks, Located, Part, Rev, StepBy, Windows, Zip},
-    source::{Indices, Pieces, Shared, Source},
+    source::Indices,
     stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
-    state::{Fresh, Given, Kept, PerBlock, PerWorker, State, Stateless},
+    state::{Fresh, Given, Kept, PerBlock, PerWorker, Stateless},
 };
 
 /// A source, the stages behind it, and the pool that runs them: see [`Pool::on`](crate::Pool::on).
@@ -84,9 +84,9 @@ impl<C: Chain, P> On<C, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
-    /// Behind a source this is a source: it can be zipped, reversed and so on. `f` is called when a worker
-    /// needs the item, once. It never sees what a later stage skips, or items by value that no worker
-    /// reaches.
+    /// Behind a source this is a source: it can be zipped, reversed and so on. `f` is called when a
+    /// worker needs the item, once. It never sees what a later stage skips, or items by value that
+    /// no worker reaches.
     #[inline(always)]
     pub fn map<R, F>(self, f: F) -> On<Map<C, F>, P>
     where
@@ -527,56 +527,5 @@ impl<S: Source, P> On<S, P> {
         S: Source<Item = Result<T, Er>>,
     {
         self.behind(Located::new)
-    }
-}
-
-// A chain that no pool runs is a chain.
-itself!([C: Chain] On<C>);
-
-impl<C: Chain> Chain for On<C> {
-    type Item = C::Item;
-    type Source = C::Source;
-    type State = C::State;
-    const MAKES: Makes = C::MAKES;
-
-    #[inline(always)]
-    fn begin(&self) -> &C::Source {
-        self.chain.begin()
-    }
-
-    #[inline(always)]
-    fn states(&self) -> &C::State {
-        self.chain.states()
-    }
-
-    #[inline(always)]
-    fn push<A, Z>(
-        &self,
-        state: &mut <C::State as State>::Worker,
-        item: <C::Source as Chain>::Item,
-        acc: A,
-        next: impl FnMut(&mut <C::State as State>::Worker, A, C::Item) -> Result<A, Z>,
-    ) -> Result<A, Z> {
-        self.chain.push(state, item, acc, next)
-    }
-
-    #[inline(always)]
-    fn emit<T>(
-        &self,
-        state: &mut <C::State as State>::Worker,
-        item: <C::Source as Chain>::Item,
-        to: &mut Vec<T>,
-        open: impl FnMut(C::Item) -> T,
-    ) {
-        self.chain.emit(state, item, to, open);
-    }
-
-    #[inline(always)]
-    fn sift(
-        &self,
-        state: &mut <C::State as State>::Worker,
-        item: <C::Source as Chain>::Item,
-    ) -> (C::Item, bool) {
-        self.chain.sift(state, item)
     }
 }

@@ -5,13 +5,12 @@ use std::{marker::PhantomData, panic::Location};
 use super::{
     attendant::{Errand, attend},
     bodies::{Claimed, Index, Numbered, Verb},
-    chain::{Chain, Each, IntoChain},
+    chain::{Chain, Each, IntoChain, Source},
     feed::List,
     indexed::Cuts,
     on::On,
     reproducible,
     source::Lent,
-    source::Source,
     state::State,
 };
 use crate::pool::{

@@ -12,8 +12,7 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, IntoChain, Makes, itself},
-    source::{Pieces, Source, base},
+    chain::{Chain, Each, IntoChain, Makes, Pieces, Source, base, itself},
     state::Stateless,
 };
 use crate::{

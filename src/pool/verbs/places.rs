@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     bodies::{Claim, Index},
-    source::Source,
+    chain::Source,
 };
 use crate::pool::call::body::Stop;
 

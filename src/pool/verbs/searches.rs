@@ -4,11 +4,10 @@ use std::cmp::Ordering;
 
 use super::{
     bodies::{Claim, Claimed},
-    chain::{Chain, Each, IntoChain},
+    chain::{Chain, Each, IntoChain, Source},
     ends::Worker,
     on::On,
     options::{Ending, OnPool},
-    source::Source,
     state::{Given, State},
 };
 use crate::pool::{call::body::Stop, policy::site::LoopKind};

@@ -1,4 +1,4 @@
-//! What a loop runs over: slices, shared or exclusive, index ranges, and combinations of these.
+//! What a loop runs over: slices, shared or exclusive, and ranges of integers.
 
 #![allow(unsafe_code)] // hands out the items of an exclusive slice one by one, on several threads
 
@@ -10,168 +10,11 @@ use std::{
 };
 
 use super::{
-    chain::{Chain, Each, IntoChain, Makes, itself, sealed::Sealed},
+    chain::{
+        Chain, Each, IntoChain, Makes, Pieces, Shared, Source, base, itself, nothing_is_noted, sealed::Sealed,
+    },
     state::Stateless,
 };
-use crate::pool::record::units::Blocks;
-
-/// What a loop runs over, and what its closures are given.
-///
-/// | source | item |
-/// |---|---|
-/// | `&[T]` (and `&Vec<T>`, `&[T; N]`) | `&T` |
-/// | `&mut [T]` (and `&mut Vec<T>`, `&mut [T; N]`) | `&mut T` |
-/// | `Vec<T>`, `Box<[T]>`, `[T; N]` ([`Owned`](crate::source::Owned)), or a part of a `Vec` ([`drain`](crate::source::drain)) | `T` |
-/// | `Range<usize>` | `usize` |
-/// | [`Zip<A, B>`](Zip), made by [`On::zip`](crate::On::zip) | `(A::Item, B::Item)` |
-/// | [`Chunks<S>`](Chunks), made by [`On::chunks`](crate::On::chunks) | `&[T]`, `&mut [T]`, `Vec<T>`, `Range<usize>`, or pairs of these |
-/// | [`Windows<S>`](Windows), made by [`On::windows`](crate::On::windows) | `&[T]` or `Range<usize>` |
-/// | [`Copied<S>`](Copied), made by [`On::copied`](crate::On::copied) | `T` instead of `&T` |
-/// | [`Part<S>`](Part), [`Rev<S>`](Rev), [`StepBy<S>`](StepBy), made by `take`, `skip`, `rev` and `step_by` | `S::Item` |
-///
-/// Sealed: it cannot be implemented elsewhere.
-#[diagnostic::on_unimplemented(
-    message = "no loop runs over `{Self}`",
-    label = "neither a slice, nor a range of integers, nor a chain",
-    note = "pass `&v`, `&mut v` or `v` of a slice, vector or array, not `v.iter()`; a range of integers such as `0..n`; or a tuple of these",
-    note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
-)]
-pub trait Source: Chain<State = Stateless> {
-    /// How many items there are.
-    fn count(&self) -> usize;
-
-    /// A number that tells this source from others. The pool uses it to remember what a loop over
-    /// the source cost.
-    #[doc(hidden)]
-    fn address(&self) -> usize;
-
-    /// What a worker notes of its claims: nothing, unless items are moved out.
-    #[doc(hidden)]
-    type Ledger<'s>
-    where
-        Self: 's;
-
-    /// For a worker that begins.
-    #[doc(hidden)]
-    fn ledger(&self) -> Self::Ledger<'_>;
-
-    /// Notes that the items of `range` are claimed: they will be requested, and never again.
-    #[doc(hidden)]
-    fn note(&self, ledger: &mut Self::Ledger<'_>, range: Range<usize>);
-
-    /// The items at the indices of `range`.
-    ///
-    /// # Safety
-    /// 1. `range` lies within `0..self.count()`. 2. No index is requested twice. 3. `range` has
-    ///    been noted, in a ledger of this source.
-    #[doc(hidden)]
-    unsafe fn items(
-        &self,
-        range: Range<usize>,
-    ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator;
-}
-
-/// A source whose neighbouring items can be given out as one piece, so that it can be cut into
-/// [`Chunks`]. Sealed, as [`Source`] is.
-pub trait Pieces: Source {
-    /// Neighbouring items.
-    type Piece;
-
-    /// The items at the indices of `range`, as one piece.
-    ///
-    /// # Safety
-    /// As for [`Source::items`].
-    #[doc(hidden)]
-    unsafe fn piece(&self, range: Range<usize>) -> Self::Piece;
-
-    /// The items at the indices of `range`, in pieces of `size` items; the last may be shorter.
-    ///
-    /// # Safety
-    /// As for [`Source::items`].
-    #[doc(hidden)]
-    #[inline(always)]
-    unsafe fn pieces(
-        &self,
-        range: Range<usize>,
-        size: usize,
-    ) -> impl ExactSizeIterator<Item = Self::Piece> + DoubleEndedIterator {
-        let blocks = Blocks { size, len: range.len() };
-        (0..blocks.count()).map(move |block| {
-            let items = blocks.items(block..block + 1);
-            // SAFETY: no two blocks have an index in common, and each is had once, as promised.
-            unsafe { self.piece(range.start + items.start..range.start + items.end) }
-        })
-    }
-}
-
-/// Of a source that is the first of a chain: it makes its own items, and has no state.
-macro_rules! base {
-    () => {
-        type Source = Self;
-        type State = Stateless;
-        const MAKES: Makes = Makes::One;
-
-        #[inline(always)]
-        fn begin(&self) -> &Self {
-            self
-        }
-
-        #[inline(always)]
-        fn states(&self) -> &Stateless {
-            &Stateless
-        }
-
-        #[inline(always)]
-        fn push<Acc, Z>(
-            &self,
-            state: &mut (),
-            item: Self::Item,
-            acc: Acc,
-            mut next: impl FnMut(&mut (), Acc, Self::Item) -> Result<Acc, Z>,
-        ) -> Result<Acc, Z> {
-            next(state, acc, item)
-        }
-    };
-}
-pub(super) use base;
-
-/// Of a source that lends its items, or counts: nothing need be noted.
-macro_rules! nothing_is_noted {
-    () => {
-        type Ledger<'s>
-            = ()
-        where
-            Self: 's;
-
-        #[inline(always)]
-        fn ledger(&self) {}
-
-        #[inline(always)]
-        fn note(&self, (): &mut (), _: Range<usize>) {}
-    };
-}
-pub(super) use nothing_is_noted;
-
-/// Of a source of items of another: that notes what its own indices stand for.
-macro_rules! noted_by {
-    ($source:tt, $self:ident, $range:ident => $there:expr) => {
-        type Ledger<'s>
-            = S::Ledger<'s>
-        where
-            Self: 's;
-
-        #[inline(always)]
-        fn ledger(&self) -> S::Ledger<'_> {
-            self.$source.ledger()
-        }
-
-        #[inline(always)]
-        fn note(&$self, ledger: &mut S::Ledger<'_>, $range: Range<usize>) {
-            $self.$source.note(ledger, $there);
-        }
-    };
-}
-pub(super) use noted_by;
 
 impl<'a, T> Chain for &'a [T] {
     type Item = &'a T;
@@ -315,7 +158,8 @@ impl<T: Integer> Source for Integers<T> {
 }
 
 /// The source of the indices of another: see [`On::enumerate`](crate::On::enumerate). (As
-/// [`Integers`] that begin with 0 they took 1.1 times as long: the compiler adds the first to each.)
+/// [`Integers`] that begin with 0 they took 1.1 times as long: the compiler adds the first to
+/// each.)
 #[derive(Clone, Debug)]
 pub struct Indices(pub(super) usize);
 
@@ -441,9 +285,6 @@ impl<'a, T> Pieces for Exclusive<'a, T> {
         unsafe { self.part(range) }
     }
 }
-
-/// A source whose items may be given out any number of times. Sealed, as [`Source`] is.
-pub trait Shared: Pieces {}
 
 /// A source that lends the items of a slice, shared or exclusively. Sealed, as [`Source`] is.
 pub trait Lent: Pieces {

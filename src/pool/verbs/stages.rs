@@ -5,8 +5,7 @@
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{Chain, Each, Makes, itself},
-    source::{Source, noted_by},
+    chain::{Chain, Each, Makes, Source, itself, noted_by},
     state::{Given, State, Stateless},
 };
 

@@ -1,0 +1,106 @@
+//! A chain that no pool runs is a chain: a value that is returned, zipped, and given to a pool.
+
+#![allow(unsafe_code)] // asks its source for the items, as it is asked for its own
+
+use std::ops::Range;
+
+use super::{
+    chain::{Chain, Each, Makes, Pieces, Shared, Source, itself, noted_by},
+    on::On,
+    state::State,
+};
+
+itself!([C: Chain] On<C>);
+
+impl<C: Chain> Chain for On<C> {
+    type Item = C::Item;
+    type Source = C::Source;
+    type State = C::State;
+    const MAKES: Makes = C::MAKES;
+
+    #[inline(always)]
+    fn begin(&self) -> &C::Source {
+        self.chain.begin()
+    }
+
+    #[inline(always)]
+    fn states(&self) -> &C::State {
+        self.chain.states()
+    }
+
+    #[inline(always)]
+    fn push<A, Z>(
+        &self,
+        state: &mut <C::State as State>::Worker,
+        item: <C::Source as Chain>::Item,
+        acc: A,
+        next: impl FnMut(&mut <C::State as State>::Worker, A, C::Item) -> Result<A, Z>,
+    ) -> Result<A, Z> {
+        self.chain.push(state, item, acc, next)
+    }
+
+    #[inline(always)]
+    fn emit<T>(
+        &self,
+        state: &mut <C::State as State>::Worker,
+        item: <C::Source as Chain>::Item,
+        to: &mut Vec<T>,
+        open: impl FnMut(C::Item) -> T,
+    ) {
+        self.chain.emit(state, item, to, open);
+    }
+
+    #[inline(always)]
+    fn sift(
+        &self,
+        state: &mut <C::State as State>::Worker,
+        item: <C::Source as Chain>::Item,
+    ) -> (C::Item, bool) {
+        self.chain.sift(state, item)
+    }
+}
+
+impl<C: Each> Each for On<C> {}
+
+impl<S: Source> Source for On<S> {
+    fn count(&self) -> usize {
+        self.chain.count()
+    }
+
+    fn address(&self) -> usize {
+        self.chain.address()
+    }
+
+    noted_by!(chain, self, range => range);
+
+    #[inline(always)]
+    unsafe fn items(
+        &self,
+        range: Range<usize>,
+    ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
+        // SAFETY: as promised.
+        unsafe { self.chain.items(range) }
+    }
+}
+
+impl<S: Pieces> Pieces for On<S> {
+    type Piece = S::Piece;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> S::Piece {
+        // SAFETY: as promised.
+        unsafe { self.chain.piece(range) }
+    }
+
+    #[inline(always)]
+    unsafe fn pieces(
+        &self,
+        range: Range<usize>,
+        size: usize,
+    ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
+        // SAFETY: as promised.
+        unsafe { self.chain.pieces(range, size) }
+    }
+}
+
+impl<S: Shared> Shared for On<S> {}
