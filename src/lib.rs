@@ -117,15 +117,19 @@ pub use pool::{
     Waiting, WorkerReport, source,
 };
 
-/// What loops run over, and what they make of it: the types behind [`On`]. Generic code names
-/// [`Chain`](source::Chain), [`Source`](source::Source) and [`IntoChain`](source::IntoChain); few
-/// programs name the others.
+/// What loops run over, and what they make of it. Generic code names [`Chain`](source::Chain),
+/// [`Source`](source::Source) and [`IntoChain`](source::IntoChain). The types of sources and stages
+/// have no names to rely on: a function returns `impl Source<Item = T> + Sync`.
 pub mod source {
     pub use crate::pool::{
-        At, Chain, Chunks, Cloned, Cuts, Drained, Each, Exclusive, Filter, FilterMap, FlatMap, Flatten,
-        FromChain, Holder, InStep, Indices, Inspect, Integer, Integers, IntoChain, Lent, Located, Makes, Map,
-        Nested, Offsets, Owned, Part, Pieces, Rev, Shared, Source, StepBy, TryFlatMap, Windows, With, Zip,
-        chunks_exact, drain, pieces,
+        At, Chain, Each, Exclusive, FromChain, IntoChain, Owned, Pieces, Shared, Source, chunks_exact, drain,
+        pieces,
+    };
+    #[doc(hidden)]
+    pub use crate::pool::{
+        Chunks, Cloned, Cuts, Drained, Filter, FilterMap, FlatMap, Flatten, Holder, InStep, Indices, Inspect,
+        Integer, Integers, Lent, Located, Makes, Map, Nested, Offsets, Part, Rev, StepBy, TryFlatMap,
+        Windows, With, Zip,
     };
 }
 
@@ -142,8 +146,7 @@ pub mod trace {
 
 /// The types that stand for the options of [`On`]. Only generic code has to name them.
 pub mod options {
-    pub use crate::pool::{
-        Cancellable, Ending, Fresh, Given, Kept, Lends, NoPool, OnPool, PerBlock, State, Stateless,
-        Uncancellable,
-    };
+    pub use crate::pool::{Cancellable, Ending, Given, NoPool, OnPool, State, Stateless, Uncancellable};
+    #[doc(hidden)]
+    pub use crate::pool::{Fresh, Kept, Lends, PerBlock};
 }

@@ -101,6 +101,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
 }
 
 /// How many items a [`Chain`] makes of one of its source.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Makes {
     /// One.

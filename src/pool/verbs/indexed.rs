@@ -14,6 +14,7 @@ use super::{
 use crate::pool::record::units::Blocks;
 
 /// Two sources of equal length in step. Made by [`On::zip`](crate::On::zip).
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Zip<A, B>(A, B);
 
@@ -122,10 +123,12 @@ impl<A: Pieces, B: Pieces> Pieces for Zip<A, B> {
 /// assert_eq!(energy, [9.0, 2.0]);
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct InStep<S, const N: usize>(S);
 
 /// A pair of a pair and so on, of `N` in all. Sealed.
+#[doc(hidden)]
 pub trait Nested<const N: usize>: nested::Sealed<N> {
     /// The same in one tuple.
     type Flat;
@@ -234,6 +237,7 @@ in_step!(8: A a, B b, C c, D d, E e, F f, G g, H h; (((((((a, b), c), d), e), f)
 
 /// Pieces of a source, of equal size; the last may be shorter. Made by
 /// [`On::chunks`](crate::On::chunks), which has an example.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Chunks<S> {
     source: S,
@@ -296,6 +300,7 @@ impl<S: Pieces> Source for Chunks<S> {
 
 /// All pieces of so many neighbouring items, which overlap. Made by
 /// [`On::windows`](crate::On::windows), which has an example.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Windows<S> {
     source: S,
@@ -343,6 +348,7 @@ impl<S: Shared> Source for Windows<S> {
 
 /// Neighbouring items of a source, and no others. Made by [`On::take`](crate::On::take) and
 /// [`On::skip`](crate::On::skip), which have examples.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Part<S> {
     source: S,
@@ -418,6 +424,7 @@ impl<S: Shared> Shared for Part<S> {}
 
 /// The items of a source, the last one first. Made by [`On::rev`](crate::On::rev), which has an
 /// example.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Rev<S>(S);
 
@@ -464,6 +471,7 @@ impl<S: Source> Source for Rev<S> {
 
 /// The first of each so many items of a source. Made by [`On::step_by`](crate::On::step_by), which
 /// has an example.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct StepBy<S> {
     source: S,
@@ -509,6 +517,7 @@ impl<S: Source> Source for StepBy<S> {
 
 /// Neighbouring pieces of a source, of any lengths. Made by [`pieces`](crate::source::pieces) and
 /// [`On::chunk_by`](crate::On::chunk_by).
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Cuts<S, O> {
     source: S,
@@ -537,6 +546,7 @@ impl<S: Pieces, O: Offsets> Cuts<S, O> {
 }
 
 /// What holds offsets and gives out the same ones each time. Sealed.
+#[doc(hidden)]
 pub trait Offsets: Sealed + Sync {
     /// The offsets.
     #[doc(hidden)]
@@ -601,6 +611,7 @@ pub struct At<E> {
 
 /// Items that may be errors, whose errors know their index. Made by
 /// [`On::located`](crate::On::located).
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Located<S>(S);
 

@@ -50,6 +50,7 @@ pub struct Owned<H: Holder> {
 
 /// What holds items that are given away: made by [`IntoSource`](crate::source::IntoSource) and
 /// [`drain`]. Sealed.
+#[doc(hidden)]
 pub trait Holder: sealed::Sealed {
     /// An item.
     type Item;
@@ -77,6 +78,7 @@ impl<T, const N: usize> Holder for MaybeUninit<[T; N]> {
 }
 
 /// A part of a `Vec` whose items are given away: made by [`drain`].
+#[doc(hidden)]
 pub struct Drained<'a, T> {
     /// As long as what lies before the part.
     vec: &'a mut Vec<T>,

@@ -55,6 +55,7 @@ impl<'a, T> Pieces for &'a [T] {
 }
 
 /// The source of a range of integers.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Integers<T> {
     first: T,
@@ -62,6 +63,7 @@ pub struct Integers<T> {
 }
 
 /// An integer: `u8` to `u128`, `i8` to `i128`, `usize`, `isize`. Sealed.
+#[doc(hidden)]
 pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
     /// How many integers there are from this one to `last`, and none if that is less; nothing if
     /// there are more than a `usize` can count.
@@ -160,6 +162,7 @@ impl<T: Integer> Source for Integers<T> {
 /// The source of the indices of another: see [`On::enumerate`](crate::On::enumerate). (As
 /// [`Integers`] that begin with 0 they took 1.1 times as long: the compiler adds the first to
 /// each.)
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Indices(pub(super) usize);
 
@@ -287,6 +290,7 @@ impl<'a, T> Pieces for Exclusive<'a, T> {
 }
 
 /// A source that lends the items of a slice, shared or exclusively. Sealed, as [`Source`] is.
+#[doc(hidden)]
 pub trait Lent: Pieces {
     /// An item of the slice.
     type Element;

@@ -36,6 +36,7 @@ macro_rules! behind {
 macro_rules! stage {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
+        #[doc(hidden)]
         #[derive(Clone, Copy)]
         pub struct $name<C, F> {
             chain: C,
@@ -197,6 +198,7 @@ impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Source for Inspect<S, F> {
 
 /// Copies or clones of items. Made by [`On::copied`](crate::On::copied) and
 /// [`On::cloned`](crate::On::cloned).
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Cloned<C> {
     chain: C,
@@ -387,6 +389,7 @@ where
 }
 
 /// All that comes out of each item. Made by [`On::flatten`](crate::On::flatten).
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Flatten<C> {
     chain: C,
@@ -433,6 +436,7 @@ impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
 
 /// A chain whose workers have a state. Made by [`On::with`](crate::On::with),
 /// [`On::with_kept`](crate::On::with_kept) and [`On::with_block`](crate::On::with_block).
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct With<C, M> {
     chain: C,

@@ -58,6 +58,7 @@ pub type Given<'a, M, T> = <<M as State>::With<T> as Lends<'a>>::Out;
 /// A type that depends on a lifetime. Only trait objects `dyn for<'a> Lends<'a, Out = ..>` stand
 /// for such types, and none is ever made: a generic associated type with a lifetime would ask every
 /// state to live for `'static`, wherever a closure is given one for any lifetime.
+#[doc(hidden)]
 pub trait Lends<'a> {
     /// The type.
     type Out;
@@ -90,6 +91,7 @@ impl State for Stateless {
 
 /// A state for one loop, which each worker makes before its first item and drops after its last.
 /// See [`On::with`](crate::On::with).
+#[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct Fresh<F>(pub(crate) F);
 
@@ -125,6 +127,7 @@ impl<W, F: Fn(usize) -> W + Sync> State for Fresh<F> {
 
 /// A state for each block of items, made before the first item of the block and dropped after its
 /// last. See [`On::with_block`](crate::On::with_block).
+#[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct PerBlock<F>(pub(crate) F);
 
@@ -229,6 +232,7 @@ impl<W> fmt::Debug for PerWorker<W> {
 }
 
 /// States that outlive the loop. See [`On::with_kept`](crate::On::with_kept).
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct Kept<'a, W>(pub(crate) &'a PerWorker<W>);
 
