@@ -85,17 +85,9 @@ fn round_by_rayon(web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -
 }
 
 fn round_by_rangesteal(pool: &Pool, web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -> f64 {
-    pool.on(old)
-        .zip(&web.degrees)
-        .map(|(rank, degree)| rank / degree)
-        .zip(shares)
-        .for_each(|(made, place)| *place = made);
-    pool.on(0..web.pages())
-        .map(|page| web.rank(page, shares))
-        .zip(new)
-        .for_each(|(made, place)| *place = made);
-    let difference = pool.on(&*new).zip(old).reproducible();
-    difference.map(|(new, old)| (new - old).abs()).reduce(|a, b| a + b).unwrap_or(0.0)
+    pool.on((&mut *shares, old, &web.degrees)).for_each(|(share, rank, degree)| *share = rank / degree);
+    pool.on(&mut *new).enumerate().for_each(|(page, rank)| *rank = web.rank(page, shares));
+    pool.on((&*new, old)).map(|(new, old)| (new - old).abs()).reproducible().sum()
 }
 
 /// Ranks, and the number of rounds until they rest. That number hangs on a floating-point sum:

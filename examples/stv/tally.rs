@@ -210,7 +210,7 @@ fn on_pool<A: Arithmetic>(
     }
     records.fold(
         || Ok(Votes::none(keep.len())),
-        |votes: Result<Votes<A>, Fault>, &ballot: &Ballot| votes?.with(ballot, ballots, keep),
+        |votes: Result<Votes<A>, Fault>, &ballot| votes?.with(ballot, ballots, keep),
         |left, right| left?.plus(&right?),
     )
 }
@@ -301,7 +301,7 @@ impl<A: Arithmetic> InWords<A> {
         }
         chunks
             .with_kept(sums)
-            .for_each(|(sums, chunk): (&mut Sums, &Chunk)| self.layout.distribute(chunk, &self.kept, sums));
+            .for_each(|(sums, chunk)| self.layout.distribute(chunk, &self.kept, sums));
         if let Some(stats) = stats {
             stats.add(&report);
         }
