@@ -4,10 +4,10 @@
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},
     crew::Crew,
-    election::{Ballot, Election},
+    election::Election,
     error::CountError,
     events::Listener,
-    layout::{self, Chunk, Kept, Layout, Sums},
+    layout::{self, Kept, Layout, Sums},
     meek::{self, Distribute, Length, Rule},
     ranks::Ranks,
     spread::{KeepFactor, Votes},
