@@ -4,11 +4,11 @@
 //! ```text
 //! cargo run --release --example pagerank [pages]
 //! ```
-//! The parallel loops are the three in `round_by_rangesteal`: `zip` for two vectors in step,
-//! `map_into` over an index range, where the index leads to something that is no slice of items,
-//! and a `reproducible` sum. Few pages have most of the links, so some items cost ten thousand
-//! times more than others. Each rank is summed in the order of its links by whoever has it, so all
-//! versions find the very same ranks.
+//! The parallel loops are the three in `round_by_rangesteal`: a tuple of three vectors in step,
+//! `enumerate` where the index leads to something that is no slice of items, and a `reproducible`
+//! sum. Few pages have most of the links, so some items cost ten thousand times more than others.
+//! Each rank is summed in the order of its links by one worker, so all versions find the very same
+//! ranks.
 
 mod side_by_side;
 

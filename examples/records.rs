@@ -7,17 +7,17 @@
 //! The parallel loops are in `by_rangesteal`, a few lines for each step, and `plain` and `by_rayon`
 //! take the same steps:
 //!
-//! 1. *Read*: `flat_map_collect` cuts the text into lines, `filter_map_collect` makes records of
-//!    them. Real files have broken lines: each worker puts those that it finds into a vector of its
-//!    own (`with_kept`), with their numbers.
+//! 1. *Read*: `flat_map` cuts the text into lines, `filter_map` makes records of them. Real files
+//!    have broken lines: each worker puts those that it finds into a vector of its own
+//!    (`with_kept`), with their numbers.
 //! 2. *Sort out*: `pool.on(records)` gives the records by value, so `partition` moves them into two
 //!    vectors: what no instrument can have measured, and the others.
-//! 3. *Convert*: again by value, `filter_map_collect` makes measurements of records and moves their
-//!    strings along. Records without a value are dropped by whoever has them.
+//! 3. *Convert*: again by value, `filter_map` makes measurements of records and moves their strings
+//!    along. Records without a value are dropped by whoever has them.
 //! 4. *Sort*: `sort_by`, by station and time. It is stable, so measurements of the same station and
 //!    time stay in the order of the file.
-//! 5. *Sum up*: `filter_collect` finds where stations begin, `windows` makes pairs of these places,
-//!    and `map_collect` a line of a table from what lies in between.
+//! 5. *Sum up*: `filter` finds where stations begin, `windows` makes pairs of these places, and `map` a
+//!    line of a table from what lies in between.
 //!
 //! Values are whole hundredths, so that sums do not depend on the order of adding; and results are
 //! in the order of the lines. So all versions find the very same.

@@ -299,9 +299,7 @@ impl<A: Arithmetic> InWords<A> {
         if let Some(timeline) = timeline {
             chunks = chunks.trace(titled(timeline));
         }
-        chunks
-            .with_kept(sums)
-            .for_each(|(sums, chunk)| self.layout.distribute(chunk, &self.kept, sums));
+        chunks.with_kept(sums).for_each(|(sums, chunk)| self.layout.distribute(chunk, &self.kept, sums));
         if let Some(stats) = stats {
             stats.add(&report);
         }
