@@ -147,14 +147,14 @@ fn pagerank(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn
         let passed_here: Vec<_> =
             pool.on((&new, degrees)).map(|(&rank, &degree)| passed_on(rank, degree)).collect();
         let sums = pool.on((&new, &old, degrees));
-        let map = |(new, old, degree): (&f64, &f64, &f64)| change_and_rest(*new, *old, *degree);
+        let sums = sums.map(|(new, old, degree)| change_and_rest(*new, *old, *degree));
         let (loops, Told { sums, times }) = if options.alone {
-            let sums = sums.reproducible().map(map).reduce(add).unwrap_or_default();
+            let sums = sums.reproducible().reduce(add).unwrap_or_default();
             let loops = begin.elapsed();
             passed = passed_here;
             (loops, Told { sums, times: vec![1.0] })
         } else {
-            let part = sums.reproducible_part(mine.pages.start, pages).map(map).reduce(add);
+            let part = sums.reproducible_part(mine.pages.start, pages).reduce(add);
             let loops = begin.elapsed();
             gather_into(world, &passed_here, &shares.lengths(), &mut passed);
             (loops, exchange::sums(world, pages, part, loops)?)
