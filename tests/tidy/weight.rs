@@ -94,7 +94,7 @@ const OTHERS: [Loop; 7] = [
     other(
         "find",
         "pool.find(items, |x| WORK % 64 < 9).map_or(0, |x| *x)",
-        "items.iter().find(|x| { let x = *x; WORK % 64 < 9 }).map_or(0, |x| *x)",
+        "items.iter().find(|x| { let x = *x; (WORK) % 64 < 9 }).map_or(0, |x| *x)",
     ),
     other(
         "sort_by_key of items of another type",
