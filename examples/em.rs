@@ -4,10 +4,10 @@
 //! ```text
 //! cargo run --release --example em [numbers]
 //! ```
-//! The parallel loop is `fold_reduce` in `step_by_rangesteal`. `with` gives each worker a scratch
-//! vector, so that nothing is allocated per item, and `reproducible` makes the sums the same, bit
-//! for bit, for every number of threads and in every run. They are not the plain loop's, which adds
-//! in another order: the versions are compared to nine digits.
+//! The parallel loop is `fold` in `step_by_rangesteal`. `with_block` gives each block of numbers a
+//! scratch vector, so that nothing is allocated per item, and makes the sums the same, bit for bit,
+//! for every number of threads and in every run. They are not the plain loop's, which adds in
+//! another order: the versions are compared to nine digits.
 
 mod side_by_side;
 

@@ -4,11 +4,11 @@
 //! ```text
 //! cargo run --release --example pagerank [pages]
 //! ```
-//! The parallel loops are the three in `round_by_rangesteal`: `zip` for two vectors in step,
-//! `map_into` over an index range, where the index leads to something that is no slice of items,
-//! and a `reproducible` sum. Few pages have most of the links, so some items cost ten thousand
-//! times more than others. Each rank is summed in the order of its links by whoever has it, so all
-//! versions find the very same ranks.
+//! The parallel loops are the three in `round_by_rangesteal`: a tuple of three vectors in step,
+//! `enumerate` where the index leads to something that is no slice of items, and a `reproducible`
+//! sum. Few pages have most of the links, so some items cost ten thousand times more than others.
+//! Each rank is summed in the order of its links by one worker, so all versions find the very same
+//! ranks.
 
 mod side_by_side;
 
@@ -85,17 +85,9 @@ fn round_by_rayon(web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -
 }
 
 fn round_by_rangesteal(pool: &Pool, web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -> f64 {
-    pool.on(old)
-        .zip(&web.degrees)
-        .map(|(rank, degree)| rank / degree)
-        .zip(shares)
-        .for_each(|(made, place)| *place = made);
-    pool.on(0..web.pages())
-        .map(|page| web.rank(page, shares))
-        .zip(new)
-        .for_each(|(made, place)| *place = made);
-    let difference = pool.on(&*new).zip(old).reproducible();
-    difference.map(|(new, old)| (new - old).abs()).reduce(|a, b| a + b).unwrap_or(0.0)
+    pool.on((&mut *shares, old, &web.degrees)).for_each(|(share, rank, degree)| *share = rank / degree);
+    pool.on(&mut *new).enumerate().for_each(|(page, rank)| *rank = web.rank(page, shares));
+    pool.on((&*new, old)).map(|(new, old)| (new - old).abs()).reproducible().sum()
 }
 
 /// Ranks, and the number of rounds until they rest. That number hangs on a floating-point sum:

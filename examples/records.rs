@@ -7,17 +7,17 @@
 //! The parallel loops are in `by_rangesteal`, a few lines for each step, and `plain` and `by_rayon`
 //! take the same steps:
 //!
-//! 1. *Read*: `flat_map_collect` cuts the text into lines, `filter_map_collect` makes records of
-//!    them. Real files have broken lines: each worker puts those that it finds into a vector of its
-//!    own (`with_kept`), with their numbers.
+//! 1. *Read*: `flat_map` cuts the text into lines, `filter_map` makes records of them. Real files
+//!    have broken lines: each worker puts those that it finds into a vector of its own
+//!    (`with_kept`), with their numbers.
 //! 2. *Sort out*: `pool.on(records)` gives the records by value, so `partition` moves them into two
 //!    vectors: what no instrument can have measured, and the others.
-//! 3. *Convert*: again by value, `filter_map_collect` makes measurements of records and moves their
-//!    strings along. Records without a value are dropped by whoever has them.
+//! 3. *Convert*: again by value, `filter_map` makes measurements of records and moves their strings
+//!    along. Records without a value are dropped by whoever has them.
 //! 4. *Sort*: `sort_by`, by station and time. It is stable, so measurements of the same station and
 //!    time stay in the order of the file.
-//! 5. *Sum up*: `filter_collect` finds where stations begin, `windows` makes pairs of these places,
-//!    and `map_collect` a line of a table from what lies in between.
+//! 5. *Sum up*: `filter` finds where stations begin, `windows` makes pairs of these places, and `map` a
+//!    line of a table from what lies in between.
 //!
 //! Values are whole hundredths, so that sums do not depend on the order of adding; and results are
 //! in the order of the lines. So all versions find the very same.
@@ -189,24 +189,24 @@ fn by_rayon(text: &str) -> Findings {
 
 fn by_rangesteal(pool: &Pool, text: &str) -> Findings {
     let pieces = pool.on(0..text.len()).chunks(16 * 1024);
-    let lines = pieces.flat_map(|piece| lines_in(text, piece)).collect::<Vec<_>>();
+    let lines: Vec<_> = pieces.flat_map(|piece| lines_in(text, piece)).collect();
     let mut broken = pool.per_worker(|_worker| Vec::new());
     let numbered = pool.on(&lines).enumerate().skip(1).with_kept(&mut broken);
-    let records = numbered
+    let records: Vec<_> = numbered
         .filter_map(|(broken, (i, line))| Record::read(i, line).map_err(|found| broken.push(found)).ok())
-        .collect::<Vec<_>>();
+        .collect();
     let mut broken = broken.into_vec().concat();
     broken.sort_by_key(|found| found.line);
 
     let (suspect, records) = pool.on(records).partition(Record::is_suspect);
-    let mut measurements = pool.on(records).filter_map(Record::measured).collect::<Vec<_>>();
+    let mut measurements: Vec<_> = pool.on(records).filter_map(Record::measured).collect();
     pool.sort_by(&mut measurements, Measurement::by_station_and_time);
 
     let is_first = |i: usize| i == 0 || !measurements[i].is_beside(&measurements[i - 1]);
-    let mut bounds = pool.on(0..measurements.len()).filter(|i| is_first(*i)).collect::<Vec<_>>();
+    let mut bounds: Vec<_> = pool.on(0..measurements.len()).filter(|i| is_first(*i)).collect();
     bounds.push(measurements.len());
     let stations = pool.on(&bounds).windows(2);
-    let table = stations.map(|ends| Summary::of(&measurements[ends[0]..ends[1]])).collect::<Vec<_>>();
+    let table = stations.map(|ends| Summary::of(&measurements[ends[0]..ends[1]])).collect();
     Findings { broken, suspect, measurements, table }
 }
 

@@ -5,9 +5,9 @@
 //! cargo run --release --example stencil [side]
 //! ```
 //! The parallel loop is in `step_by_rangesteal`: `chunks` of an exclusive slice are the rows that
-//! are written, zipped with their numbers; the old plate is only read, so every worker may look at
-//! the neighbours of its row. The bar is drawn, on a terminal, by a thread that asks now and then
-//! how many rows are done: the workers do not count.
+//! are written, and `enumerate` numbers them; the old plate is only read, so every worker may look
+//! at the neighbours of its row. The bar is drawn, on a terminal, by a thread that asks now and
+//! then how many rows are done: the workers do not count.
 
 mod side_by_side;
 
@@ -70,8 +70,8 @@ fn step_by_rayon(plate: &Plate, next: &mut [f64]) {
 }
 
 fn step_by_rangesteal(pool: &Pool, progress: &Progress, plate: &Plate, next: &mut [f64]) {
-    let rows = pool.on(next).chunks(plate.side).zip(0..plate.side);
-    rows.progress(progress).for_each(|(row, y)| plate.flow(y, row));
+    let rows = pool.on(next).chunks(plate.side).enumerate();
+    rows.progress(progress).for_each(|(y, row)| plate.flow(y, row));
 }
 
 /// Draws how many of `rows` are done while `work` is under way.

@@ -90,7 +90,7 @@ macro_rules! filter_collect {
         reading!(
             "filter_collect", $body, $items: $T, let ($($own)*) -> Vec<$T>, pool,
             $items.iter().copied().filter($keep).collect(),
-            pool.on($items).copied().filter($keep).collect::<Vec<_>>(),
+            pool.on($items).copied().filter($keep).collect(),
             $items.par_iter().copied().filter($keep).collect()
         )
     };

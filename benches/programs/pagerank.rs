@@ -27,16 +27,10 @@ fn round(web: &Web, Ranks { old, shares, new, .. }: &mut Ranks, by: By<'_>) -> f
     let change = |(new, old): (&f64, &f64)| (new - old).abs();
     match by {
         By::Rangesteal(pool) => {
-            pool.on(old)
-                .zip(web.degrees())
-                .map(|(rank, degree)| rank / degree)
-                .zip(shares)
-                .for_each(|(made, place)| *place = made);
-            pool.on(0..web.pages())
-                .map(|page| web.rank(page, shares))
-                .zip(new)
-                .for_each(|(made, place)| *place = made);
-            pool.on(&**new).zip(old).map(change).reduce(|a, b| a + b).unwrap_or(0.0)
+            let pairs = pool.on((&mut *shares, old, web.degrees()));
+            pairs.for_each(|(share, rank, degree)| *share = rank / degree);
+            pool.on(&mut *new).enumerate().for_each(|(page, rank)| *rank = web.rank(page, shares));
+            pool.on((&*new, old)).map(change).sum()
         }
         By::Rayon => {
             let pairs = shares.par_iter_mut().zip(old).zip(web.degrees());

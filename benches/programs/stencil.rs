@@ -70,8 +70,8 @@ impl Program for Plate {
             let Heat { old, new } = heat;
             match by {
                 By::Rangesteal(pool) => {
-                    let rows = pool.on(&mut *new).chunks(self.side).zip(0..self.side);
-                    rows.for_each(|(row, y)| self.flow(old, y, row));
+                    let rows = pool.on(&mut *new).chunks(self.side).enumerate();
+                    rows.for_each(|(y, row)| self.flow(old, y, row));
                 }
                 By::Rayon => {
                     new.par_chunks_mut(self.side).enumerate().for_each(|(y, row)| self.flow(old, y, row));

@@ -29,7 +29,7 @@ fn for_each(pool: Option<&Pool>) {
 
 fn map_collect(pool: Option<&Pool>) {
     let results = match pool {
-        Some(pool) => pool.on(0..16).map(black_box).collect::<Vec<_>>(),
+        Some(pool) => pool.on(0..16).map(black_box).collect(),
         None => (0..16).map(black_box).collect(),
     };
     black_box::<Vec<usize>>(results);

@@ -26,7 +26,7 @@ impl Rival for &Pool {
     }
 
     fn keep(&mut self, items: &[u32], keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
-        Some(self.on(items).copied().filter(keep).collect::<Vec<_>>())
+        Some(self.on(items).copied().filter(keep).collect())
     }
 
     fn part(&mut self, items: &[u32], test: impl Fn(&u32) -> bool + Sync) -> Option<(Vec<u32>, Vec<u32>)> {
@@ -38,7 +38,7 @@ impl Rival for &Pool {
         items: &[u32],
         map: impl Fn(&u32) -> I + Sync,
     ) -> Option<Vec<u32>> {
-        Some(self.on(items).flat_map(map).collect::<Vec<_>>())
+        Some(self.on(items).flat_map(map).collect())
     }
 
     fn moved(
@@ -46,7 +46,7 @@ impl Rival for &Pool {
         items: Vec<String>,
         map: impl Fn(String) -> String + Sync + Send,
     ) -> Option<Vec<String>> {
-        Some(self.on(items).map(map).collect::<Vec<_>>())
+        Some(self.on(items).map(map).collect())
     }
 
     fn index_sum(&mut self, len: usize, map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
@@ -67,7 +67,7 @@ impl Rival for &Pool {
         items: &'t [T],
         wanted: impl Fn(&T) -> bool + Sync,
     ) -> Option<Option<&'t T>> {
-        Some(Pool::find_first(self, items, wanted))
+        Some(Pool::find(self, items, wanted))
     }
 
     fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {

@@ -82,7 +82,7 @@ impl Rival for &rayon::ThreadPool {
         items: &'t [T],
         wanted: impl Fn(&T) -> bool + Sync,
     ) -> Option<Option<&'t T>> {
-        Some(self.install(|| IntoParallelRefIterator::par_iter(items).find(|&item| wanted(item))))
+        Some(self.install(|| IntoParallelRefIterator::par_iter(items).find_first(|item| wanted(item))))
     }
 
     fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
@@ -186,7 +186,7 @@ impl Rival for &mut paralight::prelude::ThreadPool {
         wanted: impl Fn(&T) -> bool + Sync,
     ) -> Option<Option<&'t T>> {
         let items = IntoExactParallelRefSource::par_iter(items).with_thread_pool(&mut **self);
-        Some(items.find(|&item| wanted(item)))
+        Some(items.find_first(|item| wanted(item)))
     }
 
     fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {

@@ -10,17 +10,17 @@ use crate::{
 
 pub(crate) fn run(pool: &Pool, items: &[Item], limit: Option<usize>, timer: impl Timer) -> u64 {
     let items = pool.on(items).waiting(limit.unwrap_or(usize::MAX));
-    items.map(|item| item.run(timer)).reduce(u64::wrapping_add).unwrap_or(0)
+    items.map_reduce(|item| item.run(timer), u64::wrapping_add).unwrap_or(0)
 }
 
 /// Each worker enters the runtime, whose timers are found that way.
 pub(crate) fn run_in(runtime: &Handle, pool: &Pool, items: &[Item], limit: Option<usize>) -> u64 {
     let items = pool.on(items).with(|_| runtime.enter()).waiting(limit.unwrap_or(usize::MAX));
-    items.map(|item| item.run(Tokio)).reduce(u64::wrapping_add).unwrap_or(0)
+    items.map_reduce(|item| item.run(Tokio), u64::wrapping_add).unwrap_or(0)
 }
 
 /// Items that never wait.
 pub(crate) fn at_once(pool: &Pool, items: &[u64], run: impl Fn(u64) -> u64 + Sync) -> u64 {
     let items = pool.on(items).waiting(usize::MAX);
-    items.map(async |item| run(*item)).reduce(u64::wrapping_add).unwrap_or(0)
+    items.map_reduce(async |item| run(*item), u64::wrapping_add).unwrap_or(0)
 }

@@ -77,14 +77,14 @@ impl Fetch {
         let pages = pages.progress(&self.progress).cancel(&self.token).report(report);
         let pages = pages.waiting(self.in_flight);
         let read = async |page: &usize| parse(*page, &self.client.get(*page).await?);
-        let sum = pages.map(read).try_reduce(|a, b| a + b);
+        let sum = pages.try_map_reduce(read, |a, b| a + b);
         Ok(sum??.unwrap_or_default()) // it may have been cancelled; a page may have failed
     }
 
     /// Finds out which pages cannot be had. The others go on.
     fn dead(&self, links: &[usize]) -> Vec<Failure> {
         let pages = self.pool.on(links).with(|_worker| self.reactor.enter()).waiting(self.in_flight);
-        let failures = pages.map(async |page| self.client.get(*page).await.err()).collect::<Vec<_>>();
+        let failures = pages.map_collect(async |page| self.client.get(*page).await.err());
         failures.into_iter().flatten().collect()
     }
 
@@ -118,12 +118,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::parse();
     let (count, limits) = (options.pages.get(), options.limits()?);
     let links: Vec<_> = (0..count).collect();
-    let texts = Pool::global().on(&links).copied().map(pages::text).collect::<Vec<_>>();
-    let sums = Pool::global()
-        .on(&links)
-        .zip(&texts)
-        .map(|(page, text)| parse(*page, text))
-        .collect::<Result<Vec<_>, _>>()?;
+    let texts: Vec<_> = Pool::global().on(&links).copied().map(pages::text).collect();
+    let pages = Pool::global().on((&links, &texts));
+    let sums = pages.map(|(page, text)| parse(*page, text)).collect::<Result<Vec<_>, Failure>>()?;
     let size = texts.iter().map(String::len).sum::<usize>() / count / 1000;
     let server = Server::start(texts, options.latency())?;
     println!(

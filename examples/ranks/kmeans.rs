@@ -79,7 +79,7 @@ fn kmeans(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn E
     }
     let pool = Pool::new()?;
     let mine = share(len, rank, ranks);
-    let points = pool.on(mine.clone()).map(point).collect::<Vec<_>>();
+    let points: Vec<_> = pool.on(mine.clone()).map(point).collect();
     // All around the first place: there is a long way to go.
     let mut centres: [Point; K] = std::array::from_fn(|i| point(9 * i));
     let mut rounds = Vec::new();

@@ -89,9 +89,8 @@ impl Mine {
     fn load(pool: &Pool, web: Web, pages: Range<usize>) -> Self {
         let first = web.links_before(pages.start);
         let here = |page| usize::try_from(web.links_before(page) - first).expect("links fit into memory");
-        let links = pool.on(pages.clone()).map(|page| here(page)..here(page + 1)).collect::<Vec<_>>();
-        let sources =
-            pool.on(0..here(pages.end)).map(|link| web.source(first + link as u64)).collect::<Vec<_>>();
+        let links = pool.on(pages.clone()).map(|page| here(page)..here(page + 1)).collect();
+        let sources = pool.on(0..here(pages.end)).map(|link| web.source(first + link as u64)).collect();
         Self { pages, links, sources }
     }
 }
@@ -145,17 +144,17 @@ fn pagerank(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn
             for_all + DAMPING * sources.iter().map(|&source| passed[source as usize]).sum::<f64>()
         });
         let degrees = &degrees[mine.pages.clone()];
-        let passed_here =
-            pool.on(&new).zip(degrees).map(|(&rank, &degree)| passed_on(rank, degree)).collect::<Vec<_>>();
-        let sums = pool.on(&new).zip(&old).zip(degrees);
-        let map = |((new, old), degree): ((&f64, &f64), &f64)| change_and_rest(*new, *old, *degree);
+        let passed_here: Vec<_> =
+            pool.on((&new, degrees)).map(|(&rank, &degree)| passed_on(rank, degree)).collect();
+        let sums = pool.on((&new, &old, degrees));
+        let sums = sums.map(|(new, old, degree)| change_and_rest(*new, *old, *degree));
         let (loops, Told { sums, times }) = if options.alone {
-            let sums = sums.reproducible().map(map).reduce(add).unwrap_or_default();
+            let sums = sums.reproducible().reduce(add).unwrap_or_default();
             let loops = begin.elapsed();
             passed = passed_here;
             (loops, Told { sums, times: vec![1.0] })
         } else {
-            let part = sums.reproducible_part(mine.pages.start, pages).map(map).reduce(add);
+            let part = sums.reproducible_part(mine.pages.start, pages).reduce(add);
             let loops = begin.elapsed();
             gather_into(world, &passed_here, &shares.lengths(), &mut passed);
             (loops, exchange::sums(world, pages, part, loops)?)

@@ -35,7 +35,7 @@ impl<'a> Crew<'a> {
         map: impl Fn(&mut W, &T) -> R + Sync,
     ) -> Vec<R> {
         if let Some(pool) = self.0 {
-            return pool.on(items).with(|_| make()).map(map).collect::<Vec<_>>();
+            return pool.on(items).with(|_| make()).map(|(own, item)| map(own, item)).collect();
         }
         let mut own = make();
         items.iter().map(|item| map(&mut own, item)).collect()

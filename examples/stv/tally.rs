@@ -4,10 +4,10 @@
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},
     crew::Crew,
-    election::{Ballot, Election},
+    election::Election,
     error::CountError,
     events::Listener,
-    layout::{self, Chunk, Kept, Layout, Sums},
+    layout::{self, Kept, Layout, Sums},
     meek::{self, Distribute, Length, Rule},
     ranks::Ranks,
     spread::{KeepFactor, Votes},
@@ -210,7 +210,7 @@ fn on_pool<A: Arithmetic>(
     }
     records.fold(
         || Ok(Votes::none(keep.len())),
-        |votes: Result<Votes<A>, Fault>, &ballot: &Ballot| votes?.with(ballot, ballots, keep),
+        |votes: Result<Votes<A>, Fault>, &ballot| votes?.with(ballot, ballots, keep),
         |left, right| left?.plus(&right?),
     )
 }
@@ -299,9 +299,7 @@ impl<A: Arithmetic> InWords<A> {
         if let Some(timeline) = timeline {
             chunks = chunks.trace(titled(timeline));
         }
-        chunks
-            .with_kept(sums)
-            .for_each(|(sums, chunk): (&mut Sums, &Chunk)| self.layout.distribute(chunk, &self.kept, sums));
+        chunks.with_kept(sums).for_each(|(sums, chunk)| self.layout.distribute(chunk, &self.kept, sums));
         if let Some(stats) = stats {
             stats.add(&report);
         }

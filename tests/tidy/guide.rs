@@ -67,22 +67,43 @@ pub(crate) fn methods(expression: &str) -> Vec<(&str, &str)> {
 
 #[test]
 fn methods_are_found_in_expressions() {
-    let expression = "pool.on(0..n.min(2)).map_collect::<u8>(f).0.len()";
+    let expression = "pool.on(0..n.min(2)).map(f).collect::<Vec<u8>>().0.len()";
     let found: Vec<_> = methods(expression).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(found, ["on", "min", "map_collect", "len"]);
+    assert_eq!(found, ["on", "min", "map", "collect", "len"]);
     assert_eq!(methods("pool.on(0..n(1))"), [("on", "pool")]);
     assert_eq!(spans("`a`, `b c`: d"), ["a", "b c"]);
+}
+
+/// What follows the parameters of a type, if there are any:
+/// `<C, rangesteal::options::OnPool<'p, E>>::with<W, F>(self, ..)`.
+fn behind_parameters(line: &str) -> &str {
+    if !line.starts_with('<') {
+        return line;
+    }
+    let mut depth = 0;
+    let end = line.find(|letter: char| {
+        depth += i32::from(letter == '<') - i32::from(letter == '>');
+        depth == 0
+    });
+    end.map_or("", |end| &line[end + 1..])
+}
+
+#[test]
+fn methods_are_found_behind_parameters() {
+    assert_eq!(behind_parameters("::new() -> Vec<T>"), "::new() -> Vec<T>");
+    assert_eq!(behind_parameters("<C, OnPool<'p, E>>::map<R, F>(self)"), "::map<R, F>(self)");
+    let on = own_methods("On");
+    for method in ["map", "with", "collect", "eq", "threads"] {
+        assert!(on.contains(method), "{method} is not among {on:?}");
+    }
 }
 
 /// The methods of a type of this crate, as `tests/tidy/api.txt` lists them.
 pub(crate) fn own_methods(of: &str) -> BTreeSet<String> {
     let surface = read("tests/tidy/api.txt");
     let lines = surface.lines().filter_map(|line| line.strip_prefix("pub fn rangesteal::")?.strip_prefix(of));
-    // `On<'p, S, E, M>::with<W, F>(self, ..)`
-    let methods = lines.filter_map(|line| {
-        let line = if line.starts_with('<') { line.split_once('>')?.1 } else { line };
-        line.strip_prefix("::")?.split(['<', '(']).next()
-    });
+    let methods =
+        lines.filter_map(|line| behind_parameters(line).strip_prefix("::")?.split(['<', '(']).next());
     let methods: BTreeSet<_> = methods.map(str::to_owned).collect();
     assert!(!methods.is_empty(), "no method of {of} is listed");
     methods

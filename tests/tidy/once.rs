@@ -58,7 +58,7 @@ const VERBS: [[&str; 4]; 8] = [
     [
         "filter_collect",
         "items: &[u64]) -> Vec<u64>",
-        "pool.on(items).copied().filter(|x| WORK % 4 == 0).collect::<Vec<_>>()",
+        "pool.on(items).copied().filter(|x| WORK % 4 == 0).collect()",
         "items.iter().copied().filter(|x| WORK % 4 == 0).collect()",
     ],
     ["any", "items: &[u64]) -> bool", "pool.any(items, |x| WORK == 77)", "items.iter().any(|x| WORK == 77)"],

@@ -75,14 +75,14 @@ const LOOPS: [Loop; 4] = [
 
 /// What else a user may call, without a bar.
 const OTHERS: [Loop; 7] = [
-    other("sum_of", "pool.on(items).map(|x| WORK).sum()", "items.iter().map(|x| WORK).sum()"),
+    other("sum", "pool.on(items).map(|x| WORK).sum()", "items.iter().map(|x| WORK).sum()"),
     other(
         "map_collect",
         "pool.map_collect(items, |x| WORK).len() as u64",
         "items.iter().map(|x| WORK).collect::<Vec<_>>().len() as u64",
     ),
     other(
-        "flat_map_collect",
+        "flat_map",
         "pool.on(items).flat_map(|x| *x..WORK % 9 + *x).collect::<Vec<_>>().len() as u64",
         "items.iter().flat_map(|x| *x..WORK % 9 + *x).collect::<Vec<_>>().len() as u64",
     ),
@@ -92,9 +92,9 @@ const OTHERS: [Loop; 7] = [
         "items.iter().copied().partition::<Vec<_>, _>(|x| WORK % 64 < 9).0.len() as u64",
     ),
     other(
-        "find_first",
+        "find",
         "pool.find(items, |x| WORK % 64 < 9).map_or(0, |x| *x)",
-        "items.iter().find(|x| { let x = *x; WORK % 64 < 9 }).map_or(0, |x| *x)",
+        "items.iter().find(|x| { let x = *x; (WORK) % 64 < 9 }).map_or(0, |x| *x)",
     ),
     other(
         "sort_by_key of items of another type",

@@ -11,7 +11,7 @@ use crate::{
     election::{Ballot, Ballots},
     spread::{KeepFactor, Votes},
 };
-use rangesteal::{On, reproducible};
+use rangesteal::{On, options::OnPool, reproducible};
 
 /// Ballots in a block: enough of them that its sums, as many as candidates, cost little beside
 /// them; and not so many that threads have nothing to share.
@@ -75,7 +75,7 @@ pub(super) fn by_halves<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]
 /// `records` are those of `ballots`.
 pub(super) fn on_pool<A: Arithmetic>(
     together: &Together<'_>,
-    records: On<'_, &[Ballot]>,
+    records: On<&[Ballot], OnPool<'_>>,
     ballots: &Ballots,
     keep: &[KeepFactor<A>],
 ) -> Part<A> {
