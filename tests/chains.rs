@@ -270,6 +270,40 @@ fn sources_of_other_lengths_are_refused() {
     assert_eq!(empty, [0, 0]);
 }
 
+/// No closure is called for what a later stage leaves out, and each for the rest once.
+#[test]
+fn what_is_left_out_is_not_mapped() {
+    let (pool, calls) = (pool(), AtomicUsize::new(0));
+    let seen = |i: usize| {
+        calls.fetch_add(1, Relaxed);
+        i
+    };
+    let called = |expected: usize| {
+        assert_eq!(calls.swap(0, Relaxed), expected);
+    };
+    assert_eq!(pool.on(0..LEN).map(seen).step_by(7).count(), LEN.div_ceil(7));
+    called(LEN.div_ceil(7));
+    let mixed = pool
+        .on(0..LEN)
+        .inspect(|i| _ = seen(*i))
+        .rev()
+        .step_by(7)
+        .rev()
+        .skip(1)
+        .take(9)
+        .zip(0..9_usize.min(LEN.div_ceil(7) - 1));
+    let count = mixed.count();
+    called(count);
+    let texts = vec![String::from("x"); LEN];
+    assert_eq!(
+        pool.on(texts).map(|text| seen(text.len())).skip(3).step_by(2).sum::<usize>(),
+        (LEN - 3).div_ceil(2)
+    );
+    called((LEN - 3).div_ceil(2));
+    assert_eq!(pool.on((source(0..LEN).map(seen), 0..LEN)).step_by(5).any(|(a, b)| a != b), false);
+    called(LEN.div_ceil(5));
+}
+
 /// What differs from call to call is taken out of an end's result by `$un`: nothing, or `unwrap`.
 macro_rules! with_every_end {
     ($name:expr, $on:expr, $plain:expr $(, $un:ident)?) => {

@@ -120,7 +120,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let links: Vec<_> = (0..count).collect();
     let texts: Vec<_> = Pool::global().on(&links).copied().map(pages::text).collect();
     let pages = Pool::global().on((&links, &texts));
-    let sums = pages.map(|(page, text)| parse(*page, text)).collect::<Result<Vec<_>, Failure>>()?;
+    let sums = pages.map(|(page, text)| parse(*page, text)).collect::<Result<Vec<_>, _>>()?;
     let size = texts.iter().map(String::len).sum::<usize>() / count / 1000;
     let server = Server::start(texts, options.latency())?;
     println!(

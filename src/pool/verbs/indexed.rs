@@ -510,8 +510,63 @@ impl<S: Source> Source for StepBy<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: as promised: no two blocks have an index in common, and each is had at most once.
-        unsafe { self.source.items(self.blocks.items(range)) }.step_by(self.blocks.size)
+        Steps { of: self, left: range }
+    }
+}
+
+/// The first item of each of these blocks. (Of the iterator of `map(f)`, `Iterator::step_by` would
+/// call `f` for what it leaves out.)
+struct Steps<'s, S: Source> {
+    of: &'s StepBy<S>,
+    left: Range<usize>,
+}
+
+impl<S: Source> Steps<'_, S> {
+    /// The first item of a block that is not left any more. The others are dropped.
+    #[inline(always)]
+    fn first(&self, block: usize) -> S::Item {
+        let Self { of: StepBy { source, blocks }, .. } = *self;
+        let items = blocks.items(block..block + 1);
+        // SAFETY: as promised for this block, of which these two parts are asked for once.
+        let mut first = unsafe { source.items(items.start..items.start + 1) };
+        // SAFETY: likewise.
+        drop(unsafe { source.items(items.start + 1..items.end) });
+        let Some(item) = first.next() else { unreachable!("a block has an item") };
+        item
+    }
+}
+
+impl<S: Source> Iterator for Steps<'_, S> {
+    type Item = S::Item;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<S::Item> {
+        let block = self.left.next()?;
+        Some(self.first(block))
+    }
+
+    #[inline(always)]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.left.size_hint()
+    }
+}
+
+impl<S: Source> DoubleEndedIterator for Steps<'_, S> {
+    #[inline(always)]
+    fn next_back(&mut self) -> Option<S::Item> {
+        let block = self.left.next_back()?;
+        Some(self.first(block))
+    }
+}
+
+impl<S: Source> ExactSizeIterator for Steps<'_, S> {}
+
+impl<S: Source> Drop for Steps<'_, S> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let StepBy { source, blocks } = self.of;
+        // SAFETY: as promised for these blocks, none of which has been asked for.
+        drop(unsafe { source.items(blocks.items(self.left.clone())) });
     }
 }
 
