@@ -78,15 +78,20 @@ fn joined<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Bo
     before
 }
 
-/// The vectors of a loop, whole: these hands move the pieces there.
+/// The vectors of a loop, whole: these hands move the pieces there. None if it was cancelled.
 #[inline(never)] // likewise
-#[allow(clippy::boxed_local, reason = "a pointer is moved: see above")]
-fn whole<R: Send, const N: usize>(mut filled: Boxed<R, N>, hands: Hands<'_>) -> [Vec<R>; N] {
-    let mut all = [const { Vec::new() }; N]; // not `map`, which has code for a panic amidst
-    for (all, of) in iter::zip(&mut all, &mut *filled) {
-        *all = mem::take(of).into_vec(hands);
-    }
-    all
+fn whole<R: Send, Z, const N: usize>(
+    filled: Outcome<Option<Boxed<R, N>>, Z>,
+    hands: Hands<'_>,
+) -> Option<Result<[Vec<R>; N], Z>> {
+    let whole = filled.or(nothing).map(|mut filled| {
+        let mut all = [const { Vec::new() }; N]; // not `map`, which has code for a panic amidst
+        for (all, of) in iter::zip(&mut all, &mut *filled) {
+            *all = mem::take(of).into_vec(hands);
+        }
+        all
+    });
+    whole.ended()
 }
 
 /// Goes through claimed items in steps, between which room is made for the next.
@@ -105,7 +110,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     fn gathered<R: Send, Z: Send, const N: usize>(
         self,
         fill: impl Fn([&mut Vec<R>; N], Claim<'_, C::Source>, &C, &mut Worker<C>) -> Result<(), Stop<Z>> + Sync,
-    ) -> Outcome<[Vec<R>; N], Z> {
+    ) -> Option<Result<[Vec<R>; N], Z>> {
         let hands = self.hands();
         let fold = move |mut claimed: Claimed<'_, '_, '_, C>, acc: Option<Boxed<R, N>>| {
             let chain = claimed.chain;
@@ -119,20 +124,11 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
             }
             Ok(Some(acc))
         };
-        self.fold_claims(kind_of::<Z>(), fold, joined).or(nothing).map(|filled| whole(filled, hands))
+        whole(self.fold_claims(kind_of::<Z>(), fold, joined), hands)
     }
 
-    /// Appends what `open` makes of the items. If the chain makes one item of each of its source,
-    /// it is written once, at its final place; otherwise they are gathered in pieces.
-    #[inline(always)]
-    fn append_to<T: Send, Z: Send>(
-        self,
-        to: &mut Vec<T>,
-        open: impl Fn(C::Item) -> Result<T, Z> + Sync,
-    ) -> Option<Result<(), Z>> {
-        if matches!(C::MAKES, Makes::One) { self.write_to(to, open) } else { self.emit_to(to, open) }
-    }
-
+    /// One item of each of the source: each is written once, at its final place behind what is
+    /// there.
     #[inline(always)]
     fn write_to<T: Send, Z: Send>(
         self,
@@ -165,12 +161,12 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         }
     }
 
+    /// Any number of items of each of the source: they are gathered in pieces.
     #[inline(always)]
-    fn emit_to<T: Send, Z: Send>(
+    fn emitted<T: Send, Z: Send>(
         self,
-        to: &mut Vec<T>,
         open: impl Fn(C::Item) -> Result<T, Z> + Sync,
-    ) -> Option<Result<(), Z>> {
+    ) -> Option<Result<Vec<T>, Z>> {
         let gathered = self.gathered(move |[made], items, chain, state| {
             if can_fail::<Z>() {
                 for (at, item) in items.numbered() {
@@ -193,9 +189,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
             }
             Ok(())
         });
-        Some(
-            gathered.ended()?.map(|[mut made]| if to.is_empty() { *to = made } else { to.append(&mut made) }),
-        )
+        Some(gathered?.map(|[made]| made))
     }
 
     /// Collects the items, as [`Iterator::collect`]: into a `Vec` in order, a `String`, a map and
@@ -244,7 +238,12 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     where
         C::Item: Send,
     {
-        E::end(self.append_to(to, |item| Ok::<_, Infallible>(item)).map(never))
+        let open = |item| Ok::<_, Infallible>(item);
+        let appended = match C::MAKES {
+            Makes::One => self.write_to(to, open),
+            _ => self.emitted(open).map(|made| made.map(|mut made| to.append(&mut made))),
+        };
+        E::end(appended.map(never))
     }
 
     /// The items of which `test` is true, and the others, both in order, as
@@ -292,7 +291,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
             });
             Ok(())
         });
-        E::end(gathered.through().map(|[yes, no]| (yes, no)))
+        E::end(gathered.map(never).map(|[yes, no]| (yes, no)))
     }
 
     /// The first parts of pairs, and the second ones, both in order, as [`Iterator::unzip`]. If the
@@ -342,8 +341,11 @@ impl<T: Send> FromChain<T> for Vec<T> {
         on: On<C, OnPool<'_, E>>,
         open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
+        if !matches!(C::MAKES, Makes::One) {
+            return on.emitted(open);
+        }
         let mut all = Self::new();
-        Some(on.append_to(&mut all, open)?.map(|()| all))
+        Some(on.write_to(&mut all, open)?.map(|()| all))
     }
 }
 
