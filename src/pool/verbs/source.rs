@@ -113,8 +113,7 @@ impl<T: Integer> IntoChain for Range<T> {
     #[inline(always)]
     #[track_caller]
     fn into_chain(self) -> Integers<T> {
-        let with_end = self.start.count_to(self.end);
-        let len = if self.start < self.end { with_end.map(|len| len - 1) } else { Some(0) };
+        let len = if self.start < self.end { self.start.forward(1).count_to(self.end) } else { Some(0) };
         Integers { first: self.start, len: len.expect(TOO_MANY) }
     }
 }
