@@ -306,11 +306,12 @@ mod states_of_blocks {
                     assert_eq!(on().map(fails).try_reduce(|a, b| a + b).err(), first);
                     assert_eq!(on().position(is_late), first);
                     assert_eq!(on().find(|(rng, i)| is_late((rng, *i))), first);
-                    assert_eq!(on().find_any(|(rng, i)| is_late((rng, *i))).map(|i| late[i]), first.map(|_| true));
-                    let (mut report, progress) = (RunReport::default(), Progress::new());
-                    assert!(
-                        !on().report(&mut report).progress(&progress).any(|with| draw(with) > 1 << 24)
+                    assert_eq!(
+                        on().find_any(|(rng, i)| is_late((rng, *i))).map(|i| late[i]),
+                        first.map(|_| true)
                     );
+                    let (mut report, progress) = (RunReport::default(), Progress::new());
+                    assert!(!on().report(&mut report).progress(&progress).any(|with| draw(with) > 1 << 24));
                     assert_eq!((report.items(), progress.done()), (len, len), "items, not blocks");
                     assert_eq!(on().any(is_late), first.is_some());
                     assert_eq!(on().all(|with| !is_late(with)), first.is_none());

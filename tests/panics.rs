@@ -417,9 +417,7 @@ fn in_a_state() {
     panics_with("drop, of a block", |pool, items, strike| {
         pool.on(items).with_block(|_| Bomb(strike)).for_each(|_| work());
     });
-    panics_with("drop", |pool, items, strike| {
-        pool.on(items).with(|_| Bomb(strike)).for_each(|_| work())
-    });
+    panics_with("drop", |pool, items, strike| pool.on(items).with(|_| Bomb(strike)).for_each(|_| work()));
 }
 
 #[test]

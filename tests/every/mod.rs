@@ -74,6 +74,14 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("try_for_each"), pool.on(costs).try_for_each(|cost| fails(cost).map(drop)));
     result(&of("sum"), pool.on(costs).map(value).sum::<u64>());
     result(&of("count"), pool.on(costs).filter(|cost| late(cost)).count());
+    // Two to the power of 60 at most.
+    result(&of("product"), pool.on(costs).map(|cost| 1 + u64::from(late(cost))).product::<u64>());
+    result(&of("min"), pool.on(costs).map(value).min());
+    result(&of("max"), pool.on(costs).map(value).max());
+    result(&of("find_map"), pool.on(costs).find_map(|cost| late(cost).then(|| value(cost))));
+    result(&of("is_sorted"), pool.on(costs).map(value).is_sorted());
+    result(&of("eq"), pool.on(costs).map(value).eq(source(costs).map(|cost| *cost / 10_000 + 1)));
+    result(&of("cmp"), pool.on(costs).copied().cmp(source(costs).map(value)));
     result(&of("max_by"), pool.on(costs).max_by(|a, b| value(a).cmp(&value(b))));
     result(&of("max_by_key"), pool.on(costs).max_by_key(|cost| value(cost)));
     result(&of("min_by"), pool.on(costs).min_by(|a, b| value(a).cmp(&value(b))));
@@ -82,6 +90,8 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("adaptors"), squares.map(|(i, cost)| (i, value(cost))).collect::<Vec<_>>());
     let zipped = pool.on(costs).copied().zip(0..costs.len());
     result(&of("zip"), zipped.map(|(cost, i)| i as u64 + value(&cost)).collect::<Vec<_>>());
+    let zipped = pool.on(costs).zip_shortest(0..20);
+    result(&of("zip_shortest"), zipped.map(|(cost, i)| i + value(cost)).collect::<Vec<_>>());
     for size in [1, 7] {
         let sum = |part: &[u64]| part.iter().map(value).sum::<u64>();
         result(&of("chunks"), pool.on(costs).chunks(size).map(sum).collect::<Vec<_>>());
@@ -158,8 +168,15 @@ fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("filter_map"), emitted);
     let emitted: Vec<_> = pool.on(costs).flat_map(|cost| [value(cost), 2, 3]).collect();
     result(&of("flat_map"), emitted);
+    result(&of("flatten"), pool.on(costs).map(|cost| [value(cost), 2]).flatten().collect::<Vec<_>>());
+    result(&of("inspect"), pool.on(costs).inspect(|cost| work(**cost)).cloned().collect::<Vec<_>>());
+    let mut all = vec![7];
+    pool.on(costs).map(value).collect_into(&mut all);
+    result(&of("collect_into"), all);
     let fails = |cost: &u64| if is_long(cost) { Err(*cost) } else { Ok(*cost) };
     result(&of("collect, a Result"), pool.on(costs).map(fails).collect::<Result<Vec<_>, u64>>());
+    let emits = |cost: &u64| fails(cost).map(|cost| [cost, 2]);
+    result(&of("try_flat_map"), pool.on(costs).try_flat_map(emits).collect::<Result<Vec<_>, u64>>());
     result(&of("partition"), pool.on(costs.to_vec()).partition(is_long));
     result(&of("unzip"), pool.on(costs).map(|cost| (value(cost), 1_u8)).unzip());
 }
