@@ -234,11 +234,8 @@ impl Plan {
             }
             Verb::MapInto => {
                 let mut values = vec![0; self.len];
-                pool.on(indices)
-                    .threads(2)
-                    .map(visit)
-                    .zip(&mut values)
-                    .for_each(|(made, place)| *place = made);
+                let on = pool.on(indices).threads(2).map(visit).zip(&mut values);
+                on.for_each(|(made, place)| *place = made);
                 End::With(Affine::of_all(values))
             }
             Verb::Cancel => {
