@@ -854,10 +854,10 @@ mod progress {
                         ahead.fetch_max(done.saturating_sub(begun.load(Relaxed)), Relaxed);
                     }
                 });
-                pool.on(0..20_000).progress(&progress).for_each(|i| {
+                pool.on(0..20_000_u64).progress(&progress).for_each(|i| {
                     begun.fetch_add(1, Relaxed);
                     if i % 1000 == 0 {
-                        work((round * 7919 + i as u64 * 31) % 100_000); // so that much is stolen
+                        work((round * 7919 + i * 31) % 100_000); // so that much is stolen
                     }
                 });
                 over.store(true, Relaxed);
