@@ -198,13 +198,13 @@ fn children_of_children_build_pools_of_their_own() {
 /// part for a while: so a loop that not all threads have shared is run again.
 fn threads_of(pool: &Pool) -> usize {
     let count = || {
-        let ids = pool
+        let ids: Vec<_> = pool
             .on(0..20)
             .map(|_| {
                 thread::sleep(Duration::from_millis(1));
                 thread::current().id()
             })
-            .collect::<Vec<_>>();
+            .collect();
         ids.into_iter().collect::<HashSet<_>>().len()
     };
     let mut most = 0;
@@ -224,13 +224,13 @@ fn closures_fork_and_run_programs() {
     }
     let pool = pool(3);
     for _ in 0..3 {
-        let ended = pool
+        let ended: Vec<_> = pool
             .on(0..20)
             .map(|i| {
                 forked(|| counts(&pool)); // in the middle of a loop that its parent shares
                 Command::new("sh").args(["-c", &format!("exit {i}")]).status().unwrap().code()
             })
-            .collect::<Vec<_>>();
+            .collect();
         assert_eq!(ended, (0..20).map(Some).collect::<Vec<_>>());
         assert_eq!(threads_of(&pool), 3, "those of the parent");
     }
@@ -419,13 +419,13 @@ fn loops_three_hundred_deep() {
     let deep = || {
         let pool = Pool::builder().num_threads(3).stack_size(STACK).build().unwrap();
         for _ in 0..3 {
-            let items = pool
+            let items: Vec<_> = pool
                 .on(0..20)
                 .map(|i| {
                     work(20_000);
                     nest(&pool, 300 + i)
                 })
-                .collect::<Vec<_>>();
+                .collect();
             assert_eq!(items, (0..20).map(|i| 302 + i).collect::<Vec<_>>());
         }
     };

@@ -389,7 +389,7 @@ unsafe impl GlobalAlloc for Allocator {
         thread_local!(static ASKS: Cell<bool> = const { Cell::new(false) });
         if ALLOCATES.load(Relaxed) && !ASKS.replace(true) {
             ALLOCATED.fetch_add(1, Relaxed);
-            let sum = Pool::global().on(0..100).map(|i| i).reduce(|a, b| a + b);
+            let sum = Pool::global().on(0..100).reduce(|a, b| a + b);
             assert!(sum == Some(4950));
             ASKS.set(false);
         }

@@ -66,7 +66,7 @@ fn a_program_tells_at_its_end_where_its_time_went() {
     assert!(columns[..2] == ["1000", "3000"] && alone.contains("busy"), "{stderr}");
     let (columns, alone) = told(stderr, "one.on(0..100)");
     assert_eq!((columns[0], columns[1], alone), ("1", "100", "alone: one worker 1"), "{stderr}");
-    for of_several_parts in ["pool.filter_collect(", "pool.sort("] {
+    for of_several_parts in ["pool.on(&numbers)", "pool.sort("] {
         assert!(told(stderr, of_several_parts).0[0].parse::<u32>().unwrap() >= 1, "{stderr}");
     }
 }
@@ -85,10 +85,10 @@ fn program() {
         pool.on(0..3).for_each(|_| work(500));
     });
     let one = Pool::builder().num_threads(1).build().unwrap();
-    one.on(0..100).map(|i| i).reduce(|a, b| a + b);
+    one.on(0..100).sum::<i32>();
     // What has several parts has one place.
     let mut numbers: Vec<u32> = (0..200_000_u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
-    let odd = pool.on(&numbers).copied().filter(|i| i % 2 == 1).collect::<Vec<_>>();
+    let odd: Vec<_> = pool.on(&numbers).copied().filter(|i| i % 2 == 1).collect();
     pool.sort(&mut numbers);
     assert!(numbers.is_sorted() && odd.len() == 100_000);
     if std::env::var(VARIABLE).unwrap() == "1" {

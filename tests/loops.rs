@@ -290,8 +290,8 @@ fn whatever_holds_a_slice_is_a_source() {
     let (vec, slice) = (&*vec, &*slice);
     assert_eq!((&vec[..], array, slice), (&[3, 4, 5][..], [2, 3, 4], &[2, 3, 4][..]));
     let twelve = |sum| assert_eq!(sum, Some(12));
-    twelve(pool.on(vec).map(|x| *x).reduce(|a, b| a + b));
-    twelve(pool.on(&vec).map(|x| *x).reduce(|a, b| a + b));
+    twelve(pool.on(vec).copied().reduce(|a, b| a + b));
+    twelve(pool.on(&vec).copied().reduce(|a, b| a + b));
     twelve(pool.on(slice).map(|x| x + 1).reduce(|a, b| a + b));
     twelve(pool.on(&slice).map(|x| x + 1).reduce(|a, b| a + b));
     twelve(pool.on(&array).map(|x| x + 1).reduce(|a, b| a + b));

@@ -71,13 +71,13 @@ fn pool() -> Pool {
 
 /// A loop that is shared, and whose results are allocated.
 fn collect(pool: &Pool) {
-    let texts = pool
+    let texts: Vec<_> = pool
         .on(0..100)
         .map(|i| {
             busy::work(10_000);
             i.to_string()
         })
-        .collect::<Vec<_>>();
+        .collect();
     assert!(texts.iter().enumerate().all(|(i, text)| text.parse() == Ok(i)));
 }
 

@@ -79,7 +79,7 @@ mod states {
                     makers.lock().unwrap().push((worker, thread::current().id()));
                     Rc::new(Cell::new((thread::current().id(), 0))) // not `Send`
                 };
-                let counts = pool
+                let counts: Vec<_> = pool
                     .on(0..ITEMS)
                     .with(make)
                     .map(|(state, _)| {
@@ -89,7 +89,7 @@ mod states {
                         state.set((owner, count + 1));
                         (owner, count)
                     })
-                    .collect::<Vec<_>>();
+                    .collect();
                 let makers = makers.into_inner().unwrap();
                 let distinct = |count| assert_eq!(count, makers.len(), "{makers:?}");
                 distinct(makers.iter().map(|(worker, _)| worker).collect::<HashSet<_>>().len());
@@ -113,7 +113,7 @@ mod states {
         };
         for bad in [0, 1, ITEMS / 2, ITEMS - 1, ITEMS] {
             for _ in 1..ROUNDS {
-                pool.on(0..ITEMS).with(with).for_each(|(_, _)| item());
+                pool.on(0..ITEMS).with(with).for_each(|_| item());
                 assert_eq!(alive.load(Relaxed), 0);
                 let ended = pool.on(0..ITEMS).with(with).try_for_each(|(_, i)| {
                     item();
@@ -143,11 +143,11 @@ mod states {
     #[test]
     fn none_is_made_for_nothing() {
         let (pool, made) = (pool(2), AtomicUsize::new(0));
-        pool.on(0..0).with(|_| made.fetch_add(1, Relaxed)).for_each(|(_, _)| ());
+        pool.on(0..0).with(|_| made.fetch_add(1, Relaxed)).for_each(|_| ());
         let token = CancelToken::new();
         token.cancel();
         let cancelled = pool.on(0..9).cancel(&token).with(|_| made.fetch_add(1, Relaxed));
-        cancelled.try_for_each(|_, _| Ok::<_, ()>(())).unwrap_err();
+        cancelled.try_for_each(|_| Ok::<_, ()>(())).unwrap_err();
         assert_eq!(made.into_inner(), 0);
     }
 
@@ -200,7 +200,7 @@ mod states {
                 assert_eq!(counts.iter_mut().map(|(_, count)| *count).sum::<usize>(), expected);
 
                 let broken = catch_unwind(AssertUnwindSafe(|| {
-                    pool.on(0..ITEMS).with_kept(&mut counts).for_each(|(_, _)| {
+                    pool.on(0..ITEMS).with_kept(&mut counts).for_each(|_| {
                         item();
                         panic!("every worker");
                     });
@@ -273,7 +273,7 @@ mod states_of_blocks {
                         let on = pool.on(0..len).with_block(make);
                         grain.into_iter().fold(on, On::grain)
                     };
-                    let draw = |rng: &mut Rng<'_>, i: usize| {
+                    let draw = |(rng, i): (&mut Rng<'_>, usize)| {
                         work(if i % 50 == 7 && !cfg!(miri) { 5_000 } else { 0 });
                         rng.next()
                     };
@@ -281,55 +281,55 @@ mod states_of_blocks {
                     assert_eq!(on().map(draw).collect::<Vec<_>>(), wanted);
                     assert_eq!(made.load(Relaxed), len.div_ceil(size), "one for each block");
                     let mut places = vec![0; len];
-                    on().map(draw).zip(&mut places).for_each(|(made, place)| *place = made);
-                    assert_eq!(places, wanted);
-                    places.fill(0);
-                    let zipped = pool.on(&mut places).with_block(make).enumerate();
+                    on().map(draw).collect_into(&mut places);
+                    assert_eq!(places.split_off(len), wanted);
+                    let zipped = pool.on(&mut places).enumerate().with_block(make);
                     let zipped = grain.into_iter().fold(zipped, On::grain);
-                    zipped.for_each(|(rng, (i, place))| *place = draw(rng, i));
+                    zipped.for_each(|(rng, (i, place))| *place = draw((rng, i)));
                     assert_eq!(places, wanted);
                     let odd = |drawn: &u64| drawn % 2 == 1;
-                    let some = on().filter_map(|(rng, i)| Some(draw(rng, i)).filter(odd)).collect::<Vec<_>>();
+                    let some: Vec<_> = on().filter_map(|(rng, i)| Some(draw((rng, i))).filter(odd)).collect();
                     assert!(some.iter().eq(wanted.iter().filter(|drawn| odd(drawn))));
-                    let twice = on().flat_map(|(rng, i)| [draw(rng, i), 1]).collect::<Vec<_>>();
+                    let twice: Vec<_> = on().flat_map(|with| [draw(with), 1]).collect();
                     assert!(twice.into_iter().eq(wanted.iter().flat_map(|drawn| [*drawn, 1])));
                     let kept = |on: Vec<usize>| on.into_iter().map(|i| wanted[i]).all(|drawn| odd(&drawn));
-                    assert!(kept(on().filter(|(rng, i)| odd(&draw(rng, *i))).collect::<Vec<_>>()));
-                    let (yes, no) = on().partition(|(rng, i)| odd(&draw(rng, *i)));
+                    assert!(kept(on().filter(|(rng, i)| odd(&draw((rng, *i)))).collect::<Vec<_>>()));
+                    let (yes, no) = on().partition(|(rng, i)| odd(&draw((rng, *i))));
                     assert!(yes.len() + no.len() == len && kept(yes));
-                    let (firsts, seconds) = on().map(|(rng, i)| (draw(rng, i), i)).unzip();
+                    let (firsts, seconds) = on().map(|(rng, i)| (draw((rng, i)), i)).unzip();
                     assert!(firsts == wanted && seconds.into_iter().eq(0..len));
-                    let is_late = |rng: &mut Rng<'_>, i| draw(rng, i) % 256 == 0;
-                    let fails = |rng: &mut Rng<'_>, i| if is_late(rng, i) { Err(i) } else { Ok(1) };
+                    let is_late = |with: (&mut Rng<'_>, usize)| draw(with) % 256 == 0;
+                    let fails =
+                        |(rng, i): (&mut Rng<'_>, usize)| if is_late((rng, i)) { Err(i) } else { Ok(1) };
                     assert_eq!(on().map(fails).collect::<Result<Vec<_>, _>>().err(), first);
-                    assert_eq!(on().try_for_each(|(rng, i)| fails(rng, i).map(drop)).err(), first);
+                    assert_eq!(on().try_for_each(|with| fails(with).map(drop)).err(), first);
                     assert_eq!(on().map(fails).try_reduce(|a, b| a + b).err(), first);
                     assert_eq!(on().position(is_late), first);
-                    assert_eq!(on().find(is_late), first);
-                    assert_eq!(on().find_any(is_late).map(|i| late[i]), first.map(|_| true));
-                    let (mut report, progress) = (RunReport::default(), Progress::new());
-                    assert!(
-                        !on().report(&mut report).progress(&progress).any(|(rng, i)| draw(rng, i) > 1 << 24)
+                    assert_eq!(on().find(|(rng, i)| is_late((rng, *i))), first);
+                    assert_eq!(
+                        on().find_any(|(rng, i)| is_late((rng, *i))).map(|i| late[i]),
+                        first.map(|_| true)
                     );
+                    let (mut report, progress) = (RunReport::default(), Progress::new());
+                    assert!(!on().report(&mut report).progress(&progress).any(|with| draw(with) > 1 << 24));
                     assert_eq!((report.items(), progress.done()), (len, len), "items, not blocks");
                     assert_eq!(on().any(is_late), first.is_some());
-                    assert_eq!(on().all(|(rng, i)| !is_late(rng, i)), first.is_none());
+                    assert_eq!(on().all(|with| !is_late(with)), first.is_none());
 
                     let add = |a: f64, b: f64| a + b;
-                    let float = |rng: &mut Rng<'_>, i| {
-                        draw(rng, i);
+                    let float = |(rng, i): (&mut Rng<'_>, usize)| {
+                        draw((rng, i));
                         rng.float()
                     };
                     let whole = on().map(float).reduce(add);
-                    let folded = on().reproducible().fold(|| 0.0, |sum, (rng, i)| sum + float(rng, i), add);
+                    let folded = on().reproducible().fold(|| 0.0, |sum, with| sum + float(with), add);
                     sums.push((whole.map(f64::to_bits), folded.to_bits()));
                     // In three parts, as on three machines.
                     if grain.is_none() {
                         let nodes = (0..3).flat_map(|rank| {
                             let mine = share(len, rank, 3);
-                            let part =
-                                pool.on(mine.clone()).with_block(make).reproducible_part(mine.start, len);
-                            part.map(float).reduce(add).into_nodes()
+                            let floats = pool.on(mine.clone()).with_block(make).map(float);
+                            floats.reproducible_part(mine.start, len).reduce(add).into_nodes()
                         });
                         let parts = Part::from_nodes(len, nodes, add).unwrap().into_result(add).unwrap();
                         assert_eq!(parts.map(f64::to_bits), whole.map(f64::to_bits));
@@ -346,9 +346,9 @@ mod states_of_blocks {
         let pool = pool(2);
         let refused: [&dyn Fn(); 5] = [
             &|| drop(pool.on(0..9).with(|worker| worker).reproducible()),
-            &|| drop(pool.on(0..9).reproducible().with(|worker| worker)),
+            &|| pool.on(0..9).reproducible().with(|worker| worker).for_each(|_| ()),
             &|| drop(pool.on(0..9).with_kept(&mut pool.per_worker(|_| 0)).reproducible()),
-            &|| drop(pool.on(0..9).reproducible().with_kept(&mut pool.per_worker(|_| 0))),
+            &|| pool.on(0..9).reproducible().with_kept(&mut pool.per_worker(|_| 0)).for_each(|_| ()),
             &|| drop(pool.on(0..9).with(|worker| worker).reproducible_part(0, 9)),
         ];
         let messages: [String; 5] = array::from_fn(|which| {
@@ -371,14 +371,14 @@ mod shares {
             for _ in 0..ROUNDS {
                 // Where in its thread's work an item came, and on which thread.
                 let clock = AtomicUsize::new(0);
-                let folded = pool
+                let folded: Vec<_> = pool
                     .on(0..ITEMS)
                     .grain(grain)
                     .map(|i| {
                         work(if i % 50 == 0 { 20_000 } else { 500 });
                         (thread::current().id(), clock.fetch_add(1, Relaxed))
                     })
-                    .collect::<Vec<_>>();
+                    .collect();
                 let mut begins: Vec<(ThreadId, usize)> = Vec::new();
                 for block in folded.chunks(grain) {
                     assert!(block.iter().all(|(thread, _)| *thread == block[0].0), "one thread a block");
@@ -401,14 +401,14 @@ mod shares {
         let pool = pool(6);
         for most in 1..=7 {
             for _ in 0..ROUNDS {
-                let threads = pool
+                let threads: Vec<_> = pool
                     .on(0..ITEMS)
                     .threads(most)
                     .map(|_| {
                         item();
                         thread::current().id()
                     })
-                    .collect::<Vec<_>>();
+                    .collect();
                 assert!(threads.into_iter().collect::<HashSet<_>>().len() <= most);
             }
         }
@@ -601,7 +601,7 @@ mod cancelling {
                     assert!(behind <= threads, "{behind} items on {threads} threads");
                 }
             }
-            assert_eq!(pool.on(0..ITEMS).map(|i| i).collect::<Vec<_>>().len(), ITEMS);
+            assert_eq!(pool.on(0..ITEMS).collect::<Vec<_>>().len(), ITEMS);
         }
     }
 
@@ -619,7 +619,7 @@ mod cancelling {
                     pool.on(0..ITEMS).cancel(&token).map(|_| item()).reduce(|(), ()| ()),
                     Ok(Some(()))
                 );
-                let ended = pool.on(0..ITEMS).cancel(&token).find(|&_| {
+                let ended = pool.on(0..ITEMS).cancel(&token).find(|_| {
                     item();
                     clone.cancel();
                     visits.fetch_add(1, Relaxed);
@@ -629,7 +629,7 @@ mod cancelling {
                 assert!(visits.into_inner() <= threads, "all of them have cancelled");
                 assert!(token.is_cancelled());
                 assert_eq!(pool.on(0..ITEMS).cancel(&token).any(|_| true), Err(Cancelled));
-                assert_eq!(pool.on(0..0).cancel(&token).map(|i| i).collect::<Vec<_>>(), Err(Cancelled));
+                assert_eq!(pool.on(0..0).cancel(&token).collect::<Vec<_>>(), Err(Cancelled));
             }
         }
     }
@@ -737,14 +737,14 @@ mod cancelling {
         for _ in 0..ROUNDS {
             let token = CancelToken::new();
             assert_eq!(pool.on(0..ITEMS).cancel(&token).for_each(|_| item()), Ok(()));
-            let next = pool
+            let next: Vec<_> = pool
                 .on(0..ITEMS)
                 .map(|i| {
                     item();
                     token.cancel();
                     i
                 })
-                .collect::<Vec<_>>();
+                .collect();
             assert_eq!(next.len(), ITEMS);
         }
     }
@@ -765,10 +765,10 @@ mod cancelling {
             });
             assert_eq!(ended, Err(Cancelled));
             let half = CancelToken::new();
-            let lens = outer
+            let lens: Vec<_> = outer
                 .on(0..4)
-                .map(|_| inner.on(0..ITEMS).cancel(&half).map(|j| j).collect::<Vec<_>>().unwrap().len())
-                .collect::<Vec<_>>();
+                .map(|_| inner.on(0..ITEMS).cancel(&half).collect::<Vec<_>>().unwrap().len())
+                .collect();
             assert_eq!(lens, [ITEMS; 4]);
         }
     }
@@ -854,10 +854,10 @@ mod progress {
                         ahead.fetch_max(done.saturating_sub(begun.load(Relaxed)), Relaxed);
                     }
                 });
-                pool.on(0..20_000).progress(&progress).for_each(|i| {
+                pool.on(0..20_000_u64).progress(&progress).for_each(|i| {
                     begun.fetch_add(1, Relaxed);
                     if i % 1000 == 0 {
-                        work((round * 7919 + i as u64 * 31) % 100_000); // so that much is stolen
+                        work((round * 7919 + i * 31) % 100_000); // so that much is stolen
                     }
                 });
                 over.store(true, Relaxed);

@@ -98,8 +98,8 @@ proptest! {
         for _ in 0..3 {
             prop_assert!(pool.on(make()).map(Item::into_number).collect::<Vec<_>>().into_iter().eq(0..len));
             prop_assert!(pool.on(make().into_boxed_slice()).map(Item::into_number).collect::<Vec<_>>().into_iter().eq(0..len));
-            prop_assert!(pool.on(make()).map(|item| item).collect::<Vec<_>>().into_iter().map(Item::into_number).eq(0..len), "they may leave");
-            let even = pool.on(make()).filter(|item| item.number % 2 == 0).collect::<Vec<_>>();
+            prop_assert!(pool.on(make()).collect::<Vec<_>>().into_iter().map(Item::into_number).eq(0..len), "they may leave");
+            let even: Vec<_> = pool.on(make()).filter(|item| item.number % 2 == 0).collect();
             prop_assert!(even.into_iter().map(Item::into_number).eq((0..len).step_by(2)));
             let (even, odd) = pool.on(make()).partition(|item| item.number % 2 == 0);
             prop_assert!(even.into_iter().chain(odd).map(Item::into_number).eq((0..len).step_by(2).chain((1..len).step_by(2))));
@@ -107,7 +107,7 @@ proptest! {
             prop_assert!(sum.unwrap_or_default().into_iter().eq(0..len));
             let grained = pool.on(make()).grain(size).fold(Vec::new, |mut all, item| { all.push(item.into_number()); all }, |a, b| [a, b].concat());
             prop_assert!(grained.into_iter().eq(0..len));
-            let chunks = pool.on(make()).chunks(size).map(|chunk| chunk.into_iter().map(Item::into_number).collect::<Vec<_>>()).collect::<Vec<_>>();
+            let chunks: Vec<_> = pool.on(make()).chunks(size).map(|chunk| chunk.into_iter().map(Item::into_number).collect::<Vec<_>>()).collect();
             prop_assert_eq!(&chunks, &(0..len).collect::<Vec<_>>().chunks(size).map(<[_]>::to_vec).collect::<Vec<_>>());
             let mut lent: Vec<usize> = (0..len).collect();
             let pairs = pool.on(make()).zip(&mut lent).zip(make());
@@ -155,7 +155,7 @@ proptest! {
                 })
             }),
             ("an error", &|items| pool.on(items).try_for_each(|item| fails_at_stop(item).map(drop)).is_ok()),
-            ("an error in a map", &|items| pool.on(items).map(fails_at_stop).collect::<Result<Vec<_>, _>>().is_ok()),
+            ("an error in a map", &|items| pool.on(items).map(fails_at_stop).collect::<Result<Vec<_>, usize>>().is_ok()),
             ("an error, from the end", &|items| {
                 pool.on(items).rev().map(fails_at_stop).try_reduce(usize::max).is_ok()
             }),
@@ -181,7 +181,7 @@ proptest! {
             }
         }
         // Only a part is looped over; the rest is dropped, too.
-        prop_assert_eq!(pool.on(items(&alive, &costs)).skip(size).step_by(2).map(|_| 1_usize).sum(), len.saturating_sub(size).div_ceil(2));
+        prop_assert_eq!(pool.on(items(&alive, &costs)).skip(size).step_by(2).count(), len.saturating_sub(size).div_ceil(2));
         prop_assert_eq!(alive.load(Relaxed), 0, "a part");
         let mut vec = items(&alive, &costs);
         let drained = is_ok(|| pool.on(source::drain(&mut vec, ..len / 2)).for_each(|item| _ = bad_at_stop(item)));
@@ -209,7 +209,7 @@ proptest! {
             prop_assert!(pool.on(plain).take(count).windows(size).map(<[_]>::to_vec).collect::<Vec<_>>().into_iter().eq(plain[..count.min(len)].windows(size)));
             prop_assert!(pool.on(plain).chunks(size).rev().map(<[_]>::to_vec).collect::<Vec<_>>().into_iter().eq(plain.chunks(size).rev()));
             prop_assert!(pool.on(plain).chunks_exact(size).map(<[_]>::to_vec).collect::<Vec<_>>().into_iter().eq(plain.chunks_exact(size)));
-            prop_assert!(pool.on(costs.clone()).chunks(size).rev().map(|chunk| chunk).collect::<Vec<_>>().into_iter().eq(plain.chunks(size).rev()));
+            prop_assert!(pool.on(costs.clone()).chunks(size).rev().collect::<Vec<_>>().into_iter().eq(plain.chunks(size).rev()));
             let (pieces, rest) = source::chunks_exact(&mut exclusive, size);
             prop_assert_eq!(&*rest, plain.chunks_exact(size).remainder());
             for x in rest {
@@ -224,11 +224,11 @@ proptest! {
             let (pieces, rest) = source::chunks_exact(items(&alive, plain), size);
             prop_assert_eq!(rest.len(), len % size);
             prop_assert!(rest.into_iter().all(|item| item.into_number() >= len - len % size));
-            prop_assert_eq!(pool.on(pieces).map(|piece| piece.len()).sum(), len - len % size);
+            prop_assert_eq!(pool.on(pieces).map(|piece| piece.len()).sum::<usize>(), len - len % size);
             prop_assert_eq!(alive.load(Relaxed), 0);
             // Chunks of two sizes in step.
-            let halves = source::chunks(&mut exclusive, 2 * size);
-            let sums = pool.on(source::chunks(0..len.div_ceil(2), size)).zip(halves).map(|(some, more)| (some.len(), more.len())).collect::<Vec<_>>();
+            let halves = source(&mut exclusive).chunks(2 * size);
+            let sums: Vec<_> = pool.on(0..len.div_ceil(2)).chunks(size).zip(halves).map(|(some, more)| (some.len(), more.len())).collect();
             prop_assert!(sums.iter().all(|(some, more)| more.div_ceil(2) == *some));
         }
     }
@@ -242,12 +242,12 @@ fn arrays_and_few_items() {
         let [a, b]: [Item<'_>; 2] = items(&alive, &[0, 0]).try_into().ok().unwrap();
         assert_eq!(pool.on([a, b]).map(Item::into_number).collect::<Vec<_>>(), [0, 1]);
         let three: [Item<'_>; 3] = items(&alive, &[0, 0, 0]).try_into().ok().unwrap();
-        assert_eq!(pool.on(three).on(|item| Err::<()).try_for_each(_>(item.into_number())), Err(0));
+        assert_eq!(pool.on(three).try_for_each(|item| Err::<(), _>(item.into_number())), Err(0));
         assert_eq!(alive.load(Relaxed), 0);
     }
-    assert_eq!(pool.on(Vec::<String>::new()).map(|name| name).collect::<Vec<_>>(), [""; 0]);
+    assert_eq!(pool.on(Vec::<String>::new()).collect::<Vec<_>>(), [""; 0]);
     let none: [String; 0] = [];
-    assert_eq!(pool.on(none).map(|name| name).reduce(|a, _| a), None);
+    assert_eq!(pool.on(none).reduce(|a, _| a), None);
     drop(pool.on(items(&alive, &[0; 9]))); // no loop
     assert_eq!(alive.load(Relaxed), 0);
     let refused =
@@ -288,7 +288,7 @@ fn drops_that_panic() {
         // Of items that no closure was given: lost.
         let mut all = items(&alive, &costs);
         all[1..].iter_mut().for_each(|item| item.bad = true);
-        assert_eq!(pool.on(all).on(|item| Err::<()).try_for_each(_>(item.into_number())), Err(0));
+        assert_eq!(pool.on(all).try_for_each(|item| Err::<(), _>(item.into_number())), Err(0));
         assert_eq!(alive.load(Relaxed), 0);
     }
 }
@@ -307,13 +307,12 @@ fn a_state_whose_drop_panics_loses_no_result() {
         for cost in [0, 5_000] {
             for _ in 0..4 {
                 let all = items(&alive, &vec![cost; len]);
-                assert!(!is_ok(|| drop(
-                    pool.on(all).with(|_| Bad).map(|(_, item)| item).collect::<Vec<_>>()
-                )));
+                let take = || pool.on(all).with(|_| Bad).map(|(_, item)| item).collect::<Vec<_>>();
+                assert!(!is_ok(|| drop(take())));
                 assert_eq!(alive.load(Relaxed), 0, "{len}");
                 let all = items(&alive, &vec![cost; len]);
                 let fails =
-                    |_: &mut Bad, item: Item<'_>| if item.number == len / 2 { Err(()) } else { Ok(()) };
+                    |(_, item): (&mut Bad, Item<'_>)| if item.number == len / 2 { Err(()) } else { Ok(()) };
                 // The error comes first, or the panic of a worker that has ended before.
                 is_ok(|| assert_eq!(pool.on(all).with(|_| Bad).try_for_each(fails), Err(())));
                 assert_eq!(alive.load(Relaxed), 0, "{len}");
@@ -330,13 +329,13 @@ fn a_part_of_a_vector_is_taken_out_as_std_does() {
     for start in starts {
         for end in start..20 {
             let (mut ours, mut theirs) = (strings(), strings());
-            let taken = pool.on(source::drain(&mut ours, start..end)).map(|name| name).collect::<Vec<_>>();
+            let taken: Vec<_> = pool.on(source::drain(&mut ours, start..end)).collect();
             assert!(taken.into_iter().eq(theirs.drain(start..end)));
             assert_eq!(ours, theirs);
         }
     }
     let mut vec = strings();
-    assert_eq!(pool.on(source::drain(&mut vec, 18..=19)).map(|name| name).collect::<Vec<_>>(), ["18", "19"]);
+    assert_eq!(pool.on(source::drain(&mut vec, 18..=19)).collect::<Vec<_>>(), ["18", "19"]);
     let mut numbers: Vec<u32> = (0..20).collect(); // strings would be lost
     std::mem::forget(source::drain(&mut numbers, 3..));
     assert_eq!(numbers, [0, 1, 2]);
@@ -381,7 +380,7 @@ fn zero_sized_items_of_any_number() {
                 .chunks(7)
                 .rev()
                 .map(|chunk| chunk.len())
-                .sum(),
+                .sum::<usize>(),
             len
         );
         assert_eq!(DROPPED.swap(0, Relaxed), len);

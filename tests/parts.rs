@@ -6,7 +6,9 @@ use std::{ops::Range, panic::catch_unwind};
 use proptest::{collection::vec, option, prelude::*};
 use rangesteal::{
     CancelToken, Cancelled, On, Pool,
+    options::OnPool,
     reproducible::{Part, PartError, Place, block, share},
+    source::Integers,
 };
 
 const LONGEST: usize = if cfg!(miri) { 60 } else { 20_000 };
@@ -39,7 +41,7 @@ fn pair(a: String, b: String) -> String {
     format!("({a}{b})")
 }
 
-fn on(pool: &Pool, items: Range<usize>, grain: Option<usize>) -> On<'_, Range<usize>> {
+fn on(pool: &Pool, items: Range<usize>, grain: Option<usize>) -> On<Integers<usize>, OnPool<'_>> {
     let on = pool.on(items);
     if let Some(items) = grain { on.grain(items) } else { on }
 }
@@ -52,7 +54,7 @@ fn nodes_of_parts(len: usize, grain: Option<usize>, about: &[usize]) -> Vec<(Pla
     cuts.sort_unstable();
     let parts = cuts.windows(2).enumerate().map(|(number_of_part, cut)| {
         let pool = pool(1 + number_of_part % 3);
-        on(&pool, cut[0]..cut[1], grain).reproducible_part(cut[0], len).map(number).reduce(add)
+        on(&pool, cut[0]..cut[1], grain).map(number).reproducible_part(cut[0], len).reduce(add)
     });
     parts.flat_map(Part::into_nodes).collect()
 }
@@ -156,8 +158,8 @@ fn shares_are_the_documented_ones() {
 fn nothing_is_reduced_that_another_part_may_need() {
     let pool = pool(2);
     let part = |items: Range<usize>| {
-        let part = pool.on(items.clone()).reproducible_part(items.start, 100);
-        part.map(|i| i.to_string()).reduce(pair)
+        let texts = pool.on(items.clone()).map(|i| i.to_string());
+        texts.reproducible_part(items.start, 100).reduce(pair)
     };
     let nodes: Vec<_> = part(3..9).into_nodes().collect();
     let text: Vec<_> = nodes.iter().map(|(place, text)| (place[2], place[3], &text[..])).collect();
@@ -175,7 +177,7 @@ fn there_are_few_nodes() {
         let inside = block(len)..(blocks - 1).max(1) * block(len);
         let pool = pool(2);
         let part = pool.on(inside).chunks(block(len)).grain(1);
-        let part = part.reproducible_part(1, blocks).map(|_| ()).reduce(|(), ()| ());
+        let part = part.map(|_| ()).reproducible_part(1, blocks).reduce(|(), ()| ());
         let nodes = part.into_nodes().count();
         assert!(nodes < 24, "{nodes} nodes of {blocks} blocks");
     }
@@ -212,25 +214,26 @@ fn parts_that_are_not_cut_between_blocks_are_refused() {
     ] {
         let refused = catch_unwind(|| {
             let pool = pool(1);
-            pool.on(0..items).reproducible_part(first, whole_len).map(number).reduce(add).into_nodes().count()
+            pool.on(0..items).map(number).reproducible_part(first, whole_len).reduce(add).into_nodes().count()
         });
         let payload = refused.unwrap_err();
         let text = payload.downcast_ref::<String>().unwrap();
         assert!(text.contains(what), "{text}");
     }
-    let last = pool(1).on(0..1).reproducible_part(999, 1_000).map(number).reduce(add);
+    let last = pool(1).on(0..1).map(number).reproducible_part(999, 1_000).reduce(add);
     assert_eq!(last.into_nodes().count(), 1);
 }
 
 #[test]
 fn other_options_compose_with_it() {
     let (pool, token) = (pool(2), CancelToken::new());
-    let part = || pool.on(0..500).cancel(&token).with_block(|_| 2.0).reproducible_part(0, 500);
-    let doubled = part().map(|(factor, i)| *factor * number(i)).reduce(add).unwrap();
-    let folded = part().fold(|| 0.0, |sum, (factor, i)| sum + *factor * number(i), add).unwrap();
+    let on = || pool.on(0..500).cancel(&token).with_block(|_| 2.0);
+    let double = |(factor, i): (&mut f64, usize)| *factor * number(i);
+    let doubled = on().map(double).reproducible_part(0, 500).reduce(add).unwrap();
+    let folded = on().reproducible_part(0, 500).fold(|| 0.0, |sum, with| sum + double(with), add).unwrap();
     let wanted = pool.on(0..500).reproducible().map(|i| 2.0 * number(i)).reduce(add);
     assert_eq!(doubled.into_result(add), Ok(wanted));
     assert_eq!(folded.into_result(add), Ok(wanted));
     token.cancel();
-    assert_eq!(part().map(|(_, i)| number(i)).reduce(add).map(drop), Err(Cancelled));
+    assert_eq!(on().map(double).reproducible_part(0, 500).reduce(add).map(drop), Err(Cancelled));
 }

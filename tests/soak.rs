@@ -213,8 +213,8 @@ impl Plan {
                 let ended = pool.on(indices).map(tried).try_reduce(Affine::then);
                 ended.map_or_else(End::Stopped, |reduced| End::With(reduced.unwrap_or(Affine::NEUTRAL)))
             }
-            Verb::FindFirst => found(pool.on(indices).find(stops)),
-            Verb::FindAny => found(pool.on(indices).find_any(stops)),
+            Verb::FindFirst => found(pool.on(indices).find(|i| stops(*i))),
+            Verb::FindAny => found(pool.on(indices).find_any(|i| stops(*i))),
             Verb::Reproducible => {
                 let on = pool.on(indices).reproducible();
                 End::With(on.fold(|| Affine::NEUTRAL, fold, Affine::then))
@@ -222,23 +222,20 @@ impl Plan {
             Verb::With => {
                 let (progress, mut report) = (Progress::new(), RunReport::default());
                 let on = pool.on(indices).with(|_| 0).grain(7).progress(&progress).report(&mut report);
-                let values = on
+                let values: Vec<_> = on
                     .map(|(count, i)| {
                         *count += 1;
                         (visit(i), *count)
                     })
-                    .collect::<Vec<_>>();
+                    .collect();
                 assert_eq!((progress.done(), report.items()), (self.len, self.len));
                 assert!(values.iter().all(|(_, count)| (1..=self.len).contains(count)));
                 End::With(Affine::of_all(values.into_iter().map(|(value, _)| value)))
             }
             Verb::MapInto => {
                 let mut values = vec![0; self.len];
-                pool.on(indices)
-                    .threads(2)
-                    .map(visit)
-                    .zip(&mut values)
-                    .for_each(|(made, place)| *place = made);
+                let on = pool.on(indices).threads(2).map(visit).zip(&mut values);
+                on.for_each(|(made, place)| *place = made);
                 End::With(Affine::of_all(values))
             }
             Verb::Cancel => {

@@ -15,7 +15,7 @@ use std::{
 
 use busy::work;
 use proptest::prelude::*;
-use rangesteal::{CancelToken, Cancelled, On, Pool, Stealing, source::IntoSource};
+use rangesteal::{CancelToken, Cancelled, On, Pool, Stealing, options::OnPool, source::IntoChain};
 
 /// Fewer and shorter under an interpreter, and fewer where nothing is optimised.
 const CASES: u32 = if cfg!(miri) {
@@ -35,7 +35,7 @@ struct Team {
 }
 
 impl Team {
-    fn on<S: IntoSource>(&self, source: S) -> On<'_, S::Source> {
+    fn on<C: IntoChain<Chain: Sync>>(&self, source: C) -> On<C::Chain, OnPool<'_>> {
         let on = self.pool.on(source);
         match self.grain {
             Some(items) => on.grain(items),
@@ -107,23 +107,21 @@ macro_rules! as_plain {
             prop_assert_eq!(&out, &plain);
 
             let half: Vec<_> = plain.iter().filter(|value| coin(value)).cloned().collect();
-            prop_assert_eq!(
-                &$on.filter_map(|item| Some(value(item)).filter(coin)).collect::<Vec<_>>(),
-                &half
-            );
+            let sifted: Vec<_> = $on.filter_map(|item| Some(value(item)).filter(coin)).collect();
+            prop_assert_eq!(&sifted, &half);
+            let sifted: Vec<_> = $on.map(value).filter(coin).collect();
+            prop_assert_eq!(&sifted, &half);
             let twice: Vec<_> = half.iter().flat_map(|value| [value, value]).cloned().collect();
-            let emitted = $on
+            let emitted: Vec<_> = $on
                 .flat_map(|item| {
                     let value = value(item);
                     let count = if coin(&value) { 2 } else { 0 };
                     iter::repeat_n(value, count)
                 })
-                .collect::<Vec<_>>();
+                .collect();
             prop_assert_eq!(&emitted, &twice);
-            prop_assert_eq!(
-                $on.map(|item| Ok::<_, ()>(value(item))).collect::<Result<Vec<_>, _>>(),
-                Ok(plain.clone())
-            );
+            let tried: Result<Vec<_>, ()> = $on.map(|item| Ok(value(item))).collect();
+            prop_assert_eq!(tried, Ok(plain.clone()));
             let (values, coins) = $on
                 .map(|item| {
                     let value = value(item);
@@ -144,9 +142,9 @@ macro_rules! as_plain {
                 prop_assert!(!$on.all(|item| value(item) != *sought));
             }
 
-            prop_assert_eq!($on.filter(|&item| coin(&value(item))).count(), half.len());
+            prop_assert_eq!($on.map(value).filter(coin).count(), half.len());
             prop_assert_eq!(
-                $on.map(|item| usize::from(coin(&value(item))) + 1).sum(),
+                $on.map(|item| usize::from(coin(&value(item))) + 1).sum::<usize>(),
                 half.len() + plain.len()
             );
             prop_assert_eq!($on.with(|worker| worker).any(|(_, item)| coin(&value(item))), !half.is_empty());
@@ -157,13 +155,13 @@ macro_rules! as_plain {
             let first = plain.iter().position(coin);
             prop_assert_eq!($on.with(|worker| worker).position(|(_, item)| coin(&value(item))), first);
 
-            let states = $on
+            let states: Vec<_> = $on
                 .with(|_| 0)
                 .map(|(count, item)| {
                     *count += 1;
                     value(item)
                 })
-                .collect::<Vec<_>>();
+                .collect();
             prop_assert_eq!(&states, &plain);
         }
     };
@@ -204,7 +202,7 @@ proptest! {
         for _ in 0..3 {
             team.on(&mut items).zip(&costs).for_each(|(item, cost)| { work(*cost); *item += 1; });
             team.on(&mut items).chunks(size).for_each(|chunk| chunk.iter_mut().for_each(|item| *item += 1));
-            let places = team.on(&mut items).zip(0..costs.len()).map(|(item, i)| { *item += 1; (i, item) }).collect::<Vec<_>>();
+            let places: Vec<_> = team.on(&mut items).zip(0..costs.len()).map(|(item, i)| { *item += 1; (i, item) }).collect();
             for (at, (i, item)) in places.into_iter().enumerate() { // they stay borrowed, each once
                 prop_assert_eq!(at, i);
                 *item += 1;
@@ -226,7 +224,7 @@ proptest! {
             let (yes, no) = team.on(&mut exclusive).partition(|i| keep(**i));
             prop_assert!(yes.into_iter().map(|i| *i).eq(kept.iter().copied()));
             prop_assert!(no.into_iter().map(|i| *i).eq(left.iter().copied()));
-            let pairs = team.on(&numbers).zip(&mut exclusive).filter(|(i, _)| keep(**i)).collect::<Vec<_>>();
+            let pairs: Vec<_> = team.on(&numbers).zip(&mut exclusive).filter(|(i, _)| keep(**i)).collect();
             let pairs: Vec<_> = pairs.into_iter().map(|(i, own)| (*i, *own)).collect();
             prop_assert!(pairs.into_iter().eq(kept.iter().map(|i| (*i, *i))));
             // Many keys are equal.
@@ -266,7 +264,7 @@ proptest! {
                 assert!(visits[before..].iter().all(|count| count.load(Relaxed) <= 1), "nothing twice");
             };
             looked_at(&|stop| assert_eq!(team.on(&costs).zip(0..len).position(|(_, i)| stop(i)), first));
-            looked_at(&|stop| assert_eq!(team.on(0..len).find(stop), first));
+            looked_at(&|stop| assert_eq!(team.on(0..len).find(|&i| stop(i)), first));
             looked_at(&|stop| assert_eq!(team.on(0..len).with(|_| ()).find(|((), &i)| stop(i)), first));
             let found = team.on(0..len).with(|_| ()).find_any(|((), &i)| stops.contains(&i));
             prop_assert!(found.map_or(first.is_none(), |i| stops.contains(&i)));
@@ -280,7 +278,7 @@ proptest! {
                 assert_eq!(ended, first.map_or(Ok(all), Err));
             });
             looked_at(&|stop| {
-                let ended = team.on(0..len).map(|i| if stop(i) { Err(i) } else { Ok(i) }).collect::<Result<Vec<_>, _>>();
+                let ended: Result<Vec<_>, _> = team.on(0..len).map(|i| if stop(i) { Err(i) } else { Ok(i) }).collect();
                 assert_eq!(ended, first.map_or(Ok((0..len).collect()), Err));
             });
             looked_at(&|stop| {
@@ -306,7 +304,7 @@ proptest! {
             Counted(&alive)
         };
         for _ in 0..3 {
-            let results = team.on(0..len).map(make).collect::<Vec<_>>();
+            let results: Vec<_> = team.on(0..len).map(make).collect();
             prop_assert_eq!(alive_now(), len);
             let mut out = results;
             team.on(0..len).map(make).zip(&mut out).for_each(|(made, place)| *place = made);
@@ -320,7 +318,7 @@ proptest! {
             drop(ended);
             prop_assert_eq!(alive_now(), 0);
 
-            let ended = team.on(0..len).map(|i| if i == stop { Err(make(i)) } else { Ok(make(i)) }).collect::<Result<Vec<_>, _>>();
+            let ended: Result<Vec<_>, Counted<'_>> = team.on(0..len).map(|i| if i == stop { Err(make(i)) } else { Ok(make(i)) }).collect();
             prop_assert_eq!(alive_now(), if stop < len { 1 } else { len }, "the results, or the error");
             drop(ended);
             prop_assert_eq!(alive_now(), 0);
@@ -334,7 +332,7 @@ proptest! {
                 &|| drop(team.on(0..len).filter_map(|i| Some(bad(i))).collect::<Vec<_>>()),
                 &|| drop(team.on(0..len).flat_map(|i| [make(i), bad(i)]).collect::<Vec<_>>()),
                 &|| drop(team.on(0..len).map(|i| (make(i), bad(i))).unzip()),
-                &|| drop(team.on(0..len).map(|i| Ok::<_, ()>(bad(i))).collect::<Result<Vec<_>, _>>()),
+                &|| drop(team.on(0..len).map(|i| Ok(bad(i))).collect::<Result<Vec<_>, ()>>()),
             ];
             for emit in emits {
                 prop_assert_eq!(catch_unwind(AssertUnwindSafe(emit)).is_err(), stop < len);
@@ -348,7 +346,7 @@ proptest! {
                 }
                 make(i)
             };
-            let ended = team.on(0..len).cancel(&token).map(make_or_cancel).collect::<Vec<_>>();
+            let ended: Result<Vec<_>, Cancelled> = team.on(0..len).cancel(&token).map(make_or_cancel).collect();
             prop_assert_eq!(ended.as_ref().err(), (stop < len).then_some(&Cancelled));
             drop(ended);
             prop_assert_eq!(alive_now(), 0, "cancelled");
@@ -359,7 +357,7 @@ proptest! {
                 }
                 Some(make(i))
             };
-            let ended = team.on(0..len).cancel(&token).filter_map(make_or_cancel).collect::<Vec<_>>();
+            let ended: Result<Vec<_>, Cancelled> = team.on(0..len).cancel(&token).filter_map(make_or_cancel).collect();
             prop_assert_eq!(ended.is_err(), stop < len);
             drop(ended);
             prop_assert_eq!(alive_now(), 0, "cancelled");
@@ -372,18 +370,16 @@ fn sources_of_different_length_are_refused() {
     let pool = Pool::builder().num_threads(2).build().unwrap();
     for refused in [
         catch_unwind(|| pool.on(0..3).zip(0..4).for_each(|_| ())),
-        catch_unwind(|| pool.on(0..3).map(|i| i).zip(&mut [0; 2]).for_each(|(made, place)| *place = made)),
+        catch_unwind(|| pool.on(0..3).zip(&mut [0; 2]).for_each(|(i, place)| *place = i)),
+        catch_unwind(|| pool.map_into(&[0; 3], &mut [0; 2], |i| *i)),
         catch_unwind(|| pool.on(0..3).chunks(0).for_each(|_| ())),
         catch_unwind(|| pool.on(0..3).grain(0).for_each(|_| ())),
         catch_unwind(|| pool.on(0..3).threads(0).for_each(|_| ())),
     ] {
         refused.unwrap_err();
     }
-    assert_eq!(
-        pool.on(std::ops::Range { start: 5, end: 3 }).map(|i| i).collect::<Vec<_>>(),
-        [],
-        "an empty range"
-    );
+    assert_eq!(pool.on(std::ops::Range { start: 5, end: 3 }).count(), 0, "an empty range");
+    assert_eq!(pool.on(std::ops::Range { start: 5, end: 3 }).collect::<Vec<_>>(), [], "an empty range");
 }
 
 #[test]

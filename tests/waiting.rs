@@ -95,8 +95,8 @@ fn results_are_in_order_and_the_limit_is_kept() {
                 };
                 let names: Vec<String> = items.iter().map(|i| format!("{i} ")).collect();
                 let on = || pool.on(&items).waiting(limit);
-                assert_eq!(on().map(name).collect::<Vec<_>>(), names);
-                assert_eq!(on().map(name).reduce(|a, b| a + &b), (len > 0).then(|| names.concat()));
+                assert_eq!(on().map_collect(name), names);
+                assert_eq!(on().map_reduce(name, |a, b| a + &b), (len > 0).then(|| names.concat()));
                 let joined =
                     on().fold_reduce(String::new, async |text, i| text + &name(i).await, |a, b| a + &b);
                 assert_eq!(joined, names.concat());
@@ -249,13 +249,13 @@ fn the_first_error_comes_out_and_what_is_behind_it_is_dropped_at_once() {
                 }
             };
             let on = || pool.on(0..200).waiting(limit);
-            assert_eq!(on().map(run).collect::<Result<Vec<_>, _>>(), Err(30));
-            assert_eq!(on().map(run).try_reduce(|a, b| a + b), Err(30));
+            assert_eq!(on().try_map_collect(run), Err(30));
+            assert_eq!(on().try_map_reduce(run, |a, b| a + b), Err(30));
             assert_eq!(on().try_for_each(async |item| run(item).await.map(drop)), Err(30));
             assert_eq!(made.load(SeqCst), gone.load(SeqCst));
             let part = || pool.on(0..30).waiting(limit);
-            assert_eq!(part().map(run).collect::<Result<Vec<_>, _>>(), Ok((0..30).collect()));
-            assert_eq!(part().map(run).try_reduce(|a, b| a + b), Ok(Some(435)));
+            assert_eq!(part().try_map_collect(run), Ok((0..30).collect()));
+            assert_eq!(part().try_map_reduce(run, |a, b| a + b), Ok(Some(435)));
             assert_eq!(part().try_for_each(async |item| run(item).await.map(drop)), Ok(()));
         }
     }
@@ -383,7 +383,7 @@ fn loops_may_be_nested() {
                 },
                 |a, b| a + b,
             );
-            inner.unwrap_or(0) + pool.on(0..3).map(|j| j).reduce(|a, b| a + b).unwrap_or(0)
+            inner.unwrap_or(0) + pool.on(0..3).sum::<i32>()
         },
         |a, b| a + b,
     );

@@ -67,14 +67,21 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("any"), pool.any(costs, late));
     result(&of("all"), pool.all(costs, late));
     result(&of("find_any"), pool.find_any(costs, late).is_some());
-    result(&of("find_first"), pool.find(costs, late));
-    result(&of("position_first"), pool.position(costs, late));
+    result(&of("find"), pool.find(costs, late));
+    result(&of("position"), pool.position(costs, late));
     let fails = |cost: &u64| if late(cost) { Err("late") } else { Ok(value(cost)) };
-    result(&of("try_map_reduce"), pool.on(costs).map(fails).try_reduce(add));
+    result(&of("try_reduce"), pool.on(costs).map(fails).try_reduce(add));
     result(&of("try_for_each"), pool.on(costs).try_for_each(|cost| fails(cost).map(drop)));
-    let on = |cost: &u64| value(cost);
-    result(&of("sum_of"), pool.on(costs).sum_of::<u64>(on));
-    result(&of("count_if"), pool.on(costs).filter(late).count());
+    result(&of("sum"), pool.on(costs).map(value).sum::<u64>());
+    result(&of("count"), pool.on(costs).filter(|cost| late(cost)).count());
+    // Two to the power of 60 at most.
+    result(&of("product"), pool.on(costs).map(|cost| 1 + u64::from(late(cost))).product::<u64>());
+    result(&of("min"), pool.on(costs).map(value).min());
+    result(&of("max"), pool.on(costs).map(value).max());
+    result(&of("find_map"), pool.on(costs).find_map(|cost| late(cost).then(|| value(cost))));
+    result(&of("is_sorted"), pool.on(costs).map(value).is_sorted());
+    result(&of("eq"), pool.on(costs).map(value).eq(source(costs).map(|cost| *cost / 10_000 + 1)));
+    result(&of("cmp"), pool.on(costs).copied().cmp(source(costs).map(value)));
     result(&of("max_by"), pool.on(costs).max_by(|a, b| value(a).cmp(&value(b))));
     result(&of("max_by_key"), pool.on(costs).max_by_key(|cost| value(cost)));
     result(&of("min_by"), pool.on(costs).min_by(|a, b| value(a).cmp(&value(b))));
@@ -83,6 +90,8 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("adaptors"), squares.map(|(i, cost)| (i, value(cost))).collect::<Vec<_>>());
     let zipped = pool.on(costs).copied().zip(0..costs.len());
     result(&of("zip"), zipped.map(|(cost, i)| i as u64 + value(&cost)).collect::<Vec<_>>());
+    let zipped = pool.on(costs).zip_shortest(0..20);
+    result(&of("zip_shortest"), zipped.map(|(cost, i)| i + value(cost)).collect::<Vec<_>>());
     for size in [1, 7] {
         let sum = |part: &[u64]| part.iter().map(value).sum::<u64>();
         result(&of("chunks"), pool.on(costs).chunks(size).map(sum).collect::<Vec<_>>());
@@ -91,10 +100,8 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     }
     let mut drained = costs.to_vec();
     result(&of("by value"), pool.on(costs.to_vec()).map(|cost| value(&cost)).collect::<Vec<_>>());
-    result(
-        &of("drain"),
-        pool.on(source::drain(&mut drained, ..)).map(|cost| value(&cost)).collect::<Vec<_>>(),
-    );
+    let drained: Vec<_> = pool.on(source::drain(&mut drained, ..)).map(|cost| value(&cost)).collect();
+    result(&of("drain"), drained);
 }
 
 fn options(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> String) {
@@ -109,20 +116,20 @@ fn options(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) ->
     result(&of("report"), (report.items(), progress.done()));
     assert!(!report.to_string().is_empty() && trace.svg().to_string().starts_with("<svg"));
     assert!(serde_json::from_str::<serde_json::Value>(&trace.chrome().to_string()).is_ok());
-    let part = pool.on(costs).reproducible_part(0, costs.len()).map(float).reduce(sum);
+    let part = pool.on(costs).map(float).reproducible_part(0, costs.len()).reduce(sum);
     result(&of("reproducible_part"), part.into_result(sum));
     let part = pool.on(costs).reproducible_part(0, costs.len());
     let folded = part.fold(|| 0.0, |a, cost| a + float(cost), sum);
-    result(&of("reproducible_part, fold_reduce"), folded.into_result(sum));
+    result(&of("reproducible_part, fold"), folded.into_result(sum));
     result(&of("grain"), pool.on(costs).grain(5).map(float).collect::<Vec<_>>());
     let scratch = pool.on(costs).with(|_| Vec::<u64>::new());
-    let longest = scratch
+    let longest: Vec<_> = scratch
         .map(|(scratch, cost)| {
             scratch.push(*cost);
             work(*cost);
             *cost
         })
-        .collect::<Vec<_>>();
+        .collect();
     result(&of("with"), longest);
     let drawn = pool
         .on(costs)
@@ -156,16 +163,22 @@ fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
         *cost + 1
     };
     let is_long = |cost: &u64| value(cost) > 1;
-    result(&of("filter_collect"), pool.on(costs).copied().filter(is_long).collect::<Vec<_>>());
-    result(
-        &of("filter_map_collect"),
-        pool.on(costs).filter_map(|cost| Some(value(cost))).collect::<Vec<_>>(),
-    );
-    result(&of("flat_map_collect"), pool.on(costs).flat_map(|cost| [value(cost), 2, 3]).collect::<Vec<_>>());
+    result(&of("filter"), pool.on(costs).copied().filter(is_long).collect::<Vec<_>>());
+    let emitted: Vec<_> = pool.on(costs).filter_map(|cost| Some(value(cost))).collect();
+    result(&of("filter_map"), emitted);
+    let emitted: Vec<_> = pool.on(costs).flat_map(|cost| [value(cost), 2, 3]).collect();
+    result(&of("flat_map"), emitted);
+    result(&of("flatten"), pool.on(costs).map(|cost| [value(cost), 2]).flatten().collect::<Vec<_>>());
+    result(&of("inspect"), pool.on(costs).inspect(|cost| work(**cost)).cloned().collect::<Vec<_>>());
+    let mut all = vec![7];
+    pool.on(costs).map(value).collect_into(&mut all);
+    result(&of("collect_into"), all);
     let fails = |cost: &u64| if is_long(cost) { Err(*cost) } else { Ok(*cost) };
-    result(&of("try_map_collect"), pool.on(costs).map(fails).collect::<Result<Vec<_>, _>>());
+    result(&of("collect, a Result"), pool.on(costs).map(fails).collect::<Result<Vec<_>, u64>>());
+    let emits = |cost: &u64| fails(cost).map(|cost| [cost, 2]);
+    result(&of("try_flat_map"), pool.on(costs).try_flat_map(emits).collect::<Result<Vec<_>, u64>>());
     result(&of("partition"), pool.on(costs.to_vec()).partition(is_long));
-    result(&of("unzip_collect"), pool.on(costs).map(|cost| (value(cost), 1_u8)).unzip());
+    result(&of("unzip"), pool.on(costs).map(|cost| (value(cost), 1_u8)).unzip());
 }
 
 fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {
@@ -207,7 +220,7 @@ fn lists(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
     let fails = |(cost, _): (u64, u32)| if cost > 20_000 { Err(cost) } else { Ok(cost) };
     let folded: Result<u64, u64> = pool.grow(seeds()).with(|_| ()).try_fold_unordered(
         || 0,
-        |(), sum, item, _| Ok(sum + fails(item)?),
+        |sum, ((), item), _| Ok(sum + fails(item)?),
         |a, b| a + b,
     );
     result(&of("try_fold_unordered"), folded);
@@ -248,7 +261,7 @@ fn waits(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
     for limit in [1, 8] {
         let on = || pool.on(costs).enumerate();
         let mapped = on().report(&mut report).waiting(limit);
-        result(&of("waiting, map_collect"), mapped.map(|(i, cost)| value(cost, i)).collect::<Vec<_>>());
+        result(&of("waiting, map_collect"), mapped.map_collect(|(i, cost)| value(cost, i)));
         result(&of("waiting, report"), (report.items(), report.waits.is_some()));
         assert!(!report.to_string().is_empty());
         let sum = on().waiting(limit).map_reduce(|(i, cost)| value(cost, i), |a, b| a + b);
@@ -277,15 +290,15 @@ fn waits(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
 
 /// The inner loops find the pool busy, or have one worker.
 fn nested(pool: &Pool) {
-    let rows = pool
+    let rows: Vec<_> = pool
         .on(0..50)
         .map(|i| {
             work(10_000);
-            pool.on(0..i).map(|j| j).reduce(|a, b| a + b)
+            pool.on(0..i).reduce(|a, b| a + b)
         })
-        .collect::<Vec<_>>();
+        .collect();
     result("loops in a loop", rows);
-    let waited = pool
+    let waited: Vec<_> = pool
         .on(0..9)
         .map(|i| {
             work(10_000);
@@ -294,7 +307,7 @@ fn nested(pool: &Pool) {
                 j
             })
         })
-        .collect::<Vec<_>>();
+        .collect();
     result("waiting loops in a loop", waited);
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn loops(pool: &Pool) {
 
             let (mut report, progress, token) = (RunReport::default(), Progress::new(), CancelToken::new());
             let options = pool.on(&items).reproducible().report(&mut report).progress(&progress);
-            let reduced = options.cancel(&token).map(|x| *x).reduce(|a, b| a + b);
+            let reduced = options.cancel(&token).copied().reduce(|a, b| a + b);
             assert_eq!(reduced.map(Option::unwrap_or_default), Ok(sum));
             assert_eq!((report.items(), progress.done()), (items.len(), items.len()));
             token.cancel();
