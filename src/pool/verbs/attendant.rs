@@ -110,11 +110,14 @@ impl<C, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<C, B, D, R, F, A, Z> {
     }
 }
 
+/// What a worker holds as long as it attends: its state, and what it has noted of the source.
+type HeldBy<'v, C> = (<<C as Chain>::State as State>::Held<'v>, <<C as Chain>::Source as Source>::Ledger<'v>);
+
 /// A worker of such a loop.
 struct Attendant<'v, C: Chain, B, D, R, F, A, Z> {
     of: &'v Vigil<C, B, D, R, F, A, Z>,
     me: usize,
-    state: Option<(<C::State as State>::Held<'v>, <C::Source as Source>::Ledger<'v>)>,
+    state: Option<HeldBy<'v, C>>,
     /// What it has done last, in the order of the slice; and before that, which is to be handed
     /// over.
     run: Option<Run<A>>,
@@ -158,7 +161,7 @@ where
     #[inline(always)]
     fn begin_item(
         of: &'v Vigil<C, B, D, R, F, A, Z>,
-        (held, ledger): &mut (<C::State as State>::Held<'v>, <C::Source as Source>::Ledger<'v>),
+        (held, ledger): &mut HeldBy<'v, C>,
         place: &mut At<'_, F, Note>,
         context: &mut Context<'_>,
         (first, mut acc): (usize, Option<A>),

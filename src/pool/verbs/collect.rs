@@ -103,7 +103,7 @@ fn in_steps<S: Source>(mut items: Claim<'_, S>, mut go: impl FnMut(Claim<'_, S>)
     }
 }
 
-impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
+impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// Runs a loop whose runs fill `N` vectors each, and makes one of those of all runs. `fill` is
     /// given vectors to append to, and items of the source.
     #[inline(always)]
@@ -216,7 +216,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// If a closure of the chain does; what was collected until then is dropped.
     #[inline(always)]
     pub fn collect<B: FromChain<C::Item>>(self) -> E::Of<B> {
-        let collected = B::from_chain(self, |item| Ok::<_, Infallible>(item));
+        let collected = B::from_chain(self, Ok::<_, Infallible>);
         E::end(collected.map(never))
     }
 
@@ -259,6 +259,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     ///
     /// # Panics
     /// If a closure of the chain does; what was collected until then is dropped.
+    #[allow(clippy::type_complexity, reason = "two vectors")]
     #[inline(always)]
     pub fn partition(
         self,
@@ -282,9 +283,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
             items.items().for_each(|item| {
                 let Ok(()) = chain.push(state, item, (), |state, (), item| {
                     if test(C::State::give(state, &item)) {
-                        yes.push(item)
+                        yes.push(item);
                     } else {
-                        no.push(item)
+                        no.push(item);
                     }
                     Ok::<_, Infallible>(())
                 });
@@ -313,7 +314,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         C: Chain<Item = (A, B)>,
     {
         if !matches!(C::MAKES, Makes::One) {
-            let pairs = Vec::<(A, B)>::from_chain(self, |pair| Ok::<_, Infallible>(pair));
+            let pairs = Vec::<(A, B)>::from_chain(self, Ok::<_, Infallible>);
             return E::end(pairs.map(|pairs| never(pairs).into_iter().unzip()));
         }
         E::end(in_two_places(self.source_count(), |firsts, seconds| {

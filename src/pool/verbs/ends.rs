@@ -95,7 +95,7 @@ pub(super) fn reducing<C: Chain, R, Z>(
     }
 }
 
-impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
+impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// Calls `f` item by item; stops at the first `Err`.
     #[inline(always)]
     fn each<Z: Send>(

@@ -113,7 +113,9 @@ pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<
     items.take(most).for_each(|(item, stays)| {
         // SAFETY: there is room for `most` items, and of no more than these less than that many
         // have been counted before.
-        unsafe { room.add(count).write(MaybeUninit::new(item)) };
+        let place = unsafe { room.add(count) };
+        // SAFETY: so it is a place.
+        unsafe { place.write(MaybeUninit::new(item)) };
         count += usize::from(stays);
     });
     // SAFETY: 1. `count` is at most the number of places written; 2. all places before the last one
@@ -133,12 +135,16 @@ pub(crate) fn extend_parted<T>([yes, no]: [&mut Vec<T>; 2], items: impl ExactSiz
     let mut counts = [0, 0];
     items.take(most).for_each(|(item, is_first)| {
         let item = MaybeUninit::new(item);
-        // SAFETY: 1. both have room for `most` items, and of no more than these less than that many
-        // have been counted before; 2. they lie apart; 3. of the two copies of an item only one
-        // will ever be used, since one of the counts does not grow.
-        unsafe { ptr::copy_nonoverlapping(&raw const item, room.add(counts[0]), 1) };
+        // SAFETY: there is room for `most` items, and of no more than these less than that many
+        // have been counted before.
+        let place = unsafe { room.add(counts[0]) };
         // SAFETY: likewise.
-        unsafe { ptr::copy_nonoverlapping(&raw const item, other.add(counts[1]), 1) };
+        let another = unsafe { other.add(counts[1]) };
+        // SAFETY: so it is a place; of the two copies of an item only one will ever be used, since
+        // one of the counts does not grow.
+        unsafe { ptr::copy_nonoverlapping(&raw const item, place, 1) };
+        // SAFETY: likewise.
+        unsafe { ptr::copy_nonoverlapping(&raw const item, another, 1) };
         counts[0] += usize::from(is_first);
         counts[1] += usize::from(!is_first);
     });

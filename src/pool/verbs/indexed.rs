@@ -205,6 +205,7 @@ macro_rules! in_step {
             type Flat = ($($S),+);
 
             #[inline(always)]
+            #[allow(clippy::many_single_char_names, reason = "one of each type parameter")]
             fn flat(self) -> Self::Flat {
                 let $nested = self;
                 ($($s),+)
@@ -215,6 +216,7 @@ macro_rules! in_step {
             type Chain = InStep<$zip, $count>;
 
             #[track_caller]
+            #[allow(clippy::many_single_char_names, reason = "one of each type parameter")]
             fn into_chain(self) -> Self::Chain {
                 let ($($s),+) = self;
                 in_step!(@zip $($s),+)

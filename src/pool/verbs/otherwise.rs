@@ -24,7 +24,7 @@ otherwise! {
 }
 
 #[doc(hidden)]
-impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
+impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     pub fn find_first<F: Fn(&C::Item) -> bool + CalledFind>(self, _: F) -> E::Of<Option<C::Item>> {
         unreachable!("cannot be called")
     }

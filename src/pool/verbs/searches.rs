@@ -41,7 +41,7 @@ fn find<S: Source, K>(
     None
 }
 
-impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
+impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// The index of an item of the source from which `pick` makes something, and what it makes: the
     /// first such item, or any; where `any` is true, the first place where it stops is as good as
     /// any other.
@@ -249,7 +249,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
 }
 
 /// Comparisons with another source.
-impl<'p, S: Source + Sync, E: Ending> On<S, OnPool<'p, E>> {
+impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     /// Whether this source and another one have equal items, and as many, as [`Iterator::eq`].
     ///
     /// ```
@@ -269,7 +269,7 @@ impl<'p, S: Source + Sync, E: Ending> On<S, OnPool<'p, E>> {
     {
         let other = other.into_chain();
         let are_as_many = self.source_count() == other.count();
-        let differ = |_: &mut (), (a, b): (S::Item, <B::Chain as Chain>::Item)| (a != b).then_some(());
+        let differ = |(): &mut (), (a, b): (S::Item, <B::Chain as Chain>::Item)| (a != b).then_some(());
         let compared = if are_as_many { usize::MAX } else { 0 };
         let found = self.zip_shortest(other).take(compared).found(LoopKind::First, true, differ);
         E::end(found.map(|found| are_as_many && found.is_none()))
@@ -295,7 +295,7 @@ impl<'p, S: Source + Sync, E: Ending> On<S, OnPool<'p, E>> {
     {
         let other = other.into_chain();
         let lengths = self.source_count().cmp(&other.count());
-        let differ = |_: &mut (), (a, b): (S::Item, S::Item)| Some(a.cmp(&b)).filter(|order| order.is_ne());
+        let differ = |(): &mut (), (a, b): (S::Item, S::Item)| Some(a.cmp(&b)).filter(|order| order.is_ne());
         let found = self.zip_shortest(other).found(LoopKind::First, false, differ);
         E::end(found.map(|found| found.map_or(lengths, |(_, order)| order)))
     }

@@ -72,6 +72,7 @@ pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
 
     /// The integer so many behind this one. It wraps around.
     #[doc(hidden)]
+    #[must_use]
     fn forward(self, count: usize) -> Self;
 
     /// A number that tells it from others.
