@@ -48,8 +48,6 @@ pub trait FromChain<T>: Sized {
 /// use rangesteal::{Pool, source::At};
 ///
 /// let (pool, words) = (Pool::new()?, ["7", "3", "x", "y"]);
-/// let numbers: Result<Vec<u32>, _> = pool.on(&words).map(|word| word.parse::<u32>()).collect();
-/// assert!(numbers.is_err());
 /// let numbers: Result<Vec<u32>, At<_>> = pool.on(&words).map(|word| word.parse::<u32>()).collect();
 /// assert_eq!(numbers.map_err(|at| words[at.index]), Err("x"));
 /// # Ok::<(), rangesteal::BuildError>(())

@@ -49,7 +49,7 @@ pub struct Owned<H: Holder> {
     noted: Noted,
 }
 
-/// What holds items that are given away: made by [`IntoSource`](crate::source::IntoSource) and
+/// What holds items that are given away: made by [`IntoChain`](crate::source::IntoChain) and
 /// [`drain`]. Sealed.
 pub trait Holder: sealed::Sealed {
     /// An item.

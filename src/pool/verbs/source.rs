@@ -22,12 +22,12 @@ use crate::pool::record::units::Blocks;
 /// | `&[T]` (and `&Vec<T>`, `&[T; N]`) | `&T` |
 /// | `&mut [T]` (and `&mut Vec<T>`, `&mut [T; N]`) | `&mut T` |
 /// | `Vec<T>`, `Box<[T]>`, `[T; N]` ([`Owned`](crate::source::Owned)), or a part of a `Vec` ([`drain`](crate::source::drain)) | `T` |
-/// | `Range<usize>` | `usize` |
-/// | [`Zip<A, B>`](Zip), made by [`On::zip`](crate::On::zip) | `(A::Item, B::Item)` |
-/// | [`Chunks<S>`](Chunks), made by [`On::chunks`](crate::On::chunks) | `&[T]`, `&mut [T]`, `Vec<T>`, `Range<usize>`, or pairs of these |
-/// | [`Windows<S>`](Windows), made by [`On::windows`](crate::On::windows) | `&[T]` or `Range<usize>` |
-/// | [`Copied<S>`](Copied), made by [`On::copied`](crate::On::copied) | `T` instead of `&T` |
-/// | [`Part<S>`](Part), [`Rev<S>`](Rev), [`StepBy<S>`](StepBy), made by `take`, `skip`, `rev` and `step_by` | `S::Item` |
+/// | a range of integers `T` ([`Integers`](crate::source::Integers)) | `T` |
+/// | a tuple of sources, or [`On::zip`](crate::On::zip) ([`Zip`](crate::source::Zip)) | a tuple of their items |
+/// | [`Chunks<S>`](crate::source::Chunks), made by [`On::chunks`](crate::On::chunks) | `&[T]`, `&mut [T]`, `Vec<T>`, `Range<T>`, or tuples of these |
+/// | [`Windows<S>`](crate::source::Windows), made by [`On::windows`](crate::On::windows) | `&[T]` or `Range<T>` |
+/// | [`Copied<S>`](crate::source::Copied), made by [`On::copied`](crate::On::copied) | `T` instead of `&T` |
+/// | [`Part<S>`](crate::source::Part), [`Rev<S>`](crate::source::Rev), [`StepBy<S>`](crate::source::StepBy), made by `take`, `skip`, `rev` and `step_by` | `S::Item` |
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
