@@ -473,7 +473,8 @@
 //! let mine = share(points, rank, ranks); // the points of this rank
 //! let x: Vec<f64> = pool.on(mine.clone()).map(|i| 1.0 / (i + 1) as f64).collect();
 //! for _round in 0..10 {
-//!     let part = pool.on(&x).reproducible_part(mine.start, points).map(|x| x * x).reduce(add);
+//!     let squares = pool.on(&x).map(|x| x * x);
+//!     let part = squares.reproducible_part(mine.start, points).reduce(add);
 //!     let nodes = all_gather(part.into_nodes().collect()); // of all ranks, in their order
 //!     let sum = Part::from_nodes(points, nodes, add)?.into_result(add)?;
 //!     // On any number of ranks and threads, this has the bits of one loop over all points:

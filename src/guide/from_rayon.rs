@@ -176,7 +176,7 @@
 //! use rangesteal::Pool;
 //!
 //! fn norm(x: &[f64], pool: Option<&Pool>) -> f64 {
-//!     let pool = pool.unwrap_or_else(Pool::global);
+//!     let pool = pool.unwrap_or_else(|| Pool::global());
 //!     pool.on(x).map(|x| x * x).sum::<f64>().sqrt()
 //! }
 //!
@@ -271,13 +271,15 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! `sum`, `product` and `collect` need the type of what they make, as in rayon; an error that only
-//! `?` returns must be named:
+//! `sum`, `product` and `collect` need the type of what they make, as in rayon. An error that is
+//! collected, or that only `?` returns, must be named:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! use std::num::ParseIntError;
 //!
+//! let numbers = pool.on(&["12", "7"]).map(|word| word.parse::<u32>());
+//! assert!(numbers.collect::<Result<Vec<u32>, ParseIntError>>().is_ok());
 //! let checked = pool.on(&["12", "7"]).try_for_each(|word| {
 //!     word.parse::<u32>()?;
 //!     Ok::<(), ParseIntError>(())
