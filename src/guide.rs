@@ -53,7 +53,7 @@
 //! | integers | `pool.on(0..n)`, `pool.on(1..=n)` |
 //! | several slices in step | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
 //! | a part of the items | `pool.on(&v[a..b])`; of other sources [`skip`](crate::On::skip), [`take`](crate::On::take), [`step_by`](crate::On::step_by) |
-//! | rows of a matrix, blocks of items | [`chunks(width)`](crate::On::chunks), [`chunks_exact(width)`](crate::On::chunks_exact); [`windows(n)`](crate::On::windows) overlap |
+//! | rows of a matrix, blocks of items | [`chunks(width)`](crate::On::chunks), [`chunks_exact(width)`](crate::On::chunks_exact); [`windows(n)`](crate::On::windows) overlap; rows of any lengths [`source::pieces`](crate::source::pieces) |
 //! | blocks of different sizes in step | `pool.on(&mut a).chunks(2).zip(source(&b).chunks(3))` |
 //! | a chain made elsewhere | `pool.on(chain)`, of [`source(&v).map(f)`](crate::source()) |
 //!
@@ -411,11 +411,10 @@
 //!
 //! # Beside others
 //! **Several libraries in one program.** A pool pins a thread to each CPU, so six pools have six
-//! threads there. A library takes an `Option<&Pool>`, and `pool.unwrap_or_else(Pool::global)`.
-//! While a loop is shared, all other loops of that pool run on the threads that call them: give a
-//! long loop a pool of its own. Such calls are counted as `busy`, in
-//! [`RunReport::alone`](crate::RunReport::alone) and by `RANGESTEAL_REPORT`. Tests that run in
-//! parallel are such a program.
+//! threads there. A library takes an [`Option<&Pool>`](from_rayon#some-recipes). While a loop is
+//! shared, all other loops of that pool run on the threads that call them: give a long loop a pool
+//! of its own. Such calls are counted as `busy`, in [`RunReport::alone`](crate::RunReport::alone)
+//! and by `RANGESTEAL_REPORT`. Tests that run in parallel are such a program.
 //!
 //! **In a program that uses rayon** a loop may be called from rayon's threads, and takes the CPUs
 //! that it finds. With one of two workers of rayon busy and the other one calling a loop: loops of

@@ -36,7 +36,7 @@
 //! ```compile_fail,E0594
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut sum = 0;
-//! pool.on(&[1, 2, 3]).for_each(|x| sum += x);
+//! pool.on(&[1, 2, 3]).for_each(|x| sum += *x);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!

@@ -24,7 +24,7 @@
 //!
 //! | rayon | here |
 //! |---|---|
-//! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; pieces of a slice are slices, and `partition` and `unzip` make vectors |
+//! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, not behind `map`, `copied`, `rev` or `step_by`; `partition` and `unzip` make vectors |
 //!
 //! What is called otherwise, and what to write for what is not here:
 //!
@@ -36,7 +36,8 @@
 //! | `par_drain`, `ParallelDrainFull`, `ParallelDrainRange` | `pool.on(source::drain(&mut vec, range))`; of maps `pool.on(map.drain().collect::<Vec<_>>())` |
 //! | `collections`, `collections::btree_map`, `collections::btree_set`, `collections::hash_map`, `collections::hash_set`, `collections::linked_list`, `par_bridge`, `ParallelBridge` | `pool.on(map.iter().collect::<Vec<_>>())` |
 //! | `collections::binary_heap`, `collections::vec_deque` | `pool.on(heap.as_slice())`, `pool.on(deque.make_contiguous())` |
-//! | `option`, `result`, `iter::empty`, `iter::once` | `pool.on([])`, `pool.on([x])`; a chain collects into an `Option` and a `Result` |
+//! | `option`, `result` | none: one item is no loop. A chain collects into an `Option` or a `Result` |
+//! | `iter::empty`, `iter::once` | `pool.on([])`, `pool.on([x])` |
 //! | `iter::repeat`, `iter::repeat_n`, `iter::repeatn`, `Repeat::take`, `Repeat::zip` | `pool.on(0..n).map(\|_\| &x)` |
 //! | `iter::split` | none: work is divided between items. Make the pieces first |
 //! | `iter::walk_tree`, `iter::walk_tree_prefix`, `iter::walk_tree_postfix` | [`pool.grow([root])`](crate::Pool::grow), whose closure feeds the children, in no order |
@@ -81,7 +82,8 @@
 //! | `par_chunk_by`, `par_chunk_by_mut`, `par_split`, `par_split_inclusive`, `par_split_mut`, `par_split_inclusive_mut` | `pool.on(v.chunk_by(p).collect::<Vec<_>>())` and so on |
 //! | `par_sort`, `par_sort_by`, `par_sort_by_key`, `par_sort_by_cached_key` | `pool.sort(&mut v)`, `pool.sort_by(&mut v, c)` and so on |
 //! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | `pool.sort_unstable(&mut v)` and so on, which take memory on pools of more than four workers |
-//! | `str`, `string`, `ParallelString`, `as_parallel_string`, `par_bytes` | `pool.on(text.as_bytes())` |
+//! | `str`, `string`, `ParallelString`, `as_parallel_string` | none: characters differ in length |
+//! | `par_bytes` | `pool.on(text.as_bytes())` |
 //! | `par_chars`, `par_char_indices`, `par_encode_utf16`, `par_lines`, `par_split_whitespace`, `par_split_ascii_whitespace`, `par_split_terminator`, `par_matches`, `par_match_indices` | `pool.on(text.lines().collect::<Vec<_>>())` and so on |
 //!
 //! Pools and free functions:
@@ -212,7 +214,7 @@
 //! let pool = Pool::new()?;
 //! let track = Track { times: vec![1.0, 2.0], places: vec![5.0, 7.0] };
 //! assert_eq!(pool.on(track.speeds()).max_by(f64::total_cmp), Some(5.0));
-//! assert_eq!(pool.on(&track).zip(track.speeds()).filter(|(place, speed)| *place > speed).count(), 1);
+//! assert!(pool.on(&track).zip(track.speeds()).any(|(place, speed)| *place > speed));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!

@@ -74,15 +74,35 @@ fn methods_are_found_in_expressions() {
     assert_eq!(spans("`a`, `b c`: d"), ["a", "b c"]);
 }
 
+/// What is behind the generic arguments that a line may begin with.
+fn behind_generics(line: &str) -> Option<&str> {
+    let mut depth = 0_usize;
+    for (at, letter) in line.char_indices() {
+        match letter {
+            '<' => depth += 1,
+            '>' => depth = depth.checked_sub(1)?,
+            _ if depth == 0 => return Some(&line[at..]),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[test]
+fn generic_arguments_are_passed_by() {
+    for line in ["::map(self)", "<C, P>::map(self)", "<C, OnPool<'p, E>>::map(self)"] {
+        assert_eq!(behind_generics(line), Some("::map(self)"));
+    }
+    assert_eq!(behind_generics("<C, P"), None);
+}
+
 /// The methods of a type of this crate, as `tests/tidy/api.txt` lists them.
 pub(crate) fn own_methods(of: &str) -> BTreeSet<String> {
     let surface = read("tests/tidy/api.txt");
     let lines = surface.lines().filter_map(|line| line.strip_prefix("pub fn rangesteal::")?.strip_prefix(of));
-    // `On<'p, S, E, M>::with<W, F>(self, ..)`
-    let methods = lines.filter_map(|line| {
-        let line = if line.starts_with('<') { line.split_once('>')?.1 } else { line };
-        line.strip_prefix("::")?.split(['<', '(']).next()
-    });
+    // `On<C, rangesteal::options::OnPool<'p, E>>::fold<A>(self, ..)`
+    let methods =
+        lines.filter_map(|line| behind_generics(line)?.strip_prefix("::")?.split(['<', '(']).next());
     let methods: BTreeSet<_> = methods.map(str::to_owned).collect();
     assert!(!methods.is_empty(), "no method of {of} is listed");
     methods

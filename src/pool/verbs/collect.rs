@@ -25,7 +25,8 @@ use crate::pool::{
 
 /// What [`On::collect`] can make of items `T`: `Vec<T>`, `Box<[T]>`, `String`, the collections of
 /// the standard library, `()` of units, and `Result<B, E>` or `Option<B>` of one of these, if the
-/// items are results or options: then the loop stops at the first that is an error, or none. Sealed.
+/// items are results or options: then the loop stops at the first that is an error, or none.
+/// Sealed.
 ///
 /// [`Result<B, At<E>>`](At) tells the index of the error, too.
 #[diagnostic::on_unimplemented(
@@ -48,7 +49,8 @@ pub trait FromChain<T>: Sized {
 /// use rangesteal::{Pool, source::At};
 ///
 /// let (pool, words) = (Pool::new()?, ["7", "3", "x", "y"]);
-/// let numbers: Result<Vec<u32>, At<_>> = pool.on(&words).map(|word| word.parse::<u32>()).collect();
+/// let numbers = pool.on(&words).map(|word| word.parse::<u32>());
+/// let numbers: Result<Vec<u32>, At<_>> = numbers.collect();
 /// assert_eq!(numbers.map_err(|at| words[at.index]), Err("x"));
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
@@ -204,9 +206,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         )
     }
 
-    /// Collects the items, as [`Iterator::collect`]: into a `Vec` in order, a `String`, a map and so
-    /// on: see [`FromChain`]. Into a `Result` or an `Option` it stops at the first item, in order,
-    /// that is an error or none.
+    /// Collects the items, as [`Iterator::collect`]: into a `Vec` in order, a `String`, a map and
+    /// so on: see [`FromChain`]. Into a `Result` or an `Option` it stops at the first item, in
+    /// order, that is an error or none.
     ///
     /// If the chain makes one item of each of its source, each is written once, at its final place
     /// in the vector. If it may leave some out ([`filter`](Self::filter)) and they need not be

@@ -198,8 +198,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 
     /// Folds the items into accumulators, one for each run of neighbouring items that a worker
-    /// takes, and merges these in order. `init` must be neutral to `merge`, and `merge` associative;
-    /// then the result is that of [`Iterator::fold`].
+    /// takes, and merges these in order. `init` must be neutral to `merge`, and `merge`
+    /// associative; then the result is that of [`Iterator::fold`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -90,8 +90,8 @@ impl<'p, T: Send> Grow<'p, T> {
 /// Options.
 impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
     /// Gives each worker a state of its own, made by `make(worker)` before its first item. The
-    /// closures of the loop are given `(&mut state, item)` instead of the item. It stays on its thread, so it need not
-    /// be `Send`.
+    /// closures of the loop are given `(&mut state, item)` instead of the item. It stays on its
+    /// thread, so it need not be `Send`.
     ///
     /// A worker that has found nothing for a while drops its state, and makes another if there is
     /// something later. If that is expensive, keep the states: [`with_kept`](Self::with_kept).

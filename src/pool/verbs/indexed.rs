@@ -12,7 +12,8 @@ use super::{
 };
 use crate::pool::record::units::Blocks;
 
-/// Sources of equal length in step: two to eight. Made by [`On::zip`](crate::On::zip) and of tuples.
+/// Sources of equal length in step: two to eight. Made by [`On::zip`](crate::On::zip) and of
+/// tuples.
 ///
 /// ```
 /// # let pool = rangesteal::Pool::new()?;

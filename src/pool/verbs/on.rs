@@ -166,8 +166,8 @@ impl<C: Chain, P> On<C, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let halves: Vec<usize> = pool.on(0..7).filter_map(|i| (i % 2 == 0).then_some(i / 2)).collect();
-    /// assert_eq!(halves, [0, 1, 2, 3]);
+    /// let halves = pool.on(0..7).filter_map(|i| (i % 2 == 0).then_some(i / 2));
+    /// assert_eq!(halves.collect::<Vec<i32>>(), [0, 1, 2, 3]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
@@ -200,7 +200,7 @@ impl<C: Chain, P> On<C, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let numbers = |line: &&str| line.split(' ').map(str::parse::<u8>).collect::<Result<Vec<_>, _>>();
+    /// let numbers = |line: &&str| line.split(' ').map(str::parse).collect::<Result<Vec<_>, _>>();
     /// let chain = pool.on(&["1 2", "3", "4 5"]).try_flat_map(numbers);
     /// let all: Result<Vec<u8>, std::num::ParseIntError> = chain.collect();
     /// assert_eq!(all, Ok(vec![1, 2, 3, 4, 5]));

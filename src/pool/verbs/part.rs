@@ -284,7 +284,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let part = pool.on(&[0.5, 0.25]).grain(1).reproducible_part(7, 9);
-    /// let nodes: Vec<_> = part.fold(|| 0.0, |sum, x| sum + x, |a, b| a + b).into_nodes().collect();
+    /// let sums = part.fold(|| 0.0, |sum, x| sum + x, |a, b| a + b);
+    /// let nodes: Vec<_> = sums.into_nodes().collect();
     /// assert_eq!(nodes, [([9, 1, 7, 0], 0.5), ([9, 1, 8, 0], 0.25)]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```

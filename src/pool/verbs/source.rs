@@ -70,7 +70,7 @@ pub trait Source: Chain<State = Stateless> {
 }
 
 /// A source whose neighbouring items can be given out as one piece, so that it can be cut into
-/// [`Chunks`]. Sealed, as [`Source`] is.
+/// [`Chunks`](crate::source::Chunks). Sealed, as [`Source`] is.
 pub trait Pieces: Source {
     /// Neighbouring items.
     type Piece;
