@@ -142,8 +142,8 @@
 //! * **The newest item comes first**, as in a recursive function, so the list stays about as short
 //!   as its stack would be deep. `extend` adds several items that come in their own order, so a
 //!   structure in memory is walked forward; backward it took three times as long.
-//! * **Nothing waits for its children.** Do what comes after all parts behind the loop, or in the
-//!   part that brings a counter to zero.
+//! * **Nothing waits for its children.** A step behind all parts belongs behind the loop, or into
+//!   the part that brings a counter to zero.
 //! * **An item should be worth some nanoseconds.** Items of 100 ns lose nothing; where one takes 1
 //!   ns, call the plain function below a certain size.
 //!
@@ -152,7 +152,7 @@
 //!
 //! # My items wait
 //! With [`waiting`](crate::On::waiting) the closures return futures, and a worker whose item waits
-//! goes on with another. Whatever the futures are made by has to wake them.
+//! goes on with another. The maker of the futures has to wake them: a runtime, a reactor, a thread.
 //!
 //! **tokio.** Its timers and sockets need a runtime that turns on threads of its own, and that the
 //! polling thread has entered: each worker enters it.
@@ -426,11 +426,11 @@
 //! **Several processes** on the same CPUs pin their workers to the same ones. A worker whose CPU
 //! another program keeps busy while others are idle is unpinned for a while. Where programs share
 //! CPUs all the time, start them with `RANGESTEAL_PINNING=off`, or give each its own by `taskset`
-//! or a control group. With a quota nothing is pinned. Ranks of MPI are [such
-//! processes](#more-than-one-machine).
+//! or a control group. With a quota nothing is pinned. Ranks of MPI are
+//! [processes](#more-than-one-machine), too.
 //!
-//! On two CPUs, loops of 1 ms again and again, relative to plain loops in the same place (`cargo
-//! bench --bench versus -- --rows beside`):
+//! On two CPUs, loops of 1 ms again and again, relative to plain loops in the same place, by
+//! `cargo bench --bench versus -- --rows beside`:
 //!
 //! | | rangesteal | rayon |
 //! |---|---|---|
@@ -455,11 +455,10 @@
 //!
 //! [`Placement`](crate::Placement) has other orders, from one worker a core to a list of CPUs.
 //!
-//! Pinned are the threads of a pool, unless [`pinning`](crate::PoolBuilder::pinning) or
-//! `RANGESTEAL_PINNING` says otherwise, and the calling thread in a
-//! [`scope`](crate::PoolBuilder::scope). A thread that is started by a pinned one inherits its one
-//! CPU: start threads before a scope. `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING` are for
-//! pools whose builder says nothing.
+//! A pool pins its threads, unless [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING`
+//! says otherwise; a [`scope`](crate::PoolBuilder::scope) pins the calling thread. A thread that is
+//! started by a pinned one inherits its one CPU: start threads before a scope.
+//! `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING` are for pools whose builder says nothing.
 //!
 //! # More than one machine
 //! ```
@@ -483,7 +482,7 @@
 //! ```
 //!
 //! A *rank* is a process on one machine, or on one NUMA node. It has a share of the items, a pool,
-//! and the same loops as before; what a loop returns goes through an all-reduce of MPI.
+//! and the same loops as before; the result of a loop goes through an all-reduce of MPI.
 //!
 //! **When.** When the items do not fit into one memory, or a round takes some ten milliseconds on
 //! all cores of one machine and there are thousands of rounds. An exchange takes 0.3 µs between two
@@ -536,8 +535,8 @@
 //! * **Threads.** Initialise MPI with `Funneled`, on the thread that calls the loops. It is worker
 //!   0, so loops are not in its way; but a closure of a loop never calls MPI.
 //! * **The end.** A rank that returns early leaves the others waiting for ever. So every message
-//!   has room for an error, and whoever has one sends it in the place of its result; a panic is
-//!   caught in `main` and calls `abort`. The examples do both.
+//!   has room for an error in the place of a result; a panic is caught in `main` and calls `abort`.
+//!   The examples do both.
 //!
 //! **Shares.** Nothing is stolen across ranks. But rounds repeat: each rank says how long it has
 //! computed, and if the slowest takes 1.1 times the mean for three rounds, all move their

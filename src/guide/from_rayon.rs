@@ -15,18 +15,19 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Three names are false friends: `zip`, `fold` and `reduce`. The compiler finds the last two.
+//! Three names are false friends: `zip`, `fold` and `reduce`. The compiler refuses the last two as
+//! rayon writes them.
 //!
 //! # Every name
 //! A test takes the names from the sources of the rayon that it is built with. `v` is a slice, a
-//! `Vec` or an array; what begins with a dot stands behind `pool.on(..)`. The types of iterators
-//! are left out.
+//! `Vec` or an array; a line that begins with a dot stands behind `pool.on(..)`. The types of
+//! iterators are left out.
 //!
 //! | rayon | here |
 //! |---|---|
 //! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, not behind `map`, `copied`, `rev` or `step_by`; `partition` and `unzip` make vectors |
 //!
-//! What is called otherwise, and what to write for what is not here:
+//! Other names, and lines to write for names that are not here:
 //!
 //! | rayon | here |
 //! |---|---|
