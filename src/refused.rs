@@ -225,7 +225,7 @@
 //! }
 //! ```
 //!
-//! Pieces of one's own, a state, an ending: what is sealed may grow without breaking programs.
+//! Pieces, a state or an ending of one's own: sealed traits may grow.
 //! ```compile_fail,E0277
 //! struct Mine;
 //! impl rangesteal::source::Pieces for Mine {
@@ -252,7 +252,7 @@
 //! }
 //! ```
 //!
-//! What is made of an exclusive slice goes to another thread, though its items must not.
+//! An exclusive slice goes to another thread, though its items must not.
 //! ```compile_fail,E0277
 //! fn sent<T: Send>() {}
 //! sent::<rangesteal::source::Exclusive<'_, std::rc::Rc<u8>>>();

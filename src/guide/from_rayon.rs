@@ -305,6 +305,7 @@ mod tests {
 
     /// Of one type, so that each helps the compiler to know the other's.
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "most are made for it")]
     fn agree<T: PartialEq + Debug>(ours: T, theirs: T) {
         assert_eq!(ours, theirs);
     }
@@ -343,7 +344,7 @@ mod tests {
         same!(pool, &v, .filter_map(|x| (*x > 500).then_some(x / 2)).collect::<Vec<_>>());
         same!(pool, &v, .flat_map(|x| 0..x % 8).collect::<Vec<_>>());
         same!(pool, &v, .take(900).skip(100).rev().step_by(3).enumerate().collect::<Vec<_>>());
-        same!(pool, &v, .chunks(7).map(|chunk| chunk.len()).collect::<Vec<_>>());
+        same!(pool, &v, .chunks(7).map(|chunk| 2 * chunk.len()).collect::<Vec<_>>());
         same!(pool, 3..900_u16, .map(u64::from).sum::<u64>());
         same!(pool, -3..=900_i64, .map(|i| i + 1).collect::<Vec<_>>());
         same!(pool, &v, .copied().sum::<usize>());
@@ -351,8 +352,8 @@ mod tests {
         same!(pool, &v, .count());
         same!(pool, &v, .min());
         same!(pool, &v, .max());
-        same!(pool, &v, .min_by(|a, b| a.cmp(b)));
-        same!(pool, &v, .max_by(|a, b| a.cmp(b)));
+        same!(pool, &v, .min_by(Ord::cmp));
+        same!(pool, &v, .max_by(Ord::cmp));
         same!(pool, &v, .min_by_key(|x| **x % 7));
         same!(pool, &v, .max_by_key(|x| **x % 7));
         same!(pool, &v, .any(|x| x % 100 == 99));
@@ -384,9 +385,8 @@ mod tests {
         agree(ours, rayon::iter::empty().map(f).collect());
         let ours = pool.on([7]).map(f).collect::<Vec<_>>();
         agree(ours, rayon::iter::once(7).map(f).collect());
-        let x = 7;
-        let ours = pool.on(0..n).map(|_| &x).collect::<Vec<_>>();
-        agree(ours, rayon::iter::repeat_n(&x, n).collect());
+        let ours = pool.on(0..n).map(|_| &7).collect::<Vec<_>>();
+        agree(ours, rayon::iter::repeat_n(&7, n).collect());
         let boxed: Box<[usize]> = v.clone().into();
         agree(pool.on(&boxed[..]).sum::<usize>(), boxed.par_iter().sum());
         agree(pool.on(boxed).map(f).collect::<Vec<_>>(), v.par_iter().map(|x| f(*x)).collect());
@@ -547,10 +547,10 @@ mod tests {
         theirs.par_extend(v.par_iter().map(half));
         agree(ours, theirs);
         let parts = |x: &usize| (x / 2, x % 2);
-        let ((mut a, mut b), mut theirs) = ((vec![0; v.len()], vec![0; v.len()]), (Vec::new(), Vec::new()));
-        pool.on((&v, &mut a, &mut b)).for_each(|(x, a, b)| (*a, *b) = parts(x));
+        let (mut ours, mut theirs) = ((vec![0; v.len()], vec![0; v.len()]), (Vec::new(), Vec::new()));
+        pool.on((&v, &mut ours.0, &mut ours.1)).for_each(|(x, a, b)| (*a, *b) = parts(x));
         v.par_iter().map(parts).unzip_into_vecs(&mut theirs.0, &mut theirs.1);
-        agree((a, b), theirs);
+        agree(ours, theirs);
         for other in [&v, &w] {
             agree(!pool.on(&v).eq(other), v.par_iter().ne(other));
             agree(pool.on(&v).cmp(other).is_lt(), v.par_iter().lt(other));
