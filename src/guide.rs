@@ -1,64 +1,39 @@
 //! Which loop to use, how to read a report, and the counterparts of other libraries. Text only.
 //!
-//! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own,
-//! with a row for each of rayon's names and for each clause of an `OpenMP` loop. Seven short
-//! programs in `examples/` put the plain loop, rayon and this crate side by side: `kmeans`,
-//! `pagerank`, `em`, `stencil`, `queens`, a search in a tree, `fetch`, pages that wait, and
-//! `records`, which reads a CSV file and filters, moves and sorts what it finds there. In
-//! `examples/ranks` are `kmeans` and `pagerank` once more, on several machines.
+//! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own.
+//! Seven short programs in `examples/` put the plain loop, rayon and this crate side by side:
+//! `kmeans`, `pagerank`, `em`, `stencil`, `queens`, `fetch` and `records`. In `examples/ranks` are
+//! two of them on several machines.
 //!
 //! # Which loop do I need?
-//! Take the first line that fits.
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! let words = ["range", "on", "steal"];
+//! let long: Vec<usize> = pool.on(&words).map(|word| word.len()).filter(|len| *len > 2).collect();
+//! assert_eq!(long, [5, 5]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A loop has a source, stages and an end. Stages and ends are called as in [`Iterator`], and mean
+//! the same: [`On`](crate::On) lists them. Take the first line that fits.
 //!
 //! | I want | loop |
 //! |---|---|
-//! | to go through what I do not know at the start: a tree, a graph, jobs that make jobs | [`grow`](crate::Pool::grow): see [below](#my-items-make-items) |
-//! | any of these with items that wait: requests, files, timers | [`on(..).waiting(limit)`](crate::On::waiting) and then the loop: see [below](#my-items-wait) |
-//! | one value from all items: a product, a joined string | [`map_reduce`] |
-//! | a sum, a count | [`on(..).sum_of`](crate::On::sum_of), [`on(..).count_if`](crate::On::count_if) |
-//! | the smallest or largest item | [`on(..).min_by_key`](crate::On::min_by_key), [`max_by`](crate::On::max_by) and so on |
-//! | several values, a histogram, a table | [`fold_reduce`] |
-//! | a new `Vec`, one result per item | [`map_collect`]; [`try_map_collect`] if an item can fail |
-//! | a new `Vec` with some of the items, or of the results | [`filter_collect`], [`filter_map_collect`] |
-//! | a new `Vec`, any number of results per item | [`flat_map_collect`] |
-//! | two new vectors | [`on(..).partition`](crate::On::partition), [`on(..).unzip_collect`](crate::On::unzip_collect) |
-//! | one result per item, again and again, without allocating | [`map_into`] a buffer that you keep |
-//! | to change the items | [`for_each_mut`] |
-//! | to know whether there is a matching item | [`any`], [`all`] |
-//! | a matching item, or its index | [`find_first`], [`position_first`]; [`find_any`] if any match will do |
-//! | to stop at the first error | [`try_map_reduce`], [`try_for_each`] |
-//! | to put the items in order | [`sort`](crate::Pool::sort), [`sort_by`](crate::Pool::sort_by), [`sort_by_key`](crate::Pool::sort_by_key); [`sort_unstable`](crate::Pool::sort_unstable) and so on if equal items may change places; [`sort_by_cached_key`](crate::Pool::sort_by_cached_key) if the key takes long |
-//! | something with a lock or an atomic inside | think of [`fold_reduce`] again, then [`for_each`] |
+//! | to go through what I do not know at the start: a tree, a graph, jobs that make jobs | [`pool.grow(seeds)`](#my-items-make-items) |
+//! | items that wait: requests, files, timers | [`pool.on(&v).waiting(limit)`](#my-items-wait) |
+//! | a sum, a count, the smallest or largest | [`sum`](crate::On::sum), [`count`](crate::On::count), [`min_by_key`](crate::On::min_by_key) and so on |
+//! | one value from all items: a joined string | [`map(f).reduce(op)`](crate::On::reduce) |
+//! | several values, a histogram, a table | [`fold(init, step, merge)`](crate::On::fold) |
+//! | a new `Vec`, `String`, map or set | [`collect`](crate::On::collect); in a `Result` or an `Option` if an item can fail |
+//! | two new vectors | [`partition`](crate::On::partition), [`unzip`](crate::On::unzip) |
+//! | results again and again, without allocating | [`collect_into`](crate::On::collect_into) a vector that you have cleared |
+//! | to change the items | `pool.on(&mut v)` and [`for_each`](crate::On::for_each) |
+//! | to know whether there is a match, or which it is | [`any`](crate::On::any), [`find`](crate::On::find), [`position`](crate::On::position); [`find_any`](crate::On::find_any) if any will do |
+//! | to stop at the first error | [`try_for_each`](crate::On::try_for_each), [`try_reduce`](crate::On::try_reduce) |
+//! | to put the items in order | [`pool.sort(&mut v)`](crate::Pool::sort), `sort_by_key`, `sort_unstable` and so on |
+//! | something with a lock or an atomic inside | think of `fold` again, then `for_each` |
 //!
-//! All but `grow` take a slice. [`pool.on(..)`](crate::Pool::on) has all of them except `grow`,
-//! `for_each_mut` and the sorts. It runs over other [sources](crate::source::Source) too, and takes
-//! options in between:
-//!
-//! | I have, or want | write |
-//! |---|---|
-//! | indices, not items | `pool.on(0..n)` |
-//! | items and their indices | `pool.on(&items).enumerate()` |
-//! | to change the items | `pool.on(&mut items)` |
-//! | the items themselves, by value | `pool.on(vec)`; [`source::drain`](crate::source::drain) to keep the vector |
-//! | a part of the items | `pool.on(&items[a..b])`; of other sources [`.skip(a).take(n)`](crate::On::skip), [`.step_by(k)`](crate::On::step_by) |
-//! | the last item first | `pool.on(&items).rev()` |
-//! | all pieces of `n` neighbours, which overlap | `pool.on(&items).windows(n)` |
-//! | copies of the items instead of references | `pool.on(&items).copied()` |
-//! | two or three slices in step | `pool.on(&mut y).zip(&x)` |
-//! | rows of a matrix, blocks of items | `pool.on(&matrix).chunks(width)`; full ones only [`.chunks_exact(width)`](crate::On::chunks_exact) |
-//! | blocks of two slices in step, of different sizes | `pool.on(&mut a).chunks(2).zip(`[`source::chunks(&b, 3)`](crate::source::chunks)`)` |
-//! | scratch memory that is not made anew for every item | [`.with(\|_worker\| Vec::new())`](crate::On::with) |
-//! | random numbers | [`.with_block(\|block\| Rng::new(seed + block))`](crate::On::with_block): see [below](#random-numbers) |
-//! | scratch memory that is kept from loop to loop | [`.with_kept(&mut states)`](crate::On::with_kept) |
-//! | floating-point sums that are the same in every run and on every machine of one kind | [`.reproducible()`](crate::On::reproducible) |
-//! | the same, of items that lie on several machines | [`.reproducible_part(first, whole_len)`](crate::On::reproducible_part) |
-//! | to follow the loop from another thread, or to end it | [`.progress(&handle)`](crate::On::progress), [`.cancel(&token)`](crate::On::cancel) |
-//! | to know why it is not faster | [`.report(&mut report)`](crate::On::report); `RANGESTEAL_REPORT=1` for all loops of a program |
-//! | one pool for a whole program | [`Pool::global()`](crate::Pool::global) |
-//!
-//! `zip` and `chunks` act on what is written before them: `on(&a).zip(&b).chunks(4)` gives pairs of
-//! pieces; `on(&a).chunks(4).zip(&b)` gives pairs of a piece and an item.
-//!
+//! # What does it run over?
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! let (width, height) = (3, 2);
@@ -72,38 +47,63 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Options compose:
+//! | I have | write |
+//! |---|---|
+//! | items to read, to change, to consume | `pool.on(&v)`, `pool.on(&mut v)`, `pool.on(v)`; [`source::drain`](crate::source::drain) keeps the vector |
+//! | integers | `pool.on(0..n)`, `pool.on(1..=n)` |
+//! | several slices in step | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
+//! | a part of the items | `pool.on(&v[a..b])`; of other sources [`skip`](crate::On::skip), [`take`](crate::On::take), [`step_by`](crate::On::step_by) |
+//! | rows of a matrix, blocks of items | [`chunks(width)`](crate::On::chunks), [`chunks_exact(width)`](crate::On::chunks_exact); [`windows(n)`](crate::On::windows) overlap; rows of any lengths [`source::pieces`](crate::source::pieces) |
+//! | blocks of different sizes in step | `pool.on(&mut a).chunks(2).zip(source(&b).chunks(3))` |
+//! | a chain made elsewhere | `pool.on(chain)`, of [`source(&v).map(f)`](crate::source()) |
 //!
+//! # Scratch memory
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! let lines = ["b a", "d c e"];
+//! let sorted: Vec<String> = pool
+//!     .on(&lines)
+//!     .with(|_worker| Vec::new())
+//!     .map(|(words, line)| {
+//!         words.clear();
+//!         words.extend(line.split(' '));
+//!         words.sort_unstable();
+//!         words.join(" ")
+//!     })
+//!     .collect();
+//! assert_eq!(sorted, ["a b", "c d e"]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! [`with`](crate::On::with) makes a state for each worker. Every closure behind it that is given
+//! an item is given the pair of the state and the item; `fold` has `|acc, (state, item)|`. Those
+//! that combine results have no state. [`with_kept`](crate::On::with_kept) keeps the states from
+//! loop to loop, and [`with_block`](#random-numbers) makes one for each block of items.
+//!
+//! # Options
 //! ```
 //! use rangesteal::{Pool, Progress, RunReport};
 //!
 //! let pool = Pool::new()?;
-//! let (x, mut y) = (vec![1.0_f64; 100_000], vec![2.0; 100_000]);
+//! let (x, y) = (vec![1.0_f64; 100_000], vec![2.5; 100_000]);
 //! let (progress, mut report) = (Progress::new(), RunReport::default());
-//! pool.on(&mut y).zip(&x).progress(&progress).for_each(|(y, x)| *y += 0.5 * x);
-//! let pairs = pool.on(&x).zip(&y).reproducible().report(&mut report);
-//! let dot = pairs.map(|(x, y)| x * y).reduce(|a, b| a + b);
-//! assert_eq!(dot, Some(250_000.0)); // the same bits on any number of threads
+//! let pairs = pool.on((&x, &y)).reproducible().progress(&progress).report(&mut report);
+//! let dot: f64 = pairs.map(|(x, y)| x * y).sum();
+//! assert_eq!(dot, 250_000.0); // the same bits on any number of threads
 //! println!("{report}"); // what each worker did, and how long it waited
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
+//! They may stand anywhere before the end.
+//!
+//! | I want | option |
+//! |---|---|
+//! | floating-point sums that are the same in every run | [`reproducible`](crate::On::reproducible); of items on several machines [`reproducible_part`](crate::On::reproducible_part) |
+//! | to follow the loop from another thread, or to end it | [`progress(&handle)`](crate::On::progress), [`cancel(&token)`](crate::On::cancel) |
+//! | to know why it is not faster | [`report(&mut report)`](#how-to-read-a-report), [`trace(&mut trace)`](#how-to-see-a-loop) |
+//! | fewer threads, or blocks of a certain size | [`threads(n)`](crate::On::threads), [`grain(n)`](crate::On::grain) |
+//!
 //! # My items make items
-//! The nodes of a search are found on the way, and so are the parts of what is divided, and the
-//! next step of something that goes round. A loop over them cannot know its items beforehand:
-//! [`grow`](crate::Pool::grow) begins with some *seeds*, and its closure is given a
-//! [`feed`](crate::Feed) to which it pushes what it finds.
-//!
-//! | I have | an item is | its closure |
-//! |---|---|---|
-//! | a tree: files, states of a game | a node | `feed.extend(&node.children)`, and folds the node itself |
-//! | a graph | a node | marks its neighbours (atomic flags), and pushes those that were not marked |
-//! | a graph, for its connected components | a node, all of them seeds | lowers its neighbours' labels (`fetch_min`) to its own, and pushes those whose label was higher |
-//! | branch and bound | a partial solution | returns if it cannot beat the best so far (an atomic number); otherwise adds its extensions, the best one first: `feed.extend([with, without])` |
-//! | any solution of a puzzle | a position | [`try_for_each`](crate::Grow::try_for_each): `Err(solution)` ends the loop |
-//! | divide and conquer | a part | pushes its parts, or folds it if it is small |
-//! | jobs in several steps, some of which go back | a job and its step | does the step, and pushes the job with the next one |
-//!
 //! ```
 //! use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 //!
@@ -125,29 +125,37 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Four things to know. *There is no order*, so `reduce` must be commutative: of two workers it is
-//! chance who folds what. *The newest item comes first*, as in a recursive function, so the list
-//! stays about as short as its stack would be deep. `push` is the push of a stack: the item that is
-//! pushed last comes first. `extend` adds several items that come in their own order, so a
-//! structure in memory is walked forward, which a processor expects; backward it took three times
-//! as long. (Of the seeds the first one comes first, too.) *Nothing waits for its children*: do
-//! what comes after all parts behind the loop, or in the part that brings a counter to zero. *An
-//! item should be worth some nanoseconds*: items of 100 ns lose nothing; where an item takes 1 ns,
-//! as in a naive Fibonacci function, call the plain function below a certain size.
+//! [`grow`](crate::Pool::grow) begins with some *seeds*, and its closure is given a
+//! [`feed`](crate::Feed) to which it pushes what it finds.
 //!
-//! For breadth first, where the order matters, go level by level: one loop over the frontier, which
-//! makes the next one by [`flat_map_collect`](crate::Pool::flat_map_collect).
+//! | I have | an item is | its closure |
+//! |---|---|---|
+//! | a tree: files, states of a game | a node | `feed.extend(&node.children)`, and folds the node itself |
+//! | a graph | a node | marks its neighbours (atomic flags), and pushes those that were not marked |
+//! | a graph, for its connected components | a node, all of them seeds | lowers its neighbours' labels (`fetch_min`) to its own, and pushes those whose label was higher |
+//! | branch and bound | a partial solution | returns if it cannot beat the best so far; otherwise adds its extensions, the best one first |
+//! | any solution of a puzzle | a position | [`try_for_each`](crate::Grow::try_for_each): `Err(solution)` ends the loop |
+//! | divide and conquer | a part | pushes its parts, or folds it if it is small |
+//! | jobs in several steps | a job and its step | does the step, and pushes the job with the next one |
+//!
+//! * **There is no order**, so `reduce` must be commutative.
+//! * **The newest item comes first**, as in a recursive function, so the list stays about as short
+//!   as its stack would be deep. `extend` adds several items that come in their own order, so a
+//!   structure in memory is walked forward; backward it took three times as long.
+//! * **Nothing waits for its children.** A step behind all parts belongs behind the loop, or into
+//!   the part that brings a counter to zero.
+//! * **An item should be worth some nanoseconds.** Items of 100 ns lose nothing; where one takes 1
+//!   ns, call the plain function below a certain size.
+//!
+//! For breadth first, where the order matters, go level by level: one loop over the frontier makes
+//! the next one by [`flat_map`](crate::On::flat_map).
 //!
 //! # My items wait
-//! Pages are fetched, files are read, a service is asked, and then there is something to compute.
-//! A loop whose items block a thread while they wait has as many of them under way as it has
-//! threads: two, on two CPUs. With [`waiting`](crate::On::waiting) the closures return futures, and
-//! a worker whose item waits goes on with another.
+//! With [`waiting`](crate::On::waiting) the closures return futures, and a worker whose item waits
+//! goes on with another. The maker of the futures has to wake them: a runtime, a reactor, a thread.
 //!
-//! Somebody has to wake the items. That is not this crate: it is whatever the futures were made by.
-//!
-//! **tokio.** Its timers and sockets need a runtime that turns, on threads of its own, and that the
-//! polling thread has entered. So the runtime is made beside the pool, and each worker enters it:
+//! **tokio.** Its timers and sockets need a runtime that turns on threads of its own, and that the
+//! polling thread has entered: each worker enters it.
 //!
 //! ```
 //! use std::time::Duration;
@@ -177,8 +185,7 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! **A thread of your own**: a timer, a device, a queue of another library. A future gives it a
-//! waker, and it wakes that when there is something. This one wakes all that it is sent, one
+//! **A thread of your own.** A future gives it a waker. This one wakes all that it is sent, one
 //! millisecond later:
 //!
 //! ```
@@ -210,10 +217,9 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! **Blocking calls**, such as reading files: give them to threads that may block, and wait for
-//! these. `tokio::task::spawn_blocking(..).await` does so, and `blocking::unblock(..).await` of
-//! smol. The closures that they run cannot borrow; what they return comes back to a worker, which
-//! computes with it.
+//! **Blocking calls**, such as reading files, go to threads that may block:
+//! `tokio::task::spawn_blocking(..).await`, or `blocking::unblock(..).await` of smol. Their
+//! closures cannot borrow.
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -232,31 +238,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **How it can hang.** If nobody wakes an item, the loop waits for ever: all workers are asleep,
-//! and the program uses no CPU. So never call the loop from `async` code: not in a task, not inside
-//! `block_on`, whatever the flavour of the runtime. (Inside tokio even a reactor on another thread
-//! does not help: after 128 ready operations its budget for a task is used up, and everything that
-//! the items await says so until the task returns, which is after the loop. In `block_on` that
-//! spins.) From there, use `spawn_blocking` or `block_in_place`. An item must not wait for another
-//! one of the same loop, either: items are not begun in order, since several workers begin at
-//! several places, and with a limit that one may never begin. And a poll must not block, or its
-//! worker does. Whoever forgets `with` learns of it late: tokio's "there is no reactor running"
-//! comes from the first helper, if the caller has entered the runtime itself.
+//! **How it can hang.** If nobody wakes an item, the loop waits for ever, and the program uses no
+//! CPU. So never call the loop from `async` code: not in a task, not inside `block_on`. (Inside
+//! tokio even a reactor on another thread does not help: after 128 ready operations its budget for
+//! a task is used up until the task returns, which is after the loop.) From there, use
+//! `spawn_blocking` or `block_in_place`. An item must not wait for another one of the same loop,
+//! which may never begin. A poll must not block, or its worker does. If `with` is forgotten,
+//! tokio's "there is no reactor running" may come from the first helper only.
 //!
 //! **What the report says.** `most_in_flight` near the limit and a long time `asleep`: raise the
 //! limit, if the service can bear it. Less in flight, and `asleep`: the service is slow, or there
-//! are too few items. Not asleep at all: there is so much to compute that nothing is waited for.
+//! are too few items. Not asleep at all: nothing is waited for.
 //!
-//! **When not to use it.** A server, which has no last item, needs a runtime. Items that never wait
-//! need nothing of this. And where all threads of a program compute anyway, a thread that blocks
-//! costs little.
+//! **When not to use it.** A server, which has no last item, needs a runtime. Where all threads of
+//! a program compute anyway, a thread that blocks costs little.
 //!
 //! # Random numbers
-//! A generator for each worker makes other results in each run, because chance decides which worker
-//! is given which items. A generator for each block of items makes the same results in each run and
-//! on any number of threads: [`with_block`](crate::On::with_block). Blocks are numbered from 0 in
-//! the order of the items, and their size depends on the number of items alone.
-//!
 //! ```
 //! use rangesteal::{BuildError, Pool};
 //!
@@ -288,9 +285,8 @@
 //!     const POINTS: usize = 100_000;
 //!     let pool = Pool::builder().num_threads(threads).build()?;
 //!     let points = pool.on(0..POINTS).with_block(|block| Rng::new(seed + block as u64));
-//!     let inside = points.map(
-//!         |(rng, _)| if rng.float().hypot(rng.float()) < 1.0 { 1.0 } else { 0.0 }).reduce(//!         |a, b| a + b);
-//!     Ok(4.0 * inside.unwrap_or(0.0) / POINTS as f64)
+//!     let inside = points.filter(|(rng, _)| rng.float().hypot(rng.float()) < 1.0).count();
+//!     Ok(4.0 * inside as f64 / POINTS as f64)
 //! }
 //!
 //! let digits = pi(1, 2026)?.to_string();
@@ -301,27 +297,24 @@
 //! # Ok::<(), BuildError>(())
 //! ```
 //!
-//! Two loops that must not draw the same numbers need different seeds, at least 4096 apart: a loop
-//! has fewer blocks than that, unless it asks for a [`grain`](crate::On::grain). A reproducible
-//! loop refuses a state for each worker: `with(..).reproducible()` panics.
+//! [`with_block`](crate::On::with_block) makes a generator for each block of items, and the size of
+//! blocks depends on the number of items alone: the results are the same in each run and on any
+//! number of threads. With a generator for each worker, chance would decide. Two loops that must
+//! not draw the same numbers need seeds at least 4096 apart: a loop has fewer blocks than that,
+//! unless it asks for a [`grain`](crate::On::grain).
 //!
 //! # How many items?
 //! As many as there are pieces of work that do not need each other. The pool balances down to
-//! single items, so there is no best number to look for.
+//! single items.
 //!
-//! * **A few long items** are fine. A loop over two items of 5 ms takes 5 ms with two threads. If
-//!   the pool knows nothing of a loop, and it has at most 16 items a thread, helpers are woken
-//!   before the first item. That costs the first call 5 to 16 µs for one helper.
-//! * **One item is the end of it**: no loop is faster than its longest item. Divide that one.
-//! * **Many short items** are fine, too: a claim costs less than a nanosecond an item, and loops
-//!   that are too short to share run on their caller.
-//! * **With more items than 16 a thread**, a first call runs one item on the calling thread before
-//!   it wakes anybody. A report says how long that took:
-//!   [`begun_alone`](crate::RunReport::begun_alone).
+//! * **A few long items** are fine. In a first call of at most 16 items a thread, helpers are woken
+//!   before the first item, which costs 5 to 16 µs for one helper. With more, the calling thread
+//!   runs one item first: [`begun_alone`](crate::RunReport::begun_alone).
+//! * **No loop is faster than its longest item.** Divide that one.
+//! * **Many short items** are fine, too: a claim costs less than a nanosecond an item.
 //!
-//! **Items must never wait for each other.** Nobody promises that two of them run at the same time:
-//! one thread may run them all, one after the other. For parts of a program that must run together,
-//! such as a producer and a consumer, take threads:
+//! **Items must never wait for each other**: one thread may run them all, one after the other. A
+//! producer and a consumer need threads:
 //!
 //! ```
 //! use std::{sync::mpsc, thread};
@@ -335,25 +328,23 @@
 //! ```
 //!
 //! # What makes a loop slow
-//! * **Large accumulators by value.** `fold` is given the accumulator and returns it, for every
-//!   item. A `Vec` or a `Box` is a pointer and stays in a register; an array of 256 counters is
-//!   copied each time, which is a hundred times slower. ([`Iterator::fold`] does the same.)
+//! * **Large accumulators by value.** `fold` moves the accumulator for every item. A `Vec` or a
+//!   `Box` stays in a register; an array of 256 counters is copied each time, which is a hundred
+//!   times slower. ([`Iterator::fold`] does the same.)
 //! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound
-//!   for every item; `zip` checks none. Also, a captured `Vec` is dereferenced again for every
-//!   item, which shows if items take less than a nanosecond: capture a slice instead, as in
-//!   `let x = &x[..];` before `move |i| x[i]`.
+//!   for every item; a tuple of slices checks none. A captured `Vec` is dereferenced again for
+//!   every item: capture a slice instead, as in `let x = &x[..];` before `move |i| x[i]`.
 //! * **A branch that cannot be predicted.** The nearest of 16 centres, by `if distance < best`,
 //!   takes 60 ns a point in the plain loop and in the pool's. With
 //!   [`select_unpredictable`](std::hint::select_unpredictable)`(distance < best, distance, best)`,
-//!   and the same for the number of the centre, it takes 27 ns: the compiler moves on a condition
-//!   instead of jumping. The search in a function of its own, `#[inline(never)]`, takes 27 ns, too.
-//! * **`max` or `min` of a large closure by `map_reduce`.** The first item has nothing to be
-//!   compared with, so the compiler does not vectorise the loop if the closure has more than some
-//!   150 instructions. `fold_reduce` with a first value does not have that problem: 40 rounds of
-//!   shift, xor and add take a fifth of the time.
-//! * **`reproducible` with few items and much to reduce.** It calls `init` and `reduce` once per
-//!   block, and 10,000 items make 257 blocks of 39. If these calls are expensive, as they are for a
-//!   table, ask for larger blocks: `.reproducible().grain(1000)`.
+//!   and the same for the number of the centre, it takes 27 ns.
+//! * **`max` or `min` of a large closure.** The first item has nothing to be compared with, so the
+//!   compiler does not vectorise the loop if the closure has more than some 150 instructions.
+//!   `fold` with a first value does not have that problem: 40 rounds of shift, xor and add take a
+//!   fifth of the time.
+//! * **`reproducible` with few items and much to reduce.** It calls `init` and `merge` once per
+//!   block, and 10,000 items make 257 blocks of 39. For a table, ask for larger blocks:
+//!   `.reproducible().grain(1000)`.
 //! * **Something shared in the closure**: a lock, an atomic counter, an allocator with a lock.
 //!
 //! # How to read a report
@@ -362,7 +353,7 @@
 //!
 //! let pool = Pool::new()?;
 //! let mut report = RunReport::default();
-//! pool.on(0..400_000).report(&mut report).map(|i| (i as f64).sqrt()).reduce(|a, b| a + b);
+//! pool.on(0..400_000).report(&mut report).map(|i| f64::from(i).sqrt()).sum::<f64>();
 //! println!("{report}");
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -377,12 +368,12 @@
 //!
 //! Each line is a [worker](crate::WorkerReport); worker 0 is the calling thread. A worker waited
 //! (`to start`), was `working`, stole in between, and waited for the others (`at end`); the four
-//! add up to the time of the loop. Report a round in the middle of your algorithm, not the first
-//! one: the pool learns what a loop costs, and where. Then look for
+//! add up to the time of the loop. Report a round in the middle of your algorithm, since the pool
+//! learns what a loop costs. Then look for
 //!
 //! | what you see | what it means | what to do |
 //! |---|---|---|
-//! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): it is too short to share, or it has been found to be faster alone, or the pool was busy with another loop, or there is one worker | if it is short, nothing; if it is faster alone, see the last line of this table, and look for programs that have the CPUs; otherwise make the outer loop a plain loop, or build a second pool |
+//! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): too short to share, faster alone, the pool was busy, or there is one worker | if it is short, nothing; if it is faster alone, see the last line, and look for programs that have the CPUs; otherwise make the outer loop a plain loop, or build a second pool |
 //! | `to start` of some 10 to 100 µs | the thread had to wake up | in a loop of a millisecond, nothing; otherwise less work between the loops, or fewer, longer loops |
 //! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
 //! | `at end` is long for all workers but one | they waited for its last item | divide heavy items; sort them to the front |
@@ -397,8 +388,8 @@
 //!
 //! # Where the time of a program goes
 //! With the environment variable `RANGESTEAL_REPORT=1` a program that exits writes to standard
-//! error what its loops did, without any change of code. (On Unix; not if a signal ends it. The
-//! exit waits at most a second for a full pipe.)
+//! error what its loops did. (On Unix; not if a signal ends it. The exit waits at most a second for
+//! a full pipe.)
 //!
 //! ```text
 //! rangesteal: 3 loops took 128.5ms, and all workers worked for 246.9ms in them: gain 1.92
@@ -408,49 +399,38 @@
 //!        120         2400     0.9ms   0.93       -         0   20.0µs  a.rs:2:9; alone: short 120
 //! ```
 //!
-//! A line is a call in the text of the program, and those that took longest come first. The `gain`
-//! is the time that all workers worked, divided by the `time` of the calls: with two threads, 1.9
-//! is good, and 1 is what the plain loop does. (A loop that is slower shared because its items wait
-//! for memory or for each other has a high gain, too: compare it with `threads(1)`.) `help` is what
-//! the pool thinks that it costs to wake a worker. Behind the place it says how often the loop ran
-//! on its caller alone, and why, as in [`Alone`](crate::Alone); the balance is that of the other
-//! calls. `begun alone` is the time that callers worked alone before they shared calls: much of the
-//! `time` only if a loop of many long items is called once. A loop inside a loop counts for both. A
-//! sort, and a loop that emits, counts each part that it shares, and not the others; sorts that run
-//! alone, and calls that panic, are not listed. Each call looks at the clock then, which costs
-//! short loops some 0.5 µs.
+//! A line is a call in the text of the program. The `gain` is the time that all workers worked,
+//! divided by the `time` of the calls: with two threads, 1.9 is good, and 1 is what the plain loop
+//! does. (Items that wait for memory or for each other make a high gain, too: compare it with
+//! `threads(1)`.) `help` is what the pool thinks that it costs to wake a worker. Behind the place
+//! it says how often the loop ran on its caller alone, and why, as in [`Alone`](crate::Alone); the
+//! balance is that of the other calls. `begun alone` is the time that callers worked alone before
+//! they shared calls. A loop inside a loop counts for both. A sort, and a loop that emits, counts
+//! each part that it shares; sorts that run alone, and calls that panic, are not listed. Each call
+//! costs some 0.5 µs more then.
 //!
 //! # Beside others
-//! **Several libraries in one program.** A pool has a thread for each CPU, and pins it there: six
-//! libraries with a pool each have six threads on each CPU. So a library takes a `&Pool`, or uses
-//! [`Pool::global`](crate::Pool::global), which is one for the whole program. While a loop is
-//! shared, all other loops of that pool run on the threads that call them: a program whose threads
-//! all call loops has its CPUs busy anyway. But one long loop makes all others run alone for as
-//! long as it takes. Give it a pool of its own. Such calls are counted as `busy`, in
-//! [`RunReport::alone`](crate::RunReport::alone) and by `RANGESTEAL_REPORT`; at level `debug` the
-//! first one of each pool is logged.
+//! **Several libraries in one program.** A pool pins a thread to each CPU, so six pools have six
+//! threads there. A library takes an [`Option<&Pool>`](from_rayon#some-recipes). While a loop is
+//! shared, all other loops of that pool run on the threads that call them: give a long loop a pool
+//! of its own. Such calls are counted as `busy`, in [`RunReport::alone`](crate::RunReport::alone)
+//! and by `RANGESTEAL_REPORT`. Tests that run in parallel are such a program.
 //!
-//! **Tests that run in parallel** are such a program: with the global pool, eight threads of tests
-//! take as long as plain loops would.
-//!
-//! **In a program that uses rayon** a loop may be called from rayon's threads. It takes the CPUs
-//! that it finds: if theirs are all busy, it is never slower than the plain loop there, but for
-//! single calls. With one of two workers of rayon busy and the other one calling a loop: loops of
+//! **In a program that uses rayon** a loop may be called from rayon's threads, and takes the CPUs
+//! that it finds. With one of two workers of rayon busy and the other one calling a loop: loops of
 //! 0.1, 1 and 10 ms took 0.60, 0.52 and 0.71 of the plain loop beside the same busy worker, and one
 //! of 20 µs 1.02 (medians; the mean of the last 1.23). The busy worker loses what the loop gains.
 //!
-//! **In a program that uses tokio** call loops in `spawn_blocking`, never on the reactor, which
-//! would wait for them.
+//! **In a program that uses tokio** call loops in `spawn_blocking`, never on the reactor.
 //!
-//! **Several processes** on the same CPUs are as several pools: each pins its workers to the same
-//! CPUs. A worker whose CPU another program keeps busy while others are idle is unpinned for a
-//! while. Where programs share CPUs all the time, start them with `RANGESTEAL_PINNING=off`, or give
-//! each its own by `taskset` or a control group. With a quota nothing is pinned.
+//! **Several processes** on the same CPUs pin their workers to the same ones. A worker whose CPU
+//! another program keeps busy while others are idle is unpinned for a while. Where programs share
+//! CPUs all the time, start them with `RANGESTEAL_PINNING=off`, or give each its own by `taskset`
+//! or a control group. With a quota nothing is pinned. Ranks of MPI are
+//! [processes](#more-than-one-machine), too.
 //!
-//! **Ranks of MPI** are several processes, too: see [below](#more-than-one-machine).
-//!
-//! On two CPUs, loops of 1 ms again and again, relative to plain loops in the same place
-//! (`cargo bench --bench versus -- --rows beside`):
+//! On two CPUs, loops of 1 ms again and again, relative to plain loops in the same place, by
+//! `cargo bench --bench versus -- --rows beside`:
 //!
 //! | | rangesteal | rayon |
 //! |---|---|---|
@@ -475,27 +455,44 @@
 //!
 //! [`Placement`](crate::Placement) has other orders, from one worker a core to a list of CPUs.
 //!
-//! What is pinned, and when: the threads of a pool from the time they are started, unless
-//! [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING` says otherwise; the calling
-//! thread in a [`scope`](crate::PoolBuilder::scope), until it ends; nothing else. A thread that is
-//! started by a pinned one inherits its one CPU: start threads before a scope, or outside.
+//! A pool pins its threads, unless [`pinning`](crate::PoolBuilder::pinning) or `RANGESTEAL_PINNING`
+//! says otherwise; a [`scope`](crate::PoolBuilder::scope) pins the calling thread. A thread that is
+//! started by a pinned one inherits its one CPU: start threads before a scope.
 //! `RANGESTEAL_NUM_THREADS` and `RANGESTEAL_PINNING` are for pools whose builder says nothing.
 //!
 //! # More than one machine
-//! A loop over a slice, then a sum that all have to know, then the next loop: that is what MPI is
-//! for, and this crate stays inside one process of it. A *rank* is a process on one machine, or on
-//! one NUMA node; it has a share of the items, a pool, and the same loops as before. What the loop
-//! returns goes through an all-reduce.
+//! ```
+//! use rangesteal::{Pool, reproducible::{Part, Place, share}};
+//!
+//! # fn all_gather(mine: Vec<(Place, f64)>) -> Vec<(Place, f64)> { mine }
+//! # let (rank, ranks, points) = (0, 1, 10_000);
+//! let add = |a, b| a + b;
+//! let pool = Pool::new()?;
+//! let mine = share(points, rank, ranks); // the points of this rank
+//! let x: Vec<f64> = pool.on(mine.clone()).map(|i| 1.0 / (i + 1) as f64).collect();
+//! for _round in 0..10 {
+//!     let squares = pool.on(&x).map(|x| x * x);
+//!     let part = squares.reproducible_part(mine.start, points).reduce(add);
+//!     let nodes = all_gather(part.into_nodes().collect()); // of all ranks, in their order
+//!     let sum = Part::from_nodes(points, nodes, add)?.into_result(add)?;
+//!     // On any number of ranks and threads, this has the bits of one loop over all points:
+//!     assert_eq!(sum, pool.on(&x).reproducible().map(|x| x * x).reduce(add));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A *rank* is a process on one machine, or on one NUMA node. It has a share of the items, a pool,
+//! and the same loops as before; the result of a loop goes through an all-reduce of MPI.
 //!
 //! **When.** When the items do not fit into one memory, or a round takes some ten milliseconds on
-//! all cores of one machine and there are thousands of rounds. An exchange takes 0.3 µs between
-//! two ranks on one machine, and 2 to 100 µs through a network (the usual values of InfiniBand and
+//! all cores of one machine and there are thousands of rounds. An exchange takes 0.3 µs between two
+//! ranks on one machine, and 2 to 100 µs through a network (the usual values of InfiniBand and
 //! Ethernet, not measured here); but a round waits for its slowest rank, and that is what ranks
 //! cost: 10 to 700 µs a round of 0.5 to 5 ms, on two cores. Threads steal from each other, and
 //! ranks do not: one machine is better than two halves of one, until it is full.
 //!
-//! Two ranks of one thread, relative to one process with two threads, on two cores of an Intel
-//! Xeon with Open MPI 4.1.4 in shared memory (no network was measured):
+//! Two ranks of one thread, relative to one process with two threads, on two cores of an Intel Xeon
+//! with Open MPI 4.1.4 in shared memory (no network was measured):
 //!
 //! | program | time |
 //! |---|---|
@@ -504,10 +501,8 @@
 //! | an election: 400,000 ballots, 160 distributions (42 ms); in `float64` (0.86 s) | 0.91; 0.96 |
 //! | an election: 10^8 ballots, reading included (14 s) | 0.71 |
 //!
-//! Ranks win where threads share work less well: in reading a file and laying its ballots out, in
-//! page faults, and in loops too short for two threads. Ranks also need less memory each: 10^8
-//! ballots take 3.16 GB in one process, and 1.59 GB in each of two ranks. The READMEs of the two
-//! examples have all figures.
+//! Ranks win where threads share work less well: in reading a file, in page faults, and in loops
+//! too short for two threads. The READMEs of the two examples have all figures.
 //!
 //! **What to send.**
 //!
@@ -517,32 +512,11 @@
 //! | anything that is reduced in order | `all_gather`, then fold in the order of the ranks | for as many ranks |
 //! | a floating-point sum | the same; or [`reproducible_part`](crate::On::reproducible_part), and gather its nodes | for any number of ranks and threads |
 //!
-//! MPI says of its own sums of floating-point numbers only that they are the same for as many
-//! ranks, if that. The last row is a tree whose shape follows from the number of all items, and
-//! each rank has a part of it:
-//!
-//! ```
-//! use rangesteal::{Pool, reproducible::{Part, Place, share}};
-//!
-//! # fn all_gather(mine: Vec<(Place, f64)>) -> Vec<(Place, f64)> { mine }
-//! # let (rank, ranks, points) = (0, 1, 10_000);
-//! let add = |a, b| a + b;
-//! let pool = Pool::new()?;
-//! let mine = share(points, rank, ranks); // the points of this rank
-//! let x: Vec<f64> = pool.on(mine.clone()).map(|i| 1.0 / (i + 1) as f64).collect::<Vec<_>>();
-//! for _round in 0..10 {
-//!     let part = pool.on(&x).reproducible_part(mine.start, points).map(|x| x * x).reduce(add);
-//!     let nodes = all_gather(part.into_nodes().collect()); // of all ranks, in their order
-//!     let sum = Part::from_nodes(points, nodes, add)?.into_result(add)?;
-//!     // On any number of ranks and threads, this has the bits of one loop over all points:
-//!     assert_eq!(sum, pool.on(&x).reproducible().map(|x| x * x).reduce(add));
-//! }
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! The last row, as in the example, is a tree whose shape follows from the number of all items. MPI
+//! says of its own floating-point sums only that they are the same for as many ranks, if that.
 //!
 //! **How to start it.** In the repository are `examples/ranks` (k-means and `PageRank`, with
-//! [rsmpi](https://docs.rs/mpi)) and `examples/stv-ranks` (an election). The library itself has
-//! nothing to do with MPI, and nobody needs it for the rest.
+//! [rsmpi](https://docs.rs/mpi)) and `examples/stv-ranks` (an election).
 //!
 //! ```sh
 //! cargo build --release -p ranks
@@ -555,28 +529,24 @@
 //!   the pool there has a worker for each hardware thread of that core, and
 //!   [`Pool::placement`](crate::Pool::placement) says "bound to 1 of 64 CPUs" (or to 2). The first
 //!   `mpirun` above gives each rank 8 cores of its own: the best way.
-//! * **Pinning.** Ranks that may run on the same CPUs pin their workers to the same ones, and
-//!   those that wait in MPI turn there all the time: a count took 27 times as long. So either each
-//!   has CPUs of its own, or `RANGESTEAL_PINNING=off`.
+//! * **Pinning.** Ranks that may run on the same CPUs pin their workers to the same ones, and those
+//!   that wait in MPI turn there all the time: a count took 27 times as long. So either each has
+//!   CPUs of its own, or `RANGESTEAL_PINNING=off`.
 //! * **Threads.** Initialise MPI with `Funneled`, on the thread that calls the loops. It is worker
 //!   0, so loops are not in its way; but a closure of a loop never calls MPI.
 //! * **The end.** A rank that returns early leaves the others waiting for ever. So every message
-//!   has room for an error, and whoever has one sends it in the place of its result; a panic is
-//!   caught in `main` and calls `abort`. The examples do both.
+//!   has room for an error in the place of a result; a panic is caught in `main` and calls `abort`.
+//!   The examples do both.
 //!
-//! **Shares.** Nothing is stolen across ranks. The thief would need the items, not only their
-//! indices; a fence that works on another machine; and a rank that answers while it computes. But
-//! rounds repeat: each rank says how long it has computed, with what it says anyway, and if the
-//! slowest takes 1.1 times the mean for three rounds, all move their boundaries alike, and load
-//! what is new. `examples/ranks/shares.rs` does it in some hundred lines: the imbalance of
-//! `PageRank` on a skewed graph fell from 1.45 to 1.07 there, and a round from 1.75 to 1.36 ms. For
-//! items that are made from their index, and need no data, a counter that all ranks fetch chunks
-//! from is better still: see LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke, Banicescu).
+//! **Shares.** Nothing is stolen across ranks. But rounds repeat: each rank says how long it has
+//! computed, and if the slowest takes 1.1 times the mean for three rounds, all move their
+//! boundaries alike, and load what is new. `examples/ranks/shares.rs` does it in some hundred
+//! lines: the imbalance of `PageRank` on a skewed graph fell from 1.45 to 1.07 there, and a round
+//! from 1.75 to 1.36 ms. For items that are made from their index, and need no data, a counter that
+//! all ranks fetch chunks from is better still: see LB4MPI (Mohammed, Eleliemy, Ciorba, Kasielke,
+//! Banicescu).
 //!
 //! # How to see a loop
-//! A report gives sums; a [`Trace`](crate::Trace) records what happened when: every run of every
-//! worker, whom it was stolen from, and which items were the slowest.
-//!
 //! ```no_run
 //! use rangesteal::{Pool, Trace};
 //!
@@ -585,7 +555,7 @@
 //! for round in 1..=3 {
 //!     let title = format!("round {round}");
 //!     let loops = pool.on(0..10_000).trace(trace.titled(title));
-//!     loops.map(|i| (i as f64).sqrt()).reduce(|a, b| a + b);
+//!     loops.map(|i| f64::from(i).sqrt()).sum::<f64>();
 //! }
 //! std::fs::write("loops.svg", trace.svg().to_string())?; // for a browser
 //! // For ui.perfetto.dev or profiler.firefox.com:
@@ -596,27 +566,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In the picture each worker has a lane and a colour. A run has the colour of the worker that its
-//! items were dealt to, so a lane of many colours is a thief's. Arrows point from the victim to the
-//! thief; grey is waiting; fine lines are readings of the clock.
-//!
-//! [`map_reduce`]: crate::Pool::map_reduce
-//! [`fold_reduce`]: crate::Pool::fold_reduce
-//! [`map_collect`]: crate::Pool::map_collect
-//! [`try_map_collect`]: crate::Pool::try_map_collect
-//! [`filter_collect`]: crate::Pool::filter_collect
-//! [`filter_map_collect`]: crate::Pool::filter_map_collect
-//! [`flat_map_collect`]: crate::Pool::flat_map_collect
-//! [`map_into`]: crate::Pool::map_into
-//! [`for_each`]: crate::Pool::for_each
-//! [`for_each_mut`]: crate::Pool::for_each_mut
-//! [`any`]: crate::Pool::any
-//! [`all`]: crate::Pool::all
-//! [`find_first`]: crate::Pool::find_first
-//! [`position_first`]: crate::Pool::position_first
-//! [`find_any`]: crate::Pool::find_any
-//! [`try_map_reduce`]: crate::Pool::try_map_reduce
-//! [`try_for_each`]: crate::Pool::try_for_each
+//! A report gives sums; a [`Trace`](crate::Trace) records what happened when: every run of every
+//! worker, whom it was stolen from, and which items were the slowest. In the picture each worker
+//! has a lane and a colour. A run has the colour of the worker that its items were dealt to, so a
+//! lane of many colours is a thief's. Arrows point from the victim to the thief; grey is waiting;
+//! fine lines are readings of the clock.
 
 pub mod from_openmp;
 pub mod from_rayon;

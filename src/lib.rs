@@ -6,27 +6,53 @@
 //! let pool = Pool::new()?;
 //! let mut weights = vec![1.0_f64; 1000];
 //! for _round in 0..10 {
-//!     let total = pool.map_reduce(&weights, |w| w * w, |a, b| a + b).unwrap_or(0.0);
-//!     weights = pool.map_collect(&weights, |w| w / total.sqrt());
+//!     let total: f64 = pool.on(&weights).map(|w| w * w).sum();
+//!     weights = pool.on(&weights).map(|w| w / total.sqrt()).collect();
 //! }
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! # Trade-offs
-//! This crate does one thing: it runs a loop over a slice inside an iterative algorithm, as fast as
-//! the machine allows, and never slower than the plain loop by more than some tens of nanoseconds.
-//! Each part of that is measured, and `benches/README.md` in the repository lists the targets that
-//! are missed. A call that is too short to share costs some 50 ns more than the plain loop. With
-//! two threads a long call takes half the time of the plain loop and 1 % more, wherever its heavy
-//! items are. After two calls the pool knows that a loop is slower shared. For that the crate gives
-//! up what such a loop does not need:
+//! # How to use it
+//! Make a [`Pool`] once, or run everything inside [`PoolBuilder::scope`], which also pins the
+//! calling thread. Write [`pool.on(..)`](Pool::on) around what the loop runs over, and go on as
+//! with an [`Iterator`]: [`On`] lists what there is.
 //!
-//! * Only slices, index ranges and lists that grow, and one loop at a time on a pool. No `join`, no
-//!   iterator adaptors. A loop called inside another loop runs as a plain loop. If your work is
-//!   recursive and goes on with the results of its parts, or your program is a mix of many kinds of
-//!   parallelism, use [rayon](https://docs.rs/rayon).
-//! * A pool of its own threads. A program with one pool per library would have too many; make one
-//!   and pass it along, or use [`Pool::global`].
+//! | plain loop | in parallel |
+//! |---|---|
+//! | `items.iter().map(f).filter(p).sum()` | `pool.on(&items).map(f).filter(p).sum()` |
+//! | `items.iter_mut().for_each(f)` | `pool.on(&mut items).for_each(f)` |
+//! | `items.into_iter().map(f).collect()` | `pool.on(items).map(f).collect()` |
+//! | `items.iter().fold(init(), step)` | [`pool.on(&items).fold(init, step, merge)`](On::fold) |
+//! | `a.iter_mut().zip(&b).for_each(f)` | [`pool.on(&mut a).zip(&b).for_each(f)`](On::zip) |
+//! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` | [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
+//! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort_unstable`](Pool::sort_unstable) and so on |
+//!
+//! The [`guide`] lists the other loops, and the counterparts of what you know from rayon or
+//! `OpenMP`.
+//!
+//! Closures may borrow local variables. They must not change them without synchronisation, and the
+//! compiler enforces that:
+//!
+//! ```compile_fail,E0594
+//! # let pool = rangesteal::Pool::new()?;
+//! let mut sum = 0;
+//! pool.on(&[1, 2, 3]).for_each(|x| sum += *x);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! # Trade-offs
+//! This crate runs a loop over a slice inside an iterative algorithm, as fast as the machine
+//! allows, and never slower than the plain loop by more than some tens of nanoseconds.
+//! `benches/README.md` in the repository lists the targets that are missed. With two threads a long
+//! call takes half the time of the plain loop and 1 % more, wherever its heavy items are. After two
+//! calls the pool knows that a loop is slower shared. For that the crate gives up what such a loop
+//! does not need:
+//!
+//! * Only slices, ranges of integers, chains of these and lists that grow, and one loop at a time
+//!   on a pool. A loop called inside another loop runs as a plain loop. There is no `join`: if your
+//!   work goes on with the results of its parts, or is a mix of many kinds of parallelism, use
+//!   [rayon](https://docs.rs/rayon).
+//! * A pool of its own threads. Make one and pass it along, or use [`Pool::global`].
 //! * Threads are pinned to CPUs where the system allows it ([`Pinning`], [`Placement`]).
 //!
 //! # How it works
@@ -68,35 +94,6 @@
 //!
 //! Partial results are combined in slice order, so a reduction need not be commutative: strings can
 //! be joined in parallel.
-//!
-//! # How to use it
-//! Make a [`Pool`] once, or run everything inside [`PoolBuilder::scope`], which also pins the
-//! calling thread. Then
-//!
-//! | plain loop | in parallel |
-//! |---|---|
-//! | `items.iter().map(map).reduce(reduce)` | [`pool.map_reduce(&items, map, reduce)`](Pool::map_reduce) |
-//! | `items.iter().fold(init(), fold)` | [`pool.fold_reduce(&items, init, fold, reduce)`](Pool::fold_reduce) |
-//! | `items.iter().for_each(f)` | [`pool.for_each(&items, f)`](Pool::for_each) |
-//! | `items.iter().map(map).collect()` | [`pool.map_collect(&items, map)`](Pool::map_collect) |
-//! | `items.iter_mut().for_each(f)` | [`pool.for_each_mut(&mut items, f)`](Pool::for_each_mut) |
-//! | `items.iter().position(test)` | [`pool.position(&items, test)`](Pool::position_first) |
-//! | `a.iter_mut().zip(&b).for_each(f)` | [`pool.on(&mut a).zip(&b).for_each(f)`](Pool::on) |
-//! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` | [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
-//! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort_unstable`](Pool::sort_unstable) and so on |
-//!
-//! The [`guide`] lists the other loops, and the counterparts of what you know from rayon or
-//! `OpenMP`.
-//!
-//! Closures may borrow local variables. They must not change them without synchronisation, and the
-//! compiler enforces that:
-//!
-//! ```compile_fail,E0594
-//! # let pool = rangesteal::Pool::new()?;
-//! let mut sum = 0;
-//! pool.for_each(&[1, 2, 3], |x| sum += x);
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
 
 mod clock;
 pub mod guide;

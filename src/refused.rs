@@ -8,8 +8,7 @@
 //! let mut states = pool.per_worker(|_| 0);
 //! let mut report = rangesteal::RunReport::default();
 //! let loops = pool.on(&items).report(&mut report).with_kept(&mut states);
-//! let first = loops.map(|(_, x)| x).reduce(|a, _| a);
-//! assert_eq!(first, Some(&1));
+//! assert_eq!(loops.map(|(_, x)| x).min(), Some(&1));
 //! pool.on(&mut items).for_each(|x| *x += 1);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -25,14 +24,14 @@
 //! A reference to what a closure owns gets out of it.
 //! ```compile_fail,E0515
 //! # let pool = rangesteal::Pool::new()?;
-//! let strings: Vec<&str> = pool.on(0..9).map(|i| i.to_string().as_str()).collect::<Vec<_>>();
+//! let strings: Vec<&str> = pool.on(0..9).map(|i| i.to_string().as_str()).collect();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
 //! A state gets out of its worker: by the result (which is an error without a code),
 //! ```compile_fail
 //! # let pool = rangesteal::Pool::new()?;
-//! let states = pool.on(0..9).with(|_| 0).map(|(state, _): (&mut i32, _)| state).collect::<Vec<_>>();
+//! let states: Vec<_> = pool.on(0..9).with(|_| 0).map(|(state, _)| state).collect();
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -101,7 +100,7 @@
 //! ```compile_fail,E0502
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
-//! pool.on(&items).map(|x| *x).zip(&mut items).for_each(|(made, place)| *place = made);
+//! pool.on((&items, &mut items)).for_each(|(x, place)| *place = *x);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
@@ -129,7 +128,7 @@
 //! ```compile_fail,E0505
 //! # let pool = rangesteal::Pool::new()?;
 //! let items = vec![1, 2, 3];
-//! let found = pool.on(&items).find(|&x| *x == 2);
+//! let found = pool.on(&items).find(|x| **x == 2);
 //! drop(items);
 //! println!("{found:?}");
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -139,15 +138,14 @@
 //! ```compile_fail,E0505
 //! # let pool = rangesteal::Pool::new()?;
 //! let mut items = vec![1, 2, 3];
-//! let all: Vec<&mut i32> = pool.on(&mut items).map(|x| x).collect::<Vec<_>>();
+//! let all: Vec<&mut i32> = pool.on(&mut items).collect();
 //! drop(items);
 //! println!("{all:?}");
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! An item of an exclusive slice is found, and so there would be two of it: one outside and one in
-//! the closure.
-//! ```compile_fail,E0277
+//! An item of an exclusive slice is kept by what only looks at it.
+//! ```compile_fail,E0507
 //! # let pool = rangesteal::Pool::new()?;
 //! pool.on(&mut [1, 2, 3]).find(|&x| *x == 2);
 //! # Ok::<(), rangesteal::BuildError>(())
@@ -218,14 +216,16 @@
 //! # use std::ops::Range;
 //! struct Liar;
 //! impl rangesteal::source::Source for Liar {
-//!     type Item = usize;
+//!     type Ledger<'s> = ();
 //!     fn count(&self) -> usize { usize::MAX }
 //!     fn address(&self) -> usize { 0 }
-//!     unsafe fn items(&self, range: Range<usize>) -> impl Iterator<Item = usize> { range }
+//!     fn ledger(&self) {}
+//!     fn note(&self, _: &mut (), _: Range<usize>) {}
+//!     unsafe fn items(&self, range: Range<usize>) -> std::vec::IntoIter<Self::Item> { panic!() }
 //! }
 //! ```
 //!
-//! Pieces of one's own, a state, an ending: what is sealed may grow without breaking programs.
+//! Pieces, a state or an ending of one's own: sealed traits may grow.
 //! ```compile_fail,E0277
 //! struct Mine;
 //! impl rangesteal::source::Pieces for Mine {
@@ -237,14 +237,12 @@
 //! struct Mine;
 //! impl rangesteal::options::State for Mine {
 //!     type Worker = ();
+//!     type With<T> = dyn for<'a> rangesteal::options::Lends<'a, Out = T>;
 //!     type Held<'s> = ();
 //!     fn hold(&self, _: usize) {}
 //!     fn get<'h>(held: &'h mut ()) -> &'h mut () { held }
+//!     fn give<'a, T>(_: &'a mut (), item: T) -> T { item }
 //! }
-//! ```
-//! ```compile_fail,E0277
-//! struct Mine;
-//! impl rangesteal::options::Stateful for Mine {}
 //! ```
 //! ```compile_fail,E0277
 //! struct Mine;
@@ -254,7 +252,7 @@
 //! }
 //! ```
 //!
-//! What is made of an exclusive slice goes to another thread, though its items must not.
+//! An exclusive slice goes to another thread, though its items must not.
 //! ```compile_fail,E0277
 //! fn sent<T: Send>() {}
 //! sent::<rangesteal::source::Exclusive<'_, std::rc::Rc<u8>>>();

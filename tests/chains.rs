@@ -234,13 +234,29 @@ fn pieces_of_what_is_in_step() {
     assert_eq!(sums, 7 * xs.iter().sum::<u64>() + (0..LEN as u64).sum::<u64>());
 }
 
+#[test]
+fn pieces_of_what_is_mapped() {
+    let (pool, xs) = (pool(), numbers());
+    let of = || xs.iter().copied();
+    let rows = |all: Vec<u64>, size: usize| all.chunks(size).map(<[_]>::to_vec).collect::<Vec<_>>();
+    let on = || pool.on(&xs).copied();
+    assert_eq!(on().chunks(4).collect::<Vec<_>>(), rows(of().collect(), 4));
+    assert_eq!(on().map(|x| x + 1).chunks(7).collect::<Vec<_>>(), rows(of().map(|x| x + 1).collect(), 7));
+    assert_eq!(on().inspect(|_| ()).chunks(LEN).collect::<Vec<_>>(), rows(of().collect(), LEN));
+    assert_eq!(on().rev().chunks(5).collect::<Vec<_>>(), rows(of().rev().collect(), 5));
+    assert_eq!(on().step_by(3).chunks(2).collect::<Vec<_>>(), rows(of().step_by(3).collect(), 2));
+    let texts: Vec<String> = of().map(|x| x.to_string()).collect();
+    let last = pool.on(texts.clone()).map(|text| text.len()).chunks_exact(2).map(|pair| pair[1]);
+    assert!(last.collect::<Vec<_>>().into_iter().eq(texts.chunks_exact(2).map(|pair| pair[1].len())));
+}
+
 /// Message of a panic.
 fn refused<R>(call: impl FnOnce() -> R) -> String {
     let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { panic!("it is taken") };
     payload
         .downcast_ref::<String>()
         .cloned()
-        .or(payload.downcast_ref::<&str>().map(|s| s.to_string()))
+        .or(payload.downcast_ref::<&str>().map(ToString::to_string))
         .unwrap()
 }
 
@@ -300,7 +316,7 @@ fn what_is_left_out_is_not_mapped() {
         (LEN - 3).div_ceil(2)
     );
     called((LEN - 3).div_ceil(2));
-    assert_eq!(pool.on((source(0..LEN).map(seen), 0..LEN)).step_by(5).any(|(a, b)| a != b), false);
+    assert!(pool.on((source(0..LEN).map(seen), 0..LEN)).step_by(5).all(|(a, b)| a == b));
     called(LEN.div_ceil(5));
 }
 
@@ -436,8 +452,8 @@ fn states_with_every_end() {
     let text = on().fold(String::new, |text, (_, x)| text + &x.to_string(), |a, b| a + &b);
     assert_eq!(text, of().map(|x| x.to_string()).collect::<String>());
     assert_eq!(on().min_by_key(|(_, x)| *x % 50), of().min_by_key(|x| x % 50));
-    assert_eq!(on().any(|(_, x)| x == xs[LEN - 1]), true);
-    assert_eq!(on().all(|(_, x)| x <= 1009), true);
+    assert!(on().any(|(_, x)| x == xs[LEN - 1]));
+    assert!(on().all(|(_, x)| x <= 1009));
     assert_eq!(on().find(|(_, x)| *x == xs[LEN - 1]), Some(xs[LEN - 1]));
     assert_eq!(on().find_map(|(_, x)| (x == xs[9]).then_some(x + 1)), Some(xs[9] + 1));
     assert_eq!(on().position(|(_, x)| x == xs[9]), Some(9));

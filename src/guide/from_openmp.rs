@@ -9,28 +9,26 @@
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! # let (x, y) = (vec![1.0; 100], vec![2.0; 100]);
-//! let sum = pool.on(&x).zip(&y).map(|(x, y)| x * y).reduce(|a, b| a + b).unwrap_or(0.0);
+//! let sum: f64 = pool.on((&x, &y)).map(|(x, y)| x * y).sum();
 //! # assert_eq!(sum, 200.0);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
 //! The team of threads is a [`Pool`](crate::Pool), made once. Shared variables are those that a
-//! closure borrows, and the compiler makes sure that nobody writes them without synchronisation. To
-//! write one element per iteration, run over an exclusive slice, or use the buffer of
-//! [`map_into`](crate::Pool::map_into). There is no schedule to choose.
+//! closure borrows, and the compiler refuses races. There is no schedule to choose.
 //!
 //! | `OpenMP` | here |
 //! |---|---|
 //! | `parallel for` over an array | `pool.for_each(&v, f)`, `pool.for_each_mut(&mut v, f)` |
 //! | `parallel for` over indices | `pool.on(0..n).for_each(f)` |
-//! | `parallel for` that fills an array | `pool.on(0..n).map(f).zip(&mut out).for_each(|(made, place)| *place = made)` |
+//! | `parallel for` that fills an array | `pool.on((0..n, &mut out)).for_each(\|(i, place)\| *place = f(i))`, or `let out: Vec<_> = pool.on(0..n).map(f).collect()` |
 //! | `schedule(static)`, `schedule(dynamic)`, `schedule(guided)`, `schedule(auto)` | nothing: shares of equal cost by the last round, and work that is left over is stolen, down to one item |
 //! | `schedule(dynamic, 64)` | nothing, or [`grain(64)`](crate::On::grain) |
-//! | `reduction(+:x)` | [`map_reduce`](crate::Pool::map_reduce) |
-//! | `reduction(+:x) reduction(max:y)`, `reduction(+:a[:k])`, `declare reduction` | [`fold_reduce`](crate::Pool::fold_reduce) with a tuple, a `Vec`, any type |
-//! | `ordered` | [`map_collect`](crate::Pool::map_collect), then a plain loop over the results |
+//! | `reduction(+:x)` | [`sum`](crate::On::sum), [`max`](crate::On::max), [`reduce`](crate::On::reduce) |
+//! | `reduction(+:x) reduction(max:y)`, `reduction(+:a[:k])`, `declare reduction` | [`fold`](crate::On::fold) into a tuple, a `Vec`, any type |
+//! | `ordered` | [`collect`](crate::On::collect), then a plain loop over the results |
 //! | `simd` | nothing: the closures are inlined, and the compiler vectorises; or [`chunks`](crate::On::chunks), and a plain loop over each chunk |
-//! | `collapse(2)` | `pool.on(&mut matrix).chunks(width).zip(0..height)`, or `pool.on(0..height * width)` |
+//! | `collapse(2)` | [`pool.on(&mut matrix).chunks(width)`](#two-loops-in-one), or `pool.on(0..height * width)` |
 //! | `num_threads(n)` | [`num_threads`](crate::PoolBuilder::num_threads) of the pool; for one loop [`.threads(n)`](crate::On::threads) |
 //! | `if (n > 1000)` | nothing: short loops run on the calling thread |
 //! | `private(x)` | a `let` in the closure |
@@ -38,9 +36,9 @@
 //! | `lastprivate(x)` | none: compute it from the last item, after the loop |
 //! | `threadprivate` | [`pool.per_worker`](crate::Pool::per_worker) and [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | `omp_get_thread_num()` | the argument of the closure of `with` |
-//! | `critical`, `atomic` | `fold_reduce`; otherwise a `Mutex` or an atomic, as slow as in `OpenMP` |
-//! | `cancel for`, `cancellation point` | [`any`](crate::Pool::any), [`try_for_each`](crate::Pool::try_for_each), or a [`CancelToken`](crate::CancelToken); there is nothing to poll |
-//! | `barrier` | the end of the loop; `nowait`: put both into one loop |
+//! | `critical`, `atomic` | `fold`; otherwise a `Mutex` or an atomic, as slow as in `OpenMP` |
+//! | `cancel for`, `cancellation point` | [`any`](crate::On::any), [`try_for_each`](crate::On::try_for_each), or a [`CancelToken`](crate::CancelToken); there is nothing to poll |
+//! | `barrier` | the end of the loop |
 //! | `single`, `masked`, `master` | the code between two loops |
 //! | `target` | none: a pool has the CPUs of one machine |
 //! | `OMP_NUM_THREADS` | `RANGESTEAL_NUM_THREADS`; a call of `num_threads` wins |
@@ -53,34 +51,33 @@
 //! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | nothing: threads poll where loops follow each other quickly, and sleep otherwise; [`spin_before_park`](crate::PoolBuilder::spin_before_park) sets it by hand |
 //!
 //! # Every clause
-//! What is not above, of the directives that make a loop in `OpenMP` 5.2, their clauses, and what
-//! may stand within a loop:
+//! What else `OpenMP` 5.2 has for loops, and within them:
 //!
 //! | `OpenMP` | here |
 //! |---|---|
 //! | `parallel`, `teams`, `num_teams`, `thread_limit` | a pool, made once; there is no code that each thread runs by itself |
 //! | `for`, `loop`, `parallel loop`, `bind` | as `parallel for` |
-//! | `for simd`, `parallel for simd`, `taskloop simd`, `declare simd` | as `simd`: the loop of all threads, and the compiler vectorises its closure |
-//! | `distribute`, `distribute parallel for`, `dist_schedule` | none: a pool has one level of threads, and a loop runs on all of them |
+//! | `for simd`, `parallel for simd`, `taskloop simd`, `declare simd` | as `simd` |
+//! | `distribute`, `distribute parallel for`, `dist_schedule` | none: a pool has one level of threads |
 //! | `taskloop`, `grainsize`, `num_tasks` | a loop; `grain(n)` where blocks must be of a certain size |
-//! | `task`, `in_reduction`, `reduction(task,)`, `untied`, `mergeable`, `final`, `priority`, `depend`, `taskgroup`, `taskwait`, `taskyield` | [`pool.grow(seeds)`](crate::Pool::grow): an item is a task, and adds others. No task waits for others, or comes after certain ones |
-//! | `nogroup`, `nowait` | none: a loop is over when its call returns. Put what need not wait into one loop, as with `zip` |
-//! | `sections` | a vector of closures: `pool.on(jobs).for_each(\|job\| job())`, [with an example](super::from_rayon#some-recipes) |
-//! | `scope` | none: no code is run by every thread; what each one needs is made by `with` or `pool.per_worker(..)` |
-//! | `schedule(runtime)` | none: there is no schedule to choose, at run time either |
-//! | `monotonic`, `nonmonotonic` | nothing: a worker goes forward through what it has; what it steals may lie before that |
+//! | `task`, `in_reduction`, `reduction(task,)`, `untied`, `mergeable`, `final`, `priority`, `depend`, `taskgroup`, `taskwait`, `taskyield` | [`pool.grow(seeds)`](crate::Pool::grow): an item is a task, and adds others. No task waits for others |
+//! | `nogroup`, `nowait` | none: a loop is over when its call returns. Put what need not wait into one loop |
+//! | `sections` | a vector of closures: [`pool.on(jobs).for_each(\|job\| job())`](super::from_rayon#some-recipes) |
+//! | `scope` | none: no code is run by every thread; what each needs is made by `with` or `pool.per_worker(..)` |
+//! | `schedule(runtime)` | none: there is no schedule to choose |
+//! | `monotonic`, `nonmonotonic` | nothing: what a worker steals may lie before what it has done |
 //! | `schedule(simd:)` | `grain(n)`, with a multiple of the items in a vector register |
 //! | `order(concurrent)`, `unconstrained` | nothing: it is always so |
-//! | `reproducible` | none: no item belongs to a thread. (The option of that name is about the order of a reduction) |
+//! | `reproducible` | none: no item belongs to a thread |
 //! | `default`, `shared` | nothing: a closure borrows what it names, and the compiler refuses races |
 //! | `linear` | computed from the index: `start + step * i`, with `enumerate` |
 //! | `lastprivate(conditional:)` | `pool.on(&v).rev().position(p)`: where it was assigned last |
 //! | `reduction(inscan,)`, `scan`, `inclusive`, `exclusive` | [two loops](#prefix-sums) over chunks |
-//! | `ordered(n)`, `doacross` | none: items do not wait for each other. A plain loop over fronts of items that need not, and each front in parallel |
+//! | `ordered(n)`, `doacross` | none: items do not wait for each other. A plain loop over fronts, and each front in parallel |
 //! | `copyin` | `pool.per_worker(\|_worker\| x.clone())` |
 //! | `copyprivate` | nothing: what the code between two loops makes, the second one borrows |
-//! | `allocate`, `aligned` | none: alignment belongs to a type, as `#[repr(align(64))]`; what `with` makes is allocated by the thread that uses it |
-//! | `nontemporal`, `safelen`, `simdlen` | none: there are no hints to the vectoriser. Of `chunks(8)`, a plain loop over each chunk has a length that suits |
+//! | `allocate`, `aligned` | none: alignment belongs to a type; what `with` makes is allocated by the thread that uses it |
+//! | `nontemporal`, `safelen`, `simdlen` | none: there are no hints to the vectoriser; `chunks_exact(8)` has a length that suits |
 //! | `tile`, `sizes` | `chunks(rows * width)`, or `pool.on(0..tiles)` with the place of a tile computed from its index |
 //! | `unroll`, `full`, `partial` | nothing: the compiler unrolls; `chunks_exact(8)` where it does not |
 //! | `proc_bind` | [`placement`](crate::PoolBuilder::placement) of the pool, for all its loops |
@@ -97,11 +94,10 @@
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! # let digits = [3, 1, 4, 1, 5];
-//! let counts = pool.fold_reduce(
-//!     &digits,
+//! let counts: Vec<u32> = pool.on(&digits).fold(
 //!     || vec![0; 10],
-//!     |mut counts, digit| {
-//!         counts[*digit] += 1;
+//!     |mut counts, &digit| {
+//!         counts[digit] += 1;
 //!         counts
 //!     },
 //!     |a, b| a.iter().zip(&b).map(|(a, b)| a + b).collect(),
@@ -120,9 +116,6 @@
 //! }
 //! ```
 //!
-//! One loop adds up each chunk. A plain loop over these sums tells what is before each chunk, and
-//! the second loop goes on from there:
-//!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! # let x: Vec<u64> = (0..10).collect();
@@ -130,15 +123,12 @@
 //! use rangesteal::source;
 //!
 //! let size = 4; // some thousands
-//! let of_chunks = pool.on(&x).chunks(size).map(|chunk| chunk.iter().sum::<u64>()).collect::<Vec<_>>();
-//! let mut sum = 0;
-//! let before = of_chunks.iter().map(|of_chunk| {
-//!     sum += of_chunk;
-//!     sum - of_chunk
-//! });
-//! let before: Vec<_> = before.collect();
-//! let chunks = pool.on(&x).chunks(size).zip(&before).zip(source::chunks(&mut sums, size));
-//! chunks.for_each(|((chunk, before), sums)| {
+//! let of_chunks: Vec<u64> = pool.on(&x).chunks(size).map(|chunk| chunk.iter().sum()).collect();
+//! let mut before = vec![0];
+//! before.extend(of_chunks.iter().scan(0, |sum, of| { *sum += of; Some(*sum) }));
+//! before.pop();
+//! let chunks = pool.on((source(&x).chunks(size), &before, source(&mut sums).chunks(size)));
+//! chunks.for_each(|(chunk, before, sums)| {
 //!     let mut sum = *before;
 //!     for (x, place) in chunk.iter().zip(sums) {
 //!         sum += x;
@@ -170,15 +160,14 @@
 //! # assert_eq!(image, [0, 0, 0, 0, 0, 1, 2, 3, 0, 2, 4, 6]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
-//! The unit of a theft is then a row. If a single pixel can take long, or there are fewer rows than
-//! threads, run over the pixels:
+//! If a single pixel can take long, or there are fewer rows than threads, run over the pixels:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! # let (width, height) = (4, 3);
 //! # let shade = |x: usize, y: usize| x * y;
 //! # let mut image = vec![0; width * height];
-//! pool.on(0..width * height).map(|i| shade(i % width, i / width)).zip(&mut image).for_each(|(made, place)| *place = made);
+//! pool.on(&mut image).enumerate().for_each(|(i, pixel)| *pixel = shade(i % width, i / width));
 //! # assert_eq!(image, [0, 0, 0, 0, 0, 1, 2, 3, 0, 2, 4, 6]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -202,14 +191,13 @@
 //! # assert!(samples.iter().all(|sample| *sample > 0));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
-//! Each block of items has a generator of its own, so the samples are the same on any number of
-//! threads. With a generator for each thread they would differ from run to run. Memory that does
-//! not change the results can be kept for each worker: [`with_kept`](crate::On::with_kept).
+//! Each [block of items](super#random-numbers) has a generator of its own, so the samples are the
+//! same on any number of threads. Memory that does not change the results can be kept for each
+//! worker: [`with_kept`](crate::On::with_kept).
 //!
 //! # What differs
 //! * **No item belongs to a thread.** With `schedule(static)` the same thread runs the same indices
-//!   in every loop. Here that is likely, since the next round begins at the same boundaries if they
-//!   were good, but it is not promised.
+//!   in every loop. Here that is likely, but it is not promised.
 //! * **The order of a reduction** is that of the slice, so it may be any associative function. With
 //!   [`reproducible`](crate::On::reproducible) floating-point sums are the same for every number of
 //!   threads.

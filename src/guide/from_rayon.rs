@@ -1,71 +1,128 @@
-//! Coming from rayon: what is called what here, what differs, and when to stay.
+//! Coming from rayon: what is called otherwise, what differs, and when to stay.
 //!
-//! In [rayon](https://docs.rs/rayon) a parallel iterator is put together piece by piece. Here a
-//! loop is one call: what to run over, how to map and how to reduce. So a chain becomes the body of
-//! a closure.
+//! In most lines the name is the same: write `pool.on(&v)` for `v.par_iter()`, and leave the rest
+//! of the line as it is.
 //!
 //! ```
 //! use rangesteal::Pool;
 //! use rayon::prelude::*;
 //!
-//! let words = ["a", "parallel", "loop"];
 //! let pool = Pool::new()?;
-//!
+//! let words = ["a", "parallel", "loop"];
 //! let theirs: usize = words.par_iter().map(|word| word.len()).filter(|len| *len > 1).sum();
-//! let ours = pool.fold_reduce(
-//!     &words,
-//!     || 0,
-//!     |sum, word| if word.len() > 1 { sum + word.len() } else { sum },
-//!     |a, b| a + b,
-//! );
+//! let ours: usize = pool.on(&words).map(|word| word.len()).filter(|len| *len > 1).sum();
 //! assert_eq!(ours, theirs);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! # What is called what
-//! `v` is a slice, a `Vec` or an array.
+//! Three names are false friends: `zip`, `fold` and `reduce`. The compiler refuses the last two as
+//! rayon writes them.
+//!
+//! # Every name
+//! A test takes the names from the sources of the rayon that it is built with. `v` is a slice, a
+//! `Vec` or an array; a line that begins with a dot stands behind `pool.on(..)`. The types of
+//! iterators are left out.
 //!
 //! | rayon | here |
 //! |---|---|
-//! | `v.par_iter().map(f).reduce_with(op)` | `pool.map_reduce(&v, f, op)` |
-//! | `v.par_iter().map(f).reduce(id, op)` | `pool.map_reduce(&v, f, op).unwrap_or_else(id)` |
-//! | `.map(f).sum()`, `.filter(p).count()` | `pool.on(&v).map(f).sum()`, `pool.on(&v).filter(p).count()` |
-//! | `.map(f).min()`, `.max()` | `pool.map_reduce(&v, f, \|a, b\| a.min(b))`, `a.max(b)` |
-//! | `.min_by(c)`, `.max_by(c)`, `.min_by_key(k)`, `.max_by_key(k)` | `pool.on(&v).min_by(c)` and so on |
-//! | `.fold(init, f).reduce(init, op)` | `pool.fold_reduce(&v, init, f, op)` |
-//! | `.filter(p).collect()` | `pool.on(&v).filter(p).collect::<Vec<_>>()`; of copies `pool.on(&v).copied().filter(p).collect::<Vec<_>>()` |
-//! | `.filter_map(f).collect()`, `.flat_map_iter(f).collect()` | `pool.on(&v).filter_map(f).collect::<Vec<_>>()`, `pool.on(&v).flat_map(f).collect::<Vec<_>>()` |
-//! | `.copied()`, `.partition(p)` | `pool.on(&v).copied()`, `pool.on(&v).partition(p)` |
-//! | `v.par_iter().for_each(f)` | `pool.for_each(&v, f)` |
-//! | `v.par_iter_mut().for_each(f)` | `pool.for_each_mut(&mut v, f)` |
-//! | `.map(f).collect::<Vec<_>>()` | `pool.map_collect(&v, f)` |
-//! | `.map(f).collect_into_vec(&mut out)` | `pool.map_into(&v, &mut out, f)`; `out` must have the right length |
-//! | `.map(f).unzip()` | `pool.on(&v).map(f).unzip()` |
-//! | `.map(f).collect::<Result<Vec<_>, _>>()` | `pool.on(&v).map(f).collect::<Result<Vec<_>, _>>()` |
-//! | `.enumerate()` | `pool.on(&v).enumerate()` |
-//! | `a.par_iter().zip(&b)` | `pool.on(&a).zip(&b)`; panics if lengths differ, as `zip_eq` |
-//! | `v.par_chunks(n)`, `v.par_chunks_mut(n)` | `pool.on(&v).chunks(n)`, `pool.on(&mut v).chunks(n)` |
-//! | `v.par_windows(n)` | `pool.on(&v).windows(n)` |
-//! | `v.into_par_iter()` | `pool.on(v)` |
-//! | `(0..n).into_par_iter()` | `pool.on(0..n)`; indices are `usize` |
-//! | `.any(p)`, `.all(p)`, `.find_any(p)`, `.find(p)`, `.position(p)` | `pool.any(&v, p)` and so on |
-//! | `.find_map_first(f)` | `pool.on(&v).try_for_each(\|x\| f(x).map_or(Ok(()), Err)).err()` |
-//! | `.try_for_each(f)` | `pool.on(&v).try_for_each(f)` |
-//! | `.map(f).try_reduce_with(op)` | `pool.on(&v).map(f).try_reduce(op)`; `op` itself cannot fail |
-//! | `.for_each_init(init, f)`, `.map_init(init, f)` | `pool.on(&v).with(\|_worker\| init()).for_each(f)` and so on |
-//! | `.map_init(rng, f)` with random numbers | `pool.on(&v).with_block(\|block\| rng(block)).map(f).collect::<Vec<_>>()`: the same in each run |
-//! | `.for_each_with(x, f)`, `.map_with(x, f)` | `pool.on(&v).with(\|_worker\| x.clone()).for_each(f)` |
-//! | `.with_min_len(n)`, `.with_max_len(n)` | nothing; [`grain(n)`](crate::On::grain) where blocks must be of a certain size |
-//! | `v.par_sort()`, `par_sort_by`, `par_sort_by_key` | `pool.sort(&mut v)`, `sort_by`, `sort_by_key`; `sort_unstable` and so on likewise |
-//! | `ThreadPoolBuilder::new().num_threads(n).build()?` | `Pool::builder().num_threads(n).build()?` |
-//! | `pool.install(\|\| ..)` | call the loops of that pool |
-//! | `RAYON_NUM_THREADS` | `RANGESTEAL_NUM_THREADS` |
+//! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, not behind `map`, `copied`, `rev` or `step_by`; `partition` and `unzip` make vectors |
 //!
-//! All other names are [below](#every-name), with what is not here.
+//! Other names, and lines to write for names that are not here:
 //!
-//! Closures of `find_*` and the like are given `&T`, not `&&T`.
+//! | rayon | here |
+//! |---|---|
+//! | `par_iter`, `par_iter_mut`, `into_par_iter`, `iter` | `pool.on(&v)`, `pool.on(&mut v)`, `pool.on(v)` |
+//! | `prelude`, `ParallelIterator`, `IndexedParallelIterator`, `IntoParallelIterator`, `IntoParallelRefIterator`, `IntoParallelRefMutIterator` | nothing to import; generic code names [`Chain`](crate::source::Chain), [`Source`](crate::source::Source), [`IntoChain`](crate::source::IntoChain) |
+//! | `array`, `slice`, `vec`, `range`, `range_inclusive` | `pool.on(..)`, of integers of any type; a tuple such as `pool.on((&a, &mut b))` panics if lengths differ |
+//! | `par_drain`, `ParallelDrainFull`, `ParallelDrainRange` | `pool.on(source::drain(&mut vec, range))`; of maps `pool.on(map.drain().collect::<Vec<_>>())` |
+//! | `collections`, `collections::btree_map`, `collections::btree_set`, `collections::hash_map`, `collections::hash_set`, `collections::linked_list`, `par_bridge`, `ParallelBridge` | `pool.on(map.iter().collect::<Vec<_>>())` |
+//! | `collections::binary_heap`, `collections::vec_deque` | `pool.on(heap.as_slice())`, `pool.on(deque.make_contiguous())` |
+//! | `option`, `result` | none: one item is no loop. A chain collects into an `Option` or a `Result` |
+//! | `iter::empty`, `iter::once` | `pool.on([])`, `pool.on([x])` |
+//! | `iter::repeat`, `iter::repeat_n`, `iter::repeatn`, `Repeat::take`, `Repeat::zip` | `pool.on(0..n).map(\|_\| &x)` |
+//! | `iter::split` | none: work is divided between items. Make the pieces first |
+//! | `iter::walk_tree`, `iter::walk_tree_prefix`, `iter::walk_tree_postfix` | [`pool.grow([root])`](crate::Pool::grow), whose closure feeds the children, in no order |
+//! | `Either` | none: call the loop in both branches of an `if` |
+//! | `zip_eq`, `zip` | `.zip(&b)`, which panics if lengths differ; `.zip_shortest(&b)` |
+//! | `map_with`, `map_init`, `for_each_with`, `for_each_init`, `try_for_each_with`, `try_for_each_init` | [`.with(\|_worker\| init()).map(\|(state, x)\| ..)`](crate::On::with) and so on; with random numbers [`with_block`](crate::On::with_block) |
+//! | `flat_map_iter`, `flatten_iter` | `.flat_map(f)`, `.flatten()` |
+//! | `fold`, `fold_with` | `.fold(init, step, merge)`: the reduction behind it is its last closure |
+//! | `reduce`, `reduce_with` | `.reduce(op).unwrap_or_else(id)`, `.reduce(op)` |
+//! | `try_fold`, `try_fold_with` | `.chunks(n).map(\|chunk\| chunk.iter().try_fold(init(), f)).try_reduce(op)` |
+//! | `try_reduce`, `try_reduce_with` | `.try_reduce(op)` of results, which gives `Ok(None)` of no items; `op` cannot fail |
+//! | `fold_chunks`, `fold_chunks_with` | `.chunks(n).map(\|chunk\| chunk.iter().fold(init(), f))` |
+//! | `update` | `.map(\|mut x\| { f(&mut x); x })` |
+//! | `chain` | two loops: `.collect_into(&mut both)` of each |
+//! | `interleave`, `interleave_shortest` | `.zip(&b).flat_map(\|(a, b)\| [a, b])`, and what is left of the longer one |
+//! | `intersperse` | `.flat_map(\|x\| [x, &between])`, then `pop` the last |
+//! | `positions` | `.enumerate().filter_map(\|(i, x)\| p(x).then_some(i))` |
+//! | `skip_any`, `take_any` | `.skip(n)`, `.take(n)` |
+//! | `skip_any_while`, `take_any_while`, `while_some` | `let n = pool.on(&v).position(\|x\| !p(x)).unwrap_or(v.len())`, then `.skip(n)`, `.take(n)` |
+//! | `panic_fuse` | nothing: after a panic few items behind it are run, and all before it |
+//! | `by_exponential_blocks`, `by_uniform_blocks` | nothing: searches go from the front; a plain loop over `v.chunks(n)` |
+//! | `with_min_len`, `with_max_len` | nothing; [`grain(n)`](crate::On::grain) where blocks must be of a certain size |
+//! | `len`, `opt_len` | `v.len()`; of any source [`count`](crate::source::Source::count) |
+//! | `find_first`, `find_last` | `.find(p)`, `.rev().find(p)` |
+//! | `position_first`, `position_any`, `position_last` | `.position(p)`; `.rev().position(p)` counts from the end |
+//! | `find_map_first`, `find_map_any`, `find_map_last` | `.find_map(f)`, `.rev().find_map(f)` |
+//! | `partition_map` | `.filter_map(f)` twice, or `.fold(..)` into two vectors |
+//! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain), of the collections of the standard library |
+//! | `collect_into_vec`, `par_extend`, `ParallelExtend` | `out.clear()` and `.collect_into(&mut out)`; `set.extend(pool.map_collect(&v, f))` |
+//! | `collect_vec_list` | `.collect::<Vec<_>>()` |
+//! | `unzip_into_vecs` | `pool.on((&v, &mut a, &mut b)).for_each(\|(x, a, b)\| (*a, *b) = f(x))` |
+//! | `ne`, `lt`, `le`, `gt`, `ge` | `!pool.on(&a).eq(&b)`, `pool.on(&a).cmp(&b).is_lt()` and so on |
+//! | `partial_cmp` | `pool.on(&a).zip_shortest(&b).map(\|(a, b)\| a.partial_cmp(b)).find(\|o\| *o != Some(Equal))` |
+//! | `drive`, `drive_unindexed`, `with_producer` | none: a type of yours becomes one of the sources there are, by [`IntoChain`](crate::source::IntoChain) |
+//! | `ParallelSlice`, `ParallelSliceMut`, `as_parallel_slice`, `as_parallel_slice_mut` | nothing to import |
+//! | `par_chunks`, `par_chunks_mut`, `par_chunks_exact`, `par_chunks_exact_mut` | `.chunks(n)`, `.chunks_exact(n)` |
+//! | `ChunksExact::remainder`, `ChunksExactMut::remainder`, `ChunksExactMut::into_remainder`, `ChunksExactMut::take_remainder` | `let (chunks, rest) = source::chunks_exact(&mut v, n)`, then `pool.on(chunks)` |
+//! | `par_rchunks`, `par_rchunks_mut` | `pool.on(v.rchunks(n).collect::<Vec<_>>())` |
+//! | `par_rchunks_exact`, `par_rchunks_exact_mut` | `pool.on(&v[v.len() % n..]).chunks(n).rev()` |
+//! | `RChunksExact::remainder`, `RChunksExactMut::remainder`, `RChunksExactMut::into_remainder`, `RChunksExactMut::take_remainder` | `&v[..v.len() % n]` |
+//! | `par_windows`, `par_array_windows` | `.windows(n)`; `<&[T; N]>::try_from(window)` makes an array of one |
+//! | `par_chunk_by`, `par_chunk_by_mut`, `par_split`, `par_split_inclusive`, `par_split_mut`, `par_split_inclusive_mut` | `pool.on(v.chunk_by(p).collect::<Vec<_>>())` and so on |
+//! | `par_sort`, `par_sort_by`, `par_sort_by_key`, `par_sort_by_cached_key` | `pool.sort(&mut v)`, `pool.sort_by(&mut v, c)` and so on |
+//! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | `pool.sort_unstable(&mut v)` and so on, which take memory on pools of more than four workers |
+//! | `str`, `string`, `ParallelString`, `as_parallel_string` | none: characters differ in length |
+//! | `par_bytes` | `pool.on(text.as_bytes())` |
+//! | `par_chars`, `par_char_indices`, `par_encode_utf16`, `par_lines`, `par_split_whitespace`, `par_split_ascii_whitespace`, `par_split_terminator`, `par_matches`, `par_match_indices` | `pool.on(text.lines().collect::<Vec<_>>())` and so on |
 //!
-//! Errors: it is always the first that comes out.
+//! Pools and free functions:
+//!
+//! | rayon | here |
+//! |---|---|
+//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::build_global`, `ThreadPoolBuilder::num_threads`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name` | the same; leave `num_threads` out instead of passing 0 |
+//! | `ThreadPool`, `ThreadPoolBuilder`, `ThreadPoolBuildError`, `ThreadPool::new`, `ThreadPoolBuilder::new` | `Pool`, `PoolBuilder`, `BuildError`, `Pool::new()?`, `Pool::builder()` |
+//! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`; its threads cannot be wrapped |
+//! | `ThreadPoolBuilder::use_current_thread` | nothing: the calling thread is always a worker |
+//! | `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler`, `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | none: the pool starts its threads itself. What a thread needs is made by `with` or `pool.per_worker(..)` |
+//! | `ThreadPoolBuilder::panic_handler` | none: a panic comes out of the loop's call |
+//! | `ThreadPoolBuilder::breadth_first` | none: there are no tasks to be put in order |
+//! | `ThreadPool::install` | nothing: call the loops of that pool |
+//! | `ThreadPool::current_num_threads`, `rayon::current_num_threads` | `pool.num_threads()` |
+//! | `ThreadPool::current_thread_index`, `rayon::current_thread_index` | the argument of the closure of `with` |
+//! | `rayon::max_num_threads` | none: one more than 65,536 is `BuildError::TooManyThreads` |
+//! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast`, `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: no item belongs to a certain worker |
+//! | `ThreadPool::join`, `rayon::join`, `rayon::join_context`, `FnContext`, `FnContext::migrated` | [`pool.grow([all])`](crate::Pool::grow): parts are fed, and reduced in no order; nothing goes on after both parts. A known number of jobs is [a loop](#some-recipes) |
+//! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | `pool.on(jobs)`; jobs that add others are [items that grow](#some-recipes). A job must not wait for another one, and a panic drops those that have not begun |
+//! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop is over when its call returns. Call it in a `std::thread::spawn` |
+//! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks to run in between |
+//! | `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS` | `RANGESTEAL_NUM_THREADS` |
+//!
+//! # What differs
+//! * **One order.** Partial results are reduced in slice order, as in rayon. With
+//!   [`reproducible`](crate::On::reproducible) floating-point results do not depend on threads and
+//!   timing either. Only a loop over a list that grows ([`grow`](crate::Pool::grow)) has no order.
+//! * **The first error**, and the first panic, in slice order comes out of the call, in every run.
+//! * **A nested loop runs alone**, on the worker that calls it, and so does a loop that is called
+//!   while another thread's loop runs. In rayon such loops share the threads. Put the loop with
+//!   many items outside, or build two pools.
+//! * **Short and uneven loops** need no care: no thread is woken for a loop that is too short, and
+//!   work is stolen down to the single item.
+//! * **The calling thread works, too.** A pool of `n` has `n - 1` threads of its own.
+//! * **Threads are pinned** where the system allows it: see [`Pinning`](crate::Pinning).
+//!
+//! The first error:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -77,341 +134,64 @@
 //! assert!(theirs == Err("x") || theirs == Err("y"));
 //!
 //! let ours: Result<Vec<i32>, _> =
-//!     pool.on(&words).map(|word| word.parse().map_err(|_| *word)).collect::<Result<Vec<_>, _>>();
+//!     pool.on(&words).map(|word| word.parse().map_err(|_| *word)).collect();
 //! assert_eq!(ours, Err("x"));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Scratch memory. rayon makes a new state whenever it splits the work; here each call makes one
-//! per worker:
+//! Scratch memory. rayon makes a new state whenever it splits the work; here a call makes one for
+//! each worker, and every closure behind `with` is given the pair of a state and an item:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! use rayon::prelude::*;
 //!
-//! let words = ["stealing", "range"];
-//! let sorted = |letters: &mut Vec<char>, word: &&str| {
+//! fn sorted(letters: &mut Vec<char>, word: &str) -> String {
 //!     letters.clear();
 //!     letters.extend(word.chars());
 //!     letters.sort_unstable();
-//!     letters.iter().collect::<String>()
-//! };
-//! let theirs: Vec<_> = words.par_iter().map_init(Vec::new, sorted).collect();
-//! let ours = pool.on(&words).with(|_worker| Vec::new()).map(sorted).collect::<Vec<_>>();
+//!     letters.iter().collect()
+//! }
+//!
+//! let words = ["stealing", "range"];
+//! let theirs: Vec<_> =
+//!     words.par_iter().map_init(Vec::new, |letters, word| sorted(letters, word)).collect();
+//! let ours: Vec<_> = pool
+//!     .on(&words)
+//!     .with(|_worker| Vec::new())
+//!     .map(|(letters, word)| sorted(letters, word))
+//!     .collect();
 //! assert_eq!(ours, theirs);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! rayon's functions use its global pool. Here that has a name: a program with one pool passes
-//! `&pool` along, and a library uses [`Pool::global()`](crate::Pool::global).
+//! # When to stay with rayon
+//! When work goes on with the results of its parts (`join`); when items come from an iterator or a
+//! channel that must not be collected; when several loops should share the threads at the same
+//! time; when a library should not bring threads of its own. Both can be used in one program, as
+//! long as their loops run one after another.
+//!
+//! # Some recipes
+//! A function that need not be given a pool. rayon's global pool has a name here:
+//! [`Pool::global`](crate::Pool::global).
 //!
 //! ```
 //! use rangesteal::Pool;
 //!
-//! assert_eq!(Pool::global().map_reduce(&[1, 2, 3], |x| x * x, |a, b| a + b), Some(14));
-//! ```
-//!
-//! # What differs
-//! All of this is said of loops over slices. A loop over a list that grows
-//! ([`grow`](crate::Pool::grow)) has no order: any error, any panic, and the reduction must be
-//! commutative.
-//!
-//! * **No identity in `map_reduce`.** It returns an `Option`, as `reduce_with` does. `fold_reduce`
-//!   has `init`, whose value must be neutral: it is called once per run of neighbouring items, and
-//!   at least once.
-//! * **The same order, always.** Partial results are reduced in slice order, as in rayon, so it is
-//!   enough that the reduction is associative. With [`reproducible`](crate::On::reproducible),
-//!   floating-point results do not depend on threads and timing either; rayon does not offer that.
-//! * **The first error.** If several items return `Err`, rayon returns any of them. Here it is the
-//!   one with the lowest index, in every run.
-//! * **The first panic.** A panic comes out of the call, as in rayon; of several panics, the one of
-//!   the first item. A loop that ends with an `Err`, or with an item that `find_first` found, is
-//!   not disturbed by a panic at a later item.
-//! * **A nested loop runs alone.** A loop called inside another loop of the same pool is a plain
-//!   loop on that worker, and so is a loop that is called while another thread's loop runs. In
-//!   rayon such loops share the threads. Put the loop with many items outside, or build two pools.
-//! * **Short loops.** No thread is woken for them, so there is no need for an `if v.len() > 1000`.
-//!   `with_min_len` is not needed either: the pool measures what items cost and claims them one by
-//!   one or in small blocks.
-//! * **Uneven items.** Work is stolen down to the single item, so heavy items next to each other do
-//!   not end up with one thread. There is no need to shuffle them, or for `with_max_len(1)`.
-//! * **The calling thread works, too.** A pool of `n` has `n - 1` threads of its own. (In rayon a
-//!   thread outside the pool waits.)
-//! * **Threads are pinned** to CPUs of their own where the system allows it: see
-//!   [`Pinning`](crate::Pinning). Two pools on all CPUs share them, and so does a rayon pool beside
-//!   them.
-//!
-//! # When to stay with rayon
-//! When recursive work goes on with the results of its parts (`join`; a search, or a count, is a
-//! [list that grows](crate::Pool::grow)); when it comes from an iterator, a map or a channel; when
-//! several loops should share the threads at the same time, or loops are nested and the inner ones
-//! are the long ones; when a library should not bring threads of its own. Both can be used in one
-//! program, as long as their loops run one after another: neither pool's threads spin for long when
-//! they have nothing to do.
-//!
-//! # Every name
-//! All that rayon has for parallel iterators, slices, strings and pools; a test takes the names
-//! from the sources of the rayon that it is built with. *The same* is a method of that name behind
-//! `pool.on(..)`. `Type::method` is a method of that type; the types of iterators are left out.
-//!
-//! What to run over:
-//!
-//! | rayon | here |
-//! |---|---|
-//! | `par_iter`, `IntoParallelRefIterator` | `pool.on(&v)` |
-//! | `par_iter_mut`, `IntoParallelRefMutIterator` | `pool.on(&mut v)` |
-//! | `into_par_iter`, `IntoParallelIterator` | `pool.on(v)`; for a type of yours implement [`IntoSource`](crate::source::IntoSource) |
-//! | `iter`, `prelude`, `ParallelIterator`, `IndexedParallelIterator` | nothing to import; the traits are [`Source`](crate::source::Source) and [`Pieces`](crate::source::Pieces), the type is [`On`](crate::On) |
-//! | `array`, `slice`, `vec` | `pool.on(..)` of slices, vectors, arrays; and boxed slices |
-//! | `range` | `pool.on(a..b)`; other numbers than `usize` are computed in the closure |
-//! | `range_inclusive` | `pool.on(a..b + 1)` |
-//! | `option`, `result` | none: one item is no loop. To collect into them: [below](#some-recipes) |
-//! | `collections` | collect the items first: `pool.on(map.iter().collect::<Vec<_>>())`, or `iter_mut`, or `into_iter` |
-//! | `collections::btree_map`, `collections::btree_set`, `collections::hash_map`, `collections::hash_set`, `collections::linked_list` | likewise, as rayon does inside |
-//! | `collections::binary_heap`, `collections::vec_deque` | `pool.on(heap.as_slice())`; `pool.on(deque.make_contiguous())`, or one loop for each of `deque.as_slices()` |
-//! | `par_drain`, `ParallelDrainFull`, `ParallelDrainRange` | `pool.on(source::drain(&mut vec, range))`; of maps `pool.on(map.drain().collect::<Vec<_>>())` |
-//! | `par_bridge`, `ParallelBridge` | `pool.on(iterator.collect::<Vec<_>>())`; what must not be collected needs a plain loop, or rayon |
-//! | `iter::empty`, `iter::once` | `pool.on([])`, `pool.on([x])` |
-//! | `iter::repeat`, `iter::repeat_n`, `iter::repeatn`, `Repeat::take`, `Repeat::zip` | `pool.on(0..n)`, or the other source alone; the closure borrows what is repeated |
-//! | `iter::split` | none: work is divided between items. Make the pieces first, and run over them |
-//! | `iter::walk_tree`, `iter::walk_tree_prefix`, `iter::walk_tree_postfix` | [`pool.grow([root])`](crate::Pool::grow), whose closure feeds the children; in no order, so `reduce` must be commutative. For one collect the nodes first |
-//! | `Either` | none: call the loop in both branches of an `if` |
-//!
-//! What a loop does before its end. `f` and `p` stand for all that a chain does with an item:
-//!
-//! | rayon | here |
-//! |---|---|
-//! | `enumerate`, `copied`, `rev`, `skip`, `take`, `step_by` | the same |
-//! | `zip_eq` | `pool.on(&a).zip(&b)` |
-//! | `zip` | the same, but it panics if lengths differ: `take(n)` of the longer one; a tuple of three is `pool.on(&a).zip(&b).zip(&c)` |
-//! | `chunks` | the same; pieces of a slice are slices, not vectors; not behind `copied`, `rev` and `step_by` |
-//! | `cloned` | `copied`, or `.clone()` in the closure |
-//! | `map` | the closure of the loop: `map_collect(f)`, `map_reduce(f, op)`, `sum_of(f)` and so on |
-//! | `map_with`, `map_init` | `pool.on(&v).with(\|_worker\| init()).map(f).collect::<Vec<_>>()` and so on |
-//! | `filter`, `filter_map` | `filter_collect(p)`, `filter_map_collect(f)`, `count_if(p)`; or an `if` in the closure of `fold_reduce` or `for_each` |
-//! | `flat_map_iter`, `flatten_iter` | `flat_map_collect(f)`, `flat_map_collect(\|inner\| inner)` |
-//! | `flat_map`, `flatten` | likewise; what comes of one item is made by one worker |
-//! | `inspect`, `update` | a statement in the closure |
-//! | `fold`, `fold_with` | `fold_reduce(init, f, op)`: partial results are reduced in the same call |
-//! | `fold_chunks`, `fold_chunks_with` | `pool.on(&v).chunks(n).map(\|chunk\| chunk.iter().fold(init(), f)).collect::<Vec<_>>()` |
-//! | `try_fold`, `try_fold_with` | `pool.on(&v).chunks(n).map(\|chunk\| chunk.iter().try_fold(init(), f)).try_reduce(op)` |
-//! | `chain` | two loops; or one slice, made first: `pool.on([a, b].concat())` |
-//! | `interleave`, `interleave_shortest` | `pool.on(&a).zip(&b).flat_map(\|(a, b)\| [a, b]).collect::<Vec<_>>()`, and what is left of the longer one |
-//! | `intersperse` | `pool.on(&v).flat_map(\|x\| [x, &between]).collect::<Vec<_>>()`, then `pop` the last |
-//! | `positions` | `pool.on(&v).enumerate().filter_map(\|(i, x)\| p(x).then_some(i)).collect::<Vec<_>>()` |
-//! | `skip_any`, `take_any` | `skip(n)`, `take(n)` |
-//! | `skip_any_while`, `take_any_while` | `let n = pool.on(&v).position(\|x\| !p(x)).unwrap_or(v.len())`, then `skip(n)`, `take(n)` |
-//! | `while_some` | likewise, up to the first item of which `f` makes `None`; or `try_for_each` |
-//! | `panic_fuse` | nothing: after a panic few items behind it are run, and all before it |
-//! | `by_exponential_blocks` | nothing: `find_first`, `position_first`, `any` and `all` go from the front, all workers together |
-//! | `by_uniform_blocks` | a plain loop around: `for block in v.chunks(n) { pool.for_each(block, &f) }` |
-//! | `with_min_len`, `with_max_len` | nothing, or `grain(n)` |
-//! | `len`, `opt_len` | `v.len()`; of any source [`count`](crate::source::Source::count) |
-//!
-//! How a loop ends:
-//!
-//! | rayon | here |
-//! |---|---|
-//! | `for_each`, `all`, `any`, `min_by`, `min_by_key`, `max_by`, `max_by_key` | the same |
-//! | `find_any`, `find_first` | the same, of items that are `Copy`, as references are; closures are given the item itself |
-//! | `position_first` | the same |
-//! | `position_any` | `position_first(p)` |
-//! | `find_last`, `position_last` | `pool.on(&v).rev().find(p)`; `position_first(p)` then counts from the end |
-//! | `find_map_first`, `find_map_any` | `pool.on(&v).try_for_each(\|x\| f(x).map_or(Ok(()), Err)).err()` |
-//! | `find_map_last` | `pool.on(&v).rev().try_for_each(\|x\| f(x).map_or(Ok(()), Err)).err()` |
-//! | `partition` | the same, into two vectors |
-//! | `partition_map` | `fold_reduce` with [two vectors](#some-recipes); or `filter_map_collect` twice |
-//! | `try_for_each` | the same, of a `Result`; it is the first error that comes out |
-//! | `for_each_with`, `for_each_init`, `try_for_each_with`, `try_for_each_init` | `pool.on(&v).with(\|_worker\| init()).for_each(f)` and so on |
-//! | `count` | `v.len()`; behind `filter`, `count_if(p)` |
-//! | `sum`, `product` | `sum_of(f)`, `pool.map_reduce(&v, f, \|a, b\| a * b).unwrap_or(1)` |
-//! | `min`, `max` | `pool.on(&v).min_by(Ord::cmp)`, `max_by(Ord::cmp)` |
-//! | `reduce`, `reduce_with` | `pool.map_reduce(&v, f, op).unwrap_or_else(id)`, `pool.map_reduce(&v, f, op)` |
-//! | `try_reduce`, `try_reduce_with` | `pool.on(&v).map(f).try_reduce(op)`; `op` itself cannot fail |
-//! | `collect`, `from_par_iter`, `FromParallelIterator` | `map_collect(f)`, `try_map_collect(f)`, `filter_collect(p)` and so on, all into a `Vec`; of that `into_iter().collect()` makes other collections |
-//! | `collect_into_vec` | `pool.map_into(&v, &mut out, f)`; `out` must have the right length |
-//! | `collect_vec_list` | `map_collect(f)`; nothing is moved after it was made |
-//! | `unzip` | `unzip_collect(f)` |
-//! | `unzip_into_vecs` | `pool.on(&v).zip(&mut a).zip(&mut b).for_each(\|((x, a), b)\| (*a, *b) = f(x))` |
-//! | `par_extend`, `ParallelExtend` | `collection.extend(pool.map_collect(&v, f))` |
-//! | `eq`, `ne` | `a.len() == b.len() && pool.on(&a).zip(&b).all(\|(a, b)\| a == b)` |
-//! | `cmp`, `partial_cmp`, `lt`, `le`, `gt`, `ge` | find [the first pair that differs](#some-recipes), and compare that |
-//! | `drive`, `drive_unindexed`, `with_producer` | none: sources cannot be written elsewhere, and loops only by means of those there are |
-//!
-//! Slices and strings. What is cut at places that must be found is cut first:
-//!
-//! | rayon | here |
-//! |---|---|
-//! | `ParallelSlice`, `ParallelSliceMut`, `as_parallel_slice`, `as_parallel_slice_mut` | nothing to import: `pool.on(..)` takes slices |
-//! | `par_chunks`, `par_chunks_mut` | `pool.on(&v).chunks(n)`, `pool.on(&mut v).chunks(n)` |
-//! | `par_chunks_exact`, `par_chunks_exact_mut` | `pool.on(&v).chunks_exact(n)`, `pool.on(&mut v).chunks_exact(n)` |
-//! | `ChunksExact::remainder`, `ChunksExactMut::remainder`, `ChunksExactMut::into_remainder`, `ChunksExactMut::take_remainder` | `let (chunks, rest) = source::chunks_exact(&mut v, n)`, then `pool.on(chunks)` |
-//! | `par_rchunks`, `par_rchunks_mut` | `pool.on(v.rchunks(n).collect::<Vec<_>>())`, `pool.on(v.rchunks_mut(n).collect::<Vec<_>>())` |
-//! | `par_rchunks_exact`, `par_rchunks_exact_mut` | `pool.on(&v[v.len() % n..]).chunks(n).rev()`, `let left = v.len() % n`, then `pool.on(&mut v[left..])` and so on |
-//! | `RChunksExact::remainder`, `RChunksExactMut::remainder`, `RChunksExactMut::into_remainder`, `RChunksExactMut::take_remainder` | `&v[..v.len() % n]` |
-//! | `par_windows` | `pool.on(&v).windows(n)` |
-//! | `par_array_windows` | `pool.on(&v).windows(N)`; `<&[T; N]>::try_from(window)` makes an array of one |
-//! | `par_chunk_by`, `par_chunk_by_mut` | `pool.on(v.chunk_by(p).collect::<Vec<_>>())`, `v.chunk_by_mut(p)` |
-//! | `par_split`, `par_split_inclusive`, `par_split_mut`, `par_split_inclusive_mut` | `pool.on(v.split(p).collect::<Vec<_>>())` and so on, of slices and strings alike |
-//! | `par_sort`, `par_sort_by`, `par_sort_by_key` | `pool.sort(&mut v)`, `pool.sort_by(&mut v, c)`, `pool.sort_by_key(&mut v, k)` |
-//! | `par_sort_by_cached_key` | `pool.sort_by_cached_key(&mut v, k)` |
-//! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | `pool.sort_unstable(&mut v)`, `pool.sort_unstable_by(&mut v, c)`, `pool.sort_unstable_by_key(&mut v, k)`; on pools of more than four workers they take memory for as many items again |
-//! | `str`, `string`, `ParallelString`, `as_parallel_string` | none: characters differ in length, so that there is no slice of them |
-//! | `par_bytes` | `pool.on(text.as_bytes())` |
-//! | `par_chars`, `par_char_indices`, `par_encode_utf16` | `pool.on(text.chars().collect::<Vec<_>>())` and so on; or run over lines |
-//! | `par_lines`, `par_split_whitespace`, `par_split_ascii_whitespace`, `par_split_terminator`, `par_matches`, `par_match_indices` | `pool.on(text.lines().collect::<Vec<_>>())` and so on |
-//!
-//! Pools and free functions. Nothing runs behind a caller's back here: what there is, is loops.
-//!
-//! | rayon | here |
-//! |---|---|
-//! | `ThreadPool`, `ThreadPoolBuilder`, `ThreadPoolBuildError` | `Pool`, `PoolBuilder`, `BuildError` |
-//! | `ThreadPool::new`, `ThreadPoolBuilder::new` | `Pool::new()?`, `Pool::builder()` |
-//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name` | the same |
-//! | `ThreadPoolBuilder::num_threads` | the same; leave it out instead of passing 0 |
-//! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`: the threads have ended when it returns; they cannot be wrapped |
-//! | `ThreadPoolBuilder::build_global` | the same; an error if the pool has been used before |
-//! | `ThreadPoolBuilder::use_current_thread` | nothing: the calling thread is always one of the workers |
-//! | `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler`, `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | none: the pool starts its threads itself. What a thread needs is made by `with` or `pool.per_worker(..)` |
-//! | `ThreadPoolBuilder::panic_handler` | none: a panic comes out of the loop's call, wherever it happened |
-//! | `ThreadPoolBuilder::breadth_first` | none: there are no tasks to be put in order |
-//! | `ThreadPool::install` | nothing: call the loops of that pool |
-//! | `ThreadPool::current_num_threads`, `rayon::current_num_threads` | `pool.num_threads()` |
-//! | `ThreadPool::current_thread_index`, `rayon::current_thread_index` | the argument of the closure of `with` |
-//! | `rayon::max_num_threads` | none: the most is 65,536, and one more is `BuildError::TooManyThreads` |
-//! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast`, `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: no item belongs to a certain worker, and not every worker comes to every loop |
-//! | `ThreadPool::join`, `rayon::join`, `rayon::join_context`, `FnContext`, `FnContext::migrated` | for work that divides itself [`pool.grow([all])`](crate::Pool::grow): the parts are fed instead of joined, and what they make is reduced in no order; what goes on *after* both parts are done has no place there. A known number of jobs is [a loop](#some-recipes) |
-//! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | jobs that add others: [`pool.grow(jobs)`](crate::Pool::grow), where a job is an item; otherwise put them into a vector, and [run over it](#some-recipes). A job must not wait for another one; and after a panic those that have not begun are dropped, while rayon runs them |
-//! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop is over when its call returns. `std::thread::spawn`, and a loop in there |
-//! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks to run in between |
-//! | `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS` | `RANGESTEAL_NUM_THREADS` |
-//!
-//! # Some recipes
-//! To collect into an `Option`, make a `Result` of it; other collections are made of the `Vec`.
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! use std::collections::HashMap;
-//!
-//! let words = ["1", "2", "x"];
-//! let digits = |text: &str| text.parse::<u32>().ok();
-//! let numbers = pool.on(&words).map(|word| digits(word).ok_or(())).collect::<Result<Vec<_>, _>>().ok();
-//! assert_eq!(numbers, None);
-//!
-//! let lengths = pool.on(&words).map(|word| (*word, word.len())).collect::<Vec<_>>();
-//! let lengths: HashMap<_, _> = lengths.into_iter().collect();
-//! assert_eq!(lengths["x"], 1);
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! Two kinds of results, and the order of two slices, of which one may be the beginning of the
-//! other:
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! let words = ["1", "x", "2"];
-//! let (numbers, others) = pool.on(&words).fold(
-//!     || (Vec::new(), Vec::new()),
-//!     |(mut numbers, mut others), word| {
-//!         match word.parse::<u32>() {
-//!             Ok(number) => numbers.push(number),
-//!             Err(_) => others.push(*word),
-//!         }
-//!         (numbers, others)
-//!     },
-//!     |mut a, mut b| {
-//!         a.0.append(&mut b.0);
-//!         a.1.append(&mut b.1);
-//!         a
-//!     });
-//! assert_eq!((numbers, others), (vec![1, 2], vec!["x"]));
-//!
-//! let (a, b) = ([1, 5, 3], [1, 5]);
-//! let both = a.len().min(b.len());
-//! let differing = pool.on(&a[..both]).zip(&b[..both]).find(|&(a, b)| a != b);
-//! let order = differing.map_or(a.len().cmp(&b.len()), |(a, b)| a.cmp(b));
-//! assert_eq!(order, a[..].cmp(&b[..]));
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! Jobs of different kinds, and a tree, level by level:
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! let (mut a, mut b) = (0, String::new());
-//! let jobs: Vec<Box<dyn FnOnce() + Send>> = vec![Box::new(|| a = 1), Box::new(|| b.push('b'))];
-//! pool.on(jobs).for_each(|job| job());
-//!
-//! // Jobs that make others, as in a scope. (An `enum` is better if their kinds are known.)
-//! use rangesteal::Feed;
-//!
-//! struct Job<'a>(Box<dyn FnOnce(&Feed<'_, Job<'a>>) + Send + 'a>);
-//! let first = Job(Box::new(|feed| feed.push(Job(Box::new(|_| println!("the second job"))))));
-//! pool.grow([first]).for_each(|Job(job), feed| job(feed));
-//! assert_eq!((a, &b[..]), (1, "b"));
-//!
-//! struct Node {
-//!     value: u32,
-//!     children: Vec<Node>,
+//! fn norm(x: &[f64], pool: Option<&Pool>) -> f64 {
+//!     let pool = pool.unwrap_or_else(Pool::global);
+//!     pool.on(x).map(|x| x * x).sum::<f64>().sqrt()
 //! }
 //!
-//! let leaf = |value| Node { value, children: Vec::new() };
-//! let branch = Node { value: 3, children: vec![leaf(4)] };
-//! let root = Node { value: 1, children: vec![leaf(2), branch] };
-//! let (mut level, mut sum) = (vec![&root], 0);
-//! while !level.is_empty() {
-//!     sum += pool.on(&level).map(|node| node.value).sum();
-//!     level = pool.on(&level).flat_map(|node| &node.children).collect::<Vec<_>>();
-//! }
-//! assert_eq!(sum, 10);
-//! # Ok::<(), rangesteal::BuildError>(())
+//! assert_eq!(norm(&[3.0, 4.0], None), 5.0);
 //! ```
 //!
-//! # A library that returns something parallel to loop over
-//! In rayon that is `fn points(&self) -> impl ParallelIterator<Item = &Point>`, or an
-//! implementation of `IntoParallelIterator`. Here there are three ways. The first is to return a
-//! source. The caller brings the pool, and has all the loops; with `&Shape` as a source, too:
+//! A library that returns something parallel to loop over: `impl ParallelIterator` in rayon. Here
+//! it is a [`source`](crate::source()) with its stages; the caller brings the pool. A type that can
+//! be passed to `on` itself implements [`IntoChain`](crate::source::IntoChain).
 //!
 //! ```
-//! use rangesteal::{Pool, source::{IntoSource, Pieces, Source}};
-//!
-//! struct Point(f64, f64);
-//!
-//! struct Shape {
-//!     points: Vec<Point>,
-//! }
-//!
-//! impl Shape {
-//!     /// To loop over, `chunks` included.
-//!     fn points(&self) -> impl Pieces<Item = &Point, Piece = &[Point]> {
-//!         &self.points[..]
-//!     }
-//!
-//!     fn indices(&self) -> impl Source<Item = usize> {
-//!         0..self.points.len()
-//!     }
-//! }
-//!
-//! impl<'a> IntoSource for &'a Shape {
-//!     type Source = &'a [Point];
-//!
-//!     fn into_source(self) -> &'a [Point] {
-//!         &self.points
-//!     }
-//! }
-//!
-//! let pool = Pool::new()?;
-//! let shape = Shape { points: vec![Point(0.0, 3.0), Point(4.0, 1.0)] };
-//! assert_eq!(pool.on(shape.points()).map(|point| point.0).sum(), 4.0);
-//! assert_eq!(pool.on(&shape).zip(shape.indices()).filter(|&(point, i)| point.1 > i as f64).count(), 1);
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! The second is to return a loop that has been begun, [`On`](crate::On), with `zip`, `windows` or
-//! options. The caller can add others, and calls the loop:
-//!
-//! ```
-//! use rangesteal::{On, Pool, source::Source};
+//! use rangesteal::{Pool, source, source::{IntoChain, Source}};
 //!
 //! struct Track {
 //!     times: Vec<f64>,
@@ -419,54 +199,66 @@
 //! }
 //!
 //! impl Track {
-//!     fn samples<'a>(&'a self, pool: &'a Pool) -> On<'a, impl Source<Item = (&'a f64, &'a f64)>> {
-//!         pool.on(&self.times).zip(&self.places)
+//!     fn speeds(&self) -> impl Source<Item = f64> + Sync {
+//!         source((&self.times, &self.places)).map(|(time, place)| place / time)
+//!     }
+//! }
+//!
+//! impl<'a> IntoChain for &'a Track {
+//!     type Chain = &'a [f64];
+//!
+//!     fn into_chain(self) -> &'a [f64] {
+//!         &self.places
 //!     }
 //! }
 //!
 //! let pool = Pool::new()?;
-//! let track = Track { times: vec![0.0, 1.0], places: vec![5.0, 7.0] };
-//! let furthest = track.samples(&pool).skip(1).map(|(_time, place)| *place).reduce(f64::max);
-//! assert_eq!(furthest, Some(7.0));
+//! let track = Track { times: vec![1.0, 2.0], places: vec![5.0, 7.0] };
+//! assert_eq!(pool.on(track.speeds()).max_by(f64::total_cmp), Some(5.0));
+//! assert!(pool.on(&track).zip(track.speeds()).any(|(place, speed)| *place > speed));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Neither has room for a closure of the library: there is no source that maps or filters. If the
-//! items must be computed, take the closures of the caller. With a fold all other loops can be
-//! written:
+//! Jobs of different kinds, and jobs that make others, as in a scope:
 //!
 //! ```
-//! use rangesteal::Pool;
+//! # let pool = rangesteal::Pool::new()?;
+//! use rangesteal::Feed;
 //!
-//! struct Squares(usize);
+//! let (mut a, mut b) = (0, String::new());
+//! let jobs: Vec<Box<dyn FnOnce() + Send>> = vec![Box::new(|| a = 1), Box::new(|| b.push('b'))];
+//! pool.on(jobs).for_each(|job| job());
+//! assert_eq!((a, &b[..]), (1, "b"));
 //!
-//! impl Squares {
-//!     fn for_each(&self, pool: &Pool, f: impl Fn(usize) + Sync) {
-//!         pool.on(0..self.0).for_each(|i| f(i * i));
-//!     }
+//! struct Job<'a>(Box<dyn FnOnce(&Feed<'_, Job<'a>>) + Send + 'a>);
+//! let first = Job(Box::new(|feed| feed.push(Job(Box::new(|_| println!("the second job"))))));
+//! pool.grow([first]).for_each(|Job(job), feed| job(feed));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
 //!
-//!     fn fold_reduce<A: Send>(
-//!         &self,
-//!         pool: &Pool,
-//!         init: impl Fn() -> A + Sync,
-//!         fold: impl Fn(A, usize) -> A + Sync,
-//!         reduce: impl Fn(A, A) -> A + Sync,
-//!     ) -> A {
-//!         pool.on(0..self.0).fold(init, |acc, i| fold(acc, i * i), reduce)
-//!     }
+//! A tree, level by level:
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! struct Node {
+//!     value: u32,
+//!     children: Vec<Node>,
 //! }
 //!
-//! let pool = Pool::new()?;
-//! Squares(3).for_each(&pool, |square| assert!(square <= 4));
-//! assert_eq!(Squares(4).fold_reduce(&pool, || 0, |sum, square| sum + square, |a, b| a + b), 14);
+//! let leaf = |value| Node { value, children: Vec::new() };
+//! let root = Node { value: 1, children: vec![leaf(2), leaf(3)] };
+//! let (mut level, mut sum) = (vec![&root], 0);
+//! while !level.is_empty() {
+//!     sum += pool.on(&level).map(|node| node.value).sum::<u32>();
+//!     level = pool.on(&level).flat_map(|node| &node.children).collect();
+//! }
+//! assert_eq!(sum, 6);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
 //! # Where a type must be written
-//! As a rule a closure that is written in the call needs no types. One that has a name first may,
-//! since the compiler looks at it before it knows the loop: for the argument of a search, or the
-//! state of a worker, `|x: &u32|` and `|scratch: &mut String|`. Without them the compiler asks for
-//! an annotation or says, as here, that the implementation of `Fn` is not general enough:
+//! A closure that is written in the call needs no types. One that has a name first does, for what
+//! it is given by reference: otherwise the compiler says that `Fn` is not general enough.
 //!
 //! ```compile_fail
 //! # let pool = rangesteal::Pool::new()?;
@@ -482,176 +274,146 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Results may borrow from the items:
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! let names = vec![String::from("Ann Bell"), String::from("Cecil")];
-//! let first = pool.map_collect(&names, |name| name.split(' ').next());
-//! assert_eq!(first, [Some("Ann"), Some("Cecil")]);
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! An error that only `?` returns must be named, and so must an accumulator of which the first item
-//! is all that tells the type:
+//! `sum`, `product` and `collect` need the type of what they make, as in rayon. An error that is
+//! collected, or that only `?` returns, must be named:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! use std::num::ParseIntError;
 //!
-//! let words = ["12", "7", "301"];
-//! let checked = pool.on(&words).try_for_each(|word| {
+//! let numbers = pool.on(&["12", "7"]).map(|word| word.parse::<u32>());
+//! assert!(numbers.collect::<Result<Vec<u32>, ParseIntError>>().is_ok());
+//! let checked = pool.on(&["12", "7"]).try_for_each(|word| {
 //!     word.parse::<u32>()?;
 //!     Ok::<(), ParseIntError>(())
 //! });
 //! assert_eq!(checked, Ok(()));
-//!
-//! let longest = pool.on(&words).fold(
-//!     || None::<&&str>,
-//!     |longest, word| longest.filter(|longest| longest.len() >= word.len()).or(Some(word)),
-//!     |a, b| a.into_iter().chain(b).reduce(|a, b| if b.len() > a.len() { b } else { a }));
-//! assert_eq!(longest, Some(&"301"));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::collections::{BTreeMap, BinaryHeap, HashSet, VecDeque};
+    use std::{
+        cmp::Ordering::Equal,
+        collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque},
+        fmt::Debug,
+    };
 
     use rayon::prelude::*;
 
     use crate::{BuildError, Pool, source};
 
-    /// What the table says is the same is the same.
+    /// Of one type, so that each helps the compiler to know the other's.
+    #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "most are made for it")]
+    fn agree<T: PartialEq + Debug>(ours: T, theirs: T) {
+        assert_eq!(ours, theirs);
+    }
+
+    /// The rest of a line is the same text behind `pool.on(..)` and behind `into_par_iter()`.
+    macro_rules! same {
+        ($pool:ident, $items:expr, $($rest:tt)+) => {
+            agree($pool.on($items)$($rest)+, $items.into_par_iter()$($rest)+)
+        };
+    }
+
+    fn squares(modulus: usize) -> Vec<usize> {
+        (0..10_003).map(|i| i * i % modulus).collect()
+    }
+
+    fn two_threads() -> Result<Pool, BuildError> {
+        Pool::builder().num_threads(2).build()
+    }
+
+    /// All names of the first row.
     #[test]
     #[cfg_attr(miri, ignore = "too long: tests/verbs.rs has the same loops over fewer items")]
-    fn the_rows_of_the_table_agree() -> Result<(), BuildError> {
-        let pool = Pool::builder().num_threads(2).build()?;
-        let v: Vec<usize> = (0..10_000).map(|i| i * i % 1009).collect();
-        let n = v.len();
-        let (f, add) = (|x: &usize| x + 1, |a: usize, b: usize| a + b);
-        let p = |x: &usize| x % 100 == 99;
+    fn what_is_called_the_same_is_the_same() -> Result<(), BuildError> {
+        let (pool, v, w) = (two_threads()?, squares(1009), squares(1013));
+        let nested = [vec![1, 2], vec![], vec![3]];
 
-        assert_eq!(pool.map_reduce(&v, f, add), v.par_iter().map(f).reduce_with(add));
-        assert_eq!(pool.map_reduce(&v, f, add).unwrap_or(0), v.par_iter().map(f).reduce(|| 0, add));
-        assert_eq!(pool.map_reduce(&v, f, add), Some(v.par_iter().map(f).sum()));
-        assert_eq!(pool.map_reduce(&v, f, usize::max), v.par_iter().map(f).max());
-        assert_eq!(pool.on(&v).map(f).sum(), v.par_iter().map(f).sum());
-        assert_eq!(pool.on(&v).filter(p).count(), v.par_iter().filter(|x| p(x)).count());
-        let key = |x: &&usize| **x % 7;
-        assert_eq!(pool.on(&v).min_by_key(key), v.par_iter().min_by_key(key));
-        assert_eq!(pool.on(&v).max_by_key(key), v.par_iter().max_by_key(key));
-        assert_eq!(pool.on(&v).min_by(Ord::cmp), v.par_iter().min_by(Ord::cmp));
-        let fold = |sum, x: &usize| sum + x;
-        assert_eq!(pool.fold_reduce(&v, || 0, fold, add), v.par_iter().fold(|| 0, fold).reduce(|| 0, add));
-
-        let theirs: Vec<_> = v.par_iter().map(f).collect();
-        assert_eq!(pool.map_collect(&v, f), theirs);
-        let mut out = vec![0; n];
-        pool.map_into(&v, &mut out, f);
-        assert_eq!(out, theirs);
-        pool.for_each_mut(&mut out, |x| *x -= 1);
-        assert_eq!(out, v);
-        assert_eq!(pool.on(&v).map(|x| (f(x), p(x))).unzip(), v.par_iter().map(|x| (f(x), p(x))).unzip());
-        let theirs: Vec<usize> = v.par_iter().filter(|x| p(x)).copied().collect();
-        assert_eq!(pool.on(&v).copied().filter(p).collect::<Vec<_>>(), theirs);
-        assert_eq!(pool.on(&v).copied().partition(p), v.par_iter().copied().partition(p));
-        let half = |x: &usize| (*x > 500).then_some(x / 2);
-        assert_eq!(
-            pool.on(&v).filter_map(half).collect::<Vec<_>>(),
-            v.par_iter().filter_map(half).collect::<Vec<_>>()
-        );
-        let below = |x: &usize| 0..x % 8;
-        assert_eq!(
-            pool.on(&v).flat_map(below).collect::<Vec<_>>(),
-            v.par_iter().flat_map_iter(below).collect::<Vec<_>>()
-        );
-
-        let largest = |pair: (usize, usize), other| pair.max(other);
-        let ours = pool.on(&v).enumerate().map(|(i, x)| (*x, i)).reduce(largest);
-        assert_eq!(ours, v.par_iter().enumerate().map(|(i, x)| (*x, i)).reduce_with(largest));
-        let sum = |items: &[usize]| items.iter().sum();
-        assert_eq!(
-            pool.on(&v).chunks(7).map(sum).collect::<Vec<_>>(),
-            v.par_chunks(7).map(sum).collect::<Vec<usize>>()
-        );
-        for size in [7, n, n + 1, n + 2] {
-            let ours = pool.on(&v).windows(size).map(sum).collect::<Vec<_>>();
-            assert_eq!(ours, v.par_windows(size).map(sum).collect::<Vec<usize>>());
+        same!(pool, &v, .map(|x| x + 1).collect::<Vec<_>>());
+        same!(pool, &v, .map(|x| x % 2).collect::<HashSet<_>>());
+        same!(pool, &v, .enumerate().map(|(i, x)| (x % 5, i)).collect::<HashMap<_, _>>());
+        same!(pool, &v, .copied().map(|x| if x < 2000 { Ok(x) } else { Err(x) }).collect::<Result<Vec<_>, _>>());
+        same!(pool, &v, .map(|x| x.checked_sub(1)).collect::<Option<Vec<_>>>());
+        same!(pool, &v, .map(|x| if *x < 1000 { Ok(*x) } else { Err("large") }).collect::<Result<Vec<_>, _>>());
+        same!(pool, &nested, .cloned().flatten().collect::<Vec<_>>());
+        same!(pool, &nested, .flatten().copied().collect::<Vec<_>>());
+        same!(pool, v.clone(), .inspect(|x| assert!(*x < 1009)).filter(|x| x % 100 == 99).count());
+        same!(pool, &v, .filter_map(|x| (*x > 500).then_some(x / 2)).collect::<Vec<_>>());
+        same!(pool, &v, .flat_map(|x| 0..x % 8).collect::<Vec<_>>());
+        same!(pool, &v, .take(900).skip(100).rev().step_by(3).enumerate().collect::<Vec<_>>());
+        same!(pool, &v, .chunks(7).map(|chunk| 2 * chunk.len()).collect::<Vec<_>>());
+        same!(pool, 3..900_u16, .map(u64::from).sum::<u64>());
+        same!(pool, -3..=900_i64, .map(|i| i + 1).collect::<Vec<_>>());
+        same!(pool, &v, .copied().sum::<usize>());
+        same!(pool, &v, .take(9).map(|x| x % 7 + 1).product::<usize>());
+        same!(pool, &v, .count());
+        same!(pool, &v, .min());
+        same!(pool, &v, .max());
+        same!(pool, &v, .min_by(Ord::cmp));
+        same!(pool, &v, .max_by(Ord::cmp));
+        same!(pool, &v, .min_by_key(|x| **x % 7));
+        same!(pool, &v, .max_by_key(|x| **x % 7));
+        same!(pool, &v, .any(|x| x % 100 == 99));
+        same!(pool, &v, .all(|x| x % 100 == 99));
+        same!(pool, &v, .find_any(|x| **x == 2000));
+        same!(pool, &v, .find_any(|x| **x % 100 == 99).is_some());
+        same!(pool, &v, .try_for_each(|x| if *x < 1000 { Ok(()) } else { Err("large") }));
+        same!(pool, &v, .partition(|x| **x % 100 == 99));
+        same!(pool, &v, .map(|x| (x / 2, x % 2)).unzip());
+        for other in [&v, &w] {
+            same!(pool, &v, .eq(other));
+            same!(pool, &v, .cmp(other));
         }
-
-        assert_eq!(pool.any(&v, p), v.par_iter().any(p));
-        assert_eq!(pool.all(&v, p), v.par_iter().all(p));
-        assert_eq!(pool.find_any(&v, p).is_some(), v.par_iter().find_any(|&&x| p(x)).is_some());
-        assert_eq!(pool.find(&v, p), v.par_iter().find(|&x| p(x)));
-        assert_eq!(pool.position(&v, p), v.par_iter().position(p));
-        let found = |x: &usize| p(x).then_some(x * 2);
-        let ours = pool.on(&v).try_for_each(|x| found(x).map_or(Ok(()), Err)).err();
-        assert_eq!(ours, v.par_iter().find_map_first(found));
-        let checked = |x: &usize| if *x < 2000 { Ok(*x) } else { Err("large") };
-        let theirs = v.par_iter().map(checked).try_reduce_with(|a, b| Ok(a + b)).transpose();
-        assert_eq!(pool.on(&v).map(checked).try_reduce(add), theirs);
-        let checked = |x: &usize| if *x < 1000 { Ok(*x) } else { Err("large") };
-        assert_eq!(
-            pool.on(&v).map(checked).collect::<Result<Vec<_>, _>>(),
-            v.par_iter().map(checked).collect()
-        );
+        let (mut ours, mut theirs) = (v.clone(), v.clone());
+        pool.on(&mut ours).for_each(|x| *x += 1);
+        theirs.par_iter_mut().for_each(|x| *x += 1);
+        agree(ours, theirs);
         Ok(())
     }
 
-    /// So are the recipes among the rows of all names: of sources.
+    /// The other rows: of sources.
     #[test]
     #[cfg_attr(miri, ignore = "too long")]
     fn the_sources_of_the_table_agree() -> Result<(), BuildError> {
-        let pool = Pool::builder().num_threads(2).build()?;
-        let v: Vec<usize> = (0..10_003).map(|i| i * i % 1009).collect();
+        let (pool, v) = (two_threads()?, squares(1009));
         let (f, n) = (|x: usize| 2 * x, v.len());
 
-        assert_eq!(
-            pool.on(v.clone()).map(f).collect::<Vec<_>>(),
-            v.clone().into_par_iter().map(f).collect::<Vec<_>>()
-        );
-        assert_eq!(pool.on([]).map(f).collect::<Vec<_>>(), rayon::iter::empty().map(f).collect::<Vec<_>>());
-        assert_eq!(pool.on([7]).map(f).collect::<Vec<_>>(), rayon::iter::once(7).map(f).collect::<Vec<_>>());
-        let x = 7;
-        let theirs: Vec<_> = rayon::iter::repeat_n(x, n).map(f).collect();
-        assert_eq!(pool.on(0..n).map(|_| f(x)).collect::<Vec<_>>(), theirs);
+        let ours = pool.on([]).map(f).collect::<Vec<_>>();
+        agree(ours, rayon::iter::empty().map(f).collect());
+        let ours = pool.on([7]).map(f).collect::<Vec<_>>();
+        agree(ours, rayon::iter::once(7).map(f).collect());
+        let ours = pool.on(0..n).map(|_| &7).collect::<Vec<_>>();
+        agree(ours, rayon::iter::repeat_n(&7, n).collect());
         let boxed: Box<[usize]> = v.clone().into();
-        assert_eq!(pool.on(&boxed[..]).map(|x| *x).sum(), boxed.par_iter().sum());
-        assert_eq!(
-            pool.on(boxed).map(f).collect::<Vec<_>>(),
-            v.par_iter().map(|x| f(*x)).collect::<Vec<_>>()
-        );
-        assert_eq!(
-            pool.on(3..9 + 1).map(f).collect::<Vec<_>>(),
-            (3..=9).into_par_iter().map(f).collect::<Vec<_>>()
-        );
+        agree(pool.on(&boxed[..]).sum::<usize>(), boxed.par_iter().sum());
+        agree(pool.on(boxed).map(f).collect::<Vec<_>>(), v.par_iter().map(|x| f(*x)).collect());
+        let w = squares(1013);
+        let product = |(a, b): (&usize, &usize)| a * b;
+        agree(pool.on((&v, &w)).map(product).sum::<usize>(), (&v, &w).into_par_iter().map(product).sum());
 
         let map: BTreeMap<usize, usize> = v.iter().copied().enumerate().collect();
-        let value = |(_, value): (&usize, &usize)| *value;
-        let theirs: Vec<_> = map.par_iter().map(value).collect();
-        assert_eq!(pool.on(map.iter().collect::<Vec<_>>()).map(value).collect::<Vec<_>>(), theirs);
+        let ours = pool.on(map.iter().collect::<Vec<_>>()).map(product).collect::<Vec<_>>();
+        agree(ours, map.par_iter().map(product).collect());
         let heap = BinaryHeap::from(v.clone());
-        assert_eq!(pool.on(heap.as_slice()).map(|x| *x).sum(), heap.par_iter().sum());
+        agree(pool.on(heap.as_slice()).sum::<usize>(), heap.par_iter().sum());
         let mut deque = VecDeque::from(v.clone());
         let theirs: usize = deque.par_iter().sum();
-        let (front, back) = deque.as_slices();
-        assert_eq!(pool.on(front).map(|x| *x).sum() + pool.on(back).map(|x| *x).sum(), theirs);
-        assert_eq!(pool.on(deque.make_contiguous()).map(|x| *x).sum(), theirs);
+        agree(pool.on(deque.make_contiguous()).map(|x| *x).sum(), theirs);
         let (mut ours, mut theirs) = (v.clone(), v.clone());
         let drained = pool.on(source::drain(&mut ours, 10..100)).map(f).collect::<Vec<_>>();
-        assert_eq!(drained, theirs.par_drain(10..100).map(f).collect::<Vec<_>>());
-        assert_eq!(ours, theirs);
+        agree(drained, theirs.par_drain(10..100).map(f).collect());
+        agree(ours, theirs);
 
         let text = "a line\nanother one\n\nthe last";
-        assert_eq!(
-            pool.on(text.as_bytes()).copied().map(usize::from).sum(),
-            text.par_bytes().map(usize::from).sum()
-        );
+        let ours = pool.on(text.as_bytes()).copied().map(usize::from).sum::<usize>();
+        agree(ours, text.par_bytes().map(usize::from).sum());
         let ours = pool.on(text.lines().collect::<Vec<_>>()).map(str::len).collect::<Vec<_>>();
-        assert_eq!(ours, text.par_lines().map(str::len).collect::<Vec<_>>());
+        agree(ours, text.par_lines().map(str::len).collect());
         let ours = pool.on(text.chars().collect::<Vec<_>>()).map(char::is_alphabetic).collect::<Vec<_>>();
-        assert_eq!(ours, text.par_chars().map(char::is_alphabetic).collect::<Vec<_>>());
+        agree(ours, text.par_chars().map(char::is_alphabetic).collect());
         Ok(())
     }
 
@@ -659,17 +421,25 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "too long")]
     fn the_pieces_of_the_table_agree() -> Result<(), BuildError> {
-        let pool = Pool::builder().num_threads(2).build()?;
-        let mut v: Vec<usize> = (0..10_003).map(|i| i * i % 1009).collect();
+        let (pool, mut v) = (two_threads()?, squares(1009));
         let sum = |piece: &[usize]| piece.iter().sum::<usize>();
+        let n = v.len();
+        agree(pool.on(&v).chunks(7).map(sum).collect::<Vec<_>>(), v.par_chunks(7).map(sum).collect());
+        for size in [7, n, n + 1, n + 2] {
+            let ours = pool.on(&v).windows(size).map(sum).collect::<Vec<_>>();
+            agree(ours, v.par_windows(size).map(sum).collect());
+        }
         let ours = pool.on(v.rchunks(7).collect::<Vec<_>>()).map(sum).collect::<Vec<_>>();
-        assert_eq!(ours, v.par_rchunks(7).map(sum).collect::<Vec<_>>());
+        agree(ours, v.par_rchunks(7).map(sum).collect());
         let theirs = v.par_rchunks_exact(9);
-        assert_eq!(&v[..v.len() % 9], theirs.remainder());
+        agree(&v[..v.len() % 9], theirs.remainder());
         let ours = pool.on(&v[v.len() % 9..]).chunks(9).rev().map(sum).collect::<Vec<_>>();
-        assert_eq!(ours, theirs.map(sum).collect::<Vec<_>>());
+        agree(ours, theirs.map(sum).collect());
         let reversed = |piece: &mut [usize]| piece.reverse();
         let mut theirs = v.clone();
+        theirs.par_chunks_mut(11).for_each(reversed);
+        pool.on(&mut v).chunks(11).for_each(reversed);
+        assert_eq!(v, theirs);
         theirs.par_rchunks_mut(7).for_each(reversed);
         pool.on(v.rchunks_mut(7).collect::<Vec<_>>()).for_each(reversed);
         assert_eq!(v, theirs);
@@ -678,61 +448,66 @@ mod tests {
         pool.on(&mut v[left..]).chunks(9).for_each(reversed);
         assert_eq!(v, theirs);
         let theirs = v.par_chunks_exact(9);
+        agree(pool.on(&v).chunks_exact(9).map(sum).collect::<Vec<_>>(), theirs.clone().map(sum).collect());
         let (chunks, rest) = source::chunks_exact(&v, 9);
-        assert_eq!(rest, theirs.remainder());
-        assert_eq!(pool.on(chunks).map(sum).collect::<Vec<_>>(), theirs.map(sum).collect::<Vec<_>>());
+        agree(rest, theirs.remainder());
+        agree(pool.on(chunks).map(sum).collect::<Vec<_>>(), theirs.map(sum).collect());
         let of_three = |window: &[usize; 3]| window[0] * window[2];
-        let ours =
-            pool.on(&v).windows(3).map(|w| of_three(<&[usize; 3]>::try_from(w).unwrap())).collect::<Vec<_>>();
-        assert_eq!(ours, v.par_array_windows().map(of_three).collect::<Vec<_>>());
+        let ours = pool.on(&v).windows(3).map(|w| of_three(<&[usize; 3]>::try_from(w).expect("three")));
+        agree(ours.collect::<Vec<_>>(), v.par_array_windows().map(of_three).collect());
         let rises = |a: &usize, b: &usize| a <= b;
         let ours = pool.on(v.chunk_by(rises).collect::<Vec<_>>()).map(sum).collect::<Vec<_>>();
-        assert_eq!(ours, v.par_chunk_by(rises).map(sum).collect::<Vec<_>>());
+        agree(ours, v.par_chunk_by(rises).map(sum).collect());
         let odd = |x: &usize| x % 2 == 1;
         let ours = pool.on(v.split(odd).collect::<Vec<_>>()).map(sum).collect::<Vec<_>>();
-        assert_eq!(ours, v.par_split(odd).map(sum).collect::<Vec<_>>());
+        agree(ours, v.par_split(odd).map(sum).collect());
         Ok(())
     }
 
-    /// Of what comes between a source and the end of its loop.
+    /// Of stages.
     #[test]
     #[cfg_attr(miri, ignore = "too long")]
-    fn the_adaptors_of_the_table_agree() -> Result<(), BuildError> {
-        let pool = Pool::builder().num_threads(2).build()?;
-        let v: Vec<usize> = (0..10_003).map(|i| i * i % 1009).collect();
-        let w: Vec<usize> = (0..10_003).map(|i| i * i % 1013).collect();
+    fn the_stages_of_the_table_agree() -> Result<(), BuildError> {
+        let (pool, v, w) = (two_threads()?, squares(1009), squares(1013));
         let p = |x: &usize| x % 100 == 99;
 
+        agree(pool.on(&v).zip(&w).collect::<Vec<_>>(), v.par_iter().zip_eq(&w).collect());
+        let ours = pool.on(&v).zip_shortest(&w[..99]).collect::<Vec<_>>();
+        agree(ours, v.par_iter().zip(&w[..99]).collect());
+        let ours = pool.on(&v).with(|_worker| 1).map(|(one, x)| x + *one).collect::<Vec<_>>();
+        agree(ours, v.par_iter().map_init(|| 1, |one, x| x + *one).collect());
+        let below = |x: &usize| 0..x % 8;
+        let ours = pool.on(&v).flat_map(below).collect::<Vec<_>>();
+        agree(ours, v.par_iter().flat_map_iter(below).collect());
         let ours = pool.on(&v).chunks(7).map(|chunk| chunk.iter().fold(1, |a, x| a + x)).collect::<Vec<_>>();
-        assert_eq!(ours, v.par_iter().fold_chunks(7, || 1, |a, x| a + x).collect::<Vec<_>>());
+        agree(ours, v.par_iter().fold_chunks(7, || 1, |a, x| a + x).collect());
         let checked = |a: usize, x: &usize| if *x < 2000 { Ok(a + x) } else { Err("large") };
-        let add = |a, b| a + b;
-        let ours = pool.on(&v).chunks(7).map(|chunk| chunk.iter().try_fold(0, checked)).try_reduce(add);
+        let ours =
+            pool.on(&v).chunks(7).map(|chunk| chunk.iter().try_fold(0, checked)).try_reduce(|a, b| a + b);
         let theirs = v.par_iter().try_fold(|| 0, checked).try_reduce_with(|a, b| Ok(a + b));
-        assert_eq!(ours, theirs.transpose());
-        let ours = pool.on([&v[..], &w[..]].concat()).map(|x| x).collect::<Vec<_>>();
-        assert_eq!(ours, v.par_iter().chain(&w).copied().collect::<Vec<_>>());
+        agree(ours, theirs.transpose());
+        let ours = pool.on(v.clone()).map(|mut x| {
+            x += 1;
+            x
+        });
+        agree(ours.collect::<Vec<_>>(), v.clone().into_par_iter().update(|x| *x += 1).collect());
+        let mut both = Vec::new();
+        pool.on(&v).collect_into(&mut both);
+        pool.on(&w).collect_into(&mut both);
+        agree(both, v.par_iter().chain(&w).collect());
         let ours = pool.on(&v).zip(&w).flat_map(|(a, b)| [a, b]).collect::<Vec<_>>();
-        assert_eq!(ours, v.par_iter().interleave(&w).collect::<Vec<_>>());
+        agree(ours, v.par_iter().interleave(&w).collect());
         let mut ours = pool.on(&v).flat_map(|x| [x, &1]).collect::<Vec<_>>();
         ours.pop();
-        assert_eq!(ours, v.par_iter().intersperse(&1).collect::<Vec<_>>());
+        agree(ours, v.par_iter().intersperse(&1).collect());
         let ours = pool.on(&v).enumerate().filter_map(|(i, x)| p(x).then_some(i)).collect::<Vec<_>>();
-        assert_eq!(ours, v.par_iter().positions(p).collect::<Vec<_>>());
-        let nested = [vec![1, 2], vec![], vec![3]];
-        let ours = pool.on(&nested).flat_map(|inner| inner).collect::<Vec<_>>();
-        assert_eq!(ours, nested.par_iter().flatten().collect::<Vec<_>>());
-        let ours = pool.on(&v).take(900).skip(100).rev().step_by(3).map(|x| *x).collect::<Vec<_>>();
-        let theirs = v.par_iter().take(900).skip(100).rev().step_by(3);
-        assert_eq!(ours, theirs.copied().collect::<Vec<_>>());
-        let ours = pool.on(&v).zip(&w).zip(&v).map(|((a, b), c)| a * b + c).collect::<Vec<_>>();
-        let theirs = (&v, &w, &v).into_par_iter().map(|(a, b, c)| a * b + c);
-        assert_eq!(ours, theirs.collect::<Vec<_>>());
-        let large = |x: &usize| *x >= 900;
-        let begins = pool.on(&v).position(large).unwrap_or(v.len());
-        assert_eq!(Some(begins), v.iter().position(large));
-        let ours = pool.on(&v).take(begins).map(|x| *x).collect::<Vec<_>>();
-        assert_eq!(ours, v.iter().copied().take_while(|x| !large(x)).collect::<Vec<_>>());
+        agree(ours, v.par_iter().positions(p).collect());
+        let is_small = |x: &usize| *x < 900;
+        let n = pool.on(&v).position(|x| !is_small(x)).unwrap_or(v.len());
+        let ours = pool.on(&v).take(n).copied().collect::<Vec<_>>();
+        agree(ours, v.iter().copied().take_while(is_small).collect());
+        let ours = pool.on(&v).skip(n).copied().collect::<Vec<_>>();
+        agree(ours, v.iter().copied().skip_while(is_small).collect());
         Ok(())
     }
 
@@ -740,35 +515,54 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "too long")]
     fn the_ends_of_the_table_agree() -> Result<(), BuildError> {
-        let pool = Pool::builder().num_threads(2).build()?;
-        let v: Vec<usize> = (0..10_003).map(|i| i * i % 1009).collect();
-        let other: Vec<usize> = (0..10_003).map(|i| i * i % 1013).collect();
+        let (pool, v, w) = (two_threads()?, squares(1009), squares(1013));
         let p = |x: &usize| x % 100 == 99;
         let half = |x: &usize| (*x > 500).then_some(x / 2);
+        let add = |a: usize, b: usize| a + b;
 
-        assert_eq!(pool.on(&v).rev().find(p), v.par_iter().find_last(|x| p(x)));
+        agree(pool.on(&v).copied().reduce(add), v.par_iter().copied().reduce_with(add));
+        agree(pool.on(&v).copied().reduce(add).unwrap_or(0), v.par_iter().copied().reduce(|| 0, add));
+        let (init, step) = (|| 0, |sum, x: &usize| sum + x);
+        agree(pool.on(&v).fold(init, step, add), v.par_iter().fold(init, step).reduce(init, add));
+        for limit in [1000, 2000] {
+            let checked = |x: &usize| if *x < limit { Ok(*x) } else { Err("large") };
+            let theirs = v.par_iter().map(checked).try_reduce_with(|a, b| Ok(a + b));
+            agree(pool.on(&v).map(checked).try_reduce(add), theirs.transpose());
+        }
+        agree(pool.on(&v).find(|x| p(x)), v.par_iter().find_first(|x| p(x)));
+        agree(pool.on(&v).rev().find(|x| p(x)), v.par_iter().find_last(|x| p(x)));
+        agree(pool.on(&v).position(p), v.par_iter().position_first(p));
         let from_the_end = pool.on(&v).rev().position(p);
-        assert_eq!(from_the_end.map(|i| v.len() - 1 - i), v.par_iter().position_last(p));
-        let ours = pool.on(&v).rev().try_for_each(|x| half(x).map_or(Ok(()), Err)).err();
-        assert_eq!(ours, v.par_iter().find_map_last(half));
-        let small = |x: &usize| x % 7 + 1;
-        let theirs: usize = v[..9].par_iter().map(small).product();
-        assert_eq!(pool.map_reduce(&v[..9], small, |a, b| a * b).unwrap_or(1), theirs);
-        assert_eq!(pool.on(&v).max_by(Ord::cmp), v.par_iter().max());
-        assert_eq!(pool.on(&v).min_by(Ord::cmp), v.par_iter().min());
-        let parts = |x: &usize| (x / 2, x % 2);
-        let ((mut a, mut b), mut theirs) = ((vec![0; v.len()], vec![0; v.len()]), (Vec::new(), Vec::new()));
-        pool.on(&v).zip(&mut a).zip(&mut b).for_each(|((x, a), b)| (*a, *b) = parts(x));
-        v.par_iter().map(parts).unzip_into_vecs(&mut theirs.0, &mut theirs.1);
-        assert_eq!((a, b), theirs);
+        agree(from_the_end.map(|i| v.len() - 1 - i), v.par_iter().position_last(p));
+        agree(pool.on(&v).find_map(half), v.par_iter().find_map_first(half));
+        agree(pool.on(&v).rev().find_map(half), v.par_iter().find_map_last(half));
+
+        let (mut ours, mut theirs) = (vec![None], vec![None]);
+        ours.clear();
+        pool.on(&v).map(half).collect_into(&mut ours);
+        v.par_iter().map(half).collect_into_vec(&mut theirs);
+        agree(ours, theirs);
         let (mut ours, mut theirs) = (HashSet::new(), HashSet::new());
         ours.extend(pool.map_collect(&v, half));
         theirs.par_extend(v.par_iter().map(half));
-        assert_eq!(ours, theirs);
-        for other in [&v, &other] {
-            let ours = v.len() == other.len() && pool.on(&v).zip(other).all(|(a, b)| a == b);
-            assert_eq!(ours, v.par_iter().eq(other));
+        agree(ours, theirs);
+        let parts = |x: &usize| (x / 2, x % 2);
+        let (mut ours, mut theirs) = ((vec![0; v.len()], vec![0; v.len()]), (Vec::new(), Vec::new()));
+        pool.on((&v, &mut ours.0, &mut ours.1)).for_each(|(x, a, b)| (*a, *b) = parts(x));
+        v.par_iter().map(parts).unzip_into_vecs(&mut theirs.0, &mut theirs.1);
+        agree(ours, theirs);
+        for other in [&v, &w] {
+            agree(!pool.on(&v).eq(other), v.par_iter().ne(other));
+            agree(pool.on(&v).cmp(other).is_lt(), v.par_iter().lt(other));
+            agree(pool.on(&v).cmp(other).is_ge(), v.par_iter().ge(other));
+            let pairs = pool.on(&v).zip_shortest(other);
+            let ours = pairs.map(|(a, b)| a.partial_cmp(b)).find(|order| *order != Some(Equal));
+            agree(ours.unwrap_or(Some(Equal)), v.par_iter().partial_cmp(other));
         }
+        let (mut ours, mut theirs) = (v.clone(), v.clone());
+        pool.sort_by_key(&mut ours, |x| x % 7);
+        theirs.par_sort_by_key(|x| x % 7);
+        agree(ours, theirs);
         Ok(())
     }
 }

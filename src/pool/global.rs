@@ -64,9 +64,21 @@ impl Pool {
     /// let sum = Pool::global().map_reduce(&[1, 2, 3], |x| x * x, |a, b| a + b);
     /// assert_eq!(sum, Some(14));
     /// ```
+    ///
+    /// The lifetime is any, so that it fits where a pool may be given:
+    ///
+    /// ```
+    /// use rangesteal::Pool;
+    ///
+    /// fn total(numbers: &[f64], pool: Option<&Pool>) -> f64 {
+    ///     pool.unwrap_or_else(Pool::global).on(numbers).sum()
+    /// }
+    ///
+    /// assert_eq!(total(&[0.5, 0.25], None), 0.75);
+    /// ```
     #[must_use]
     #[inline]
-    pub fn global() -> &'static Self {
+    pub fn global<'a>() -> &'a Self {
         if !BEGUN.load(Ordering::Acquire) {
             Self::first_use(); // partner: the swap in `begin`
         }

@@ -237,12 +237,13 @@ impl Pool {
         self.executor().thefts()
     }
 
-    /// A loop with options, or over something other than a slice: see [`On`] and [`Source`].
+    /// A loop over any source, with stages and options: see [`On`] and
+    /// [`Chain`](crate::source::Chain).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let sum = pool.on(0..1000).threads(2).map(|i| i).reduce(|a, b| a + b);
-    /// assert_eq!(sum, Some(499_500));
+    /// let sum = pool.on(0..1000).threads(2).sum::<i32>();
+    /// assert_eq!(sum, 499_500);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
@@ -478,7 +479,7 @@ impl Pool {
     }
 
     /// Whether `test` is true of any item. Ends soon after the first such item is found. It
-    /// searches as [`find_first`](Self::find_first) does.
+    /// searches as [`find`](Self::find) does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -496,7 +497,7 @@ impl Pool {
     }
 
     /// Whether `test` is true of all items. Ends soon after the first item is found for which it is
-    /// false. It searches as [`find_first`](Self::find_first) does.
+    /// false. It searches as [`find`](Self::find) does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -551,7 +552,7 @@ impl Pool {
     }
 
     /// The index of the first item of which `test` is true. It searches as
-    /// [`find_first`](Self::find_first) does.
+    /// [`find`](Self::find) does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -34,7 +34,7 @@ use crate::{
 /// less than 0.25 ns; or one block if blocks were asked for ([`On::grain`](crate::On::grain),
 /// [`On::reproducible`](crate::On::reproducible)). A loop that runs on the calling thread alone
 /// looks at the token every 8 items or blocks, and one over a list that grows
-/// ([`Grow::cancel`](crate::Grow::cancel)) after each item. A search from the front (`find_first`,
+/// ([`Grow::cancel`](crate::Grow::cancel)) after each item. A search from the front (`find`,
 /// `any`) looks at it between blocks of at most a sixteenth of what it has searched.
 ///
 /// Clones are the same token. A cancelled token stays cancelled.
@@ -45,7 +45,7 @@ use crate::{
 /// let pool = Pool::new()?;
 /// let token = CancelToken::new();
 /// let items: Vec<u32> = (0..1000).collect();
-/// let sum = pool.on(&items).cancel(&token).map_reduce(|x| *x, |a, b| a + b);
+/// let sum = pool.on(&items).cancel(&token).copied().reduce(|a, b| a + b);
 /// assert_eq!(sum, Ok(Some(499_500)));
 ///
 /// let ended = pool.on(&items).cancel(&token).for_each(|x| if *x == 700 { token.cancel() });

@@ -15,7 +15,7 @@ use super::{
 ///
 /// let pool = Pool::builder().num_threads(2).build()?;
 /// let mut report = RunReport::default();
-/// let sum = pool.on(0..100_000).report(&mut report).map_reduce(|i| i as f64, |a, b| a + b);
+/// let sum = pool.on(0..100_000).report(&mut report).map(f64::from).sum::<f64>();
 /// assert_eq!(report.items(), 100_000);
 /// assert!(report.balance() > 0.0 && report.thefts() < 100_000);
 /// for worker in &report.workers {

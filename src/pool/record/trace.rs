@@ -25,7 +25,7 @@ use crate::clock::Instant;
 /// let mut trace = Trace::new();
 /// let heavy_at_the_end = |i: usize| (0..i * i).fold(1, |a: usize, b| a.wrapping_mul(b | 1));
 /// let loops = pool.on(0..300).trace(trace.titled("growing costs"));
-/// loops.map_reduce(heavy_at_the_end, usize::wrapping_add);
+/// loops.map(heavy_at_the_end).reduce(usize::wrapping_add);
 ///
 /// let timeline = &trace.timelines()[0];
 /// assert_eq!(timeline.runs.iter().map(|run| run.items.len()).sum::<usize>(), 300);

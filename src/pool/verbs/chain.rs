@@ -122,12 +122,12 @@ pub trait Each: Chain {}
 /// | `&[T]` (and `&Vec<T>`, `&[T; N]`) | `&T` |
 /// | `&mut [T]` (and `&mut Vec<T>`, `&mut [T; N]`) | `&mut T` |
 /// | `Vec<T>`, `Box<[T]>`, `[T; N]` ([`Owned`](crate::source::Owned)), or a part of a `Vec` ([`drain`](crate::source::drain)) | `T` |
-/// | `Range<usize>` | `usize` |
-/// | [`Zip<A, B>`](Zip), made by [`On::zip`](crate::On::zip) | `(A::Item, B::Item)` |
-/// | [`Chunks<S>`](Chunks), made by [`On::chunks`](crate::On::chunks) | `&[T]`, `&mut [T]`, `Vec<T>`, `Range<usize>`, or pairs of these |
-/// | [`Windows<S>`](Windows), made by [`On::windows`](crate::On::windows) | `&[T]` or `Range<usize>` |
-/// | [`Copied<S>`](Copied), made by [`On::copied`](crate::On::copied) | `T` instead of `&T` |
-/// | [`Part<S>`](Part), [`Rev<S>`](Rev), [`StepBy<S>`](StepBy), made by `take`, `skip`, `rev` and `step_by` | `S::Item` |
+/// | a range of integers `T`, such as `0..n` or `1..=n` | `T` |
+/// | a tuple of two to eight sources, or [`On::zip`](crate::On::zip) | a tuple of their items |
+/// | [`On::chunks`](crate::On::chunks) of a source | `&[T]`, `&mut [T]`, `Range<T>`, tuples of these, or `Vec<T>` |
+/// | [`On::windows`](crate::On::windows) of a source | `&[T]` or `Range<T>` |
+/// | [`source::pieces`](crate::source::pieces), [`On::chunk_by`](crate::On::chunk_by) | as of chunks |
+/// | `map`, `copied`, `inspect`, `enumerate`, `take`, `skip`, `rev`, `step_by` of a source | what [`Iterator`] gives |
 ///
 /// Sealed: it cannot be implemented elsewhere.
 #[diagnostic::on_unimplemented(
@@ -172,7 +172,7 @@ pub trait Source: Chain<State = Stateless> {
 }
 
 /// A source whose neighbouring items can be given out as one piece, so that it can be cut into
-/// [`Chunks`]. Sealed, as [`Source`] is.
+/// [chunks](crate::On::chunks). Sealed, as [`Source`] is.
 pub trait Pieces: Source {
     /// Neighbouring items.
     type Piece;

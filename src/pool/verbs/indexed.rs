@@ -471,6 +471,17 @@ impl<S: Source> Source for Rev<S> {
     }
 }
 
+/// A piece is a vector.
+impl<S: Source> Pieces for Rev<S> {
+    type Piece = Vec<Self::Item>;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
+        // SAFETY: as promised.
+        unsafe { self.items(range) }.collect()
+    }
+}
+
 /// The first of each so many items of a source. Made by [`On::step_by`](crate::On::step_by), which
 /// has an example.
 #[doc(hidden)]
@@ -513,6 +524,17 @@ impl<S: Source> Source for StepBy<S> {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
         Steps { of: self, left: range }
+    }
+}
+
+/// A piece is a vector.
+impl<S: Source> Pieces for StepBy<S> {
+    type Piece = Vec<Self::Item>;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
+        // SAFETY: as promised.
+        unsafe { self.items(range) }.collect()
     }
 }
 

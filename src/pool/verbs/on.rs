@@ -166,8 +166,8 @@ impl<C: Chain, P> On<C, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let halves: Vec<usize> = pool.on(0..7).filter_map(|i| (i % 2 == 0).then_some(i / 2)).collect();
-    /// assert_eq!(halves, [0, 1, 2, 3]);
+    /// let halves = pool.on(0..7).filter_map(|i| (i % 2 == 0).then_some(i / 2));
+    /// assert_eq!(halves.collect::<Vec<i32>>(), [0, 1, 2, 3]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
@@ -200,8 +200,9 @@ impl<C: Chain, P> On<C, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let numbers = |line: &&str| line.split(' ').map(str::parse::<u8>).collect::<Result<Vec<_>, _>>();
-    /// let all: Result<Vec<u8>, _> = pool.on(&["1 2", "3", "4 5"]).try_flat_map(numbers).collect();
+    /// let numbers = |line: &&str| line.split(' ').map(str::parse).collect::<Result<Vec<_>, _>>();
+    /// let chain = pool.on(&["1 2", "3", "4 5"]).try_flat_map(numbers);
+    /// let all: Result<Vec<u8>, std::num::ParseIntError> = chain.collect();
     /// assert_eq!(all, Ok(vec![1, 2, 3, 4, 5]));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
@@ -234,8 +235,8 @@ impl<C: Chain, P> On<C, P> {
 /// States of the workers. Behind one of these an item has no index.
 impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// Gives each worker a state of its own, made by `make(worker)` before its first item and
-    /// dropped after its last. The closures of the loop take it as `&mut`, before the item. Workers
-    /// are numbered from 0, the calling thread.
+    /// dropped after its last. Every closure behind this that is given an item is given the pair of
+    /// the state, as `&mut`, and the item. Workers are numbered from 0, the calling thread.
     ///
     /// Each call makes exactly one state for each worker that folds any item (and a new one after a
     /// panic, to finish the items before it). A state stays on its thread, so it need not be
@@ -248,13 +249,13 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let words = ["b a", "d c e", "f"];
-    /// let sorted = pool.on(&words).with(|_worker| Vec::new()).map_collect(|scratch, words| {
+    /// let sorted = pool.on(&words).with(|_worker| Vec::new()).map(|(scratch, words)| {
     ///     scratch.clear();
     ///     scratch.extend(words.split(' '));
     ///     scratch.sort_unstable();
     ///     scratch.join(" ")
     /// });
-    /// assert_eq!(sorted, ["a b", "c d e", "f"]);
+    /// assert_eq!(sorted.collect::<Vec<_>>(), ["a b", "c d e", "f"]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
@@ -277,15 +278,12 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// # let pool = rangesteal::Pool::new()?;
     /// let mut buffers = pool.per_worker(|_| Vec::new());
     /// for _round in 0..3 {
-    ///     let sum = pool.on(0..10).with_kept(&mut buffers).map_reduce(
-    ///         |buffer, i| {
-    ///             buffer.clear(); // its memory stays
-    ///             buffer.extend(0..i);
-    ///             buffer.len()
-    ///         },
-    ///         |a, b| a + b,
-    ///     );
-    ///     assert_eq!(sum, Some(45));
+    ///     let lengths = pool.on(0..10).with_kept(&mut buffers).map(|(buffer, i)| {
+    ///         buffer.clear(); // its memory stays
+    ///         buffer.extend(0..i);
+    ///         buffer.len()
+    ///     });
+    ///     assert_eq!(lengths.sum::<usize>(), 45);
     /// }
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
@@ -298,8 +296,8 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     }
 
     /// Gives each block of items a state of its own, made by `make(block)` before the first item of
-    /// the block and dropped after its last. The closures of the loop take it as `&mut`, before the
-    /// item. The loop is [`reproducible`](Self::reproducible): the size of blocks depends on the
+    /// the block and dropped after its last. Closures are given it as by [`with`](Self::with). The
+    /// loop is [`reproducible`](Self::reproducible): the size of blocks depends on the
     /// number of items alone, or is what [`grain`](Self::grain) says. Blocks are numbered from 0 in
     /// the order of the items. So the same items meet the same states on any number of threads:
     /// random numbers need this.
@@ -322,8 +320,8 @@ impl<C: Chain<State = Stateless>, P> On<C, P> {
     /// let mean = |threads| {
     ///     let pool = rangesteal::Pool::builder().num_threads(threads).build()?;
     ///     let draws = pool.on(0..10_000).with_block(|block| Rng(2026 + block as u64));
-    ///     let sum = draws.map_reduce(|rng, _| rng.next(), |a, b| a + b);
-    ///     Ok::<_, rangesteal::BuildError>(sum.unwrap_or(0.0) / 10_000.0)
+    ///     let sum: f64 = draws.map(|(rng, _)| rng.next()).sum();
+    ///     Ok::<_, rangesteal::BuildError>(sum / 10_000.0)
     /// };
     /// assert_eq!(mean(1)?.to_bits(), mean(4)?.to_bits());
     /// # assert!((mean(1)? - 0.5).abs() < 0.1);
@@ -341,8 +339,7 @@ impl<S: Source, P> On<S, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let dot = pool.on(&[1, 2, 3]).zip(&[4, 5, 6]).map_reduce(|(a, b)| a * b, |a, b| a + b);
-    /// assert_eq!(dot, Some(32));
+    /// assert_eq!(pool.on(&[1, 2, 3]).zip(&[4, 5, 6]).map(|(a, b)| a * b).sum::<i32>(), 32);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
@@ -388,7 +385,7 @@ impl<S: Source, P> On<S, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// assert_eq!(pool.on(&[5, 6, 7]).take(2).sum_of(|x| *x), 11);
+    /// assert_eq!(pool.on(&[5, 6, 7]).take(2).sum::<i32>(), 11);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
@@ -401,8 +398,8 @@ impl<S: Source, P> On<S, P> {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let v = [1, 4, 9, 16];
-    /// let rises = pool.on(&v).skip(1).zip(&v[..3]).map_collect(|(next, x)| next - x);
-    /// assert_eq!(rises, [3, 5, 7]);
+    /// let rises = pool.on(&v).skip(1).zip(&v[..3]).map(|(next, x)| next - x);
+    /// assert_eq!(rises.collect::<Vec<_>>(), [3, 5, 7]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
@@ -415,7 +412,7 @@ impl<S: Source, P> On<S, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// assert_eq!(pool.on(0..10).step_by(4).map_collect(|i| i), [0, 4, 8]);
+    /// assert_eq!(pool.on(0..10).step_by(4).collect::<Vec<_>>(), [0, 4, 8]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
@@ -430,8 +427,8 @@ impl<S: Source, P> On<S, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// assert_eq!(pool.on(&[1, 2, 3]).rev().map_collect(|x| 10 * x), [30, 20, 10]);
-    /// let from_the_end = pool.on(&[7, 8, 7, 6]).rev().position_first(|x| *x == 7);
+    /// assert_eq!(pool.on(&[1, 2, 3]).rev().collect::<Vec<_>>(), [&3, &2, &1]);
+    /// let from_the_end = pool.on(&[7, 8, 7, 6]).rev().position(|x| *x == 7);
     /// assert_eq!(from_the_end, Some(1));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
@@ -448,7 +445,7 @@ impl<S: Source, P> On<S, P> {
     /// let mut matrix = [1, 2, 3, 4, 5, 6];
     /// pool.on(&mut matrix).chunks(3).for_each(|row| row.reverse());
     /// assert_eq!(matrix, [3, 2, 1, 6, 5, 4]);
-    /// assert_eq!(pool.on(0..7).chunks(3).map_collect(|indices| indices), [0..3, 3..6, 6..7]);
+    /// assert_eq!(pool.on(0..7).chunks(3).collect::<Vec<_>>(), [0..3, 3..6, 6..7]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
@@ -467,8 +464,8 @@ impl<S: Source, P> On<S, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let sums = pool.on(&[1, 2, 3, 4, 5]).chunks_exact(2).map_collect(|pair| pair[0] + pair[1]);
-    /// assert_eq!(sums, [3, 7]);
+    /// let sums = pool.on(&[1, 2, 3, 4, 5]).chunks_exact(2).map(|pair| pair[0] + pair[1]);
+    /// assert_eq!(sums.collect::<Vec<_>>(), [3, 7]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///
@@ -487,8 +484,8 @@ impl<S: Source, P> On<S, P> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let rises = pool.on(&[1, 3, 6, 10]).windows(2).map_collect(|pair| pair[1] - pair[0]);
-    /// assert_eq!(rises, [2, 3, 4]);
+    /// let rises = pool.on(&[1, 3, 6, 10]).windows(2).map(|pair| pair[1] - pair[0]);
+    /// assert_eq!(rises.collect::<Vec<_>>(), [2, 3, 4]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     ///

@@ -137,7 +137,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// Without this the pool chooses the size of claims, usually better, since it measures what
     /// items cost. Use it if workers that write neighbouring items disturb each other (ask for as
     /// many items as fill a cache line), or if no item may ever be trapped behind a heavy one in
-    /// the same claim (ask for 1). `find_first`, `position_first`, `any` and `all` have blocks of
+    /// the same claim (ask for 1). `find`, `position`, `any` and `all` have blocks of
     /// their own, whatever is asked for.
     ///
     /// ```
@@ -186,7 +186,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// Blocks are claimed and stolen whole, and `init` and `reduce` are called once per block: at
     /// most some 2100 times, or `n / grain`. If the accumulator is large, ask for large blocks; if
     /// there are few items that take long each, ask for a grain of 1. This option matters to
-    /// `map_reduce`, `fold_reduce` and `try_map_reduce`; the results of all other loops except
+    /// `reduce`, `fold`, `sum` and the like; the results of all other loops except
     /// `find_any` are reproducible without it. Closures that need a state are given one for each
     /// block: see [`with_block`](Self::with_block).
     ///
@@ -195,9 +195,8 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     ///
     /// let sum = |threads| {
     ///     let pool = Pool::builder().num_threads(threads).build()?;
-    ///     let loops = pool.on(1..100_000).reproducible();
-    ///     let sum = loops.map_reduce(|i| 1.0 / i as f64, |a, b| a + b);
-    ///     Ok::<_, rangesteal::BuildError>(sum.unwrap_or(0.0).to_bits())
+    ///     let sum: f64 = pool.on(1..100_000).map(|i| 1.0 / f64::from(i)).reproducible().sum();
+    ///     Ok::<_, rangesteal::BuildError>(sum.to_bits())
     /// };
     /// assert_eq!(sum(1)?, sum(4)?);
     /// # Ok::<(), rangesteal::BuildError>(())
@@ -221,9 +220,9 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     ///
     /// let pool = Pool::new()?;
     /// let token = CancelToken::new();
-    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).map_collect(|x| x + 1), Ok(vec![2, 3]));
+    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).sum::<i32>(), Ok(3));
     /// token.cancel();
-    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).map_collect(|x| x + 1), Err(Cancelled));
+    /// assert_eq!(pool.on(&[1, 2]).cancel(&token).sum::<i32>(), Err(Cancelled));
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]

@@ -48,7 +48,7 @@ pub struct Owned<H: Holder> {
     noted: Noted,
 }
 
-/// What holds items that are given away: made by [`IntoSource`](crate::source::IntoSource) and
+/// What holds items that are given away: made by [`IntoChain`](crate::source::IntoChain) and
 /// [`drain`]. Sealed.
 #[doc(hidden)]
 pub trait Holder: sealed::Sealed {

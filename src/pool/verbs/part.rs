@@ -76,8 +76,8 @@ pub type Place = [u64; 4];
 /// // On three machines:
 /// let sent = (0..3).flat_map(|rank| {
 ///     let mine = share(x.len(), rank, 3);
-///     let part = pool.on(&x[mine.clone()]).reproducible_part(mine.start, x.len());
-///     part.map(inverse).reduce(add).into_nodes()
+///     let inverses = pool.on(&x[mine.clone()]).map(inverse);
+///     inverses.reproducible_part(mine.start, x.len()).reduce(add).into_nodes()
 /// });
 /// // On each of them, what all have sent, in their order:
 /// let whole = Part::from_nodes(x.len(), sent, add)?;
@@ -101,7 +101,7 @@ pub struct Part<A> {
 /// use rangesteal::{Pool, reproducible::{Part, PartError}};
 ///
 /// let pool = Pool::new()?;
-/// let second = pool.on(0..500).reproducible_part(501, 1001).map(|i| i).reduce(|a, b| a + b);
+/// let second = pool.on(0..500).reproducible_part(501, 1001).reduce(|a, b| a + b);
 /// let error = second.into_result(|a, b| a + b).unwrap_err();
 /// assert!(matches!(error, PartError::Incomplete { .. }));
 /// assert!(error.to_string().contains("501..1001 of 1001 items"));
@@ -188,7 +188,7 @@ impl<A> Part<A> {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// // Blocks of one item: the fourth, then the two behind it as one node, then the seventh.
-    /// let part = pool.on(3..7).reproducible_part(3, 100).map(|i| i).reduce(|a, b| a + b);
+    /// let part = pool.on(3..7).reproducible_part(3, 100).reduce(|a, b| a + b);
     /// let nodes: Vec<_> = part.into_nodes().collect();
     /// assert_eq!(nodes, [([100, 1, 3, 0], 3), ([100, 1, 4, 1], 9), ([100, 1, 6, 0], 6)]);
     /// # Ok::<(), rangesteal::BuildError>(())
@@ -284,7 +284,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
     /// let part = pool.on(&[0.5, 0.25]).grain(1).reproducible_part(7, 9);
-    /// let nodes: Vec<_> = part.fold(|| 0.0, |sum, x| sum + x, |a, b| a + b).into_nodes().collect();
+    /// let sums = part.fold(|| 0.0, |sum, x| sum + x, |a, b| a + b);
+    /// let nodes: Vec<_> = sums.into_nodes().collect();
     /// assert_eq!(nodes, [([9, 1, 7, 0], 0.5), ([9, 1, 8, 0], 0.25)]);
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```

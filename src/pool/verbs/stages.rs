@@ -5,7 +5,7 @@
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{Chain, Each, Makes, Source, itself, noted_by},
+    chain::{Chain, Each, Makes, Pieces, Source, itself, noted_by},
     state::{Given, State, Stateless},
 };
 
@@ -144,6 +144,17 @@ impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Source for Map<S, F> {
     }
 }
 
+/// A piece is a vector of what `f` makes.
+impl<S: Source, F: Fn(S::Item) -> R + Sync, R> Pieces for Map<S, F> {
+    type Piece = Vec<Self::Item>;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
+        // SAFETY: as promised.
+        unsafe { self.items(range) }.collect()
+    }
+}
+
 impl<C, F> Chain for Inspect<C, F>
 where
     C: Chain,
@@ -193,6 +204,17 @@ impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Source for Inspect<S, F> {
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
         // SAFETY: as promised.
         unsafe { self.chain.items(range) }.inspect(|item| (self.f)(item))
+    }
+}
+
+/// A piece is a vector.
+impl<S: Source, F: for<'a> Fn(&'a S::Item) + Sync> Pieces for Inspect<S, F> {
+    type Piece = Vec<Self::Item>;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
+        // SAFETY: as promised.
+        unsafe { self.items(range) }.collect()
     }
 }
 
@@ -255,6 +277,17 @@ impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Source for Cloned<S> {
     ) -> impl ExactSizeIterator<Item = Self::Item> + DoubleEndedIterator {
         // SAFETY: as promised.
         unsafe { self.chain.items(range) }.map(T::clone)
+    }
+}
+
+/// A piece is a vector.
+impl<'t, T: Clone + 't, S: Source<Item = &'t T>> Pieces for Cloned<S> {
+    type Piece = Vec<Self::Item>;
+
+    #[inline(always)]
+    unsafe fn piece(&self, range: Range<usize>) -> Vec<Self::Item> {
+        // SAFETY: as promised.
+        unsafe { self.items(range) }.collect()
     }
 }
 
