@@ -425,7 +425,7 @@ fn every_indexed_stage_with_every_end() {
 fn every_stage_with_every_end() {
     let (pool, xs) = (pool(), numbers());
     let of = || xs.iter().copied();
-    let third = |x: &u64| x % 3 == 0;
+    let third = |x: &u64| x.is_multiple_of(3);
     let few = |x: u64| 0..x % 3;
     let some = |x: u64| (x % 5 > 1).then_some(x + 1);
     let on = || pool.on(&xs).copied();
@@ -443,7 +443,7 @@ fn states_with_every_end() {
     let (pool, xs) = (pool(), numbers());
     let of = || xs.iter().copied();
     let on = || pool.on(&xs).copied().with(|worker| worker);
-    let third = |x: &u64| x % 3 == 0;
+    let third = |x: &u64| x.is_multiple_of(3);
     assert_eq!(on().collect::<Vec<_>>(), xs);
     assert_eq!(on().filter(|(_, x)| third(x)).sum::<u64>(), of().filter(third).sum());
     assert_eq!(on().filter_map(|(_, x)| Some(x).filter(third)).count(), of().filter(third).count());
@@ -468,7 +468,7 @@ fn states_with_every_end() {
 #[test]
 fn every_option_with_every_end() {
     let (pool, xs, token, progress) = (pool(), numbers(), CancelToken::new(), Progress::new());
-    let third = |x: &u64| x % 3 == 0;
+    let third = |x: &u64| x.is_multiple_of(3);
     let plain: Vec<u64> = xs.iter().copied().filter(third).collect();
     let reports: Mutex<Vec<&mut RunReport>> = Mutex::default();
     let traces: Mutex<Vec<&mut Trace>> = Mutex::default();
@@ -582,7 +582,7 @@ fn a_panic_at_any_stage_drops_every_item_once() {
                             item
                         })
                         .collect::<Vec<_>>(),
-                )
+                );
             },
             &|| {
                 drop(
@@ -592,7 +592,7 @@ fn a_panic_at_any_stage_drops_every_item_once() {
                             item.1 % 2 == 0
                         })
                         .collect::<Vec<_>>(),
-                )
+                );
             },
             &|| {
                 let same = pool.on(items()).filter_map(|item| {
@@ -609,7 +609,7 @@ fn a_panic_at_any_stage_drops_every_item_once() {
                             [item.clone(), item]
                         })
                         .collect::<Vec<_>>(),
-                )
+                );
             },
             &|| drop(pool.on(items()).inspect(|item| at(item.1)).partition(|item| item.1 > 7)),
             &|| {
@@ -621,13 +621,13 @@ fn a_panic_at_any_stage_drops_every_item_once() {
                             (item.clone(), item)
                         })
                         .unzip(),
-                )
+                );
             },
             &|| {
                 drop(pool.on(items()).reduce(|a, b| {
                     at(a.1.max(b.1));
                     if a.1 < b.1 { b } else { a }
-                }))
+                }));
             },
             &|| {
                 drop(
@@ -638,7 +638,7 @@ fn a_panic_at_any_stage_drops_every_item_once() {
                             b
                         })
                         .max_by_key(|item| item.1),
-                )
+                );
             },
             &|| {
                 drop(
@@ -648,7 +648,7 @@ fn a_panic_at_any_stage_drops_every_item_once() {
                             Ok::<_, ()>(item)
                         })
                         .collect::<Result<Box<[_]>, _>>(),
-                )
+                );
             },
             &|| pool.on(items()).rev().step_by(2).chain_end(&at),
         ];

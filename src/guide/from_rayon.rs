@@ -25,7 +25,7 @@
 //!
 //! | rayon | here |
 //! |---|---|
-//! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, not behind `map`, `copied`, `rev` or `step_by`; `partition` and `unzip` make vectors |
+//! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, and vectors behind `map`, `copied`, `rev` and `step_by`; `partition` and `unzip` make vectors |
 //!
 //! Other names, and lines to write for names that are not here:
 //!
