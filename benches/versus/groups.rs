@@ -3,7 +3,7 @@
 use rangesteal::Pool;
 
 use crate::{
-    beside, callers, cold, contended, distances, emit, errors, few,
+    beside, callers, chains, cold, contended, distances, emit, errors, few,
     host::Host,
     idle, launch, machine, mixed, naps, nested, partial, planes,
     results::Results,
@@ -18,7 +18,7 @@ use crate::{
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 38] = [
+const GROUPS: [(&str, Group); 39] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -48,6 +48,7 @@ const GROUPS: [(&str, Group); 38] = [
     ("cold", |rows| rows.group_of(cold::rows)),
     ("partial", |rows| rows.group_of(partial::rows)),
     ("emit", |rows| rows.group_of(emit::rows)),
+    ("chains", |rows| rows.group_of(chains::rows)),
     ("sorts", |rows| rows.group_of(sorts::rows)),
     ("single", |rows| rows.group_of(distances::single)),
     ("few", |rows| rows.group_of(few::rows)),

@@ -11,6 +11,7 @@
 mod beside;
 mod burner;
 mod callers;
+mod chains;
 mod cold;
 mod compiled;
 mod contended;

@@ -4,7 +4,7 @@ use std::{cmp::Ordering, hint::black_box};
 
 use rangesteal::{Pool, RunReport, Trace};
 
-use crate::rival::{Cost, Rival};
+use crate::rival::{Chained, Cost, Rival};
 
 impl Rival for &Pool {
     fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
@@ -100,6 +100,18 @@ impl Rival for &Pool {
     fn sort_by_digits(&mut self, items: &mut [u32], _: bool) -> Option<()> {
         self.sort_by_cached_key(items, u32::to_string);
         Some(())
+    }
+
+    fn chain(&mut self, chain: Chained, xs: &[u32], ys: &[u32]) -> Option<u64> {
+        Some(match chain {
+            Chained::MapFilterSum => self.on(xs).map(|x| x >> 3).filter(|x| x % 2 == 0).sum::<u32>().into(),
+            Chained::FilterCount => self.on(xs).filter(|x| **x % 7 == 0).count() as u64,
+            Chained::EnumerateMax => {
+                let largest = self.on(xs).enumerate().map(|(i, x)| (i, x ^ 0x55)).max_by_key(|(_, x)| *x);
+                largest.map_or(0, |(i, _)| i as u64)
+            }
+            Chained::ZipSum => self.on(xs).zip(ys).map(|(x, y)| u64::from(x ^ y)).sum(),
+        })
     }
 
     fn try_each(

@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, mem};
 
-use crate::rival::{Cost, Rival};
+use crate::rival::{Chained, Cost, Rival};
 
 /// The loop of the standard library.
 #[derive(Clone, Copy)]
@@ -106,6 +106,18 @@ impl Rival for Plain {
             items.sort_by_key(u32::to_string);
         }
         Some(())
+    }
+
+    fn chain(&mut self, chain: Chained, xs: &[u32], ys: &[u32]) -> Option<u64> {
+        Some(match chain {
+            Chained::MapFilterSum => xs.iter().map(|x| x >> 3).filter(|x| x % 2 == 0).sum::<u32>().into(),
+            Chained::FilterCount => xs.iter().filter(|x| **x % 7 == 0).count() as u64,
+            Chained::EnumerateMax => {
+                let largest = xs.iter().enumerate().map(|(i, x)| (i, x ^ 0x55)).max_by_key(|(_, x)| *x);
+                largest.map_or(0, |(i, _)| i as u64)
+            }
+            Chained::ZipSum => xs.iter().zip(ys).map(|(x, y)| u64::from(x ^ y)).sum(),
+        })
     }
 
     fn try_each(

@@ -21,6 +21,15 @@ impl Cost {
     }
 }
 
+/// A chain of stages, as users write it.
+#[derive(Clone, Copy)]
+pub(crate) enum Chained {
+    MapFilterSum,
+    FilterCount,
+    EnumerateMax,
+    ZipSum,
+}
+
 /// How an executor runs a loop; `None` where it has no such loop.
 pub(crate) trait Rival {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64;
@@ -124,6 +133,12 @@ pub(crate) trait Rival {
     /// Stable, by the decimal digits of each number, which are made once for each, but by the plain
     /// loop only if they are `cached`.
     fn sort_by_digits(&mut self, _items: &mut [u32], _cached: bool) -> Option<()> {
+        None
+    }
+
+    /// One of the chains. Its closures stand here and not in the row, so that each executor has
+    /// them where its users would write them.
+    fn chain(&mut self, _chain: Chained, _xs: &[u32], _ys: &[u32]) -> Option<u64> {
         None
     }
 

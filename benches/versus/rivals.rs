@@ -8,13 +8,13 @@ use paralight::iter::{
     ParallelIteratorExt, ZipableSource,
 };
 use rayon::{
-    iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator},
+    iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator},
     slice::ParallelSliceMut,
 };
 
 use crate::{
     plain::Plain,
-    rival::{Cost, Rival},
+    rival::{Chained, Cost, Rival},
 };
 
 impl Rival for &rayon::ThreadPool {
@@ -54,6 +54,31 @@ impl Rival for &rayon::ThreadPool {
         map: impl Fn(&u32) -> I + Sync,
     ) -> Option<Vec<u32>> {
         Some(self.install(|| IntoParallelRefIterator::par_iter(items).flat_map_iter(&map).collect()))
+    }
+
+    fn chain(&mut self, chain: Chained, xs: &[u32], ys: &[u32]) -> Option<u64> {
+        Some(self.install(|| {
+            match chain {
+                Chained::MapFilterSum => IntoParallelRefIterator::par_iter(xs)
+                    .map(|x| x >> 3)
+                    .filter(|x| x % 2 == 0)
+                    .sum::<u32>()
+                    .into(),
+                Chained::FilterCount => {
+                    IntoParallelRefIterator::par_iter(xs).filter(|x| **x % 7 == 0).count() as u64
+                }
+                Chained::EnumerateMax => {
+                    let largest = IntoParallelRefIterator::par_iter(xs)
+                        .enumerate()
+                        .map(|(i, x)| (i, x ^ 0x55))
+                        .max_by_key(|(_, x)| *x);
+                    largest.map_or(0, |(i, _)| i as u64)
+                }
+                Chained::ZipSum => {
+                    IntoParallelRefIterator::par_iter(xs).zip(ys).map(|(x, y)| u64::from(x ^ y)).sum()
+                }
+            }
+        }))
     }
 
     fn index_reduce<R: Send>(

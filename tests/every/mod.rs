@@ -56,6 +56,13 @@ fn slices(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     let add = |a: u64, b: u64| a + b;
     let late = |cost: &u64| value(cost) > 2;
     result(&of("map_reduce"), pool.map_reduce(costs, value, add));
+    let halves: Vec<usize> = pool.on(costs).chunk_by(|a, b| a == b).map(<[_]>::len).collect();
+    result(&of("chunk_by"), halves);
+    let located = pool.on(costs).map(|cost| if late(cost) { Err(value(cost)) } else { Ok(()) }).located();
+    result(&of("located"), located.collect::<Result<(), _>>());
+    let mut doubled = costs.to_vec();
+    pool.on_mut(&mut doubled).for_each(|cost| *cost *= 2);
+    result(&of("on_mut"), doubled);
     result(&of("fold_reduce"), pool.fold_reduce(costs, || 0, |a, cost| a + value(cost), add));
     pool.for_each(costs, |cost| work(*cost));
     let mut values = costs.to_vec();
@@ -358,7 +365,8 @@ pub(crate) fn names() -> Vec<&'static str> {
     /// Of these types, methods are loops or their options.
     const OF: [&str; 6] = ["Pool::", "On<", "Grow<", "Waiting<", "reproducible::OnPart<", "Feed<"];
     /// Methods of a pool that are not.
-    const NONE: [&str; 8] = ["builder", "new", "num_threads", "placement", "thefts", "global", "fmt", "drop"];
+    const NONE: [&str; 9] =
+        ["builder", "new", "num_threads", "placement", "thefts", "global", "fmt", "drop", "into_chain"];
     let surface = include_str!("../tidy/api.txt").lines();
     let methods = surface.filter_map(|line| line.strip_prefix("pub fn rangesteal::"));
     let methods = methods.filter(|line| OF.iter().any(|of| line.starts_with(of)));
