@@ -119,8 +119,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                 None => nothing(),
             };
             while let Some(items) = claimed.next() {
-                let len = items.len();
-                fill(acc.each_mut().map(|of| of.last(len)), items, chain, claimed.state())?;
+                let (at, len) = (items.range().start, items.len());
+                fill(acc.each_mut().map(|of| of.last(at, len)), items, chain, claimed.state())?;
             }
             Ok(Some(acc))
         };

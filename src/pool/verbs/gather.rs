@@ -21,19 +21,23 @@ pub(crate) const STEP: usize = 512;
 pub(crate) struct Gathered<R> {
     full: Vec<Vec<R>>,
     last: Vec<R>,
+    /// Whether it begins with the first item: it is one piece then, whatever its length, and the
+    /// other pieces are moved behind it.
+    is_first: bool,
 }
 
 impl<R> Default for Gathered<R> {
     fn default() -> Self {
-        Self { full: Vec::new(), last: Vec::new() }
+        Self { full: Vec::new(), last: Vec::new(), is_first: false }
     }
 }
 
 impl<R> Gathered<R> {
-    /// The piece to go on with, which may have room for `items` more. It is a new one if the last
-    /// is large and would have to grow.
+    /// The piece to go on with, which may have room for `items` more, from the index `at` on. It is
+    /// a new one if the last is large and would have to grow.
     #[inline(always)]
-    pub(crate) fn last(&mut self, items: usize) -> &mut Vec<R> {
+    pub(crate) fn last(&mut self, at: usize, items: usize) -> &mut Vec<R> {
+        self.is_first |= at == 0;
         if self.last.capacity() - self.last.len() < items {
             self.make_room(items);
         }
@@ -43,7 +47,7 @@ impl<R> Gathered<R> {
     #[cold]
     fn make_room(&mut self, items: usize) {
         let large = PIECE / size_of::<R>().max(1);
-        if self.last.len() > large {
+        if self.last.len() > large && !self.is_first {
             self.full.push(mem::replace(&mut self.last, Vec::with_capacity(2 * large)));
         }
         if items <= STEP {
@@ -53,9 +57,9 @@ impl<R> Gathered<R> {
 
     /// Appends what was emitted behind it.
     pub(crate) fn append(&mut self, next: Self) {
-        let Self { full, last } = next;
+        let Self { full, last, .. } = next;
         if self.full.is_empty() && self.last.is_empty() {
-            *self = Self { full, last };
+            (self.full, self.last) = (full, last);
         } else if !(full.is_empty() && last.is_empty()) {
             self.full.push(mem::replace(&mut self.last, last));
             self.full.extend(full);
@@ -72,12 +76,13 @@ impl<R: Send> Gathered<R> {
 
     #[inline(never)]
     fn moved(self, hands: Hands<'_>) -> Vec<R> {
-        let Self { full: mut pieces, last } = self;
+        let Self { full: mut pieces, last, is_first } = self;
         pieces.push(last);
         let total = pieces.iter().map(Vec::len).try_fold(0, usize::checked_add).expect("a length");
-        let mut all = Vec::with_capacity(total);
+        let mut all = if is_first { mem::take(&mut pieces[0]) } else { Vec::new() };
+        all.reserve_exact(total - all.len());
         let mut room = all.spare_capacity_mut();
-        let mut moves: Vec<_> = (pieces.into_iter())
+        let mut moves: Vec<_> = (pieces.into_iter().skip(usize::from(is_first)))
             .map(|piece| {
                 let (own, behind) = mem::take(&mut room).split_at_mut(piece.len());
                 room = behind;
