@@ -16,8 +16,8 @@
 //!    along. Records without a value are dropped by whoever has them.
 //! 4. *Sort*: `sort_by`, by station and time. It is stable, so measurements of the same station and
 //!    time stay in the order of the file.
-//! 5. *Sum up*: `filter` finds where stations begin, `windows` makes pairs of these places, and `map` a
-//!    line of a table from what lies in between.
+//! 5. *Sum up*: `filter` finds where stations begin, `windows` makes pairs of these places, and
+//!    `map` a line of a table from what lies in between.
 //!
 //! Values are whole hundredths, so that sums do not depend on the order of adding; and results are
 //! in the order of the lines. So all versions find the very same.

@@ -97,8 +97,7 @@ fn results_are_in_order_and_the_limit_is_kept() {
                 let on = || pool.on(&items).waiting(limit);
                 assert_eq!(on().map_collect(name), names);
                 assert_eq!(on().map_reduce(name, |a, b| a + &b), (len > 0).then(|| names.concat()));
-                let joined =
-                    on().fold_reduce(String::new, async |text, i| text + &name(i).await, |a, b| a + &b);
+                let joined = on().fold(String::new, async |text, i| text + &name(i).await, |a, b| a + &b);
                 assert_eq!(joined, names.concat());
                 assert!(most.load(SeqCst) <= limit, "{most:?} of {limit}, {threads} threads");
                 assert_eq!(now.load(SeqCst), 0);

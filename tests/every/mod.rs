@@ -273,12 +273,9 @@ fn waits(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
         assert!(!report.to_string().is_empty());
         let sum = on().waiting(limit).map_reduce(|(i, cost)| value(cost, i), |a, b| a + b);
         result(&of("waiting, map_reduce"), sum);
-        let folded = on().waiting(limit).fold_reduce(
-            || 0,
-            async |sum, (i, cost)| sum + value(cost, i).await,
-            |a, b| a + b,
-        );
-        result(&of("waiting, fold_reduce"), folded);
+        let folded =
+            on().waiting(limit).fold(|| 0, async |sum, (i, cost)| sum + value(cost, i).await, |a, b| a + b);
+        result(&of("waiting, fold"), folded);
         on().waiting(limit).for_each(async |(i, cost)| _ = value(cost, i).await);
         let fails = async |i: usize, cost: &u64| {
             let value = value(cost, i).await;

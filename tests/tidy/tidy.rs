@@ -7,6 +7,7 @@ mod from_rayon;
 mod front;
 mod guide;
 mod layers;
+mod messages;
 mod once;
 mod touched;
 mod unsafe_inventory;

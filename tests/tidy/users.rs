@@ -50,6 +50,15 @@ impl<'a> Program<'a> {
         target.join("release").join(self.name)
     }
 
+    /// What the compiler says of it, if it is one that does not compile.
+    pub(crate) fn refusal(self) -> String {
+        self.write();
+        let mut cargo = self.command(&["check", "--quiet"], &top().join("target/users/refused"));
+        let output = cargo.output().unwrap();
+        assert!(!output.status.success(), "{}: it compiles", self.name);
+        String::from_utf8(output.stderr).unwrap()
+    }
+
     fn folder(self) -> PathBuf {
         top().join("target/users").join(self.name)
     }
@@ -72,6 +81,10 @@ impl<'a> Program<'a> {
 
     /// The command that builds it once it is written.
     pub(crate) fn cargo(self, target: &Path) -> Command {
+        self.command(&["build", "--quiet", "--release"], target)
+    }
+
+    fn command(self, what: &[&str], target: &Path) -> Command {
         let mut cargo = Command::new(env!("CARGO"));
         for flags in ["RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_TARGET"]
         {
@@ -80,7 +93,7 @@ impl<'a> Program<'a> {
         for (key, value) in self.profile {
             cargo.env(format!("CARGO_PROFILE_RELEASE_{key}"), value);
         }
-        cargo.args(["build", "--quiet", "--release", "--offline", "--target-dir"]).arg(target);
+        cargo.args(what).args(["--offline", "--target-dir"]).arg(target);
         cargo.current_dir(self.folder());
         cargo
     }

@@ -1,4 +1,4 @@
-//! What a loop is given to run: a source, and the stages that its items go through.
+//! A chain: the source of a loop, and the stages that its items go through.
 
 #![allow(unsafe_code)] // cuts a source in pieces, each of which is given out once
 
@@ -7,8 +7,8 @@ use std::{convert::Infallible, ops::Range};
 use super::state::{State, Stateless};
 use crate::pool::record::units::Blocks;
 
-/// A source and the stages behind it: what makes the items of a loop. [`Pool::on`](crate::Pool::on)
-/// runs one.
+/// A source and the stages behind it. A chain makes the items of a loop, and
+/// [`Pool::on`](crate::Pool::on) runs it.
 ///
 /// A stage that knows how many items it makes is a [`Source`], if there is no state before it:
 /// [`map`](crate::On::map), [`copied`](crate::On::copied) and [`inspect`](crate::On::inspect).
@@ -23,16 +23,16 @@ use crate::pool::record::units::Blocks;
     note = "what is zipped is `source(&v)` and stages, not `pool.on(&v)`; other collections are collected into a `Vec` first"
 )]
 pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
-    /// What the closures of a loop are given.
+    /// The items that the closures of a loop are given.
     type Item;
 
-    /// What it begins with.
+    /// The source that the chain begins with.
     #[doc(hidden)]
     type Source: Source;
     /// The state of its workers.
     #[doc(hidden)]
     type State: State;
-    /// How many items it makes of one of its source.
+    /// The number of items that the chain makes of one item of its source.
     #[doc(hidden)]
     const MAKES: Makes;
 
@@ -42,8 +42,8 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     #[doc(hidden)]
     fn states(&self) -> &Self::State;
 
-    /// Folds into `acc` what it makes of an item of its source: `next` is the step, and is called
-    /// for item after item up to the first `Err`.
+    /// Makes items of one item of the source, and folds them into `acc`. `next` is the step of the
+    /// fold; the first `Err` ends it.
     #[doc(hidden)]
     fn push<A, Z>(
         &self,
@@ -53,7 +53,7 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         next: impl FnMut(&mut <Self::State as State>::Worker, A, Self::Item) -> Result<A, Z>,
     ) -> Result<A, Z>;
 
-    /// Appends what `open` makes of what it makes of an item of its source.
+    /// Makes items of one item of the source, and appends the results of `open` to a vector.
     #[doc(hidden)]
     #[inline(always)]
     fn emit<T>(
@@ -69,10 +69,10 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         });
     }
 
-    /// What it makes of an item of its source.
+    /// Makes the one item of an item of the source.
     ///
     /// # Panics
-    /// Unless it [makes](Self::MAKES) one.
+    /// Unless the chain [makes](Self::MAKES) one item of each.
     #[doc(hidden)]
     #[inline(always)]
     fn one(
@@ -85,10 +85,10 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
         made
     }
 
-    /// What it would make of an item of its source, and whether it does.
+    /// Makes an item of one item of the source, and tells whether a filter keeps it.
     ///
     /// # Panics
-    /// If it [makes](Self::MAKES) any number of items.
+    /// If the chain [makes](Self::MAKES) any number of items of each.
     #[doc(hidden)]
     #[inline(always)]
     fn sift(
@@ -100,13 +100,13 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     }
 }
 
-/// How many items a [`Chain`] makes of one of its source.
+/// The number of items that a [`Chain`] makes of one item of its source.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Makes {
     /// One.
     One,
-    /// One, which may be left out when it is known: see [`Chain::sift`].
+    /// One that a filter keeps or leaves out: see [`Chain::sift`].
     Sifted,
     /// Any number.
     Any,
@@ -115,7 +115,7 @@ pub enum Makes {
 /// A chain that makes one item of each item of its source. Sealed, as [`Chain`] is.
 pub trait Each: Chain {}
 
-/// What a loop runs over, and what its closures are given.
+/// A source of items: a loop runs over it, and each item has an index.
 ///
 /// | source | item |
 /// |---|---|
@@ -145,7 +145,7 @@ pub trait Source: Chain<State = Stateless> {
     #[doc(hidden)]
     fn address(&self) -> usize;
 
-    /// What a worker notes of its claims: nothing, unless items are moved out.
+    /// The notes of a worker about its claims: none, unless items are moved out.
     #[doc(hidden)]
     type Ledger<'s>
     where
@@ -267,8 +267,9 @@ pub trait IntoChain {
     fn into_chain(self) -> Self::Chain;
 }
 
-/// Of a chain: it becomes itself. (Not of each `C: Chain` at once: then the compiler would take
-/// what is no chain for one that lacks a trait, and go on to a second error.)
+/// Implements [`IntoChain`] for a chain, which becomes itself. (One implementation for all `C:
+/// Chain` would give users a second error: the compiler would take a type that is no chain for a
+/// chain without its trait.)
 macro_rules! itself {
     ([$($generic:tt)*] $chain:ty $(where $($bound:tt)*)?) => {
         impl<$($generic)*> $crate::pool::verbs::chain::sealed::Sealed for $chain $(where $($bound)*)? {}

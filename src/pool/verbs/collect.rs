@@ -52,7 +52,7 @@ fn kind_of<Z>() -> LoopKind {
     if can_fail::<Z>() { LoopKind::MayStop } else { LoopKind::Through }
 }
 
-/// What does not fail.
+/// The value of an operation that cannot fail.
 #[inline(always)]
 fn never<T, Z>(opened: Result<T, Z>) -> T {
     match opened {
@@ -111,7 +111,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self,
         fill: impl Fn([&mut Vec<R>; N], Claim<'_, C::Source>, &C, &mut Worker<C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Option<Result<[Vec<R>; N], Z>> {
-        let hands = self.hands();
+        let (hands, all) = (self.hands(), self.source_count());
         let fold = move |mut claimed: Claimed<'_, '_, '_, C>, acc: Option<Boxed<R, N>>| {
             let chain = claimed.chain;
             let mut acc = match acc {
@@ -119,8 +119,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                 None => nothing(),
             };
             while let Some(items) = claimed.next() {
-                let (at, len) = (items.range().start, items.len());
-                fill(acc.each_mut().map(|of| of.last(at, len)), items, chain, claimed.state())?;
+                let vectors = acc.each_mut().map(|of| of.last(items.range(), all));
+                fill(vectors, items, chain, claimed.state())?;
             }
             Ok(Some(acc))
         };
@@ -213,7 +213,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; what was collected until then is dropped.
+    /// If a closure of the chain does; the items collected until then are dropped.
     #[inline(always)]
     pub fn collect<B: FromChain<C::Item>>(self) -> E::Of<B> {
         let collected = B::from_chain(self, Ok::<_, Infallible>);
@@ -258,7 +258,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; what was collected until then is dropped.
+    /// If a closure of the chain does; the items collected until then are dropped.
     #[allow(clippy::type_complexity, reason = "two vectors")]
     #[inline(always)]
     pub fn partition(
@@ -307,7 +307,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; what was collected until then is dropped.
+    /// If a closure of the chain does; the items collected until then are dropped.
     #[inline(always)]
     pub fn unzip<A: Send, B: Send>(self) -> E::Of<(Vec<A>, Vec<B>)>
     where

@@ -5,6 +5,7 @@
 
 use std::{
     mem::{self, MaybeUninit},
+    ops::Range,
     ptr,
 };
 
@@ -13,6 +14,10 @@ use super::{chain::IntoChain, options::Hands};
 /// In bytes: a piece that has grown to this is not made longer, so that it need not be copied to a
 /// larger place, and all workers have pieces to move in the end.
 const PIECE: usize = 1 << 15;
+/// The first piece grows by this factor at most: less often than a vector that doubles, and what is
+/// not written takes no memory. (0 to 7 results of each of 2M items, by two workers: 0.53 of the
+/// plain loop; where the piece doubles 0.59, with all results in small pieces 0.76.)
+const AHEAD: usize = 16;
 /// In items: how many are kept or left out between two looks at the room that is left.
 pub(crate) const STEP: usize = 512;
 
@@ -33,21 +38,30 @@ impl<R> Default for Gathered<R> {
 }
 
 impl<R> Gathered<R> {
-    /// The piece to go on with, which may have room for `items` more, from the index `at` on. It is
-    /// a new one if the last is large and would have to grow.
+    /// The piece for claimed items, which may have room for one result of each. `all` is the number
+    /// of items of the whole loop. It is a new piece if the last is large and would have to grow.
     #[inline(always)]
-    pub(crate) fn last(&mut self, at: usize, items: usize) -> &mut Vec<R> {
-        self.is_first |= at == 0;
+    pub(crate) fn last(&mut self, claimed: Range<usize>, all: usize) -> &mut Vec<R> {
+        let items = claimed.end - claimed.start;
+        self.is_first |= claimed.start == 0;
         if self.last.capacity() - self.last.len() < items {
-            self.make_room(items);
+            self.make_room(claimed.start, items, all);
         }
         &mut self.last
     }
 
     #[cold]
-    fn make_room(&mut self, items: usize) {
+    fn make_room(&mut self, before: usize, items: usize, all: usize) {
         let large = PIECE / size_of::<R>().max(1);
-        if self.last.len() > large && !self.is_first {
+        let len = self.last.len();
+        if len > large && self.is_first {
+            // As much as all items would emit if they went on like this, which is memory that is
+            // not there before it is written.
+            let expected = len as u128 * all as u128 / before.max(1) as u128;
+            let more = usize::try_from(expected).unwrap_or(usize::MAX).min(len.saturating_mul(AHEAD));
+            let has_room = self.last.try_reserve_exact(more.saturating_sub(len).saturating_add(len / AHEAD));
+            drop(has_room); // or it grows as any vector does
+        } else if len > large {
             self.full.push(mem::replace(&mut self.last, Vec::with_capacity(2 * large)));
         }
         if items <= STEP {
@@ -92,6 +106,9 @@ impl<R: Send> Gathered<R> {
         hands.on((&mut moves).into_chain()).for_each(|(piece, own)| move_into(mem::take(piece), own));
         // SAFETY: 1. the capacity is at least that; 2. the pieces have filled as many places.
         unsafe { all.set_len(total) };
+        if all.capacity() / 2 > total {
+            all.shrink_to_fit();
+        }
         all
     }
 }
@@ -173,12 +190,12 @@ mod tests {
             let mut made = |pieces: usize| {
                 let mut all: Vec<_> = numbers.by_ref().take(pieces).map(|number| vec![number]).collect();
                 let last = all.pop().unwrap_or_default();
-                Gathered { full: all, last }
+                Gathered { full: all, last, is_first: false }
             };
             let [mut all, b, c] = parts.map(&mut made);
             all.append(b);
             all.append(c);
-            let Gathered { full, last } = all;
+            let Gathered { full, last, .. } = all;
             let total = parts.iter().sum::<usize>();
             assert!(full.concat().into_iter().chain(last).eq(0..total), "{parts:?}");
         }
@@ -188,11 +205,27 @@ mod tests {
     fn a_large_piece_is_left_behind_when_it_is_full() {
         let mut gathered = Gathered::default();
         for number in 0..100_000_u32 {
-            gathered.last(1).push(number);
+            gathered.last(1..2, 100_000).push(number);
         }
         assert!(gathered.full.len() > 5, "{} pieces", gathered.full.len());
         assert!(gathered.full.iter().all(|piece| piece.capacity() * size_of::<u32>() <= 2 * PIECE));
         assert!(gathered.full.concat().into_iter().chain(gathered.last).eq(0..100_000));
+    }
+
+    #[test]
+    fn the_first_piece_is_whole_and_as_large_as_all_items_would_make_it() {
+        let mut gathered = Gathered::default();
+        for number in 0..100_000_u32 {
+            let at = number as usize;
+            gathered.last(at..at + 1, 100_000).push(number);
+        }
+        assert!(gathered.full.is_empty() && gathered.last.iter().copied().eq(0..100_000));
+        assert!((100_000..120_000).contains(&gathered.last.capacity()), "{}", gathered.last.capacity());
+        // Only the first item has emitted anything, of more than memory has room for.
+        let mut gathered = Gathered::default();
+        gathered.last(0..1, usize::MAX).extend(0..100_000_u32);
+        gathered.last(1..2, usize::MAX).extend(0..100_000);
+        assert!(gathered.last.len() == 200_000 && gathered.last.capacity() <= 2 * AHEAD * 100_000);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Sources made of sources: items in step, in pieces, in reverse, or some of them.
 
-#![allow(unsafe_code)] // asks other sources for their items, as it is asked for its own
+#![allow(unsafe_code)] // asks other sources for their items, when it has to give its own
 
 use std::{iter, ops::Range};
 
@@ -196,7 +196,7 @@ impl<A: IntoChain<Chain: Source>, B: IntoChain<Chain: Source>> IntoChain for (A,
     }
 }
 
-/// Of so many sources in a tuple.
+/// Implements a tuple of sources in step.
 macro_rules! in_step {
     ($count:literal: $($S:ident $s:ident),+; $nested:pat, $items:ty, $zip:ty) => {
         impl<$($S),+> nested::Sealed<$count> for $items {}
@@ -551,7 +551,7 @@ impl<S: Source> Steps<'_, S> {
     fn first(&self, block: usize) -> S::Item {
         let Self { of: StepBy { source, blocks }, .. } = *self;
         let items = blocks.items(block..block + 1);
-        // SAFETY: as promised for this block, of which these two parts are asked for once.
+        // SAFETY: as promised for this block: each of its two parts is requested once.
         let mut first = unsafe { source.items(items.start..items.start + 1) };
         // SAFETY: likewise.
         drop(unsafe { source.items(items.start + 1..items.end) });
@@ -589,7 +589,7 @@ impl<S: Source> Drop for Steps<'_, S> {
     #[inline(always)]
     fn drop(&mut self) {
         let StepBy { source, blocks } = self.of;
-        // SAFETY: as promised for these blocks, none of which has been asked for.
+        // SAFETY: as promised for these blocks: none of them has been requested.
         drop(unsafe { source.items(blocks.items(self.left.clone())) });
     }
 }
@@ -771,7 +771,7 @@ pub fn chunks_exact<S: IntoChain<Chain: Pieces>>(
 /// ```
 ///
 /// # Panics
-/// If an offset is less than the one before it, or the last is greater than the number of items.
+/// If the offsets decrease somewhere, or the last is greater than the number of items.
 #[track_caller]
 pub fn pieces<S: IntoChain<Chain: Pieces>>(items: S, offsets: &[usize]) -> Cuts<S::Chain, &[usize]> {
     Cuts::new(items.into_chain(), offsets)

@@ -28,8 +28,8 @@ use super::{
 ///
 /// Methods that [`Iterator`] has are called as there, and mean the same: items keep their order.
 /// Two things differ. Closures are `Fn`, since all workers call them. And no closure is called for
-/// what a later [`skip`](Self::skip), [`take`](Self::take) or [`step_by`](Self::step_by) leaves
-/// out.
+/// an item that a later [`skip`](Self::skip), [`take`](Self::take) or [`step_by`](Self::step_by)
+/// leaves out.
 ///
 /// Without a pool ([`source`](crate::source()) makes it, and `P` is [`NoPool`]) this is a value to
 /// be returned by a function or given to [`Pool::on`](crate::Pool::on).

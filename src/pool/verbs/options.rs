@@ -138,7 +138,7 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
     /// items cost. Use it if workers that write neighbouring items disturb each other (ask for as
     /// many items as fill a cache line), or if no item may ever be trapped behind a heavy one in
     /// the same claim (ask for 1). `find`, `position`, `any` and `all` have blocks of
-    /// their own, whatever is asked for.
+    /// their own, whatever the grain.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -1,4 +1,4 @@
-//! What a loop runs over: slices, shared or exclusive, and ranges of integers.
+//! Sources: slices, shared or exclusive, and ranges of integers.
 
 #![allow(unsafe_code)] // hands out the items of an exclusive slice one by one, on several threads
 
@@ -70,7 +70,7 @@ pub trait Integer: Sealed + Copy + PartialOrd + Send + Sync {
     #[doc(hidden)]
     fn count_to(self, last: Self) -> Option<usize>;
 
-    /// The integer so many behind this one. It wraps around.
+    /// The integer `count` steps behind this one. It wraps around.
     #[doc(hidden)]
     #[must_use]
     fn forward(self, count: usize) -> Self;

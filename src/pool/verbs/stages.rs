@@ -1,6 +1,6 @@
-//! The stages of a chain: what is done with each item before the loop ends.
+//! The stages of a chain, which each item goes through.
 
-#![allow(unsafe_code)] // asks the source before it for its items, as it is asked for its own
+#![allow(unsafe_code)] // asks the source before it for its items, when it has to give its own
 
 use std::{convert::Infallible, fmt, ops::Range};
 
@@ -14,7 +14,7 @@ type Worker<C> = <<C as Chain>::State as State>::Worker;
 /// An item of the source that a chain begins with.
 type Begun<C> = <<C as Chain>::Source as Chain>::Item;
 
-/// Of a stage behind `chain`: its source and its state are those of what is before it.
+/// The source and the state of a stage are those of the chain before it.
 macro_rules! behind {
     ($chain:ident) => {
         type Source = C::Source;
@@ -32,7 +32,7 @@ macro_rules! behind {
     };
 }
 
-/// A stage with a closure, which has no other form to be shown in.
+/// Declares a stage with a closure.
 macro_rules! stage {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -58,7 +58,7 @@ macro_rules! stage {
 }
 
 stage! {
-    /// What a closure makes of each item. Made by [`On::map`](crate::On::map).
+    /// The results of a closure, one for each item. Made by [`On::map`](crate::On::map).
     Map
 }
 stage! {
@@ -70,7 +70,7 @@ stage! {
     Filter
 }
 stage! {
-    /// What a closure makes of the items from which it makes something. Made by
+    /// The results of a closure that are `Some`. Made by
     /// [`On::filter_map`](crate::On::filter_map).
     FilterMap
 }

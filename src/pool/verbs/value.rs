@@ -1,6 +1,6 @@
 //! A chain that no pool runs is a chain: a value that is returned, zipped, and given to a pool.
 
-#![allow(unsafe_code)] // asks its source for the items, as it is asked for its own
+#![allow(unsafe_code)] // asks its source for the items, when it has to give its own
 
 use std::ops::Range;
 

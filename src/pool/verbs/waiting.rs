@@ -222,7 +222,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
-    /// let text = pool.on(0..3).waiting(10).fold_reduce(
+    /// let text = pool.on(0..3).waiting(10).fold(
     ///     String::new,
     ///     async |text, number| text + &read(number).await + ". ",
     ///     |text, behind| text + &behind,
@@ -236,7 +236,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     ///
     /// # Panics
     /// If `init`, `fold`, one of its futures, or `reduce` does.
-    pub fn fold_reduce<A: Send, F: Future<Output = A> + Send>(
+    pub fn fold<A: Send, F: Future<Output = A> + Send>(
         self,
         init: impl Fn() -> A + Sync,
         fold: impl Fn(A, C::Item) -> F + Sync,
