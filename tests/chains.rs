@@ -696,7 +696,7 @@ impl Step {
     }
 
     fn many(self, x: u64) -> impl Iterator<Item = u64> {
-        iter::repeat_n(x + 1, (x % (self.make + 1)) as usize)
+        iter::repeat_n(x + 1, usize::try_from(x % (self.make + 1)).unwrap())
     }
 }
 
