@@ -123,6 +123,31 @@ fn a_million_items_that_wait_take_little() {
     }
 }
 
+/// A vector with room is filled again and again, in which an iterative algorithm keeps its results.
+#[test]
+fn what_has_room_is_collected_without_allocating() {
+    const ITEMS: usize = 100_000;
+    if !in_child("what_has_room_is_collected_without_allocating") {
+        return;
+    }
+    let alone = Pool::builder().num_threads(1).build().unwrap();
+    let (pool, xs, mut squares) = (pool(), vec![7_u64; ITEMS], Vec::with_capacity(ITEMS));
+    // The loops of one thread allocate nothing at all, and shared ones no results.
+    for (pool, most_bytes) in [(&alone, 0), (&pool, ITEMS / 4)] {
+        for round in 0..5 {
+            squares.clear();
+            let before = LIVE.load(Relaxed);
+            MOST_LIVE.store(before, Relaxed);
+            pool.on(&xs).map(|x| x * x).collect_into(&mut squares);
+            let most = (MOST_LIVE.load(Relaxed) - before).unsigned_abs();
+            assert!(round == 0 || most <= most_bytes, "round {round}: {most} bytes");
+            assert!(squares.len() == ITEMS && squares.capacity() == ITEMS && squares[ITEMS - 1] == 49);
+            let sum = pool.on(&xs).map(|x| x * 3).filter(|x| x % 2 == 1).sum::<u64>();
+            assert_eq!(sum, 21 * ITEMS as u64);
+        }
+    }
+}
+
 fn in_child(name: &str) -> bool {
     let is_child = is_child();
     if !is_child {
