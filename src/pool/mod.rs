@@ -238,7 +238,7 @@ impl Pool {
     }
 
     /// A loop over any source, with stages and options: see [`On`] and
-    /// [`Chain`](crate::source::Chain).
+    /// [`Chain`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
