@@ -30,6 +30,7 @@
 //! | to change the items | `pool.on(&mut v)` and [`for_each`](crate::On::for_each) |
 //! | to know whether there is a match, or which it is | [`any`](crate::On::any), [`find`](crate::On::find), [`position`](crate::On::position); [`find_any`](crate::On::find_any) if any will do |
 //! | to stop at the first error | [`try_for_each`](crate::On::try_for_each), [`try_reduce`](crate::On::try_reduce) |
+//! | the index of that error, too | [`located()`](crate::On::located) before the end |
 //! | to put the items in order | [`pool.sort(&mut v)`](crate::Pool::sort), `sort_by_key`, `sort_unstable` and so on |
 //! | something with a lock or an atomic inside | think of `fold` again, then `for_each` |
 //!
@@ -50,10 +51,12 @@
 //! | I have | write |
 //! |---|---|
 //! | items to read, to change, to consume | `pool.on(&v)`, `pool.on(&mut v)`, `pool.on(v)`; [`source::drain`](crate::source::drain) keeps the vector |
+//! | a parameter `items: &mut [T]`, for more than one loop | [`pool.on_mut(items)`](crate::Pool::on_mut) |
 //! | integers | `pool.on(0..n)`, `pool.on(1..=n)` |
 //! | several slices in step | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
 //! | a part of the items | `pool.on(&v[a..b])`; of other sources [`skip`](crate::On::skip), [`take`](crate::On::take), [`step_by`](crate::On::step_by) |
 //! | rows of a matrix, blocks of items | [`chunks(width)`](crate::On::chunks), [`chunks_exact(width)`](crate::On::chunks_exact); [`windows(n)`](crate::On::windows) overlap; rows of any lengths [`source::pieces`](crate::source::pieces) |
+//! | runs of equal items, as after a sort | [`chunk_by(same)`](crate::On::chunk_by) |
 //! | blocks of different sizes in step | `pool.on(&mut a).chunks(2).zip(source(&b).chunks(3))` |
 //! | a chain made elsewhere | `pool.on(chain)`, of [`source(&v).map(f)`](crate::source()) |
 //!
