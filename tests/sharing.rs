@@ -64,6 +64,7 @@ fn meet(begun: &AtomicUsize) -> bool {
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn few_long_items_are_shared_from_the_first_call_on() {
+    const POOLS: usize = 8;
     type Form = fn(&Pool, &AtomicUsize) -> bool;
     let forms: [(&str, Form); 7] = [
         ("map_reduce", |pool, begun| {
@@ -84,7 +85,6 @@ fn few_long_items_are_shared_from_the_first_call_on() {
             pool.grow([(); 2]).fold_unordered(|| true, |all, (), _| meet(begun) && all, |a, b| a && b)
         }),
     ];
-    const POOLS: usize = 8;
     for (name, form) in forms {
         let alone = || {
             let (pool, begun) = (pool(2), AtomicUsize::new(0));
