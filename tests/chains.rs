@@ -114,8 +114,8 @@ macro_rules! with_every_stage {
         let of = || plain.iter().copied();
         let even = |x: &u64| x % 2 == 0;
         is($on.map(Value::value).collect(), plain.clone(), "map");
-        is($on.map(Value::value).inspect(|_| ()).collect(), plain.clone(), "inspect");
-        is($on.map(Value::value).filter(even).collect(), of().filter(even).collect(), "filter");
+        let ours = $on.map(Value::value).inspect(|_| ()).filter(even).collect();
+        is(ours, of().filter(even).collect(), "inspect and filter");
         let some = |x: u64| (x % 3 > 0).then_some(x + 1);
         is($on.filter_map(|x| some(x.value())).collect(), of().filter_map(some).collect(), "filter_map");
         let many = |x: u64| 0..x % 4;
@@ -136,15 +136,11 @@ macro_rules! with_every_stage {
         let ours = $on.map(Value::value).grain(10).with_block(|block| block as u64).map(by_block).collect();
         is(ours, of().enumerate().map(|(i, x)| x + i as u64 / 10).collect(), "with_block");
         is($on.enumerate().map(Value::value).collect(), values(of().enumerate()), "enumerate");
-        is($on.zip(0..plain.len()).map(Value::value).collect(), values(of().zip(0_u64..)), "zip");
-        let ours = $on.zip_shortest(0..5_u64).map(Value::value).collect();
-        is(ours, values(of().zip(0..5_u64)), "zip_shortest");
-        is($on.rev().map(Value::value).collect(), of().rev().collect(), "rev");
-        is($on.skip(3).map(Value::value).collect(), of().skip(3).collect(), "skip");
-        is($on.take(5).map(Value::value).collect(), of().take(5).collect(), "take");
-        is($on.step_by(4).map(Value::value).collect(), of().step_by(4).collect(), "step_by");
+        let ours = $on.zip(0..plain.len()).zip_shortest(0..5_u64).map(Value::value).collect();
+        is(ours, values(of().zip(0_u64..).zip(0..5_u64)), "zip and zip_shortest");
+        let ours = $on.skip(3).rev().step_by(4).take(5).map(Value::value).collect();
+        is(ours, of().skip(3).rev().step_by(4).take(5).collect(), "skip, rev, step_by, take");
         // What has been mapped is a source.
-        is($on.map(Value::value).rev().skip(1).collect(), of().rev().skip(1).collect(), "map and rev");
         let squares = source(0..plain.len() as u64).map(|i| i * i);
         let ours = $on.map(Value::value).zip(squares).map(|(x, square)| x ^ square).collect();
         is(ours, of().zip(0..).map(|(x, i)| x ^ (i * i)).collect(), "zip of maps");
@@ -168,7 +164,7 @@ fn every_source_with_every_stage_shared() {
     let (pool, xs) = (pool(), numbers());
     let boxed: Box<[u64]> = xs.clone().into();
     with_every_stage!("slice", pool.on(&xs[..]), &xs);
-    with_every_stage!("boxed slice", pool.on(&boxed), &xs);
+    assert!(pool.on(&boxed).eq(&xs));
     with_every_stage!("range", pool.on(5..LEN), 5..LEN);
     with_every_stage!("inclusive range", pool.on(-7..=i8::MAX), -7..=i8::MAX);
     with_every_stage!("windows", pool.on(&xs).windows(3), xs.windows(3));

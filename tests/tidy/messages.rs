@@ -24,6 +24,7 @@ const MISTAKES: [(&str, usize, &[&str]); 12] = [
 ];
 
 #[test]
+#[ignore = "compiles a dozen programs"]
 fn a_mistake_is_one_error_that_tells_what_to_write() {
     for (number, (expression, errors, said)) in MISTAKES.into_iter().enumerate() {
         let source = format!(

@@ -24,7 +24,7 @@ const ROUNDS: [usize; 3] = [1, 8, 40];
 
 /// A verb, the arguments of its function, the loop of the pool, and the plain one. `WORK` is an
 /// expression of `x: u64`.
-const VERBS: [[&str; 4]; 8] = [
+const VERBS: [[&str; 4]; 9] = [
     [
         "map_reduce",
         "items: &[u64]) -> u64",
@@ -60,6 +60,12 @@ const VERBS: [[&str; 4]; 8] = [
         "items: &[u64]) -> Vec<u64>",
         "pool.on(items).copied().filter(|x| WORK % 4 == 0).collect()",
         "items.iter().copied().filter(|x| WORK % 4 == 0).collect()",
+    ],
+    [
+        "map, filter, sum",
+        "items: &[u64]) -> u64",
+        "pool.on(items).map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum()",
+        "items.iter().map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum()",
     ],
     ["any", "items: &[u64]) -> bool", "pool.any(items, |x| WORK == 77)", "items.iter().any(|x| WORK == 77)"],
     [

@@ -35,7 +35,7 @@ struct Loop {
 }
 
 /// `WORK` is an expression of `*x`, another at each site; `SITE` is the number of the site.
-const LOOPS: [Loop; 4] = [
+const LOOPS: [Loop; 5] = [
     Loop {
         name: "map_reduce",
         bar: 3_500,
@@ -51,6 +51,14 @@ const LOOPS: [Loop; 4] = [
         ours: "pool.on(items).copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
         plain: "items.iter().copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
         rayon: "items.par_iter().copied().filter(|x| WORK % 64 < 9).collect::<Vec<_>>().len() as u64",
+    },
+    Loop {
+        name: "map, filter, sum",
+        bar: 3_500,
+        aim: 3_500,
+        ours: "pool.on(items).map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum::<u64>()",
+        plain: "items.iter().map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum::<u64>()",
+        rayon: "items.par_iter().map(|x| WORK).filter(|x| x % 4 == 0).map(|x| x >> 8).sum::<u64>()",
     },
     Loop {
         name: "grow",
