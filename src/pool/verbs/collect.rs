@@ -43,13 +43,14 @@ pub trait FromChain<T>: Sized {
     ) -> Option<Result<Self, Z>>;
 }
 
-/// Whether a loop that can fail with `Z` can fail.
+/// Whether a loop that can fail with `Z` can fail. (Conditions on the types of a loop stand in
+/// `const` blocks: the compiler makes code for one branch only.)
 const fn can_fail<Z>() -> bool {
     size_of::<Option<Z>>() > 0
 }
 
 fn kind_of<Z>() -> LoopKind {
-    if can_fail::<Z>() { LoopKind::MayStop } else { LoopKind::Through }
+    if const { can_fail::<Z>() } { LoopKind::MayStop } else { LoopKind::Through }
 }
 
 /// The value of an operation that cannot fail.
@@ -143,7 +144,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                     let mut written = written.unwrap_or(Written::none(places));
                     while let Some(items) = claimed.next() {
                         let state = claimed.state();
-                        written = if can_fail::<Z>() {
+                        written = if const { can_fail::<Z>() } {
                             written.try_extend(items, |item| open(chain.one(state, item)))?
                         } else {
                             written.extend(items, |item| never(open(chain.one(state, item))))
@@ -168,7 +169,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<Vec<T>, Z>> {
         let gathered = self.gathered(move |[made], items, chain, state| {
-            if can_fail::<Z>() {
+            if const { can_fail::<Z>() } {
                 for (at, item) in items.numbered() {
                     let pushed = chain.push(state, item, (), |_, (), item| {
                         made.push(open(item)?);
@@ -176,7 +177,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
                     });
                     pushed.map_err(|found| Stop::there(at, found))?;
                 }
-            } else if matches!(C::MAKES, Makes::Sifted) && !mem::needs_drop::<T>() {
+            } else if const { matches!(C::MAKES, Makes::Sifted) && !mem::needs_drop::<T>() } {
                 in_steps(items, |step| {
                     let sifted = step.items().map(|item| {
                         let (item, stays) = chain.sift(state, item);
@@ -239,9 +240,10 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         C::Item: Send,
     {
         let open = |item| Ok::<_, Infallible>(item);
-        let appended = match C::MAKES {
-            Makes::One => self.write_to(to, open),
-            _ => self.emitted(open).map(|made| made.map(|mut made| to.append(&mut made))),
+        let appended = if const { matches!(C::MAKES, Makes::One) } {
+            self.write_to(to, open)
+        } else {
+            self.emitted(open).map(|made| made.map(|mut made| to.append(&mut made)))
         };
         E::end(appended.map(never))
     }
@@ -269,7 +271,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         C::Item: Send,
     {
         let gathered = self.gathered(move |[yes, no], items, chain, state| {
-            if matches!(C::MAKES, Makes::One) && !mem::needs_drop::<C::Item>() {
+            if const { matches!(C::MAKES, Makes::One) && !mem::needs_drop::<C::Item>() } {
                 in_steps(items, |step| {
                     let tested = step.items().map(|item| {
                         let item = chain.one(state, item);
@@ -313,7 +315,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Chain<Item = (A, B)>,
     {
-        if !matches!(C::MAKES, Makes::One) {
+        if const { !matches!(C::MAKES, Makes::One) } {
             let pairs = Vec::<(A, B)>::from_chain(self, Ok::<_, Infallible>);
             return E::end(pairs.map(|pairs| never(pairs).into_iter().unzip()));
         }
@@ -342,7 +344,7 @@ impl<T: Send> FromChain<T> for Vec<T> {
         on: On<C, OnPool<'_, E>>,
         open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
-        if !matches!(C::MAKES, Makes::One) {
+        if const { !matches!(C::MAKES, Makes::One) } {
             return on.emitted(open);
         }
         let mut all = Self::new();

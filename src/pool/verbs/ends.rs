@@ -128,7 +128,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Outcome<Option<R>, Z> {
         let reduce = &reduce;
-        if matches!(C::MAKES, Makes::One) {
+        if const { matches!(C::MAKES, Makes::One) } {
             return self.fold_and_reduce(kind, reducing(map, reduce), move |a, b| (*reduce)(a, b));
         }
         // Of a block all of whose items are left out there is a result, too: that there is none.
