@@ -646,7 +646,7 @@ fn a_panic_at_any_stage_drops_every_item_once() {
                         .collect::<Result<Box<[_]>, _>>(),
                 );
             },
-            &|| pool.on(items()).rev().step_by(2).chain_end(&at),
+            &|| pool.on(items()).rev().step_by(2).for_each(|item| at(item.1)),
         ];
         for (number, end) in ends.iter().enumerate() {
             let caught = catch_unwind(AssertUnwindSafe(end));
@@ -655,18 +655,6 @@ fn a_panic_at_any_stage_drops_every_item_once() {
             assert!(caught.is_err() || may_pass, "end {number} with a panic at {bad}");
             assert_eq!(alive.load(Relaxed), 0, "end {number} with a panic at {bad}");
         }
-    }
-}
-
-trait ChainEnd {
-    fn chain_end(self, at: &(dyn Fn(u64) + Sync));
-}
-
-impl<'a, S: Source<Item = Counted<'a>> + Sync> ChainEnd
-    for rangesteal::On<S, rangesteal::options::OnPool<'_>>
-{
-    fn chain_end(self, at: &(dyn Fn(u64) + Sync)) {
-        self.for_each(|item| at(item.1));
     }
 }
 

@@ -11,10 +11,10 @@ use std::{
     path::Path,
 };
 
-use proc_macro2::{Delimiter, LineColumn, Span, TokenStream, TokenTree};
+use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 use syn::{
-    Block, ExprUnsafe, ImplItemFn, ItemFn, ItemForeignMod, ItemImpl, ItemMacro, ItemMod, ItemTrait, Safety,
-    TraitItemFn, Type, spanned::Spanned, visit,
+    Block, ExprUnsafe, ImplItemFn, ItemFn, ItemForeignMod, ItemImpl, ItemMod, ItemTrait, Safety, TraitItemFn,
+    Type, spanned::Spanned, visit,
 };
 
 use crate::top;
@@ -25,7 +25,7 @@ const INVENTORY: &str = "src/pool/UNSAFE.md";
 #[derive(Debug)]
 struct Site {
     file: String,
-    /// The function, behind the type it belongs to; or the type; or the macro: `name!`.
+    /// The function, behind the type it belongs to; or the type.
     place: String,
     /// Its text without spaces; of functions and implementations the beginning.
     code: String,
@@ -121,33 +121,6 @@ impl Finder {
     }
 }
 
-impl Finder {
-    /// Notes what the definition of a macro says: it cannot be parsed before it is expanded.
-    fn definition(&mut self, tokens: TokenStream) {
-        let block = |tree: &TokenTree| match tree {
-            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group.span()),
-            _ => None,
-        };
-        let trees: Vec<_> = tokens.into_iter().collect();
-        for (at, tree) in trees.iter().enumerate() {
-            match tree {
-                TokenTree::Group(group) => self.definition(group.stream()),
-                TokenTree::Ident(ident) if ident == "unsafe" => match &trees[at + 1..] {
-                    [TokenTree::Ident(kind), rest @ ..] if kind == "fn" => {
-                        self.note("unsafe fn", rest.iter().find_map(block));
-                    }
-                    [next, ..] => {
-                        let span = block(next).expect("a block, or a function");
-                        self.note(&format!("unsafe {}", text(next)), Some(span));
-                    }
-                    [] => panic!("{}: a macro ends with `unsafe`", self.file),
-                },
-                _ => {}
-            }
-        }
-    }
-}
-
 /// The name of a type without its parameters.
 fn name(of: &Type) -> String {
     match of {
@@ -196,13 +169,6 @@ impl<'ast> visit::Visit<'ast> for Finder {
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
         self.within(item.ident.to_string(), |this| visit::visit_item_mod(this, item));
-    }
-
-    /// In the arguments of a macro there is none, or it is found missing.
-    fn visit_item_macro(&mut self, item: &'ast ItemMacro) {
-        if let Some(name) = &item.ident {
-            self.within(format!("{name}!"), |this| this.definition(item.mac.tokens.clone()));
-        }
     }
 
     fn visit_item_foreign_mod(&mut self, item: &'ast ItemForeignMod) {

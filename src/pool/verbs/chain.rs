@@ -100,6 +100,11 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
     }
 }
 
+/// The state of the workers of a chain.
+pub(super) type Worker<C> = <<C as Chain>::State as State>::Worker;
+/// An item of the source that a chain begins with.
+pub(super) type Begun<C> = <<C as Chain>::Source as Chain>::Item;
+
 /// The number of items that a [`Chain`] makes of one item of its source.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use std::{
 
 use super::{
     bodies::{Claim, Claimed},
-    chain::{Chain, Makes, Source},
-    ends::{Worker, folding},
+    chain::{Chain, Makes, Source, Worker},
+    ends::folding,
     gather::{Gathered, STEP, extend_parted, extend_sifted},
     on::On,
     options::{Ending, Hands, OnPool},
@@ -239,11 +239,10 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        let open = |item| Ok::<_, Infallible>(item);
         let appended = if const { matches!(C::MAKES, Makes::One) } {
-            self.write_to(to, open)
+            self.write_to(to, Ok::<_, Infallible>)
         } else {
-            self.emitted(open).map(|made| made.map(|mut made| to.append(&mut made)))
+            self.emitted(Ok::<_, Infallible>).map(|made| made.map(|mut made| to.append(&mut made)))
         };
         E::end(appended.map(never))
     }

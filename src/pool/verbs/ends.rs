@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     bodies::Claimed,
-    chain::{Chain, Makes, Source},
+    chain::{Chain, Makes, Source, Worker},
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},
@@ -16,9 +16,6 @@ use crate::pool::{
     call::{body::Stop, ending::Outcome},
     policy::site::LoopKind,
 };
-
-/// The state of the workers of a chain.
-pub(super) type Worker<C> = <<C as Chain>::State as State>::Worker;
 
 /// What folds items one by one, up to the first `Err`.
 #[inline(always)]

@@ -5,8 +5,8 @@ use std::{convert::Infallible, error::Error, fmt, ops::Range};
 
 use super::{
     bodies::Claimed,
-    chain::{Chain, Each},
-    ends::{Worker, folding, reducing},
+    chain::{Chain, Each, Worker},
+    ends::{folding, reducing},
     on::On,
     options::{Ending, OnPool},
     reproducible::{self, Tree},

@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use super::{
     bodies::{Claim, Claimed},
-    chain::{Chain, Each, IntoChain, Source},
-    ends::Worker,
+    chain::{Chain, Each, IntoChain, Source, Worker},
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},

@@ -5,14 +5,9 @@
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{Chain, Each, Makes, Pieces, Source, itself, noted_by},
+    chain::{Begun, Chain, Each, Makes, Pieces, Source, Worker, itself, noted_by},
     state::{Given, State, Stateless},
 };
-
-/// The state of the workers of a chain.
-type Worker<C> = <<C as Chain>::State as State>::Worker;
-/// An item of the source that a chain begins with.
-type Begun<C> = <<C as Chain>::Source as Chain>::Item;
 
 /// The source and the state of a stage are those of the chain before it.
 macro_rules! behind {

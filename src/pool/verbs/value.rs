@@ -5,9 +5,8 @@
 use std::ops::Range;
 
 use super::{
-    chain::{Chain, Each, Makes, Pieces, Shared, Source, itself, noted_by},
+    chain::{Begun, Chain, Each, Makes, Pieces, Shared, Source, Worker, itself, noted_by},
     on::On,
-    state::State,
 };
 
 itself!([C: Chain] On<C>);
@@ -31,10 +30,10 @@ impl<C: Chain> Chain for On<C> {
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut <C::State as State>::Worker,
-        item: <C::Source as Chain>::Item,
+        state: &mut Worker<C>,
+        item: Begun<C>,
         acc: A,
-        next: impl FnMut(&mut <C::State as State>::Worker, A, C::Item) -> Result<A, Z>,
+        next: impl FnMut(&mut Worker<C>, A, C::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, next)
     }
@@ -42,8 +41,8 @@ impl<C: Chain> Chain for On<C> {
     #[inline(always)]
     fn emit<T>(
         &self,
-        state: &mut <C::State as State>::Worker,
-        item: <C::Source as Chain>::Item,
+        state: &mut Worker<C>,
+        item: Begun<C>,
         to: &mut Vec<T>,
         open: impl FnMut(C::Item) -> T,
     ) {
@@ -51,11 +50,7 @@ impl<C: Chain> Chain for On<C> {
     }
 
     #[inline(always)]
-    fn sift(
-        &self,
-        state: &mut <C::State as State>::Worker,
-        item: <C::Source as Chain>::Item,
-    ) -> (C::Item, bool) {
+    fn sift(&self, state: &mut Worker<C>, item: Begun<C>) -> (C::Item, bool) {
         self.chain.sift(state, item)
     }
 }
