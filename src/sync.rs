@@ -14,6 +14,7 @@ pub(crate) use primitives::{
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence},
     },
     thread::{Builder as ThreadBuilder, JoinHandle},
+    thread_local,
 };
 
 use std::{
@@ -57,6 +58,19 @@ pub(crate) fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         guard.is_some()
     });
     guard.unwrap_or_else(|| lock(mutex))
+}
+
+/// Locks a `mutex` that others hold for a few microseconds at most, and that this thread may hold
+/// itself: an allocator that is called under the lock may call a loop. None if it stays locked.
+pub(crate) fn try_lock_soon<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    let mut guard = try_lock(mutex);
+    if guard.is_none() {
+        Patience::BRIEF.poll(|| {
+            guard = try_lock(mutex);
+            guard.is_some()
+        });
+    }
+    guard
 }
 
 /// Locks a `mutex` of a static, which others hold for a few microseconds, unless they are

@@ -246,7 +246,8 @@ impl PoolBuilder {
         if !fence.is_dear_for_thieves() {
             plan.remarks.push("no membarrier: claims pay for a full fence".into());
         }
-        let mut crew = Crew::new(plan.workers - 1, Patience::of(self.spin_before_park.unwrap_or_default()));
+        let patience = Patience::of(self.spin_before_park.unwrap_or_default());
+        let mut crew = Crew::new(plan.workers - 1, fence, patience);
         let mut seated = Vec::new();
         for worker in 1..plan.workers {
             let name = self.thread_name.as_ref();
@@ -298,7 +299,7 @@ impl PoolBuilder {
         let said = Said { doubts: plan.doubts.join("; "), remarks: mem::take(&mut plan.remarks) };
         let mut seats = Seats::new(plan, seated);
         seats.set_caller_pin(caller_pin);
-        let executor = Executor::new(crew, seats, fence, self.stealing, self.spin_before_park);
+        let executor = Executor::new(crew, seats, self.stealing, self.spin_before_park);
         Ok(Assembled { executor, pinned, said })
     }
 }

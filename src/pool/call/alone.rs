@@ -1,5 +1,7 @@
 //! A loop on the calling thread alone, which looks at the clock and at the handles.
 
+#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
+
 use std::{ops::Range, time::Duration};
 
 use super::{
@@ -10,7 +12,7 @@ use super::{
     options::Options,
 };
 use crate::{
-    clock::Instant,
+    clock::{Instant, nanos},
     pool::{
         policy::launch,
         protocol::range::Claims,
@@ -88,6 +90,28 @@ impl<'a> Solo<'a> {
         }
         let apart = if limit < Duration::MAX { expected.max(CLAIM) } else { usize::MAX };
         self.fold(acc, limit, expected, self.len, apart)
+    }
+
+    /// The same, with looks as far apart as the clock says.
+    pub(crate) fn fold_on(&mut self, acc: &mut dyn Accumulate, limit: Duration) -> Option<How> {
+        if let Some(list) = self.list {
+            return self.fold_list(list, acc, limit);
+        }
+        let a_microsecond = (self.looked as f32 / nanos(self.took) * 1000.0) as usize;
+        self.fold(acc, limit, a_microsecond.max(1), self.len, usize::MAX)
+    }
+
+    /// The indices that have not been begun.
+    pub(crate) fn left(&self) -> Range<usize> {
+        self.done..self.len
+    }
+
+    /// About how many nanoseconds of work are left.
+    pub(crate) fn work_left(&self) -> f32 {
+        match (self.list, self.looked) {
+            (Some(_), _) => f32::INFINITY, // nobody knows
+            (None, looked) => nanos(self.took) / looked.max(1) as f32 * self.left().len() as f32,
+        }
     }
 
     /// The same, and ends before `end`. Looks are as far apart as the clock says: to look more
@@ -192,16 +216,6 @@ impl<'a> Solo<'a> {
     /// How long after its begin the call looked at the clock last.
     pub(crate) fn elapsed(&self) -> Duration {
         self.took
-    }
-
-    /// Folds all indices that are left, without looking at the clock or a handle.
-    pub(crate) fn fold_blindly(&mut self, acc: &mut dyn Accumulate) -> Option<How> {
-        if let Some(list) = self.list {
-            list.until(None);
-        }
-        let left = self.done..self.len;
-        self.done = self.len;
-        acc.take(&mut Claims::of(left)).err().map(|_| How::Stopped)
     }
 
     /// What has been done until now.

@@ -1,6 +1,6 @@
 //! One call: decide how to run; then run plain, alone, busy or shared; then combine the results.
 
-use std::{panic::Location, sync::Arc, time::Duration};
+use std::{panic::Location, time::Duration};
 
 use super::{
     accumulator::{Accumulate, Accumulator, Begun, BlocksOf, InBlocks, Lend, Lender, Made},
@@ -10,6 +10,8 @@ use super::{
     given::{Gaps, Inside, draw},
     options::{Account, Options, is_logged},
     order::{Node, Order},
+    plan,
+    shared::Help,
 };
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -17,21 +19,17 @@ use crate::{
         place::{placement::SeatPlan, seats::Seats},
         policy::{
             belief,
-            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Glance, Launch},
+            launch::{self, CHECKED, CHECKED_AFTER, Case, Draw, Gap, Glance, Launch},
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
             split::{Splits, equal_parts},
             victim::Stealing,
         },
-        protocol::{
-            Fence,
-            crew::Crew,
-            range::{Claims, Ranges},
-        },
+        protocol::{Fence, arena::Turn, crew::Crew, range::Claims},
         record::{alone::Alone, ledger::Ledger, units::Units},
     },
-    sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Patience, try_lock},
+    sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
 };
 
 /// The threads of a pool, and the data that its loops share.
@@ -39,10 +37,7 @@ use crate::{
 #[repr(C, align(64))] // what `glance` looks at is one cache line
 pub(crate) struct Executor {
     pub(super) workers: usize,
-    /// Whether somebody has the turn: a loop that begins now runs on its own thread alone. Relaxed:
-    /// it is a hint, so that loops inside items look at nothing that threads write all the time.
-    has_turn: AtomicBool,
-    /// Whether another thread wanted the turn during the last shared loops: then a helper that
+    /// Whether another thread has called a loop during the last shared loops: then a helper that
     /// polls between loops may take its CPU. Relaxed: it is a hint.
     pub(super) is_crowded: AtomicBool,
     /// Where all loops of the program are told of, if that is wanted.
@@ -53,12 +48,11 @@ pub(crate) struct Executor {
     /// How many helpers can run at a time.
     pub(super) placed: usize,
     pub(super) crew: Crew,
-    pub(super) ranges: Arc<Ranges>,
     pub(super) seats: Seats,
     pub(super) stealing: Stealing,
-    /// Held while a loop is shared. A loop that finds it held runs on its own thread alone, so no
-    /// loop waits for its turn.
-    turn: Mutex<Splits>,
+    /// What is known of loops that were shared. Locked before a loop is shared and after it. They
+    /// are hints: a call that finds the lock held for long goes without.
+    pub(super) learnt: Mutex<Splits>,
     /// What has been told of, one bit each. Relaxed: one line more does no harm.
     told: AtomicU64,
 }
@@ -66,17 +60,10 @@ pub(crate) struct Executor {
 impl Executor {
     /// For a crew whose threads are placed on CPUs; helpers poll for `patience` before they sleep,
     /// or as long as seems to pay.
-    pub(crate) fn new(
-        crew: Crew,
-        seats: Seats,
-        fence: Fence,
-        stealing: Stealing,
-        patience: Option<Duration>,
-    ) -> Self {
+    pub(crate) fn new(crew: Crew, seats: Seats, stealing: Stealing, patience: Option<Duration>) -> Self {
         let workers = crew.size() + 1;
         Self {
             workers,
-            has_turn: AtomicBool::new(false),
             is_crowded: AtomicBool::new(false),
             memory: Memory::new(),
             prices: Prices::new(),
@@ -84,10 +71,9 @@ impl Executor {
             ledger: Ledger::if_wanted(),
             placed: workers.min(seats.at_a_time()).max(2) - 1,
             crew,
-            ranges: Arc::new(Ranges::new(workers, fence)),
             seats,
             stealing,
-            turn: Mutex::new(Splits::new(workers)),
+            learnt: Mutex::new(Splits::new(workers)),
             told: AtomicU64::new(0),
         }
     }
@@ -95,9 +81,9 @@ impl Executor {
     /// Without helpers, because of these `doubts`, or for the global pool until it is built.
     /// Nothing is logged, and the system is asked for memory and one variable alone.
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
-        let crew = Crew::new(0, Patience::default());
+        let crew = Crew::new(0, Fence::Symmetric, Patience::default());
         let seats = Seats::new(SeatPlan::alone(doubts), Vec::new());
-        Self::new(crew, seats, Fence::Symmetric, Stealing::default(), None)
+        Self::new(crew, seats, Stealing::default(), None)
     }
 
     pub(crate) fn seats(&self) -> &Seats {
@@ -117,17 +103,22 @@ impl Executor {
     }
 
     pub(crate) fn thefts(&self) -> u64 {
-        self.ranges.thefts()
+        self.crew.thefts()
     }
 
     /// Whether a loop is being shared at the moment.
     pub(crate) fn is_busy(&self) -> bool {
-        try_lock(&self.turn).is_none()
+        self.crew.is_busy()
     }
 
     /// Whether a loop would be shared if it were long enough. A hint.
     pub(crate) fn is_free(&self) -> bool {
-        self.workers > 1 && self.crew.process.is_current() && !self.is_busy()
+        self.crew.process.is_current() && self.crew.idle() > 0
+    }
+
+    /// The calling thread, a worker, has looked at the clock.
+    pub(crate) fn look(&self, now: Instant) {
+        plan::look(&self.crew, &self.seats, now);
     }
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
@@ -299,13 +290,10 @@ impl Executor {
             Glance::Unclear
         } else if most(this.slice.len, self.workers.min(threads)) == 0 {
             Glance::Plain
-        } else if self.has_turn.load(Ordering::Relaxed) {
-            self.notice_crowd();
-            Glance::Plain
-        } else if kind.goes_through() {
-            launch::glance(&self.memory, &self.prices, *this, draw)
         } else {
-            Glance::Unclear
+            // What is measured is written where all threads read: not by loops inside items.
+            let draw = || if Inside::is_here() { Draw::NEVER } else { draw() };
+            launch::glance(&self.memory, &self.prices, *this, kind, || self.crew.idle(), draw)
         }
     }
 
@@ -316,11 +304,9 @@ impl Executor {
         self.memory.learn(this, kind, this.slice.len, nanos(begin.elapsed()));
     }
 
-    /// Notes that this thread calls a loop while another one is shared, unless it works in one.
-    #[cold] // its code is to lie elsewhere than that of `glance`
-    #[inline(never)]
+    /// Notes that this thread calls a loop while another one shares one, unless it works in that.
     fn notice_crowd(&self) {
-        if !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
+        if self.crew.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
             self.is_crowded.store(true, Ordering::Relaxed);
         }
     }
@@ -329,11 +315,13 @@ impl Executor {
     #[inline(never)]
     fn weigh(&self, this: Loop, glance: Glance, options: &Options<'_>) -> Option<Call> {
         let most = self.most(this, options);
-        let awake = self.crew.is_first_awake();
+        let polling = self.crew.awake();
+        let awake = polling > 0;
         let (mut launch, mut gap) = (Launch::Plain, None);
-        let is_busy = self.has_turn.load(Ordering::Relaxed);
-        if is_busy {
-            self.notice_crowd();
+        let is_busy = self.crew.idle() == 0;
+        self.notice_crowd();
+        if !is_busy {
+            gap = Some(self.gaps.gap(&self.prices));
         }
         if most > 0 && !options.watch.is_cancelled() {
             let case = Case {
@@ -343,10 +331,10 @@ impl Executor {
                 kind: options.kind,
                 helpers: most,
                 awake,
-                polling: if awake { self.crew.awake() } else { 0 },
+                polling,
                 is_busy,
                 is_timed: glance == Glance::Timed,
-                gap: *gap.insert(self.gaps.gap(&self.prices)),
+                gap: gap.unwrap_or(Gap::LONG),
                 draw: draw(),
             };
             launch = case.launch();
@@ -361,7 +349,7 @@ impl Executor {
     #[cold]
     #[inline(never)]
     fn weigh_again(&self, this: Loop) -> Call {
-        let awake = self.crew.is_first_awake();
+        let awake = self.crew.awake() > 0;
         Call { this, launch: launch::unexpected(&self.prices, awake), awake, gap: None }
     }
 
@@ -397,14 +385,16 @@ impl Executor {
             (How::Cancelled, Alone::Cancelled)
         } else if let Some(how) = self.alone(call, &mut solo, options, own) {
             (how, if self.most(call.this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
-        } else if let Some(turn) = self.take_turn(options) {
-            return self.share(call, solo.hand_over(), turn, options, own, others);
+        } else if let Some(help) = self.find_help(call, options, solo.left()) {
+            return self.share(call, solo.hand_over(), help, options, own, others);
         } else {
             self.tell_of_busy(options.wishes.at);
-            let is_watched = self.is_watched(options);
-            let how =
-                if is_watched { solo.fold_until(own, Duration::MAX, 1) } else { solo.fold_blindly(own) };
-            (how.unwrap_or(How::Through), Alone::Busy)
+            match self.go_on_until_help(call, &mut solo, options, own) {
+                Ok(how) => (how, Alone::Busy),
+                Err((call, help)) => {
+                    return self.share(&call, solo.hand_over(), help, options, own, others);
+                }
+            }
         };
         if !self.wants_account(options) {
             return Finish::of(how);
@@ -452,9 +442,10 @@ impl Executor {
         if solo.is_growing() {
             return solo.fold_until(own, shared, 1);
         }
-        let turn = if self.crew.process.is_current() { try_lock(&self.turn) } else { None };
+        let is_current = self.crew.process.is_current();
+        let learnt = if is_current { try_lock_soon(&self.learnt) } else { None };
         let parts = belief::parts_for(shared);
-        let known = turn.and_then(|turn| turn.ends(call.this, call.awake, parts));
+        let known = learnt.and_then(|learnt| learnt.ends(call.this, call.awake, parts));
         // If nobody knows where the work lies, parts with equal numbers of items may be anything:
         // then the clock is looked at within them, too.
         let len = call.this.slice.len;
@@ -509,31 +500,48 @@ impl Executor {
     pub(super) fn tell_of_busy(&self, at: &Location<'_>) {
         if self.is_news(2) {
             log::debug!(
-                "{at}: this loop runs on its own thread, since another loop has the pool; more of them are not told of: \
+                "{at}: this loop runs on its own thread, since other loops have the pool; more of them are not told of: \
                  RANGESTEAL_REPORT=1 counts them"
             );
         }
     }
 
-    /// The turn, if nobody has it. In a forked child no lock of the parent is touched: the thread
-    /// that held it does not exist there.
+    /// The right to share a loop. In a forked child nothing of the parent is touched: its threads
+    /// do not exist there.
     pub(super) fn take_turn(&self, options: &Options<'_>) -> Option<Turn<'_>> {
         let ours = self.crew.process.is_current() && options.watch.is_current();
-        let splits = if ours { try_lock(&self.turn)? } else { return None };
-        self.has_turn.store(true, Ordering::Relaxed);
-        Some(Turn { executor: self, splits })
+        if ours { self.crew.take_turn() } else { None }
     }
-}
 
-/// The right to share a loop.
-pub(super) struct Turn<'a> {
-    executor: &'a Executor,
-    pub(super) splits: MutexGuard<'a, Splits>,
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.executor.has_turn.store(false, Ordering::Relaxed); // before the lock is free
+    /// Goes on alone, since nobody is idle, until a worker is, and the rest is worth sharing.
+    fn go_on_until_help(
+        &self,
+        call: &Call,
+        solo: &mut Solo<'_>,
+        options: &Options<'_>,
+        own: &mut dyn Accumulate,
+    ) -> Result<How, (Call, Help<'_>)> {
+        let (this, between) = (call.this, self.prices.help_time(false));
+        loop {
+            let limit = solo.elapsed().saturating_add(between);
+            let how = solo.fold_on(own, limit);
+            if how.is_some() || solo.is_through() {
+                let (looked, took) = solo.looked();
+                if call.launch.is_learnt_from() {
+                    self.memory.learn(this, options.kind, looked, nanos(took));
+                }
+                return Ok(how.unwrap_or(How::Through));
+            }
+            let awake = self.crew.awake() > 0;
+            if self.crew.idle() > 0
+                && let Some(launch) = launch::of_rest(&self.prices, solo.work_left(), awake)
+            {
+                let call = Call { this, launch, awake, gap: None };
+                if let Some(help) = self.find_help(&call, options, solo.left()) {
+                    return Err((call, help.of_a_rest()));
+                }
+            }
+        }
     }
 }
 

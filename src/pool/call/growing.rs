@@ -15,7 +15,6 @@ use super::{
 use crate::{
     clock::Instant,
     pool::{
-        place::home::Distance,
         policy::{
             hunger::{self, Finds},
             victim::{Asks, Stealing},
@@ -33,8 +32,8 @@ use crate::{
 pub(crate) trait Growing: Sync {
     fn hunger(&self) -> &Hunger;
 
-    /// There are so many workers from now on.
-    fn share(&self, workers: usize);
+    /// There are so many workers from now on, in this arena.
+    fn share(&self, workers: usize, arena: usize);
 
     /// The calling thread, alone, goes on until its first look at the clock so long after it has
     /// begun; `None`: until it has nothing left.
@@ -49,11 +48,8 @@ pub(crate) trait Growing: Sync {
     /// Worker `me`, which has nothing, steals from `victim`; how many items.
     fn rob(&self, me: usize, victim: usize) -> usize;
 
-    /// Worker `me` is there, for the first time or again.
-    fn come(&self, me: usize);
-
-    /// Worker `me`, which has worked for so long, is about to go. False: there is something.
-    fn go(&self, me: usize, worked: Duration) -> bool;
+    /// A worker that has worked for so long is about to go. False: there is something.
+    fn go(&self, worked: Duration) -> bool;
 
     /// How many items worker `me` has folded since it was asked last.
     fn folded(&self, me: usize) -> usize;
@@ -121,16 +117,11 @@ impl<'a> Forager<'a> {
                 }
             }
             // Its pause may be so long that it goes although there is something.
-            if !list.go(me, self.finds.worked()) && is_soon {
-                list.come(me);
-            } else if me > 0 {
+            if !list.go(self.finds.worked()) && is_soon {
+                let _or_another_was_called = list.hunger().come();
+            } else if me > 0 || !rest() {
                 return None;
             } else {
-                let called = rest();
-                list.come(0);
-                if !called {
-                    return None;
-                }
                 self.finds = Finds::default();
             }
         }
@@ -157,7 +148,7 @@ impl<'a> Forager<'a> {
         let Self { list, me, plan, .. } = *self;
         self.asked += 1;
         let others = (me + 1..plan.workers).chain(0..me).map(|worker| (worker, list.shown(worker)));
-        let distance = |worker| plan.seats.map_or(Distance::Beyond, |seats| seats.distance(me, worker));
+        let distance = |worker| plan.distance(me, worker);
         let asks = Asks { workers: plan.workers, thief: me, nth: self.asked };
         let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
         // What the victim takes itself in a moment would only move from worker to worker.

@@ -30,6 +30,8 @@ use crate::{
             victim::Stealing,
         },
         protocol::{
+            arena::Turn,
+            barrier::{Offer, Visits},
             crew::Crew,
             range::{Claims, Loot, Owner, Ranges},
         },
@@ -50,11 +52,11 @@ pub(crate) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Runs the round over `range`, partitioned at `bounds`. There is one worker more than there
-    /// are bounds.
+    /// Runs the round over `range`, partitioned at `bounds`, in the arena of `turn`. There is one
+    /// worker more than there are bounds.
     pub(crate) fn run(
         self,
-        crew: &Crew,
+        (crew, turn): (&Crew, &Turn<'_>),
         (range, bounds): (Range<usize>, &[usize]),
         watch: Watch<'_>,
         own: &mut dyn Accumulate,
@@ -64,7 +66,7 @@ impl Round<'_> {
         // panics.
         self.ranges.deal(range.clone(), bounds);
         if let Some(list) = self.list {
-            list.share(bounds.len() + 1);
+            list.share(bounds.len() + 1, turn.number);
         }
         watch.begin(self.ranges, self.plan.units, range);
         let entered = self.ranges.enter(0);
@@ -76,9 +78,9 @@ impl Round<'_> {
                 }
             });
         };
-        crew.share(bounds.len() + 1, self.plan.polls, &work, || {
-            self.work(0, entered, own, &|| crew.rest());
-        });
+        let visits = if self.list.is_some() { Visits::Again } else { Visits::Once };
+        let offer = Offer { helpers: bounds.len(), visits, polls: self.plan.polls };
+        crew.share(turn, offer, &work, || self.work(0, entered, own, &|| crew.rest(turn)));
         watch.end(self.ranges);
         self.course.into_inner()
     }
@@ -100,7 +102,6 @@ impl Round<'_> {
             owner.rob_late_only();
         }
         if let Some(list) = self.list {
-            list.come(me);
             list.hunger().begin();
         }
         loop {
@@ -148,7 +149,7 @@ impl Round<'_> {
                     None => return,
                 },
             };
-            match self.fold_from(me, owner, item, theft, acc, visit) {
+            match self.fold_from(owner, item, theft, acc, visit) {
                 Ok(first) => acc.end(Node::run(first)),
                 Err(Halt { place, .. }) => {
                     visit.journal.look(owner.next(), Instant::now()); // at what has stopped it
@@ -162,14 +163,13 @@ impl Round<'_> {
     /// Folds `first`, which is claimed, and what is behind it; returns where the last part begins.
     fn fold_from(
         &self,
-        me: usize,
         owner: &mut Owner<'_>,
         mut first: usize,
         theft: Option<Robbed>,
         acc: &mut dyn Accumulate,
         visit: &mut Visit,
     ) -> Result<usize, Halt> {
-        let Plan { units, pace, seats, is_growing, .. } = self.plan;
+        let Plan { units, pace, is_growing, .. } = self.plan;
         let begin = visit.journal.begin(first, theft);
         acc.take(&mut Claims::of(first..first + 1))?;
         visit.journal.look_closely(first + 1);
@@ -188,9 +188,7 @@ impl Round<'_> {
             let now = Instant::now();
             grain.look(owner.left(), now);
             visit.journal.look(owner.next(), now);
-            if let Some(seats) = seats {
-                seats.look(me, now);
-            }
+            self.plan.look(now);
             if is_growing
                 && grain.is_dearer()
                 && let Some(next) = claim_one(owner)
@@ -277,7 +275,7 @@ mod tests {
     ) -> (Vec<(usize, usize)>, [Tally; 2]) {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
         ranges.deal(0..10, &[5]);
-        let (units, seats) = (Units::Items, None);
+        let (units, places) = (Units::Items, None);
         let plan = Plan {
             workers: 2,
             units,
@@ -286,7 +284,7 @@ mod tests {
             stealing,
             is_growing: true,
             heavy: &heavy,
-            seats,
+            places,
             polls: Polls::default(),
         };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };

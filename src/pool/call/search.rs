@@ -19,7 +19,7 @@ use super::{
     handles::Watch,
 };
 use crate::pool::{
-    protocol::{barrier::Polls, crew::Crew, front::Front, range::Claims},
+    protocol::{arena::Turn, barrier::Offer, crew::Crew, front::Front, range::Claims},
     record::{journal::Times, units::Units},
 };
 
@@ -38,16 +38,15 @@ impl<'a> Search<'a> {
 
     pub(crate) fn run(
         self,
-        crew: &Crew,
-        workers: usize,
-        polls: Polls,
+        (crew, turn): (&Crew, &Turn<'_>),
+        offer: Offer,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> (Times, FirstStop) {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
         let work = |me| others.lend(me, &mut |acc| self.work(me, acc));
-        crew.share(workers, polls, &work, || self.work(0, own));
+        crew.share(turn, offer, &work, || self.work(0, own));
         self.course.into_inner()
     }
 

@@ -1,15 +1,16 @@
 //! The part of a call that is shared: how many help, from where on, and for how long threads poll;
 //! then what the pool learns from it.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 
 use super::{
     accumulator::{Accumulate, Lend},
     course::Course,
     ending::FirstStop,
-    executor::{Call, Executor, Finish, Turn},
+    executor::{Call, Executor, Finish},
+    given::Inside,
     options::Options,
-    plan::Plan,
+    plan::{Places, Plan},
     round::Round,
     search::Search,
 };
@@ -20,16 +21,19 @@ use crate::{
             launch::{Launch, up_to},
             memory,
             site::LoopKind,
-            split::{Splits, equal_parts, parts},
+            split::{Profile, Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::barrier::Polls,
+        protocol::{
+            arena::Turn,
+            barrier::{Offer, Polls, Visits},
+        },
         record::{
             journal::{Tally, Times},
             trace::notes::Before,
         },
     },
-    sync::{Ordering, Patience},
+    sync::{Ordering, Patience, try_lock_soon},
 };
 
 /// The part of a call that is shared.
@@ -37,46 +41,123 @@ struct Shared<'a> {
     call: &'a Call,
     begin: Instant,
     left: Range<usize>,
-    workers: usize,
+    help: Help<'a>,
     polls: Polls,
     options: &'a Options<'a>,
 }
 
+/// What a call needs to be shared: an arena, workers that are idle, and what is known of the loop.
+pub(super) struct Help<'a> {
+    turn: Turn<'a>,
+    helpers: usize,
+    /// Whether these are as many as the loop is worth. If not, nothing is believed of it.
+    is_full: bool,
+    /// Whether it is shared from one end of the slice to the other.
+    is_whole: bool,
+    /// How many workers were idle.
+    idle: usize,
+    /// The boundaries of its ranges, and whether they are those of the last time.
+    bounds: Option<(Arc<[usize]>, bool)>,
+    profile: Option<Arc<Profile>>,
+    times: Times,
+}
+
+impl Help<'_> {
+    /// Found late, for the rest of a call.
+    pub(super) fn of_a_rest(self) -> Self {
+        Self { is_full: false, ..self }
+    }
+}
+
 impl Executor {
+    /// Looks for workers that are idle, for the indices that are `left`. None: the call goes on
+    /// alone.
+    pub(super) fn find_help(
+        &self,
+        call: &Call,
+        options: &Options<'_>,
+        left: Range<usize>,
+    ) -> Option<Help<'_>> {
+        let Call { this, awake, launch, .. } = *call;
+        let idle = self.crew.idle();
+        if idle == 0 {
+            return None;
+        }
+        let turn = self.take_turn(options)?;
+        let here = self.crew.here();
+        let most = self.most(this, options).min(self.workers - 1 - usize::from(here > 0));
+        let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
+        let mut splits = try_lock_soon(&self.learnt);
+        let is_cpu_bound = splits.as_ref().is_some_and(|splits| splits.is_cpu_bound(this.site));
+        let asked = if is_cpu_bound { asked.min(self.placed) } else { asked };
+        let asked = if options.list.is_some() { asked } else { asked.min(left.len() - 1) };
+        let has_cpus = is_cpu_bound || self.workers <= self.placed + 1;
+        let free = if has_cpus { self.free_cpus(here > 0) } else { usize::MAX };
+        let helpers = asked.min(idle).min(free);
+        if helpers < asked.min(1) {
+            return None;
+        }
+        // Costs are known only of rounds over a whole slice, from one end to the other.
+        let is_whole = left.start == 0 && self.stealing != Stealing::Off;
+        let known = splits.as_deref().filter(|_| is_whole);
+        let bounds = known.and_then(|splits| splits.bounds(this, awake, helpers + 1));
+        let profile = known.and_then(|splits| splits.profile(this, awake));
+        let measures_usage = self.workers > self.placed + 1;
+        let times = splits.as_deref_mut().map(Splits::take_times).unwrap_or_default();
+        let times = times.of(helpers + 1, measures_usage);
+        Some(Help { turn, helpers, is_full: helpers == asked, is_whole, idle, bounds, profile, times })
+    }
+
+    /// How many CPUs of the pool no worker and no caller of a shared loop has. The calling thread is
+    /// a worker, or not.
+    fn free_cpus(&self, is_worker: bool) -> usize {
+        let inside = (self.workers - 1).saturating_sub(self.crew.idle());
+        let is_counted = is_worker || Inside::is_here();
+        let running = inside + self.crew.callers() + usize::from(!is_counted);
+        (self.placed + 1).saturating_sub(running)
+    }
+
     /// Shares what the caller has not done `before`, and learns from it.
     pub(super) fn share(
         &self,
         call: &Call,
         mut before: Before,
-        mut turn: Turn<'_>,
+        mut help: Help<'_>,
         options: &Options<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> Finish {
         let this = call.this;
         let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
-        self.seats.make_room();
-        let most = self.most(this, options);
-        let helpers = if let Launch::Shared { helpers } = call.launch { helpers } else { most };
-        let helpers = if turn.splits.is_cpu_bound(this.site) { helpers.min(self.placed) } else { helpers };
-        let workers = if options.list.is_some() { helpers } else { helpers.min(left.len() - 1) } + 1;
-        let mut times = turn.splits.take_times(workers, self.workers > self.placed + 1);
-        times.notes = options.notes(before.took);
-        let shared = Shared { call, begin, left, workers, polls: self.polls(call, workers), options };
+        if self.crew.here() == 0 && self.crew.callers() == 0 {
+            self.seats.make_room();
+        }
+        let (workers, _idle) = (help.helpers + 1, help.idle);
+        help.times.notes = options.notes(before.took);
+        let mut shared = Shared { call, begin, left, polls: self.polls(call, workers), help, options };
         let (mut times, stop) = if options.kind == LoopKind::First {
-            self.search(&shared, times, own, others)
+            self.search(&mut shared, own, others)
         } else {
-            self.round(&shared, &mut turn.splits, times, own, others)
+            self.round(&mut shared, own, others)
         };
         let cancelled = options.watch.is_cancelled();
-        if stop.is_none() && !cancelled {
-            turn.splits.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
-        }
         if !cancelled && call.launch.is_learnt_from() {
             self.learn(&shared, &before, &times, stop.place());
         }
         let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
-        turn.splits.give_back(times);
+        if let Some(mut splits) = try_lock_soon(&self.learnt) {
+            let Help { is_full, is_whole, ref bounds, .. } = shared.help;
+            let is_of_use = stop.is_none() && !cancelled && is_full;
+            if is_of_use {
+                splits.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
+            }
+            let same = bounds.as_ref().is_some_and(|(_, same)| *same);
+            let balanced = same && times.runs() == workers && times.are_balanced();
+            if is_of_use && is_whole && !balanced && options.kind != LoopKind::First {
+                splits.learn(this, call.awake, &mut times);
+            }
+            splits.give_back(times);
+        }
         self.gaps.end();
         Finish::with(stop.how(cancelled), account, self.prices.help_time(call.awake))
     }
@@ -99,18 +180,19 @@ impl Executor {
     /// Runs a search: all workers go from the front together.
     fn search(
         &self,
-        shared: &Shared<'_>,
-        mut times: Times,
+        shared: &mut Shared<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> (Times, FirstStop) {
-        let Shared { begin, ref left, workers, polls, options, .. } = *shared;
+        let Shared { begin, ref left, polls, options, ref mut help, .. } = *shared;
+        let mut times = mem::take(&mut help.times);
         if let Some(notes) = &mut times.notes {
-            notes.dealt = vec![0..0; workers]; // nobody owns anything
+            notes.dealt = vec![0..0; help.helpers + 1]; // nobody owns anything
         }
         let course = Course::new(begin, times);
-        let search = Search::new(left.clone(), workers, options.watch, course);
-        let (times, stop) = search.run(&self.crew, workers, polls, own, others);
+        let search = Search::new(left.clone(), help.helpers + 1, options.watch, course);
+        let offer = Offer { helpers: help.helpers, visits: Visits::Once, polls };
+        let (times, stop) = search.run((&self.crew, &help.turn), offer, own, others);
         // When a search is over, all its items count as done.
         options.watch.done(left.len().saturating_sub(times.indices()));
         (times, stop)
@@ -119,51 +201,46 @@ impl Executor {
     /// Runs a round: each worker claims from the front of its own range.
     fn round(
         &self,
-        shared: &Shared<'_>,
-        splits: &mut Splits,
-        mut times: Times,
+        shared: &mut Shared<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> (Times, FirstStop) {
-        let Shared { call: &Call { this, awake, .. }, begin, ref left, workers, polls, options } = *shared;
-        // Costs are known only of rounds over a whole slice, from one end to the other.
-        let whole = left.start == 0 && self.stealing != Stealing::Off;
-        let taught = if whole { splits.bounds(this, awake, workers) } else { None };
-        let same = matches!(taught, Some(Cow::Borrowed(_)));
-        let bounds = taught.unwrap_or_else(|| equal_parts(left, workers).into());
+        let Shared { call: &Call { this, .. }, begin, ref left, polls, options, ref mut help } = *shared;
+        let (workers, mut times) = (help.helpers + 1, mem::take(&mut help.times));
+        let bounds: Cow<'_, [usize]> = match &help.bounds {
+            Some((bounds, _)) => Cow::Borrowed(bounds),
+            None => equal_parts(left, workers).into(),
+        };
         if let Some(notes) = &mut times.notes {
             let parts = parts(left.clone(), &bounds);
             notes.dealt = parts.map(|part| options.units.items(part)).collect();
         }
+        let (arena, list) = (help.turn.arena, options.list);
         let plan = Plan {
             workers,
             units: options.units,
             pace: if options.kind.may_stop() { self.memory.pace(this) } else { self.memory.recall(this) },
-            profile: if whole { splits.profile(this, awake) } else { None },
+            profile: help.profile.take(),
             stealing: self.stealing,
             is_growing: options.kind == LoopKind::Growing,
             heavy: &self.prices.heavy,
-            seats: Some(&self.seats),
+            places: Some(Places { crew: &self.crew, seats: &self.seats, arena }),
             polls,
         };
-        let (course, list) = (Course::new(begin, times), options.list);
-        let round = Round { ranges: &self.ranges, plan, course, list };
-        let dealt = (left.clone(), &*bounds);
-        let (mut times, stop) = round.run(&self.crew, dealt, options.watch, own, others);
-        let balanced = same && times.runs() == workers && times.are_balanced();
-        if whole && !balanced && stop.is_none() && !options.watch.is_cancelled() {
-            splits.learn(this, awake, &mut times);
-        }
-        (times, stop)
+        let round = Round { ranges: &arena.ranges, plan, course: Course::new(begin, times), list };
+        round.run((&self.crew, &help.turn), (left.clone(), &bounds), options.watch, own, others)
     }
 
     /// Learns what items cost and what help costs.
     fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times, stop: Option<usize>) {
-        let Shared { call: &Call { this, awake, launch, .. }, begin, options, .. } = *shared;
+        let Shared { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
         let (kind, was_trial) = (options.kind, launch.is_trial());
         let over = memory::Shared { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
         let (indices, took) = (before.indices + times.indices(), nanos(before.took));
         let (indices, work) = up_to(stop, indices, took + times.work());
+        if !help.is_full {
+            return self.memory.learn(this, kind, indices, work);
+        }
         self.memory.learn_shared(&self.prices, over, indices, work);
         if options.list.is_some() {
             return; // a helper may have come in time and found nothing

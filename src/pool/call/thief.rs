@@ -6,7 +6,6 @@ use super::plan::Plan;
 use crate::{
     clock::{Instant, nanos},
     pool::{
-        place::home::Distance,
         policy::{
             theft::{self, Watched},
             victim::Asks,
@@ -52,7 +51,7 @@ impl Tactics for Thief<'_> {
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
         self.asked += 1;
         let Self { me, plan, asked, .. } = *self;
-        let distance = |worker| plan.seats.map_or(Distance::Beyond, |seats| seats.distance(me, worker));
+        let distance = |worker| plan.distance(me, worker);
         plan.stealing.victim(others, distance, Asks { workers: plan.workers, thief: me, nth: asked })
     }
 
@@ -74,6 +73,6 @@ impl Tactics for Thief<'_> {
         if self.is_stuck {
             return Some(left.start);
         }
-        theft::middle(self.plan.profile, self.nth, victim, left)
+        theft::middle(self.plan.profile.as_deref(), self.nth, victim, left)
     }
 }

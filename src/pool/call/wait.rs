@@ -10,21 +10,27 @@ use super::{
     ending::How,
     executor::Executor,
     options::Options,
-    plan::Plan,
+    plan::{Places, Plan},
     waiting::{Attend, LendAttend, Told, Waiting},
 };
 use crate::{
     clock::Instant,
     pool::{
         policy::{site::Loop, waits},
-        protocol::{Fence, barrier::Polls, early::Early, hub::Hub, range::Ranges},
+        protocol::{
+            Fence,
+            barrier::{Offer, Polls, Visits},
+            early::Early,
+            hub::Hub,
+            range::Ranges,
+        },
         record::{
             alone::Alone,
             journal::{Tally, Times},
             trace::notes::Before,
         },
     },
-    sync::{Mutex, Patience},
+    sync::{Mutex, Patience, try_lock_soon},
 };
 
 impl Executor {
@@ -46,12 +52,15 @@ impl Executor {
             }
             return How::Cancelled;
         }
-        let mut turn = self.take_turn(options);
-        let (ranges, early, seats) = match &turn {
+        let turn = if helpers > 0 { self.take_turn(options) } else { None };
+        let learnt = || self.crew.process.is_current().then(|| try_lock_soon(&self.learnt)).flatten();
+        let early = learnt().map(|learnt| learnt.waited(this, hub.limit())).unwrap_or_default();
+        let (ranges, places) = match &turn {
             Some(turn) => {
-                (Arc::clone(&self.ranges), turn.splits.waited(this, hub.limit()), Some(&self.seats))
+                let places = Places { crew: &self.crew, seats: &self.seats, arena: turn.arena };
+                (Arc::clone(&turn.arena.ranges), Some(places))
             }
-            None => (Arc::new(Ranges::new(1, Fence::Symmetric)), Vec::new(), None),
+            None => (Arc::new(Ranges::new(1, Fence::Symmetric)), None),
         };
         let why_none = if helpers == 0 { Alone::OneWorker } else { Alone::Busy };
         if turn.is_none() && helpers > 0 {
@@ -59,7 +68,7 @@ impl Executor {
             helpers = 0;
         }
         let times = Times { tallies: vec![Tally::default(); helpers + 1], ..Times::default() };
-        let awake = self.crew.is_first_awake();
+        let awake = self.crew.awake() > 0;
         let waiting = CachePadded::new(Waiting {
             hub,
             ranges: &ranges,
@@ -71,7 +80,7 @@ impl Executor {
                 stealing: self.stealing,
                 is_growing: false,
                 heavy: &self.prices.heavy,
-                seats,
+                places,
                 polls: Polls { at_end: Patience::BRIEF, between: self.gaps.asked() },
             },
             early: Early::new(early),
@@ -80,16 +89,17 @@ impl Executor {
             token: watch.cancel.filter(|_| !watch.is_current()),
             told: Mutex::default(),
         });
-        seats.inspect(|seats| seats.make_room());
+        if turn.is_some() && self.crew.here() == 0 && self.crew.callers() == 0 {
+            self.seats.make_room();
+        }
         // From here to the end nothing unwinds: all user code runs inside the workers, which catch
         // panics.
         ranges.deal(0..len, &[]); // to the caller
         watch.begin_waiting(&ranges, hub, len);
         let mut caller = waiting.worker(0, ranges.enter(0), own);
-        let is_through = caller.work_until(|caller| helpers > 0 && caller.wants_help());
-        if is_through {
-            caller.leave();
-        } else {
+        let has_idle = || helpers > 0 && self.crew.idle() > 0;
+        let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
+        if !is_through && let Some(turn) = &turn {
             let helpers = waits::helpers(&self.prices, caller.work_left()).clamp(1, helpers);
             let work = |me| {
                 let mut entered = Some(ranges.enter(me));
@@ -99,15 +109,18 @@ impl Executor {
                     }
                 });
             };
-            self.crew.share(helpers + 1, waiting.plan.polls, &work, || caller.work());
+            let offer = Offer { helpers, visits: Visits::Once, polls: waiting.plan.polls };
+            self.crew.share(turn, offer, &work, || caller.work());
+        } else {
+            caller.leave();
         }
         watch.end_waiting(&ranges, hub, len);
         let (mut times, stop, Told { report, waited }) = CachePadded::into_inner(waiting).into_inner();
         let is_cancelled = watch.is_cancelled();
         if stop.is_none() && !is_cancelled {
             self.memory.learn(this, options.kind, times.indices(), times.work());
-            if let Some(turn) = &mut turn {
-                turn.splits.learn_waited(this, waited, hub.limit());
+            if let Some(mut learnt) = learnt() {
+                learnt.learn_waited(this, waited, hub.limit());
             }
         }
         drop(turn);

@@ -513,9 +513,7 @@ impl Worker<'_> {
         let now = Instant::now();
         self.tells.report.asleep += now - self.now;
         self.now = now;
-        if let Some(seats) = self.of.plan.seats {
-            seats.look(self.me, now);
-        }
+        self.of.plan.look(now);
     }
 
     /// Tells, now and then, how many items are worth another worker.

@@ -12,7 +12,8 @@ use crate::{
         call::{ending, handles},
         protocol::{
             Fence,
-            barrier::{self, Barrier, State},
+            arena::{self, Arena},
+            barrier::{self, Barrier, Entered, State},
             cell::{self, Both, Cell},
             deque, front,
             hub::{self, Desk, Hub, Lane, Slot, Told},
@@ -96,8 +97,16 @@ pub(crate) enum Bug {
     GoesWithoutLooking,
     /// The caller rests without a look whether it was called.
     RestsUncalled,
-    /// A worker that is called back finds the job that it has left.
-    OffersNothingNew,
+    /// A worker that is called finds no place.
+    OpensNoPlace,
+    /// Two callers take one arena.
+    TakesWhatIsTaken,
+    /// A caller wakes nobody for the places that it opens.
+    WakesNobody,
+    /// A worker sleeps although a place is open in another arena than the one it has left.
+    SleepsBesideAPlace,
+    /// Two workers get one seat.
+    SharesSeats,
     /// The end of a call does not retract the job.
     RetractsNothing,
     /// The end of a call does not wait for the workers inside.
@@ -222,12 +231,36 @@ pub(crate) fn is_seen(shown: usize) -> bool {
     deque::is_seen(shown) && !is_planted(Bug::GoesWithoutLooking)
 }
 
-pub(crate) fn offer_again<J>(state: &mut State<J>) -> u64 {
-    if is_planted(Bug::OffersNothingNew) { 0 } else { barrier::offer_again(state) }
+pub(crate) fn takes_arena(arena: &Arena) -> bool {
+    if is_planted(Bug::TakesWhatIsTaken) {
+        return !arena.is_taken.load(Ordering::Relaxed) && {
+            arena.is_taken.store(true, Ordering::Relaxed);
+            true
+        };
+    }
+    arena::takes_arena(arena)
 }
 
-pub(crate) fn takes_the_call<J>(state: &mut State<J>) -> bool {
-    !is_planted(Bug::RestsUncalled) && barrier::takes_the_call(state)
+pub(crate) fn is_free(thread: usize) -> bool {
+    arena::is_free(thread) || is_planted(Bug::SharesSeats)
+}
+
+pub(crate) fn arenas_in_sight() -> usize {
+    if is_planted(Bug::SleepsBesideAPlace) { 1 } else { barrier::arenas_in_sight() }
+}
+
+pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
+    barrier::wants_more(open, awake) && !is_planted(Bug::WakesNobody)
+}
+
+pub(crate) fn open_place<J: Copy>(state: &mut State<J>, number: usize) {
+    if !is_planted(Bug::OpensNoPlace) {
+        barrier::open_place(state, number);
+    }
+}
+
+pub(crate) fn takes_the_call<J: Copy>(state: &mut State<J>, number: usize) -> bool {
+    !is_planted(Bug::RestsUncalled) && barrier::takes_the_call(state, number)
 }
 
 pub(crate) fn wakes(state: &AtomicUsize) -> bool {
@@ -318,36 +351,34 @@ pub(crate) fn advance(next: &AtomicUsize, behind: impl Fn(usize) -> Option<usize
     Some(start)
 }
 
-pub(crate) fn retract<J>(state: &mut State<J>) {
+pub(crate) fn retract<J: Copy>(state: &mut State<J>, number: usize) {
     if !is_planted(Bug::RetractsNothing) {
-        barrier::retract(state);
+        barrier::retract(state, number);
     }
 }
 
-pub(crate) fn is_empty<J>(barrier: &Barrier<J>) -> bool {
-    barrier::is_empty(barrier) || is_planted(Bug::WaitsForNobody)
+pub(crate) fn is_empty(arena: &Arena) -> bool {
+    barrier::is_empty(arena) || is_planted(Bug::WaitsForNobody)
 }
 
-pub(crate) fn wait_for_the_last<J>(barrier: &Barrier<J>) {
-    if !is_planted(Bug::SeesTheEndUnlocked) || !barrier::is_empty(barrier) {
-        barrier::wait_for_the_last(barrier);
+pub(crate) fn wait_for_the_last<J: Copy>(barrier: &Barrier<J>, arena: &Arena, number: usize) {
+    if !is_planted(Bug::SeesTheEndUnlocked) || !barrier::is_empty(arena) {
+        barrier::wait_for_the_last(barrier, arena, number);
     }
 }
 
-pub(crate) fn leave<J>(barrier: &Barrier<J>) -> bool {
+pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
     if !is_planted(Bug::LooksBeforeItLeaves) {
-        return barrier::leave(barrier);
+        return barrier::leave(entered);
     }
-    let looked = lock(&barrier.state).caller_waits;
-    let _state = lock(&barrier.state);
-    let was_last = barrier.active.fetch_sub(1, Ordering::Relaxed) == 1;
-    was_last && looked
+    let looked = entered.barrier.lock().rounds[entered.number].caller_waits;
+    barrier::leave_under(entered, &mut entered.barrier.lock()) && looked
 }
 
 pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
     if is_planted(Bug::WakesBeforeItStops) {
         barrier.wake_all();
-        lock(&barrier.state).stop = true;
+        barrier.lock().stop = true;
         return;
     }
     barrier::stop(barrier);

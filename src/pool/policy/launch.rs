@@ -132,6 +132,9 @@ impl Launch {
 pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {
+    /// Never chosen.
+    pub(crate) const NEVER: Self = Self(u64::MAX);
+
     /// True once in `odds` calls; `odds` is a power of two.
     #[inline(always)]
     fn is_one_in(self, odds: u64) -> bool {
@@ -140,18 +143,36 @@ impl Draw {
 }
 
 /// What can be said at a glance of a loop that has enough items for helpers.
+/// So many workers are `idle`: that is asked only if the loop is long. If none is, a loop that would
+/// be over before help pays is the plain loop; a longer one may find help on its way.
 #[inline(always)]
-pub(crate) fn glance(memory: &Memory, prices: &Prices, this: Loop, draw: impl FnOnce() -> Draw) -> Glance {
-    match memory.over_this(this) {
-        Some(cost) if cost * (this.slice.len as f32) < prices.short() => {
-            if draw().is_one_in(TIMED_ONE_IN) {
-                Glance::Timed
-            } else {
-                Glance::Plain
-            }
-        }
-        _ => Glance::Unclear,
+pub(crate) fn glance(
+    memory: &Memory,
+    prices: &Prices,
+    this: Loop,
+    kind: LoopKind,
+    idle: impl FnOnce() -> usize,
+    draw: impl FnOnce() -> Draw,
+) -> Glance {
+    let Some(cost) = memory.over_this(this) else { return Glance::Unclear };
+    let expected = cost * this.slice.len as f32;
+    if expected >= 2.0 * prices.help(false) {
+        Glance::Unclear
+    } else if expected < prices.short() && kind.goes_through() {
+        if draw().is_one_in(TIMED_ONE_IN) { Glance::Timed } else { Glance::Plain }
+    } else if idle() == 0 {
+        Glance::Plain
+    } else {
+        Glance::Unclear
     }
+}
+
+/// How the rest of a loop goes on, of `work` nanoseconds, that its caller has begun alone because no
+/// worker was idle, now that one is. None: alone.
+pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch> {
+    let worth_sharing = CLEARLY * prices.help(awake);
+    let worth = f32::min(work / worth_sharing, prices.most_helpers(work));
+    (work >= worth_sharing).then_some(Launch::Shared { helpers: (worth as usize).max(1) })
 }
 
 /// The pause between a call and the one before it.
@@ -166,6 +187,10 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
+    /// That of a call which measures none.
+    pub(crate) const LONG: Self =
+        Self { since_begin: Duration::MAX, since_end: None, patience: Duration::ZERO };
+
     /// Whether helpers that poll would have stayed awake through the pause. A call of the loop is
     /// expected to take `expected` nanoseconds.
     pub(crate) fn is_short(self, expected: f32) -> bool {

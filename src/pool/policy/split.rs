@@ -8,7 +8,7 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{borrow::Cow, mem, ops::Range};
+use std::{mem, ops::Range, sync::Arc};
 
 use super::{
     estimate::Estimate,
@@ -48,9 +48,9 @@ pub(crate) struct Splits {
 #[derive(Debug)]
 struct Known {
     of: (Loop, bool),
-    profile: Profile,
+    profile: Arc<Profile>,
     /// Where the ranges of neighbouring workers meet.
-    bounds: Box<[usize]>,
+    bounds: Arc<[usize]>,
 }
 
 impl Splits {
@@ -109,17 +109,18 @@ impl Splits {
     }
 
     /// The costs of a loop over its slice, as learnt from its last round.
-    pub(crate) fn profile(&self, of: Loop, awake: bool) -> Option<&Profile> {
-        self.known(of, awake).map(|known| &known.profile)
+    pub(crate) fn profile(&self, of: Loop, awake: bool) -> Option<Arc<Profile>> {
+        self.known(of, awake).map(|known| Arc::clone(&known.profile))
     }
 
-    /// Where the ranges of `workers` workers should meet, if that was learnt from the last round.
-    pub(crate) fn bounds(&self, of: Loop, awake: bool, workers: usize) -> Option<Cow<'_, [usize]>> {
+    /// Where the ranges of `workers` workers should meet, if that was learnt from the last round;
+    /// and whether they met there then.
+    pub(crate) fn bounds(&self, of: Loop, awake: bool, workers: usize) -> Option<(Arc<[usize]>, bool)> {
         let Known { bounds, profile, .. } = self.known(of, awake)?;
         if bounds.len() + 1 == workers {
-            return Some(Cow::Borrowed(bounds));
+            return Some((Arc::clone(bounds), true));
         }
-        Some(self.equal_work(awake, profile, workers).collect())
+        Some((self.equal_work(awake, profile, workers).collect(), false))
     }
 
     /// Where ranges should meet so that all workers finish at the same moment.
@@ -165,15 +166,9 @@ impl Splits {
         }
     }
 
-    /// Empty times for a round of `workers` workers to fill in. If `measures_usage`, the workers
-    /// measure what they use.
-    pub(crate) fn take_times(&mut self, workers: usize, measures_usage: bool) -> Times {
-        let mut times = mem::take(&mut self.times);
-        times.marks.clear();
-        times.usage = measures_usage.then(Usage::default);
-        times.tallies.clear();
-        times.tallies.resize(workers, Tally::default());
-        times
+    /// The memory of the times of an earlier round, for the next one.
+    pub(crate) fn take_times(&mut self) -> Times {
+        mem::take(&mut self.times)
     }
 
     /// Takes back `times` when nothing more is to be learnt from them, to reuse their memory.
@@ -194,13 +189,13 @@ impl Splits {
                 delay.see(span.start);
             }
         }
-        let profile = Profile::new(of.slice.len, marks);
-        let new: Box<[usize]> = self.equal_work(awake, &profile, tallies.len()).collect();
+        let profile = Arc::new(Profile::new(of.slice.len, marks));
+        let new: Arc<[usize]> = self.equal_work(awake, &profile, tallies.len()).collect();
         // Where items take long, equal work is a matter of luck: each boundary is up to an item
         // off, and between two of them may lie an item too many.
         let as_fast = |bounds: &[usize]| bounds.len() == new.len() && took <= self.end(awake, &profile, &new);
         let bounds = match self.known(of, awake) {
-            Some(known) if as_fast(&known.bounds) => known.bounds.clone(),
+            Some(known) if as_fast(&known.bounds) => Arc::clone(&known.bounds),
             _ => new,
         };
         let of = (of, awake);

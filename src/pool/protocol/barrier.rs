@@ -1,231 +1,146 @@
-//! Epochs on a mutex and condition variables: publish, enter, leave, retract. This module does not
-//! know about slices and items.
+//! Where callers and workers of a pool meet: publish, enter, leave, retract, for several loops at a
+//! time. This module does not know about slices and items.
 //!
-//! The mutex carries every happens-before edge between the caller and the workers: publish → enter,
-//! leave → end of the wait. A worker that wakes up late finds the job retracted and goes back to
-//! sleep; the caller waits only for workers that entered.
+//! All of it happens under one lock, the *state lock*, which is held for some ten nanoseconds. It
+//! carries every happens-before edge between callers and workers: publish → enter, leave → end of
+//! the wait. A worker that wakes up late finds the job retracted; a caller waits only for workers
+//! that entered its arena.
+//!
+//! A caller offers *places* in its arena. A worker looks at the places of all arenas before it
+//! sleeps, and enters one of them. As long as a worker sleeps, at least as many others are awake as
+//! places are open: the caller that opens places wakes workers until that holds again. (One lock
+//! for sleep and for all jobs makes that a sentence about one state. With a lock for each arena and
+//! one for the sleepers a caller would have to look twice, and a worker three times.)
 
 #![allow(unused_qualifications)] // builds for tests have steps of their own
 
-use std::mem;
+use std::sync::atomic::AtomicUsize as Hint;
 
 use crossbeam_utils::CachePadded;
 
+use super::{
+    Fence,
+    arena::{ARENAS, Arena, Arenas, Turn},
+};
 #[cfg(any(test, planted))]
 use crate::pool::check::planted as steps;
 #[cfg(not(any(test, planted)))]
 use crate::pool::protocol::barrier as steps;
-use crate::sync::{AtomicU64, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
+use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
-/// Where the caller and the workers of one pool meet. `J` is the job that is published.
+/// Where the callers and the workers of one pool meet. `J` is the job that is published.
 #[derive(Debug)]
 pub(crate) struct Barrier<J> {
-    pub(crate) state: CachePadded<Mutex<State<J>>>,
-    /// How long a worker polls for its first job, and the caller for a call, before they sleep.
+    desk: CachePadded<Desk<J>>,
+    announced: CachePadded<Announced>,
+    pub(crate) arenas: Arenas,
+    /// How long a worker polls for its first job, and a caller for a call, before they sleep.
     patience: Patience,
-    /// The epoch of the last job, or `STOP`. Workers with patience poll it. It is a hint, and
-    /// Relaxed: the job that it announces is then looked up under the lock.
-    published_epoch: CachePadded<AtomicU64>,
-    /// How often the caller was called back. It polls this while it rests: a hint, and Relaxed.
-    calls: AtomicU64,
     /// One per worker, so that a round for three workers wakes three.
     wake: Box<[Condvar]>,
-    /// Where the caller waits for the last worker to leave.
-    done: Condvar,
-    /// How many workers have entered and not left. Written under the lock, which orders it, hence
-    /// Relaxed; read without the lock only while polling. Written in one step for loom's sake: loom
-    /// tries a store before what another thread read, but not if the storing thread has read in
-    /// between.
-    pub(crate) active: CachePadded<AtomicUsize>,
-    /// [`ASLEEP`] for a worker that sleeps on its `wake`. Written under the lock. `publish` reads
-    /// it after it has released the lock: a worker that fell asleep before the job was there is
-    /// seen by way of the lock, and one that comes later finds the job. Hence Relaxed.
-    where_about: Box<[AtomicUsize]>,
 }
 
-/// The worker looks for a job, or has one.
-const AWAKE: usize = 0;
-const ASLEEP: usize = 1;
-/// The worker has passed over a job, and does not wait for the next one yet.
-const AWAY: usize = 2;
+/// What callers look at, in one cache line.
+#[derive(Debug)]
+#[repr(C)] // in this order
+struct Desk<J> {
+    told: Told,
+    state: Mutex<State<J>>,
+}
+
+/// What is told of the state without its lock: hints, and Relaxed. Written under the lock. They are
+/// std's atomics, not loom's: no step depends on their values, so there is nothing to explore.
+#[derive(Debug, Default)]
+struct Told {
+    /// Workers that are in no loop; those of them that would find a job without being woken; and
+    /// callers of shared loops that are no workers.
+    idle: Hint,
+    awake: Hint,
+    callers: Hint,
+}
+
+/// What workers with patience poll. Hints, and Relaxed: the job is then looked up under the lock.
+#[derive(Debug)]
+struct Announced {
+    /// The epoch of the last job, or `STOP`.
+    epoch: AtomicU64,
+    /// How many places are open.
+    open: Hint,
+}
+
+/// What a worker does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    /// It looks for a job, or will do so before it sleeps.
+    Awake,
+    /// It sleeps on its `wake`.
+    Asleep,
+    /// It sleeps, and lets others go first: it has passed over a job.
+    Away,
+    /// It is in a loop.
+    Inside,
+}
 
 /// A worker's memory of its last job.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
-    /// The epoch of its last job; 0 at first.
+    /// The epoch that it saw when it last looked; 0 at first.
     epoch: u64,
     /// How long it polls for the next one before it sleeps.
     patience: Patience,
 }
 
+/// What the state lock protects.
 #[derive(Debug)]
 pub(crate) struct State<J> {
-    /// Counts the published jobs.
+    /// Counts the published jobs, and calls.
     epoch: u64,
     /// How many workers the last job was for, and how long they poll after it.
     asked: usize,
     patience: Patience,
-    /// The published job, and the number of workers that it is for.
-    pub(crate) job: Option<(J, usize)>,
-    /// Whether the caller sleeps on `done`.
-    pub(crate) caller_waits: bool,
-    /// Whether somebody has called the caller back.
-    pub(crate) caller_is_called: bool,
+    /// How many places are open in all arenas together.
+    open: usize,
+    rests: Box<[Rest]>,
+    /// How many workers are `Awake`, and so on.
+    counts: [usize; 4],
+    /// Callers of shared loops that are no workers.
+    callers: usize,
     pub(crate) stop: bool,
+    pub(crate) rounds: [Round<J>; ARENAS],
 }
 
-impl<J: Copy> Barrier<J> {
-    /// The value of `published_epoch` when the pool stops.
-    const STOP: u64 = u64::MAX;
+/// What the state has of an arena.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round<J> {
+    /// The published job.
+    pub(crate) job: Option<J>,
+    /// How many helpers there can be: they have the seats from 1 on.
+    helpers: usize,
+    /// How many more of them may enter for the first time, and how many were called since.
+    places: usize,
+    called: usize,
+    visits: Visits,
+    /// Whether the caller sleeps on `done`.
+    pub(crate) caller_waits: bool,
+}
 
-    pub(crate) fn new(workers: usize, patience: Patience) -> Self {
-        Self {
-            state: CachePadded::new(Mutex::new(State {
-                epoch: 0,
-                asked: 0,
-                patience: Patience::default(),
-                job: None,
-                caller_waits: false,
-                caller_is_called: false,
-                stop: false,
-            })),
-            patience,
-            published_epoch: CachePadded::new(AtomicU64::new(0)),
-            calls: AtomicU64::new(0),
-            wake: (0..workers).map(|_| Condvar::new()).collect(),
-            done: Condvar::new(),
-            active: CachePadded::new(AtomicUsize::new(0)),
-            where_about: (0..workers).map(|_| AtomicUsize::new(AWAKE)).collect(),
-        }
-    }
+/// How often a worker may come to a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Visits {
+    /// A worker leaves when nothing is left to do. So nobody enters after that.
+    #[default]
+    Once,
+    /// A worker leaves when nothing is to be done at the moment. Workers are called when there is.
+    Again,
+}
 
-    /// The memory of a worker that has had no job yet.
-    pub(crate) fn nothing_seen(&self) -> Seen {
-        Seen { epoch: 0, patience: self.patience }
-    }
-
-    /// Whether the first worker would find a job without being woken.
-    pub(crate) fn is_first_awake(&self) -> bool {
-        self.where_about.first().is_some_and(|first| first.load(Ordering::Relaxed) == AWAKE) // a hint
-    }
-
-    /// How many workers would.
-    #[inline(never)] // calls that nobody helps with are to touch little code
-    pub(crate) fn awake(&self) -> usize {
-        self.where_about.iter().filter(|worker| worker.load(Ordering::Relaxed) == AWAKE).count() // a hint
-    }
-
-    /// Offers `job` to the workers `0..workers`. One caller at a time. `polls` says how long it
-    /// polls in the end for the last worker before it sleeps, and workers for the next job.
-    pub(crate) fn publish(&self, job: J, workers: usize, polls: Polls) -> Published<'_, J> {
-        let mut state = lock(&self.state);
-        state.epoch += 1;
-        (state.asked, state.patience) = (workers, polls.between);
-        state.job = Some((job, workers));
-        state.caller_is_called = false;
-        let epoch = state.epoch;
-        drop(state); // otherwise a worker that is woken waits for the lock
-        self.published_epoch.store(epoch, Ordering::Relaxed);
-        for (wake, worker) in self.wake.iter().zip(&self.where_about).take(workers) {
-            if worker.load(Ordering::Relaxed) == ASLEEP {
-                wake.notify_one();
-            }
-        }
-        Published { barrier: self, patience: polls.at_end.max(self.patience) }
-    }
-
-    /// Waits for a job that worker `me` has not seen yet, and enters its round. None: the pool
-    /// stops.
-    ///
-    /// `seen` is the worker's memory, and is brought up to date.
-    pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<(J, Entered<'_, J>)> {
-        loop {
-            if !seen.patience.is_none() {
-                seen.patience.poll(|| self.published_epoch.load(Ordering::Relaxed) != seen.epoch);
-            }
-            let state = self.next_epoch(me, seen)?;
-            // Even if it comes too late, since the next job is probably for the same workers.
-            if me < state.asked {
-                seen.patience = state.patience;
-            }
-            // A job that is no longer there, or that is for other workers, is not offered again.
-            if let Some((job, workers)) = state.job
-                && me < workers
-            {
-                self.active.fetch_add(1, Ordering::Relaxed);
-                return Some((job, Entered { barrier: self }));
-            }
-        }
-    }
-
-    /// Waits for a job that worker `me` has not seen yet, and does not enter it. To the caller, the
-    /// worker comes too late. The worker counts as away until it waits for the next job. Returns
-    /// `None` if the pool stops.
-    pub(crate) fn pass_over(&self, me: usize, seen: &mut Seen) -> Option<()> {
-        let _state = self.next_epoch(me, seen)?;
-        self.where_about[me].store(AWAY, Ordering::Relaxed);
-        Some(())
-    }
-
-    /// Sleeps until there is an epoch that worker `me` has not `seen`. Returns `None` if the pool
-    /// stops.
-    fn next_epoch(&self, me: usize, seen: &mut Seen) -> Option<MutexGuard<'_, State<J>>> {
-        let mut state = lock(&self.state);
-        while !state.stop && state.epoch == seen.epoch {
-            self.where_about[me].store(ASLEEP, Ordering::Relaxed);
-            state = wait(&self.wake[me], state);
-        }
-        self.where_about[me].store(AWAKE, Ordering::Relaxed);
-        *seen = Seen { epoch: state.epoch, patience: self.patience };
-        (!state.stop).then_some(state)
-    }
-
-    /// Offers the job once more, for worker `me`, which has left it. By now it may be offered to
-    /// nobody.
-    pub(crate) fn call_back(&self, me: usize) {
-        let mut state = lock(&self.state);
-        let epoch = steps::offer_again(&mut state);
-        drop(state);
-        self.published_epoch.store(epoch, Ordering::Relaxed);
-        self.wake[me].notify_one();
-    }
-
-    /// Calls the caller back, which rests.
-    pub(crate) fn call_caller(&self) {
-        lock(&self.state).caller_is_called = true;
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        self.done.notify_one();
-    }
-
-    /// The caller rests while others work: until somebody calls it back (true), or nobody is inside
-    /// any more.
-    pub(crate) fn rest(&self) -> bool {
-        let calls = self.calls.load(Ordering::Relaxed);
-        self.patience
-            .poll(|| self.active.load(Ordering::Relaxed) == 0 || self.calls.load(Ordering::Relaxed) != calls);
-        let mut state = lock(&self.state);
-        loop {
-            if steps::takes_the_call(&mut state) {
-                return true;
-            }
-            if steps::is_empty(self) {
-                return false;
-            }
-            state.caller_waits = true;
-            state = wait(&self.done, state);
-            state.caller_waits = false;
-        }
-    }
-
-    /// Stops all workers.
-    pub(crate) fn stop(&self) {
-        steps::stop(self);
-    }
-
-    /// Wakes all workers.
-    pub(crate) fn wake_all(&self) {
-        self.wake.iter().for_each(Condvar::notify_one);
-    }
+/// What a caller offers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Offer {
+    /// To how many helpers.
+    pub(crate) helpers: usize,
+    pub(crate) visits: Visits,
+    pub(crate) polls: Polls,
 }
 
 /// How long threads poll before they sleep.
@@ -237,118 +152,436 @@ pub(crate) struct Polls {
     pub(crate) between: Patience,
 }
 
+impl<J: Copy> State<J> {
+    fn count(&self, rest: Rest) -> usize {
+        self.counts[rest as usize]
+    }
+
+    fn set_rest(&mut self, me: usize, rest: Rest) {
+        self.counts[self.rests[me] as usize] -= 1;
+        self.counts[rest as usize] += 1;
+        self.rests[me] = rest;
+    }
+
+    /// A worker that is to be woken, since more places are open than workers are awake: the first
+    /// one from `first` on that sleeps, or else one that has passed over a job. It counts as awake
+    /// from now on.
+    fn rouse(&mut self, first: usize) -> Option<usize> {
+        let awake = self.count(Rest::Awake);
+        let rest = if self.count(Rest::Asleep) > 0 { Rest::Asleep } else { Rest::Away };
+        if !steps::wants_more(self.open, awake) || self.count(rest) == 0 {
+            return None;
+        }
+        let workers = self.rests.len();
+        let worker = (first..workers).chain(0..first).find(|worker| self.rests[*worker] == rest)?;
+        self.set_rest(worker, Rest::Awake);
+        Some(worker)
+    }
+}
+
+impl<J> Round<J> {
+    const NONE: Self =
+        Self { job: None, helpers: 0, places: 0, called: 0, visits: Visits::Once, caller_waits: false };
+
+    fn open(&self) -> usize {
+        self.places + self.called
+    }
+}
+
+impl<J> Desk<J> {
+    /// Tells what has changed, before the lock is released.
+    fn tell(&self, state: &State<J>) {
+        let [awake, asleep, away, _] = state.counts;
+        self.told.idle.store(awake + asleep + away, Ordering::Relaxed);
+        self.told.awake.store(awake, Ordering::Relaxed);
+        self.told.callers.store(state.callers, Ordering::Relaxed);
+    }
+}
+
+impl<J: Copy> Barrier<J> {
+    /// The value of `announced.epoch` when the pool stops.
+    const STOP: u64 = u64::MAX;
+
+    /// For so many workers, the callers apart, between which and whose thieves there is `fence`.
+    pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
+        let told = Told { idle: Hint::new(workers), awake: Hint::new(workers), callers: Hint::new(0) };
+        let state = State {
+            epoch: 0,
+            asked: 0,
+            patience: Patience::default(),
+            open: 0,
+            rests: (0..workers).map(|_| Rest::Awake).collect(),
+            counts: [workers, 0, 0, 0],
+            callers: 0,
+            stop: false,
+            rounds: [Round::NONE; ARENAS],
+        };
+        Self {
+            desk: CachePadded::new(Desk { told, state: Mutex::new(state) }),
+            announced: CachePadded::new(Announced { epoch: AtomicU64::new(0), open: Hint::new(0) }),
+            arenas: Arenas::new(workers + 1, fence),
+            patience,
+            wake: (0..workers).map(|_| Condvar::new()).collect(),
+        }
+    }
+
+    /// The memory of a worker that has had no job yet.
+    pub(crate) fn nothing_seen(&self) -> Seen {
+        Seen { epoch: 0, patience: self.patience }
+    }
+
+    /// About how many workers are in no loop.
+    #[inline(always)]
+    pub(crate) fn idle(&self) -> usize {
+        self.desk.told.idle.load(Ordering::Relaxed)
+    }
+
+    /// About how many of them would find a job without being woken.
+    #[inline(always)]
+    pub(crate) fn awake(&self) -> usize {
+        self.desk.told.awake.load(Ordering::Relaxed)
+    }
+
+    /// About how many callers of shared loops are no workers.
+    #[inline(always)]
+    pub(crate) fn callers(&self) -> usize {
+        self.desk.told.callers.load(Ordering::Relaxed)
+    }
+
+    /// Offers `job` in the arena of `turn`. The caller is `me`, a worker, or comes from elsewhere.
+    pub(crate) fn publish<'a>(
+        &'a self,
+        turn: &'a Turn<'_>,
+        me: Option<usize>,
+        offer: Offer,
+        job: J,
+    ) -> Published<'a, J> {
+        let Offer { helpers, visits, polls } = offer;
+        let &Turn { arena, number } = turn;
+        arena.clear_seats(me.map_or(0, |me| me + 1), helpers);
+        let mut state = lock(&self.desk.state);
+        state.epoch += 1;
+        (state.asked, state.patience) = (helpers, polls.between);
+        state.rounds[number] =
+            Round { job: Some(job), helpers, places: helpers, called: 0, visits, caller_waits: false };
+        state.open += helpers;
+        state.callers += usize::from(me.is_none());
+        self.open(state, me.map_or(0, |me| me + 1));
+        Published {
+            barrier: self,
+            arena,
+            number,
+            is_foreign: me.is_none(),
+            patience: polls.at_end.max(self.patience),
+        }
+    }
+
+    /// Places have been opened: announces that, and wakes workers, from `first` on, until as many
+    /// are awake. One after the other, each after a look whether it is still needed: to wake one
+    /// takes a microsecond or more, and the lock is not held meanwhile.
+    fn open<'a>(&'a self, mut state: MutexGuard<'a, State<J>>, mut first: usize) {
+        self.announce(&state);
+        while let Some(worker) = state.rouse(first) {
+            self.desk.tell(&state);
+            drop(state);
+            self.wake[worker].notify_one();
+            first = worker + 1;
+            state = lock(&self.desk.state);
+        }
+        self.desk.tell(&state);
+    }
+
+    fn announce(&self, state: &State<J>) {
+        self.announced.open.store(state.open, Ordering::Relaxed);
+        self.announced.epoch.store(state.epoch, Ordering::Relaxed);
+    }
+
+    /// Waits for an open place, and takes it. None: the pool stops.
+    ///
+    /// `seen` is the worker's memory, and is brought up to date.
+    pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<Entered<'_, J>> {
+        loop {
+            if !seen.patience.is_none() {
+                let Announced { epoch, open } = &*self.announced;
+                seen.patience
+                    .poll(|| epoch.load(Ordering::Relaxed) != seen.epoch || open.load(Ordering::Relaxed) > 0);
+            }
+            let mut state = lock(&self.desk.state);
+            loop {
+                if state.stop {
+                    return None;
+                }
+                let is_new = state.epoch != seen.epoch;
+                seen.epoch = state.epoch;
+                if let Some(entered) = self.take_place(&mut state, me) {
+                    // Even if the next job is for others: it is probably for the same workers.
+                    seen.patience = state.patience.max(self.patience);
+                    self.announced.open.store(state.open, Ordering::Relaxed);
+                    self.desk.tell(&state);
+                    return Some(entered);
+                }
+                // It comes too late. If it was meant, it polls as if it had been in time.
+                let was_meant = is_new && state.count(Rest::Awake) <= state.asked;
+                let learnt = if was_meant { state.patience } else { Patience::default() };
+                seen.patience = learnt.max(self.patience);
+                if is_new && !seen.patience.is_none() {
+                    break;
+                }
+                state = self.sleep(state, me, Rest::Asleep);
+            }
+        }
+    }
+
+    /// Passes over the jobs that there are, and sleeps until worker `me` is woken: for others are
+    /// woken first. To callers, it comes too late. None: the pool stops.
+    pub(crate) fn pass_over(&self, me: usize, seen: &mut Seen) -> Option<()> {
+        let mut state = lock(&self.desk.state);
+        seen.epoch = state.epoch;
+        if state.stop {
+            return None;
+        }
+        state.set_rest(me, Rest::Away);
+        let others = state.count(Rest::Asleep) > 0;
+        if others && let Some(other) = state.rouse(me + 1) {
+            self.wake[other].notify_one(); // it comes in place of this one
+        }
+        let state = self.sleep(state, me, Rest::Away);
+        (!state.stop).then_some(())
+    }
+
+    /// Sleeps until another thread has woken this one, or the pool stops.
+    fn sleep<'a>(
+        &self,
+        mut state: MutexGuard<'a, State<J>>,
+        me: usize,
+        rest: Rest,
+    ) -> MutexGuard<'a, State<J>> {
+        state.set_rest(me, rest);
+        self.desk.tell(&state);
+        while state.rests[me] == rest && !state.stop {
+            state = wait(&self.wake[me], state);
+        }
+        if state.rests[me] == rest {
+            state.set_rest(me, Rest::Awake);
+        }
+        state
+    }
+
+    /// Worker `me` takes a place, if one is open.
+    fn take_place<'a>(&'a self, state: &mut State<J>, me: usize) -> Option<Entered<'a, J>> {
+        if state.open == 0 {
+            return None;
+        }
+        // Where most are missed. A worker that has gone, and not left yet, still has its seat, and
+        // may be called meanwhile: then it takes that place itself, when it has left.
+        let rounds = state.rounds[..steps::arenas_in_sight()].iter_mut().enumerate().rev();
+        let (number, round, arena) = rounds
+            .filter(|(_, round)| round.open() > 0)
+            .filter_map(|(number, round)| Some((number, round, self.arenas.get(number)?)))
+            .filter(|(_, round, arena)| arena.active.load(Ordering::Relaxed) < round.helpers)
+            .max_by_key(|(_, round, _)| round.open())?;
+        let job = round.job?;
+        let seat = arena.take_seat(me + 1, round.helpers)?;
+        let place = if round.places > 0 { &mut round.places } else { &mut round.called };
+        *place -= 1;
+        state.open -= 1;
+        state.set_rest(me, Rest::Inside);
+        arena.active.fetch_add(1, Ordering::Relaxed);
+        Some(Entered { barrier: self, job, seat, arena, number, me })
+    }
+
+    /// Calls somebody into the loop in arena `number`: its caller if that rests, or any worker that
+    /// is idle, or will be.
+    pub(crate) fn call(&self, number: usize) {
+        let Some(arena) = self.arenas.get(number) else { return };
+        let mut state = lock(&self.desk.state);
+        steps::open_place(&mut state, number);
+        arena.calls.fetch_add(1, Ordering::Relaxed);
+        if state.rounds[number].caller_waits {
+            self.announce(&state);
+            drop(state);
+            arena.done.notify_one();
+        } else {
+            self.open(state, 0);
+        }
+    }
+
+    /// The caller rests while others work: until somebody is called (true), or nobody is inside any
+    /// more.
+    pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
+        let &Turn { arena, number } = turn;
+        let calls = arena.calls.load(Ordering::Relaxed);
+        self.patience.poll(|| {
+            arena.active.load(Ordering::Relaxed) == 0 || arena.calls.load(Ordering::Relaxed) != calls
+        });
+        let mut state = lock(&self.desk.state);
+        loop {
+            if steps::takes_the_call(&mut state, number) {
+                self.announced.open.store(state.open, Ordering::Relaxed);
+                return true;
+            }
+            if steps::is_empty(arena) {
+                return false;
+            }
+            state.rounds[number].caller_waits = true;
+            state = wait(&arena.done, state);
+            state.rounds[number].caller_waits = false;
+        }
+    }
+
+    /// Stops all workers.
+    pub(crate) fn stop(&self) {
+        steps::stop(self);
+    }
+
+    /// The state lock.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State<J>> {
+        lock(&self.desk.state)
+    }
+
+    /// Wakes all workers.
+    pub(crate) fn wake_all(&self) {
+        self.wake.iter().for_each(Condvar::notify_one);
+    }
+}
+
 /// A job on offer. Dropping it retracts the offer and waits until every worker that entered has
 /// left.
 #[derive(Debug)]
-pub(crate) struct Published<'a, J> {
+pub(crate) struct Published<'a, J: Copy> {
     barrier: &'a Barrier<J>,
+    arena: &'a Arena,
+    number: usize,
+    /// Whether the caller is no worker.
+    is_foreign: bool,
     patience: Patience,
 }
 
-impl<J> Drop for Published<'_, J> {
+impl<J: Copy> Drop for Published<'_, J> {
     fn drop(&mut self) {
-        let barrier = self.barrier;
-        let mut state = lock(&barrier.state);
-        steps::retract(&mut state);
-        if steps::is_empty(barrier) {
+        let Self { barrier, arena, number, is_foreign, patience } = *self;
+        let mut state = lock(&barrier.desk.state);
+        steps::retract(&mut state, number);
+        state.callers -= usize::from(is_foreign);
+        barrier.announced.open.store(state.open, Ordering::Relaxed);
+        barrier.desk.tell(&state);
+        if steps::is_empty(arena) {
             return;
         }
         drop(state);
-        self.patience.poll(|| barrier.active.load(Ordering::Relaxed) == 0);
-        steps::wait_for_the_last(barrier);
+        patience.poll(|| arena.active.load(Ordering::Relaxed) == 0);
+        steps::wait_for_the_last(barrier, arena, number);
     }
 }
 
 /// A worker inside a round. Dropping it leaves the round.
 #[derive(Debug)]
 pub(crate) struct Entered<'a, J: Copy> {
-    barrier: &'a Barrier<J>,
+    pub(crate) barrier: &'a Barrier<J>,
+    pub(crate) job: J,
+    pub(crate) seat: usize,
+    arena: &'a Arena,
+    pub(crate) number: usize,
+    me: usize,
 }
 
 impl<J: Copy> Drop for Entered<'_, J> {
     fn drop(&mut self) {
-        if steps::leave(self.barrier) {
-            self.barrier.done.notify_one();
+        if steps::leave(self) {
+            self.arena.done.notify_one();
         }
     }
 }
 
+/// At how many arenas a worker looks before it sleeps.
+#[inline(always)]
+pub(crate) fn arenas_in_sight() -> usize {
+    ARENAS
+}
+
+/// Whether more places are open than workers are awake.
+#[inline(always)]
+pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
+    open > awake
+}
+
 /// Takes the offer back: a worker that comes from now on finds no job.
 #[inline(always)]
-pub(crate) fn retract<J>(state: &mut State<J>) {
-    state.job = None;
+pub(crate) fn retract<J: Copy>(state: &mut State<J>, number: usize) {
+    close(state, number);
+    state.rounds[number].job = None;
 }
 
-/// Makes a job new for those who have seen it. Returns its epoch.
-#[inline(always)]
-pub(crate) fn offer_again<J>(state: &mut State<J>) -> u64 {
-    state.epoch += 1;
-    state.epoch
+/// Nobody enters from now on.
+fn close<J: Copy>(state: &mut State<J>, number: usize) {
+    let round = &mut state.rounds[number];
+    state.open -= round.open();
+    (round.places, round.called) = (0, 0);
 }
 
-/// Whether somebody has called the caller back since it was asked last.
+/// Opens a place for somebody who is called, if the job is still there.
 #[inline(always)]
-pub(crate) fn takes_the_call<J>(state: &mut State<J>) -> bool {
-    mem::take(&mut state.caller_is_called)
+pub(crate) fn open_place<J: Copy>(state: &mut State<J>, number: usize) {
+    if state.rounds[number].job.is_some() {
+        state.epoch += 1;
+        state.rounds[number].called += 1;
+        state.open += 1;
+    }
+}
+
+/// Whether somebody was called, and has not come: the caller takes that place.
+#[inline(always)]
+pub(crate) fn takes_the_call<J: Copy>(state: &mut State<J>, number: usize) -> bool {
+    let called = &mut state.rounds[number].called;
+    let is_called = *called > 0;
+    *called -= usize::from(is_called);
+    state.open -= usize::from(is_called);
+    is_called
 }
 
 /// Whether no worker is inside the round. The lock is held.
 #[inline(always)]
-pub(crate) fn is_empty<J>(barrier: &Barrier<J>) -> bool {
-    barrier.active.load(Ordering::Relaxed) == 0
+pub(crate) fn is_empty(arena: &Arena) -> bool {
+    arena.active.load(Ordering::Relaxed) == 0
 }
 
 /// Waits under the lock until no worker is inside the round. The lock is taken even if the end has
 /// been seen already: it is the happens-before edge from leaving to returning.
 #[inline(always)]
-pub(crate) fn wait_for_the_last<J>(barrier: &Barrier<J>) {
-    let mut state = lock(&barrier.state);
-    while barrier.active.load(Ordering::Relaxed) != 0 {
-        state.caller_waits = true;
-        state = wait(&barrier.done, state);
+pub(crate) fn wait_for_the_last<J: Copy>(barrier: &Barrier<J>, arena: &Arena, number: usize) {
+    let mut state = lock(&barrier.desk.state);
+    while arena.active.load(Ordering::Relaxed) != 0 {
+        state.rounds[number].caller_waits = true;
+        state = wait(&arena.done, state);
     }
-    state.caller_waits = false;
+    state.rounds[number].caller_waits = false;
 }
 
-/// A worker leaves the round. True: it was the last one, and the caller sleeps.
+/// A worker leaves its round. True: it was the last one, and the caller sleeps.
 #[inline(always)]
-pub(crate) fn leave<J>(barrier: &Barrier<J>) -> bool {
-    let state = lock(&barrier.state);
-    let was_last = barrier.active.fetch_sub(1, Ordering::Relaxed) == 1;
-    was_last && state.caller_waits
+pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
+    let mut state = lock(&entered.barrier.desk.state);
+    leave_under(entered, &mut state) && state.rounds[entered.number].caller_waits
+}
+
+/// The same under the lock. Whether it was the last one.
+pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut State<J>) -> bool {
+    let &Entered { barrier, seat, arena, number, me, .. } = entered;
+    let was_last = arena.active.fetch_sub(1, Ordering::Relaxed) == 1;
+    state.set_rest(me, Rest::Awake);
+    match state.rounds[number].visits {
+        Visits::Once => close(state, number),
+        Visits::Again => arena.leave_seat(seat),
+    }
+    barrier.announced.open.store(state.open, Ordering::Relaxed);
+    barrier.desk.tell(state);
+    was_last
 }
 
 /// Tells all workers that the pool stops, and then wakes them.
 #[inline(always)]
 pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
-    lock(&barrier.state).stop = true;
-    barrier.published_epoch.store(Barrier::<J>::STOP, Ordering::Relaxed);
+    barrier.lock().stop = true;
+    barrier.announced.epoch.store(Barrier::<J>::STOP, Ordering::Relaxed);
     barrier.wake_all();
-}
-
-#[cfg(all(test, not(any(loom, shuttle, miri))))]
-mod tests {
-    use std::{thread, time::Duration};
-
-    use super::*;
-
-    #[test]
-    fn a_worker_that_comes_too_late_polls_if_it_was_asked() {
-        let (none, long) = (Patience::default(), Patience::of(Duration::from_secs(60)));
-        let barrier = Barrier::new(2, none);
-        drop(barrier.publish((), 1, Polls { at_end: none, between: long }));
-        thread::scope(|scope| {
-            for me in 0..2 {
-                let barrier = &barrier;
-                scope.spawn(move || assert!(barrier.enter(me, &mut barrier.nothing_seen()).is_none()));
-            }
-            while barrier.awake() == 2 {
-                thread::yield_now();
-            }
-            thread::sleep(Duration::from_millis(50));
-            let awake = barrier.awake();
-            barrier.stop();
-            assert_eq!(awake, 1, "the other one was not asked");
-        });
-    }
 }

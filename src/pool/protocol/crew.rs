@@ -1,17 +1,28 @@
 //! The threads of a pool: they wait for a job, run it, and leave.
 
 use std::{
+    cell::Cell,
     io, mem,
     panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind},
+    ptr,
     sync::Arc,
 };
 
 use super::{
-    barrier::{Barrier, Polls},
+    Fence,
+    arena::Turn,
+    barrier::{Barrier, Offer},
     fork::Process,
     job::{self, Job},
 };
-use crate::sync::{Condvar, JoinHandle, Mutex, Patience, ThreadBuilder, lock, spawn, wait};
+use crate::sync::{
+    Condvar, JoinHandle, Mutex, Ordering, Patience, ThreadBuilder, lock, spawn, thread_local, wait,
+};
+
+thread_local! {
+    /// The crew of this thread, known by the address of its barrier, and its number there.
+    static HERE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+}
 
 /// The threads of one pool. Dropping it stops them and joins them.
 #[derive(Debug)]
@@ -29,50 +40,79 @@ impl RefUnwindSafe for Crew {}
 impl Crew {
     /// A crew without threads yet, with room for `workers`, which poll for `patience` before they
     /// sleep.
-    pub(crate) fn new(workers: usize, patience: Patience) -> Self {
+    pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         Self {
-            barrier: Arc::new(Barrier::new(workers, patience)),
+            barrier: Arc::new(Barrier::new(workers, fence, patience)),
             threads: Vec::with_capacity(workers),
             process: Process::current(),
         }
     }
 
-    /// Whether the first helper would find a job without being woken. A hint.
-    pub(crate) fn is_first_awake(&self) -> bool {
-        self.barrier.is_first_awake()
+    /// About how many threads are in no loop.
+    #[inline(always)]
+    pub(crate) fn idle(&self) -> usize {
+        self.barrier.idle()
     }
 
-    /// How many helpers would find a job without being woken. A hint.
+    /// About how many of them would find a job without being woken.
+    #[inline(always)]
     pub(crate) fn awake(&self) -> usize {
         self.barrier.awake()
     }
 
-    /// Runs `work` on the workers `1..workers`, each of which may come late or not at all, and
-    /// `own` on the calling thread, which is worker 0. Returns when no worker is inside `work` any
-    /// more.
+    /// About how many callers of shared loops are no threads of this crew.
+    #[inline(always)]
+    pub(crate) fn callers(&self) -> usize {
+        self.barrier.callers()
+    }
+
+    /// The number of the calling thread, from 1 on; 0 if it is none of this crew.
+    pub(crate) fn here(&self) -> usize {
+        let (crew, number) = HERE.with(Cell::get);
+        if crew == self.address() { number } else { 0 }
+    }
+
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.barrier).addr()
+    }
+
+    /// The right to share a loop, if there is an arena for it.
+    pub(crate) fn take_turn(&self) -> Option<Turn<'_>> {
+        self.barrier.arenas.take()
+    }
+
+    /// Whether a loop is being shared.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.barrier.arenas.made().any(|arena| arena.is_taken.load(Ordering::Relaxed))
+    }
+
+    /// How many thefts there were.
+    pub(crate) fn thefts(&self) -> u64 {
+        self.barrier.arenas.made().map(|arena| arena.ranges.thefts()).sum()
+    }
+
+    /// Runs `work` on those helpers that come, in the seats from 1 on, and `own` on the calling
+    /// thread. Returns when no worker is inside `work` any more.
     ///
-    /// `work` must not unwind. If `own` unwinds, this still waits. One caller at a time.
+    /// `work` must not unwind. If `own` unwinds, this still waits.
     pub(crate) fn share(
         &self,
-        workers: usize,
-        polls: Polls,
+        turn: &Turn<'_>,
+        offer: Offer,
         work: &(dyn Fn(usize) + Sync),
         own: impl FnOnce(),
     ) {
-        job::share(&self.barrier, workers, polls, work, own);
+        job::share(&self.barrier, turn, self.here().checked_sub(1), offer, work, own);
     }
 
-    /// Calls worker `me` back into the work that it has left; 0 is the caller, which rests.
-    pub(crate) fn call_back(&self, me: usize) {
-        match me.checked_sub(1) {
-            None => self.barrier.call_caller(),
-            Some(helper) => self.barrier.call_back(helper),
-        }
+    /// Calls somebody into the work in this arena: its caller, if that rests, or an idle thread.
+    pub(crate) fn call(&self, arena: usize) {
+        self.barrier.call(arena);
     }
 
-    /// The caller rests while others work, until it is called back (true), or all have left.
-    pub(crate) fn rest(&self) -> bool {
-        self.barrier.rest()
+    /// The caller rests while others work, until it is called (true), or all have left.
+    pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
+        self.barrier.rest(turn)
     }
 
     /// How many threads there are.
@@ -115,9 +155,9 @@ impl Crew {
     }
 }
 
-/// The life of a worker. Thread `me` is worker `me + 1`: worker 0 is the thread that calls the
-/// loop.
+/// The life of a worker. Thread `me` is worker `me + 1`: worker 0 is a thread that calls a loop.
 fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
+    HERE.with(|here| here.set((ptr::from_ref(barrier).addr(), me + 1)));
     let mut seen = barrier.nothing_seen();
     loop {
         // Asked here, outside of any round: nobody waits for the answer.
@@ -126,8 +166,8 @@ fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
                 return;
             }
         }
-        let Some((job, entered)) = barrier.enter(me, &mut seen) else { return };
-        job.run(me + 1);
+        let Some(entered) = barrier.enter(me, &mut seen) else { return };
+        entered.job.run(entered.seat);
         drop(entered);
     }
 }
@@ -159,21 +199,20 @@ mod tests {
 
     #[test]
     fn who_sleeps_is_not_awake_and_who_polls_is() {
-        assert!(!Crew::new(0, Patience::default()).is_first_awake(), "there is none");
         let crew = |patience| {
-            let mut crew = Crew::new(1, patience);
-            assert!(crew.is_first_awake(), "who has not slept yet looks for a job");
+            let mut crew = Crew::new(1, Fence::Symmetric, patience);
+            assert_eq!(crew.awake(), 1, "who has not slept yet looks for a job");
             crew.hire(ThreadBuilder::new(), || (), || true).unwrap();
             crew
         };
         let impatient = crew(Patience::default());
         let begin = Instant::now();
-        while impatient.is_first_awake() {
+        while impatient.awake() > 0 {
             assert!(begin.elapsed() < Duration::from_secs(60), "it has no patience");
             thread::yield_now();
         }
         let patient = crew(Patience::of(Duration::from_secs(60)));
         thread::sleep(Duration::from_millis(50));
-        assert!(patient.is_first_awake(), "it polls");
+        assert_eq!(patient.awake(), 1, "it polls");
     }
 }

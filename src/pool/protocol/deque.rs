@@ -22,7 +22,7 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use super::hunger::{Gone, Hunger};
+use super::hunger::Hunger;
 #[cfg(any(test, planted))]
 use crate::pool::check::planted as steps;
 #[cfg(not(any(test, planted)))]
@@ -47,7 +47,6 @@ struct Ends<T> {
     top: AtomicUsize,
     /// Held to write `bottom`, to copy items out, and to change the memory.
     memory: Mutex<Memory<T>>,
-    gone: Gone,
 }
 
 /// What the owner alone uses.
@@ -186,7 +185,7 @@ impl<T> Deque<T> {
     /// Without items. As long as it is not shared, its owner keeps all to itself.
     pub(crate) fn new() -> Self {
         let (bottom, top) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let ends = Ends { bottom, top, memory: Mutex::new(Memory::new()), gone: Gone::new() };
+        let ends = Ends { bottom, top, memory: Mutex::new(Memory::new()) };
         let room = Memory::<T>::new().capacity(); // without bound, if items take no memory
         let hand = Hand {
             items: Cell::new(NonNull::dangling()),
@@ -451,16 +450,11 @@ impl<T> Deques<T> {
         }
     }
 
-    /// Worker `me` is about to go, since it has found nothing. False: there is something after all.
-    pub(crate) fn go(&self, me: usize) -> bool {
-        self.hunger.go(&self.of(me).ends.gone);
+    /// A worker is about to go, since it has found nothing. False: there is something after all.
+    pub(crate) fn go(&self) -> bool {
+        self.hunger.go();
         fence(Ordering::SeqCst); // case 10; partner: the fence in `is_missed`
         !self.all().any(|deque| steps::is_seen(deque.shown()))
-    }
-
-    /// Worker `me` is there, again or for the first time.
-    pub(crate) fn come(&self, me: usize) {
-        self.hunger.come(&self.of(me).ends.gone);
     }
 
     /// Whether a worker has gone that would find something now. To be called after the owner has
@@ -468,12 +462,6 @@ impl<T> Deques<T> {
     pub(crate) fn is_missed(&self) -> bool {
         fence(Ordering::SeqCst); // case 10; partner: the fence in `go`
         self.hunger.has_gone()
-    }
-
-    /// A worker that has gone, and that nobody else has called back since: the caller of this wakes
-    /// it.
-    pub(crate) fn call_back(&self) -> Option<usize> {
-        self.all().position(|deque| self.hunger.come(&deque.ends.gone))
     }
 
     /// Takes all items that are left, when the loop is over.
@@ -634,12 +622,12 @@ mod tests {
     #[test]
     fn who_has_gone_is_called_once() {
         let deques = two(0, 0..0);
-        assert!(!deques.is_missed() && deques.call_back().is_none());
-        assert!(deques.go(1) && deques.is_missed());
-        assert_eq!((deques.call_back(), deques.call_back()), (Some(1), None));
+        let call = || deques.hunger().come();
+        assert!(!deques.is_missed() && !call());
+        assert!(deques.go() && deques.is_missed());
+        assert_eq!([call(), call()], [true, false]);
         push(&deques, 0, 0..1);
-        assert!(!deques.go(1), "there is something");
-        deques.come(1);
-        assert!(!deques.is_missed());
+        assert!(!deques.go(), "there is something");
+        assert!(call() && !deques.is_missed());
     }
 }

@@ -27,16 +27,6 @@ pub(crate) struct Hunger {
     _behind: Padding,
 }
 
-/// Whether a worker has gone, and nobody has called it back.
-#[derive(Debug)]
-pub(crate) struct Gone(AtomicUsize);
-
-impl Gone {
-    pub(crate) fn new() -> Self {
-        Self(AtomicUsize::new(0))
-    }
-}
-
 impl Hunger {
     /// Nothing is taken any more: the loop has stopped.
     const CLOSED: usize = 1 << (usize::BITS - 1);
@@ -87,18 +77,14 @@ impl Hunger {
     }
 
     /// A worker goes.
-    pub(crate) fn go(&self, gone: &Gone) {
-        gone.0.store(1, Ordering::Relaxed);
+    pub(crate) fn go(&self) {
         self.gone.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A worker comes back, or is called back. False: it had not gone, or was called by another.
-    pub(crate) fn come(&self, gone: &Gone) -> bool {
-        let comes = gone.0.load(Ordering::Relaxed) != 0 && gone.0.swap(0, Ordering::Relaxed) != 0;
-        if comes {
-            self.gone.fetch_sub(1, Ordering::Relaxed);
-        }
-        comes
+    /// One of those that have gone comes back, or is called. False: all have been called.
+    pub(crate) fn come(&self) -> bool {
+        let less_one = |gone: usize| gone.checked_sub(1);
+        self.gone.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less_one).is_ok()
     }
 
     pub(crate) fn has_gone(&self) -> bool {

@@ -3,7 +3,10 @@
 
 #![allow(unsafe_code)] // the one place where a lifetime is erased
 
-use super::barrier::{Barrier, Polls};
+use super::{
+    arena::Turn,
+    barrier::{Barrier, Offer},
+};
 
 /// A borrowed closure. Only [`share`] knows its lifetime.
 #[derive(Clone, Copy, Debug)]
@@ -14,25 +17,26 @@ pub(crate) struct Job(*const (dyn Fn(usize) + Sync));
 unsafe impl Send for Job {}
 
 impl Job {
-    /// Runs the closure as worker `me`. To be called between entering and leaving the round that
+    /// Runs the closure in this seat. To be called between entering and leaving the round that
     /// published it.
-    pub(crate) fn run(self, me: usize) {
+    pub(crate) fn run(self, seat: usize) {
         // SAFETY: 1. the pointer comes from the reference that `share` was given; 2. a worker gets
         // hold of a job by entering the barrier and `share` does not return or unwind before every
         // worker that entered has left.
         let work = unsafe { &*self.0 };
-        work(me);
+        work(seat);
     }
 }
 
-/// Offers `work` to the workers `1..workers` of `barrier`, meanwhile runs `own` on the calling
-/// thread, and returns when no worker is inside `work` any more and none can enter it.
+/// Offers `work` in the arena of `turn`, meanwhile runs `own` on the calling thread, which is worker
+/// `me` or none, and returns when no worker is inside `work` any more and none can enter it.
 ///
 /// `work` must not unwind. If `own` unwinds, this still waits.
 pub(crate) fn share(
     barrier: &Barrier<Job>,
-    workers: usize,
-    polls: Polls,
+    turn: &Turn<'_>,
+    me: Option<usize>,
+    offer: Offer,
     work: &(dyn Fn(usize) + Sync),
     own: impl FnOnce(),
 ) {
@@ -47,6 +51,6 @@ pub(crate) fn share(
             pointer,
         )
     };
-    let _published = barrier.publish(Job(erased), workers - 1, polls);
+    let _published = barrier.publish(turn, me, offer, Job(erased));
     own();
 }

@@ -73,6 +73,16 @@ pub(crate) struct Times {
 }
 
 impl Times {
+    /// Empty ones for a round of so many `workers` to fill in, in the memory of these. If
+    /// `measures_usage`, the workers measure what they use.
+    pub(crate) fn of(mut self, workers: usize, measures_usage: bool) -> Self {
+        self.marks.clear();
+        self.tallies.clear();
+        self.tallies.resize(workers, Tally::default());
+        self.usage = measures_usage.then(Usage::default);
+        self
+    }
+
     /// Whether all workers have ended at the same moment, up to a small part of the round.
     pub(crate) fn are_balanced(&self) -> bool {
         const SMALL: f32 = 1.0 / 32.0;

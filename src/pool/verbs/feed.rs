@@ -33,6 +33,8 @@ pub(crate) struct List<'e, T> {
     limit: AtomicU64,
     /// How many items a worker folds before its first look at the clock. Relaxed: it is a hint.
     first: AtomicUsize,
+    /// The arena in which the loop is shared. Relaxed: written before the loop is published.
+    arena: AtomicUsize,
     /// When workers that have gone are called back.
     calls: Mutex<Calls>,
 }
@@ -66,6 +68,7 @@ impl<'e, T> List<'e, T> {
             watch,
             limit: AtomicU64::new(limit),
             first: AtomicUsize::new(CHECKED_AFTER),
+            arena: AtomicUsize::new(0),
             calls: Mutex::new(Calls::default()),
         }
     }
@@ -108,8 +111,8 @@ impl<'e, T> List<'e, T> {
         }
         calls.last = Some(now);
         drop(calls);
-        if let Some(worker) = self.deques.call_back() {
-            self.executor.crew().call_back(worker);
+        if self.hunger().come() {
+            self.executor.crew().call(self.arena.load(Ordering::Relaxed));
         }
     }
 }
@@ -128,8 +131,9 @@ impl<T: Send> Growing for List<'_, T> {
         self.hunger()
     }
 
-    fn share(&self, workers: usize) {
+    fn share(&self, workers: usize, arena: usize) {
         self.until(None);
+        self.arena.store(arena, Ordering::Relaxed);
         self.deques.share(workers, 0); // until items are known to be cheap
     }
 
@@ -154,17 +158,13 @@ impl<T: Send> Growing for List<'_, T> {
         stolen
     }
 
-    fn come(&self, me: usize) {
-        self.deques.come(me);
-    }
-
-    fn go(&self, me: usize, worked: Duration) -> bool {
+    fn go(&self, worked: Duration) -> bool {
         let help = self.executor.prices().help(false);
         let mut calls = lock(&self.calls);
         calls.pause = hunger::pause_after(calls.pause, worked, help);
         calls.last = Some(Instant::now());
         drop(calls);
-        self.deques.go(me)
+        self.deques.go()
     }
 
     fn folded(&self, me: usize) -> usize {
@@ -392,7 +392,7 @@ impl<'a, T> Feeder<'a, T> {
     /// stop, and leave what is left in the list.
     #[inline(never)]
     fn look(&mut self, deque: &Deque<T>, hand: Hand<T>) -> (Hand<T>, bool) {
-        let Self { list, me, chunk, stretch, left, .. } = *self;
+        let Self { list, chunk, stretch, left, .. } = *self;
         let hunger = list.hunger();
         if !hunger.is_closed() {
             if left > 0 {
@@ -418,7 +418,7 @@ impl<'a, T> Feeder<'a, T> {
         if !deque.is_shared() {
             return (hand, stops);
         }
-        list.executor.seats().look(me, now);
+        list.executor.look(now);
         let keeps = match each {
             _ if each > DEAR_NS || !hunger.is_quiet() => 0,
             _ if hunger.has_gone() => 1,
