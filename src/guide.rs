@@ -1,6 +1,7 @@
 //! Which loop to use, how to read a report, and the counterparts of other libraries. Text only.
 //!
-//! [Coming from rayon](from_rayon) and [coming from OpenMP](from_openmp) have pages of their own.
+//! [Coming from rayon](from_rayon), [coming from OpenMP](from_openmp), and [locks and loops](locks)
+//! have pages of their own.
 //! Seven short programs in `examples/` put the plain loop, rayon and this crate side by side:
 //! `kmeans`, `pagerank`, `em`, `stencil`, `queens`, `fetch` and `records`. In `examples/ranks` are
 //! two of them on several machines.
@@ -577,3 +578,4 @@
 
 pub mod from_openmp;
 pub mod from_rayon;
+pub mod locks;

@@ -81,7 +81,7 @@ fn by(who: Who, pace: Pace, items: &Items) -> Option<Turn> {
 
 /// As many threads at the same time each run all calls, by what `rival` makes for each: what a call
 /// takes, until the last one is through.
-fn together<R: Rival>(threads: usize, items: &Items, rival: impl Fn() -> R + Sync) -> Turn {
+pub(crate) fn together<R: Rival>(threads: usize, items: &Items, rival: impl Fn() -> R + Sync) -> Turn {
     let begin = Barrier::new(threads + 1);
     thread::scope(|scope| {
         let work = || {

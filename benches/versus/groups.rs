@@ -9,7 +9,7 @@ use crate::{
     results::Results,
     rows::Rows,
     runner::Runner,
-    sorts, starved,
+    several, sorts, starved,
     table::{Reference, Table},
     thefts, windows, young,
 };
@@ -18,7 +18,7 @@ use crate::{
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 39] = [
+const GROUPS: [(&str, Group); 40] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -58,6 +58,7 @@ const GROUPS: [(&str, Group); 39] = [
     ("beside", |rows| rows.group_of(beside::rows)),
     ("launch", |rows| rows.extend(launch::rows(&rows.runner))),
     ("naps", |rows| rows.group_of(naps::rows)),
+    ("several", |rows| rows.group_of(several::rows)),
 ];
 
 /// What `--rows` takes.

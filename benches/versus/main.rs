@@ -8,6 +8,7 @@
     reason = "a program that estimates"
 )]
 
+mod asleep;
 mod beside;
 mod burner;
 mod callers;
@@ -46,6 +47,8 @@ mod rivals;
 mod row;
 mod rows;
 mod runner;
+mod scene;
+mod several;
 mod sorts;
 mod starved;
 mod table;

@@ -1,0 +1,94 @@
+//! Locks and loops: which locks may be held around a loop, and which loops can deadlock.
+//!
+//! ```
+//! use std::sync::Mutex;
+//!
+//! let pool = rangesteal::Pool::new()?;
+//! let table = Mutex::new(vec![0; 100]);
+//! pool.on(0..8).for_each(|i| {
+//!     let mut table = table.lock().unwrap(); // held until the loop below is over
+//!     pool.on(&mut *table).for_each(|cell| *cell += i);
+//! });
+//! assert_eq!(table.into_inner().unwrap(), [28; 100]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! **The rule.** A thread that waits for the end of a loop runs no item of another loop. The
+//! [bottom of this page](#what-can-deadlock) lists the deadlocks that remain. A program of plain
+//! threads has them as well.
+//!
+//! The tests that this page names are in `tests/locks.rs`. They run on pools of 2, 4 and 8 threads,
+//! by one caller and by several.
+//!
+//! # A lock held across a loop
+//! The loop under the lock is run by its caller, and by no thread that has other work. Items that
+//! want the lock block their threads meanwhile, so take it late, and hold it briefly. (Tests
+//! `a_lock_is_held_across_an_inner_loop`, `a_lock_is_held_across_a_loop_on_another_pool`,
+//! `a_lock_of_each_level_is_held_across_the_levels_below`.)
+//!
+//! # A lock taken in items
+//! It may be taken in items of any number of loops at a time, on one pool or on several. (Test
+//! `items_of_two_loops_at_a_time_take_one_lock`.) If each item adds to one value, a
+//! [`fold`](crate::On::fold) needs no lock.
+//!
+//! # A loop inside `get_or_init`
+//! ```
+//! use std::sync::OnceLock;
+//!
+//! let pool = rangesteal::Pool::new()?;
+//! let squares = OnceLock::<Vec<u64>>::new();
+//! let make = || pool.on(0..100).map(|x| x * x).collect();
+//! let sum: u64 = pool.on(0..100).map(|i| squares.get_or_init(make)[i]).sum();
+//! assert_eq!(sum, 328_350);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! One item makes the value. Those that want it meanwhile block their threads until it is there.
+//! (Test `values_are_made_by_loops_inside_get_or_init`.) `LazyLock` and `Once` behave alike.
+//!
+//! # What a thread owns
+//! An item may borrow a `RefCell` in a `thread_local!`, and call a loop before it gives it back:
+//! no other item of its own loop comes to that thread. The items of the inner loop do, so they must
+//! not borrow the same one. (Test
+//! `what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item`.)
+//!
+//! # Why nothing is stolen while a loop waits
+//! In a pool of tasks, a thread that waits for a stolen part takes another task from a queue. If
+//! that task wants a lock that the thread holds, nobody will ever release it: [rayon#592], and in
+//! `get_or_init` [rayon#1251]. Here a caller that has no more items of its loop waits for the
+//! threads that are inside it, and these wait for loops inside that one only. So the loops that
+//! wait for each other form a tree, and its leaves are at work.
+//!
+//! # What can deadlock
+//! * **A lock that the caller holds around a loop, and that items take.** No item can get it. This
+//!   also holds for the thread of the caller itself. (Test
+//!   `a_lock_that_the_caller_holds_around_a_loop_is_free_to_none_of_its_items`.)
+//!
+//!   ```
+//!   # let pool = rangesteal::Pool::new()?;
+//!   let lock = std::sync::Mutex::new(0);
+//!   let held = lock.lock().unwrap();
+//!   pool.on(0..8).for_each(|_| assert!(lock.try_lock().is_err())); // `lock()` would wait for ever
+//!   drop(held);
+//!   # Ok::<(), rangesteal::BuildError>(())
+//!   ```
+//! * **Items of one loop that wait for each other**, by a channel, a barrier or a flag. The item
+//!   that is waited for may lie behind the one that waits, on the same thread:
+//!
+//!   ```
+//!   use std::{sync::mpsc, time::Duration};
+//!
+//!   let pool = rangesteal::Pool::builder().num_threads(1).build()?;
+//!   let (send, receive) = mpsc::sync_channel(1);
+//!   let receive = std::sync::Mutex::new(receive);
+//!   pool.on(0..2).for_each(|i| match i {
+//!       0 => assert!(receive.lock().unwrap().recv_timeout(Duration::from_millis(1)).is_err()),
+//!       _ => send.send(()).unwrap(), // `recv()` would wait for ever: this comes next
+//!   });
+//!   # Ok::<(), rangesteal::BuildError>(())
+//!   ```
+//! * **Two locks in opposite orders**, as in any program: an item that holds one wants the other,
+//!   and an item that holds that one, or the caller of its loop, wants the first.
+//!
+//! [rayon#592]: https://github.com/rayon-rs/rayon/issues/592
+//! [rayon#1251]: https://github.com/rayon-rs/rayon/issues/1251
