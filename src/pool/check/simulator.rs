@@ -12,7 +12,7 @@
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
-use std::{cmp::Reverse, collections::BinaryHeap, hint::black_box, ops::Range, time::Duration};
+use std::{cmp::Reverse, collections::BinaryHeap, hint::black_box, ops::Range, sync::Arc, time::Duration};
 
 use crate::{
     clock::{Instant, nanos},
@@ -285,7 +285,7 @@ struct Worker {
 struct Round<'a> {
     of: &'a Setting<'a>,
     items: &'a Items,
-    profile: Option<&'a Profile>,
+    profile: Option<Arc<Profile>>,
     pace: Option<f32>,
     heavy: &'a Estimate,
     /// The time 0.
@@ -482,8 +482,11 @@ impl Round<'_> {
         }
         let nth = self.workers[me].nth;
         let end = range.end;
-        let middle =
-            if is_stuck { Some(range.start) } else { theft::middle(self.profile, nth, victim, range) };
+        let middle = if is_stuck {
+            Some(range.start)
+        } else {
+            theft::middle(self.profile.as_deref(), nth, victim, range)
+        };
         let Some(middle) = middle else {
             self.workers[me].spared = Some(victim);
             return self.scan(me, now);
@@ -591,10 +594,11 @@ impl Learnt {
         let this = Loop { site: Site::new((&raw const SITE).cast()), slice };
         let workers = of.homes.len();
         let comings = self.comings(of);
-        let times = self.splits.take_times(workers, false);
+        let times = self.splits.take_times().of(workers, false);
         let taught = self.splits.bounds(this, of.awake, workers);
         let same = taught.is_some();
-        let bounds = taught.unwrap_or_else(|| equal_parts(&(0..items.len()), workers).into());
+        let equal = || equal_parts(&(0..items.len()), workers).into();
+        let bounds = taught.map_or_else(equal, |(bounds, _)| bounds);
         let worker = |range: Range<usize>| Worker {
             next: range.start,
             end: range.end,

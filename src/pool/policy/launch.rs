@@ -414,7 +414,7 @@ mod tests {
         }
 
         fn glance(&self, this: Loop) -> Glance {
-            glance(&self.memory, &self.prices, this, || self.draw())
+            glance(&self.memory, &self.prices, this, LoopKind::Through, || 1, || self.draw())
         }
 
         fn launch(&self, this: Loop, awake: bool, kind: LoopKind) -> Launch {

@@ -380,10 +380,10 @@ mod tests {
         // Worth 80 ms, three quarters of them in the last fifth of the slice; nobody's delay
         // matters.
         learn(&mut splits, &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
-        let bounds = splits.bounds(thousand(), false, 2).unwrap();
+        let bounds = splits.bounds(thousand(), false, 2).unwrap().0;
         assert!((866..=868).contains(&bounds[0]), "{bounds:?}");
         assert_eq!(splits.profile(thousand(), false).unwrap().middle(800..1000), 900);
-        let three = splits.bounds(thousand(), false, 3).unwrap();
+        let three = splits.bounds(thousand(), false, 3).unwrap().0;
         assert!((822..=823).contains(&three[0]) && (910..=912).contains(&three[1]), "{three:?}");
         let slice = thousand().slice;
         assert_eq!(
@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn no_boundary_moves_if_the_round_was_as_fast_as_the_next_would_be() {
         let mut splits = Splits::new(2);
-        let bound = |splits: &Splits| splits.bounds(thousand(), false, 2).unwrap()[0];
+        let bound = |splits: &Splits| splits.bounds(thousand(), false, 2).unwrap().0[0];
         let three = |first, second, third| [(0, first), (1, second), (2, third), (3, 0.0)];
         learn(&mut splits, &three(10e6, 10e6, 21e6), &[0.0, 0.0]);
         assert_eq!(bound(&splits), 2, "the third item is as long as the others together");
@@ -460,12 +460,12 @@ mod tests {
         for _ in 0..100 {
             learn(&mut splits, &[(0, 100e3)], &[1e3, 21e3]);
         }
-        let bounds = splits.bounds(thousand(), false, 2).unwrap();
+        let bounds = splits.bounds(thousand(), false, 2).unwrap().0;
         assert!((580..=620).contains(&bounds[0]), "{bounds:?}");
         for _ in 0..1000 {
             learn(&mut splits, &[(0, 100e3)], &[1e3, f32::INFINITY]);
         }
-        let bounds = splits.bounds(thousand(), false, 2).unwrap();
+        let bounds = splits.bounds(thousand(), false, 2).unwrap().0;
         assert!((950..=1000).contains(&bounds[0]), "who never comes is dealt hardly anything: {bounds:?}");
     }
 }

@@ -21,7 +21,8 @@ use crate::sync::{
 
 thread_local! {
     /// The crew of this thread, known by the address of its barrier, and its number there.
-    static HERE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
+    static HERE: Cell<(usize, usize)> = Cell::new((0, 0));
 }
 
 /// The threads of one pool. Dropping it stops them and joins them.

@@ -4,11 +4,15 @@ use std::mem::ManuallyDrop;
 
 use super::{
     frame::{Frame, enter_and_leave, leave_too_early, rounds},
+    local::Local,
     small::*,
     *,
 };
 use crate::{
-    pool::protocol::barrier::{Barrier, Polls},
+    pool::protocol::{
+        arena::Turn,
+        barrier::{Barrier, Offer, Published, Seen, Visits},
+    },
     sync::{Ordering, Patience},
 };
 
@@ -88,6 +92,14 @@ impl Word {
         self.1.notify_one();
     }
 
+    /// Hears it, or does something else if it is not said yet, and hears it then.
+    fn hear_or(&self, other: impl FnOnce()) {
+        if !*self.0.lock().unwrap() {
+            other();
+        }
+        self.hear();
+    }
+
     fn hear(&self) {
         let mut said = self.0.lock().unwrap();
         while !*said {
@@ -96,16 +108,37 @@ impl Word {
     }
 }
 
+/// A barrier for so many workers.
+fn barrier(workers: usize) -> Barrier<usize> {
+    Barrier::new(workers, Fence::Symmetric, Patience::default())
+}
+
+/// Publishes `job` for so many helpers. Not dropped if loom stops the model: it has no execution any
+/// more.
+fn publish<'a>(
+    barrier: &'a Barrier<usize>,
+    turn: &'a Turn<'_>,
+    (helpers, visits): (usize, Visits),
+    job: usize,
+) -> ManuallyDrop<Published<'a, usize>> {
+    let offer = Offer { helpers, visits, ..Offer::default() };
+    ManuallyDrop::new(barrier.publish(turn, None, offer, job))
+}
+
 /// A job for one worker, which does `work` whenever it comes; the caller does `own` meanwhile.
-fn shared(bug: Option<Bug>, work: fn(&Barrier<()>, &Word, usize), own: fn(&Barrier<()>, &Word)) {
+fn shared(
+    bug: Option<Bug>,
+    work: fn(&Barrier<usize>, &Word, usize),
+    own: fn(&Barrier<usize>, &Word, &Turn<'_>),
+) {
     explore_all(bug, move || {
-        let shared = Arc::new((Barrier::new(1, Patience::default()), Word::default()));
+        let shared = Arc::new((barrier(1), Word::default()));
         let worker = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
                 let (barrier, word) = &*shared;
                 let (mut seen, mut visits) = (barrier.nothing_seen(), 0);
-                while let Some(((), entered)) = barrier.enter(0, &mut seen) {
+                while let Some(entered) = barrier.enter(0, &mut seen) {
                     visits += 1;
                     work(barrier, word, visits);
                     drop(entered);
@@ -113,9 +146,9 @@ fn shared(bug: Option<Bug>, work: fn(&Barrier<()>, &Word, usize), own: fn(&Barri
             })
         };
         let (barrier, word) = &*shared;
-        // Not dropped if loom stops the model: it has no execution any more.
-        let published = ManuallyDrop::new(barrier.publish((), 1, Polls::default()));
-        own(barrier, word);
+        let turn = barrier.arenas.take().expect("an arena is free");
+        let published = publish(barrier, &turn, (1, Visits::Again), 0);
+        own(barrier, word, &turn);
         drop(ManuallyDrop::into_inner(published));
         barrier.stop();
         worker.join().unwrap();
@@ -124,12 +157,14 @@ fn shared(bug: Option<Bug>, work: fn(&Barrier<()>, &Word, usize), own: fn(&Barri
 
 /// The worker calls the caller, and goes on when that has come.
 fn rests(bug: Option<Bug>) {
-    let work = |barrier: &Barrier<()>, word: &Word, _| {
-        barrier.call_caller();
-        word.hear();
+    let work = |barrier: &Barrier<usize>, word: &Word, visits| {
+        if visits == 1 {
+            barrier.call(0);
+            word.hear();
+        }
     };
-    shared(bug, work, |barrier, word| {
-        barrier.rest();
+    shared(bug, work, |barrier, word, turn| {
+        barrier.rest(turn);
         word.say(); // it was called, or is done
     });
 }
@@ -147,14 +182,14 @@ fn a_caller_that_rests_and_does_not_listen() {
 
 /// The caller calls the worker once more, and waits for its second visit.
 fn returns(bug: Option<Bug>) {
-    let work = |_: &Barrier<()>, word: &Word, visits| {
+    let work = |_: &Barrier<usize>, word: &Word, visits| {
         if visits == 2 {
             word.say();
         }
     };
-    shared(bug, work, |barrier, word| {
-        if barrier.active.load(Ordering::Relaxed) > 0 {
-            barrier.call_back(0);
+    shared(bug, work, |barrier, word, turn| {
+        if turn.arena.active.load(Ordering::Relaxed) > 0 {
+            barrier.call(0);
             word.hear();
         }
     });
@@ -167,35 +202,166 @@ fn a_worker_that_has_gone_is_called_back() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn a_worker_that_is_called_and_offered_nothing_new() {
-    returns(Some(Bug::OffersNothingNew));
+fn a_worker_that_is_called_and_finds_no_place() {
+    returns(Some(Bug::OpensNoPlace));
 }
 
 /// A worker that starves lets a job pass, and takes the next one when it is woken for that.
 #[test]
 fn a_worker_that_passes_over_a_job_takes_the_next() {
     explore_all(None, || {
-        let shared = Arc::new((Barrier::new(1, Patience::default()), Word::default(), Word::default()));
+        let shared = Arc::new((barrier(1), Word::default()));
         let worker = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
-                let (barrier, passed, came) = &*shared;
+                let (barrier, came) = &*shared;
                 let mut seen = barrier.nothing_seen();
-                barrier.pass_over(0, &mut seen).expect("the first job");
-                passed.say();
-                let ((), entered) = barrier.enter(0, &mut seen).expect("the second job");
+                barrier.pass_over(0, &mut seen).expect("a job");
+                let entered = barrier.enter(0, &mut seen).expect("it is still there");
                 came.say();
                 drop(entered);
-                assert!(barrier.pass_over(0, &mut seen).is_none(), "the pool stops");
+                assert!(barrier.enter(0, &mut seen).is_none(), "the pool stops");
             })
         };
-        let (barrier, passed, came) = &*shared;
-        for word in [passed, came] {
-            let published = ManuallyDrop::new(barrier.publish((), 1, Polls::default()));
-            word.hear();
-            drop(ManuallyDrop::into_inner(published));
-        }
+        let (barrier, came) = &*shared;
+        let turn = barrier.arenas.take().expect("an arena is free");
+        let published = publish(barrier, &turn, (1, Visits::Once), 0);
+        came.hear_or(|| barrier.call(0));
+        drop(ManuallyDrop::into_inner(published));
         barrier.stop();
         worker.join().unwrap();
     });
+}
+
+/// Two callers, each with a job for one helper, which it waits for, and so many workers. Each job is
+/// done once, in its own frame.
+fn two_loops(bug: Option<Bug>, workers: usize) {
+    explore(bug, move || {
+        let shared = Arc::new((barrier(workers), [Word::default(), Word::default()], [local(), local()]));
+        let threads: Vec<_> = (0..workers)
+            .map(|me| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let (barrier, came, frames) = &*shared;
+                    let mut seen: Seen = barrier.nothing_seen();
+                    while let Some(entered) = barrier.enter(me, &mut seen) {
+                        assert_eq!(frames[entered.job].read(), 1, "the frame is gone");
+                        came[entered.job].say();
+                        drop(entered);
+                    }
+                })
+            })
+            .collect();
+        let call = |job: usize, shared: &(Barrier<usize>, [Word; 2], [Local; 2])| {
+            let (barrier, came, frames) = shared;
+            let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
+            frames[job].write(1);
+            let published = publish(barrier, &turn, (1, Visits::Once), job);
+            came[job].hear();
+            drop(ManuallyDrop::into_inner(published));
+            drop(ManuallyDrop::into_inner(turn));
+            frames[job].write(0);
+        };
+        let other = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || call(1, &shared))
+        };
+        call(0, &shared);
+        other.join().unwrap();
+        shared.0.stop();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+fn local() -> Local {
+    Local::new(0)
+}
+
+#[test]
+fn one_worker_helps_two_loops() {
+    two_loops(None, 1);
+}
+
+#[test]
+fn two_workers_help_two_loops() {
+    two_loops(None, 2);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_worker_that_sleeps_beside_an_open_place() {
+    two_loops(Some(Bug::SleepsBesideAPlace), 1);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn callers_that_wake_nobody() {
+    two_loops(Some(Bug::WakesNobody), 1);
+}
+
+/// Two threads take an arena each; one of these is not made yet.
+fn two_arenas(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let barrier = Arc::new(barrier(1));
+        let frames = Arc::new([local(), local()]);
+        let take = |barrier: &Barrier<usize>, frames: &[Local; 2]| {
+            let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
+            frames[turn.number].write(1);
+            drop(ManuallyDrop::into_inner(turn));
+        };
+        let other = {
+            let (barrier, frames) = (Arc::clone(&barrier), Arc::clone(&frames));
+            thread::spawn(move || take(&barrier, &frames))
+        };
+        take(&barrier, &frames);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn an_arena_has_one_caller() {
+    two_arenas(None);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn an_arena_with_two_callers() {
+    two_arenas(Some(Bug::TakesWhatIsTaken));
+}
+
+/// Two helpers of one loop have a seat each, whatever their numbers.
+fn two_seats(bug: Option<Bug>) {
+    explore(bug, || {
+        let shared = Arc::new((barrier(3), [local(), local(), local()]));
+        let threads: Vec<_> = [1, 2]
+            .into_iter()
+            .map(|me| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let (barrier, frames) = &*shared;
+                    let mut seen = barrier.nothing_seen();
+                    while let Some(entered) = barrier.enter(me, &mut seen) {
+                        frames[entered.seat].write(me);
+                        drop(entered);
+                    }
+                })
+            })
+            .collect();
+        let (barrier, _) = &*shared;
+        let turn = barrier.arenas.take().expect("an arena is free");
+        drop(ManuallyDrop::into_inner(publish(barrier, &turn, (2, Visits::Once), 0)));
+        barrier.stop();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn a_seat_has_one_worker() {
+    two_seats(None);
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_seat_with_two_workers() {
+    two_seats(Some(Bug::SharesSeats));
 }

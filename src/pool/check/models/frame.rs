@@ -2,7 +2,7 @@
 
 use super::{local::Local, *};
 use crate::{
-    pool::protocol::barrier::{Barrier, Polls},
+    pool::protocol::barrier::{Barrier, Offer},
     sync::Patience,
 };
 
@@ -23,8 +23,8 @@ impl Frame {
 
 pub(super) fn enter_and_leave(frame: &Frame, me: usize) {
     let mut seen = frame.barrier.nothing_seen();
-    while let Some((job, entered)) = frame.barrier.enter(me, &mut seen) {
-        frame.visit(job);
+    while let Some(entered) = frame.barrier.enter(me, &mut seen) {
+        frame.visit(entered.job);
         drop(entered);
     }
 }
@@ -32,7 +32,8 @@ pub(super) fn enter_and_leave(frame: &Frame, me: usize) {
 /// The planted bug: the worker still reads after it has left.
 pub(super) fn leave_too_early(frame: &Frame, me: usize) {
     let mut seen = frame.barrier.nothing_seen();
-    while let Some((job, entered)) = frame.barrier.enter(me, &mut seen) {
+    while let Some(entered) = frame.barrier.enter(me, &mut seen) {
+        let job = entered.job;
         drop(entered);
         frame.visit(job);
     }
@@ -41,7 +42,7 @@ pub(super) fn leave_too_early(frame: &Frame, me: usize) {
 /// Makes `rounds` rounds with `workers` workers, each of which may come late or not at all.
 pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
     let frame = Arc::new(Frame {
-        barrier: Barrier::new(workers, Patience::default()),
+        barrier: Barrier::new(workers, Fence::Symmetric, Patience::default()),
         local: Local::new(0),
         visits: AtomicUsize::new(0),
     });
@@ -53,7 +54,9 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
         .collect();
     for round in 1..=rounds {
         frame.local.write(round);
-        let published = frame.barrier.publish(round, workers, Polls::default());
+        let turn = frame.barrier.arenas.take().expect("an arena is free");
+        let offer = Offer { helpers: workers, ..Offer::default() };
+        let published = frame.barrier.publish(&turn, None, offer, round);
         assert_eq!(frame.local.read(), round);
         drop(published);
         frame.local.write(0); // the frame is gone

@@ -74,22 +74,21 @@ impl Body for Borrowing<'_> {
 
 /// A crew with its ranges.
 pub(super) struct Team {
-    ranges: Arc<Ranges>,
     crew: Crew,
 }
 
 impl Team {
     pub(super) fn new(workers: usize) -> Self {
-        let mut crew = Crew::new(workers - 1, Patience::default());
+        let mut crew = Crew::new(workers - 1, Fence::Symmetric, Patience::default());
         for _ in 1..workers {
             crew.hire(ThreadBuilder::new(), || (), || true).unwrap();
         }
-        Self { ranges: Arc::new(Ranges::new(workers, Fence::Symmetric)), crew }
+        Self { crew }
     }
 
     #[cfg(shuttle)]
     pub(super) fn thefts(&self) -> u64 {
-        self.ranges.thefts()
+        self.crew.thefts()
     }
 
     /// A call for several items, dealt at `bounds`. If several items panic, the first panic comes
@@ -106,15 +105,17 @@ impl Team {
             stealing: Stealing::Largest,
             is_growing: cfg!(shuttle), // loom wants the same at any time
             heavy: &heavy,
-            seats: None,
+            places: None,
             polls: Polls::default(),
         };
         let times = Times { tallies: vec![Tally::default(); self.crew.size() + 1], ..Times::default() };
         let course = Course::new(Instant::now(), times);
-        let (round, made) = (Round { ranges: &self.ranges, plan, course, list: None }, Made::new());
+        let turn = self.crew.take_turn().expect("an arena is free");
+        let ranges = &turn.arena.ranges;
+        let (round, made) = (Round { ranges, plan, course, list: None }, Made::new());
         let mut own = Accumulator::new(&body, 0, &made);
         let others = &Lender { body: &body, made: &made };
-        let (_, stop) = round.run(&self.crew, (0..items, bounds), watch, &mut own, others);
+        let (_, stop) = round.run((&self.crew, &turn), (0..items, bounds), watch, &mut own, others);
         local.write(0); // the frame is gone
         let thrown = match stop.how(watch.is_cancelled()) {
             How::Panic(panic) => match panic.downcast_ref() {
