@@ -110,7 +110,7 @@ impl Arenas {
     pub(crate) fn take(&self) -> Option<Turn<'_>> {
         (0..ARENAS).find_map(|number| {
             let arena = self.get_or_make(number);
-            steps::takes_arena(arena).then_some(Turn { arena, number })
+            steps::takes_arena(arena).then(|| Turn { arena, number })
         })
     }
 

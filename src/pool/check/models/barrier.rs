@@ -146,7 +146,7 @@ fn shared(
             })
         };
         let (barrier, word) = &*shared;
-        let turn = barrier.arenas.take().expect("an arena is free");
+        let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
         let published = publish(barrier, &turn, (1, Visits::Again), 0);
         own(barrier, word, &turn);
         drop(ManuallyDrop::into_inner(published));
@@ -224,7 +224,7 @@ fn a_worker_that_passes_over_a_job_takes_the_next() {
             })
         };
         let (barrier, came) = &*shared;
-        let turn = barrier.arenas.take().expect("an arena is free");
+        let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
         let published = publish(barrier, &turn, (1, Visits::Once), 0);
         came.hear_or(|| barrier.call(0));
         drop(ManuallyDrop::into_inner(published));
@@ -348,7 +348,7 @@ fn two_seats(bug: Option<Bug>) {
             })
             .collect();
         let (barrier, _) = &*shared;
-        let turn = barrier.arenas.take().expect("an arena is free");
+        let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
         drop(ManuallyDrop::into_inner(publish(barrier, &turn, (2, Visits::Once), 0)));
         barrier.stop();
         threads.into_iter().for_each(|thread| thread.join().unwrap());

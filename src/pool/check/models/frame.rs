@@ -1,5 +1,7 @@
 //! A call as its workers see it: an offer that they take up or not.
 
+use std::mem::ManuallyDrop;
+
 use super::{local::Local, *};
 use crate::{
     pool::protocol::barrier::{Barrier, Offer},
@@ -54,11 +56,13 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
         .collect();
     for round in 1..=rounds {
         frame.local.write(round);
-        let turn = frame.barrier.arenas.take().expect("an arena is free");
+        // Not dropped if loom stops the model.
+        let turn = ManuallyDrop::new(frame.barrier.arenas.take().expect("an arena is free"));
         let offer = Offer { helpers: workers, ..Offer::default() };
         let published = frame.barrier.publish(&turn, None, offer, round);
         assert_eq!(frame.local.read(), round);
         drop(published);
+        drop(ManuallyDrop::into_inner(turn));
         frame.local.write(0); // the frame is gone
     }
     frame.barrier.stop();
