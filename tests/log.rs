@@ -66,7 +66,7 @@ fn one_line_a_loop() {
         }
     }
     pool.for_each(&[1, 2], |_| pool.for_each(&[1, 2, 3], |_| ()));
-    let is_busy = |line: &&String| line.contains("another loop has the pool");
+    let is_busy = |line: &&String| line.contains("other loops have the pool");
     let nested = lines();
     let mut busy = nested.iter().filter(is_busy).count();
     assert_eq!(nested.len() - busy, 3, "two loops inside one");

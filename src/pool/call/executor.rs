@@ -391,7 +391,8 @@ impl Executor {
             self.tell_of_busy(options.wishes.at);
             match self.go_on_until_help(call, &mut solo, options, own) {
                 Ok(how) => (how, Alone::Busy),
-                Err((call, help)) => {
+                Err(found) => {
+                    let (call, help) = *found;
                     return self.share(&call, solo.hand_over(), help, options, own, others);
                 }
             }
@@ -520,7 +521,7 @@ impl Executor {
         solo: &mut Solo<'_>,
         options: &Options<'_>,
         own: &mut dyn Accumulate,
-    ) -> Result<How, (Call, Help<'_>)> {
+    ) -> Result<How, Box<(Call, Help<'_>)>> {
         let (this, between) = (call.this, self.prices.help_time(false));
         loop {
             let limit = solo.elapsed().saturating_add(between);
@@ -538,7 +539,7 @@ impl Executor {
             {
                 let call = Call { this, launch, awake, gap: None };
                 if let Some(help) = self.find_help(&call, options, solo.left()) {
-                    return Err((call, help.of_a_rest()));
+                    return Err(Box::new((call, help.of_a_rest())));
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::{
 
 /// How a round is run.
 pub(crate) struct Plan<'a> {
-    /// How many workers the items are dealt to.
+    /// How many workers there may be. The items are dealt to the first of them.
     pub(crate) workers: usize,
     pub(crate) units: Units,
     /// The cost of an index last time, in nanoseconds; none if unknown.

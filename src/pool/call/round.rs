@@ -52,8 +52,8 @@ pub(crate) struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Runs the round over `range`, partitioned at `bounds`, in the arena of `turn`. There is one
-    /// worker more than there are bounds.
+    /// Runs the round over `range`, partitioned at `bounds`, in the arena of `turn`. There is at
+    /// least one worker more than there are bounds: others steal what they do.
     pub(crate) fn run(
         self,
         (crew, turn): (&Crew, &Turn<'_>),
@@ -66,7 +66,7 @@ impl Round<'_> {
         // panics.
         self.ranges.deal(range.clone(), bounds);
         if let Some(list) = self.list {
-            list.share(bounds.len() + 1, turn.number);
+            list.share(self.plan.workers, turn.number);
         }
         watch.begin(self.ranges, self.plan.units, range);
         let entered = self.ranges.enter(0);
@@ -79,7 +79,7 @@ impl Round<'_> {
             });
         };
         let visits = if self.list.is_some() { Visits::Again } else { Visits::Once };
-        let offer = Offer { helpers: bounds.len(), visits, polls: self.plan.polls };
+        let offer = Offer { helpers: self.plan.workers - 1, visits, polls: self.plan.polls };
         crew.share(turn, offer, &work, || self.work(0, entered, own, &|| crew.rest(turn)));
         watch.end(self.ranges);
         self.course.into_inner()

@@ -49,9 +49,12 @@ struct Shared<'a> {
 /// What a call needs to be shared: an arena, workers that are idle, and what is known of the loop.
 pub(super) struct Help<'a> {
     turn: Turn<'a>,
+    /// How many the loop is worth: so many places are open, also to those that are idle later.
     helpers: usize,
-    /// Whether these are as many as the loop is worth. If not, nothing is believed of it.
+    /// Whether so many are idle now. If not, nothing is believed of the loop.
     is_full: bool,
+    /// To how many workers its items are dealt: those that are there, the caller included.
+    dealt: usize,
     /// Whether it is shared from one end of the slice to the other.
     is_whole: bool,
     /// How many workers were idle.
@@ -93,19 +96,20 @@ impl Executor {
         let asked = if options.list.is_some() { asked } else { asked.min(left.len() - 1) };
         let has_cpus = is_cpu_bound || self.workers <= self.placed + 1;
         let free = if has_cpus { self.free_cpus(here > 0) } else { usize::MAX };
-        let helpers = asked.min(idle).min(free);
+        let helpers = asked.min(free);
         if helpers < asked.min(1) {
             return None;
         }
+        let (dealt, is_full) = (helpers.min(idle) + 1, asked <= idle && asked <= free);
         // Costs are known only of rounds over a whole slice, from one end to the other.
         let is_whole = left.start == 0 && self.stealing != Stealing::Off;
         let known = splits.as_deref().filter(|_| is_whole);
-        let bounds = known.and_then(|splits| splits.bounds(this, awake, helpers + 1));
+        let bounds = known.and_then(|splits| splits.bounds(this, awake, dealt));
         let profile = known.and_then(|splits| splits.profile(this, awake));
         let measures_usage = self.workers > self.placed + 1;
         let times = splits.as_deref_mut().map(Splits::take_times).unwrap_or_default();
         let times = times.of(helpers + 1, measures_usage);
-        Some(Help { turn, helpers, is_full: helpers == asked, is_whole, idle, bounds, profile, times })
+        Some(Help { turn, helpers, is_full, dealt, is_whole, idle, bounds, profile, times })
     }
 
     /// How many CPUs of the pool no worker and no caller of a shared loop has. The calling thread is
@@ -209,11 +213,12 @@ impl Executor {
         let (workers, mut times) = (help.helpers + 1, mem::take(&mut help.times));
         let bounds: Cow<'_, [usize]> = match &help.bounds {
             Some((bounds, _)) => Cow::Borrowed(bounds),
-            None => equal_parts(left, workers).into(),
+            None => equal_parts(left, help.dealt).into(),
         };
         if let Some(notes) = &mut times.notes {
             let parts = parts(left.clone(), &bounds);
             notes.dealt = parts.map(|part| options.units.items(part)).collect();
+            notes.dealt.resize(workers, 0..0);
         }
         let (arena, list) = (help.turn.arena, options.list);
         let plan = Plan {

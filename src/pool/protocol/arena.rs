@@ -91,7 +91,7 @@ impl Arena {
 /// The arenas of a pool.
 #[derive(Debug)]
 pub(crate) struct Arenas {
-    arenas: [OnceLock<Box<Arena>>; ARENAS],
+    all: [OnceLock<Box<Arena>>; ARENAS],
     workers: usize,
     fence: Fence,
 }
@@ -99,7 +99,7 @@ pub(crate) struct Arenas {
 impl Arenas {
     /// For so many workers. One arena is made at once, if there are helpers.
     pub(crate) fn new(workers: usize, fence: Fence) -> Self {
-        let arenas = Self { arenas: [const { OnceLock::new() }; ARENAS], workers, fence };
+        let arenas = Self { all: [const { OnceLock::new() }; ARENAS], workers, fence };
         if workers > 1 {
             arenas.get_or_make(0);
         }
@@ -116,25 +116,22 @@ impl Arenas {
 
     /// Those that have been made.
     pub(crate) fn made(&self) -> impl Iterator<Item = &Arena> {
-        self.arenas.iter().map_while(OnceLock::get).map(|arena| &**arena)
+        self.all.iter().map_while(OnceLock::get).map(|arena| &**arena)
     }
 
     pub(super) fn get(&self, number: usize) -> Option<&Arena> {
-        self.arenas[number].get().map(|arena| &**arena)
+        self.all[number].get().map(|arena| &**arena)
     }
 
     /// An arena is made outside of the `OnceLock`: an allocator may call a loop, and that takes
     /// another arena or none.
     fn get_or_make(&self, number: usize) -> &Arena {
-        let place = &self.arenas[number];
-        match place.get() {
-            Some(arena) => arena,
-            None => {
-                let made = Box::new(Arena::new(self.workers, self.fence));
-                let mut made = Some(made);
-                place.get_or_init(|| made.take().unwrap_or_else(|| unreachable!("called once")))
-            }
+        let place = &self.all[number];
+        if let Some(arena) = place.get() {
+            return arena;
         }
+        let made = Box::new(Arena::new(self.workers, self.fence));
+        place.get_or_init(move || made)
     }
 }
 

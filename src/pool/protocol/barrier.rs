@@ -52,8 +52,8 @@ struct Desk<J> {
 /// std's atomics, not loom's: no step depends on their values, so there is nothing to explore.
 #[derive(Debug, Default)]
 struct Told {
-    /// Workers that are in no loop; those of them that would find a job without being woken; and
-    /// callers of shared loops that are no workers.
+    /// Workers that are in no loop, and for which no place is open; workers that would find a job
+    /// without being woken; and callers of shared loops that are no workers.
     idle: Hint,
     awake: Hint,
     callers: Hint,
@@ -192,7 +192,8 @@ impl<J> Desk<J> {
     /// Tells what has changed, before the lock is released.
     fn tell(&self, state: &State<J>) {
         let [awake, asleep, away, _] = state.counts;
-        self.told.idle.store(awake + asleep + away, Ordering::Relaxed);
+        let in_none = awake + asleep + away;
+        self.told.idle.store(in_none.saturating_sub(state.open), Ordering::Relaxed);
         self.told.awake.store(awake, Ordering::Relaxed);
         self.told.callers.store(state.callers, Ordering::Relaxed);
     }
@@ -230,13 +231,13 @@ impl<J: Copy> Barrier<J> {
         Seen { epoch: 0, patience: self.patience }
     }
 
-    /// About how many workers are in no loop.
+    /// About how many workers are in no loop, and are not wanted in one.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
         self.desk.told.idle.load(Ordering::Relaxed)
     }
 
-    /// About how many of them would find a job without being woken.
+    /// About how many workers in no loop would find a job without being woken.
     #[inline(always)]
     pub(crate) fn awake(&self) -> usize {
         self.desk.told.awake.load(Ordering::Relaxed)
@@ -372,14 +373,14 @@ impl<J: Copy> Barrier<J> {
         if state.open == 0 {
             return None;
         }
-        // Where most are missed. A worker that has gone, and not left yet, still has its seat, and
-        // may be called meanwhile: then it takes that place itself, when it has left.
-        let rounds = state.rounds[..steps::arenas_in_sight()].iter_mut().enumerate().rev();
+        // Of two arenas, the one that was taken first: a loop comes before those in its items. A
+        // worker that has gone, and not left yet, still has its seat, and may be called meanwhile:
+        // then it takes that place itself, when it has left.
+        let rounds = state.rounds[..steps::arenas_in_sight()].iter_mut().enumerate();
         let (number, round, arena) = rounds
             .filter(|(_, round)| round.open() > 0)
             .filter_map(|(number, round)| Some((number, round, self.arenas.get(number)?)))
-            .filter(|(_, round, arena)| arena.active.load(Ordering::Relaxed) < round.helpers)
-            .max_by_key(|(_, round, _)| round.open())?;
+            .find(|(_, round, arena)| arena.active.load(Ordering::Relaxed) < round.helpers)?;
         let job = round.job?;
         let seat = arena.take_seat(me + 1, round.helpers)?;
         let place = if round.places > 0 { &mut round.places } else { &mut round.called };

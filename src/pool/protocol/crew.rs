@@ -49,13 +49,13 @@ impl Crew {
         }
     }
 
-    /// About how many threads are in no loop.
+    /// About how many threads are in no loop, and are not wanted in one.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
         self.barrier.idle()
     }
 
-    /// About how many of them would find a job without being woken.
+    /// About how many threads in no loop would find a job without being woken.
     #[inline(always)]
     pub(crate) fn awake(&self) -> usize {
         self.barrier.awake()
