@@ -377,7 +377,7 @@
 //!
 //! | what you see | what it means | what to do |
 //! |---|---|---|
-//! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): too short to share, faster alone, the pool was busy, or there is one worker | if it is short, nothing; if it is faster alone, see the last line, and look for programs that have the CPUs; otherwise make the outer loop a plain loop, or build a second pool |
+//! | one line only | the loop ran on the calling thread alone, and the first line says why ([`alone`](crate::RunReport::alone)): too short to share, faster alone, no worker was idle, or there is one worker | if it is short, nothing; if it is faster alone, see the last line, and look for programs that have the CPUs; if no worker was idle, nothing: all of them worked |
 //! | `to start` of some 10 to 100 µs | the thread had to wake up | in a loop of a millisecond, nothing; otherwise less work between the loops, or fewer, longer loops |
 //! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
 //! | `at end` is long for all workers but one | they waited for its last item | divide heavy items; sort them to the front |
@@ -415,10 +415,10 @@
 //!
 //! # Beside others
 //! **Several libraries in one program.** A pool pins a thread to each CPU, so six pools have six
-//! threads there. A library takes an [`Option<&Pool>`](from_rayon#some-recipes). While a loop is
-//! shared, all other loops of that pool run on the threads that call them: give a long loop a pool
-//! of its own. Such calls are counted as `busy`, in [`RunReport::alone`](crate::RunReport::alone)
-//! and by `RANGESTEAL_REPORT`. Tests that run in parallel are such a program.
+//! threads there. A library takes an [`Option<&Pool>`](from_rayon#some-recipes). Loops of several
+//! threads on one pool are helped by its idle workers, the loop that was shared first before all
+//! others. A call that gets no help until its end is counted as `busy`, in
+//! [`RunReport::alone`](crate::RunReport::alone) and by `RANGESTEAL_REPORT`.
 //!
 //! **In a program that uses rayon** a loop may be called from rayon's threads, and takes the CPUs
 //! that it finds. With one of two workers of rayon busy and the other one calling a loop: loops of

@@ -48,10 +48,11 @@
 //! calls the pool knows that a loop is slower shared. For that the crate gives up what such a loop
 //! does not need:
 //!
-//! * Only slices, ranges of integers, chains of these and lists that grow, and one loop at a time
-//!   on a pool. A loop called inside another loop runs as a plain loop. There is no `join`: if your
-//!   work goes on with the results of its parts, or is a mix of many kinds of parallelism, use
+//! * Only slices, ranges of integers, chains of these and lists that grow. There is no `join`: if
+//!   your work goes on with the results of its parts, or is a mix of many kinds of parallelism, use
 //!   [rayon](https://docs.rs/rayon).
+//! * A thread that waits for the end of its loop does nothing else meanwhile. Loops inside items,
+//!   and loops of several threads, are helped by workers that are idle, and by no others.
 //! * A pool of its own threads. Make one and pass it along, or use [`Pool::global`].
 //! * Threads are pinned to CPUs where the system allows it ([`Pinning`], [`Placement`]).
 //!

@@ -201,8 +201,7 @@
 //! * **The order of a reduction** is that of the slice, so it may be any associative function. With
 //!   [`reproducible`](crate::On::reproducible) floating-point sums are the same for every number of
 //!   threads.
-//! * **A loop in a loop** runs on the thread that meets it, as with `OMP_MAX_ACTIVE_LEVELS=1`.
+//! * **A loop in a loop** is helped by workers that are idle. No thread is started for it.
 //! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and comes out of the call. An
 //!   exception must not leave an `OpenMP` loop.
-//! * **Several threads** may call loops of one pool: one loop is shared among the workers, the
-//!   others run on their callers.
+//! * **Several threads** may call loops of one pool: each is helped by workers that are idle.

@@ -63,12 +63,14 @@ use verbs::{comparator::By, sort};
 /// touches the items or the closures after the call has returned. Dropping the pool joins its
 /// threads.
 ///
-/// # Which loop runs where
-/// A loop that is too short to be worth waking a thread runs on the calling thread, as the plain
-/// loop. So does a loop that finds its pool busy, because it is called inside another loop of the
-/// same pool or while another thread's loop is running: loops do not wait for each other, and
-/// cannot deadlock. Build two pools to run two loops side by side. A loop inside a loop takes 2 KiB
-/// of stack, 8 KiB in debug builds.
+/// # Which loop runs where A loop that is too short to be worth waking a thread runs on the calling
+/// thread, as the plain loop. A longer one is helped by workers that are idle, also if it is called
+/// inside another loop of the same pool, or while loops of other threads run. If no worker is idle,
+/// the loop runs on the calling thread, and is helped as soon as one is and the rest is worth it.
+/// Sixteen loops of a pool can be shared at a time. A thread that waits for the end of its loop
+/// does no other work meanwhile, so a lock that is held around a loop cannot deadlock by that
+/// ([Locks and loops](crate::guide::locks)). A loop inside a loop takes 2 KiB of stack, 8 KiB in
+/// debug builds.
 ///
 /// # Ends and failures of the process
 /// In a child made by `fork` every loop runs on the calling thread, unless its pool, its
@@ -574,7 +576,7 @@ impl Pool {
     /// order or strictly descending, and O(*n* + *k* log *k* + *k* log *n*) if all but *k* items,
     /// are in order, and these are few: one in sixteen at most with two workers, less with more.
     /// Takes memory for as many items again. Short slices, zero-sized items, and what is not nearly
-    /// in order while the pool is busy are sorted by [`slice::sort`]. Items need not be `Sync`:
+    /// in order while no worker is idle are sorted by [`slice::sort`]. Items need not be `Sync`:
     /// only one thread at a time looks at an item.
     ///
     /// ```
@@ -667,8 +669,8 @@ impl Pool {
     /// O(*n* log *n*) comparisons, in parallel if the slice is long enough; fewer if it is nearly
     /// in order, as in [`sort`](Self::sort); for the few that are not, it takes memory. Otherwise
     /// pools of four workers or fewer sort in place, and others take memory for as many items
-    /// again. Short slices, zero-sized items, and what is not nearly in order while the pool is
-    /// busy are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
+    /// again. Short slices, zero-sized items, and what is not nearly in order while no worker is
+    /// idle are sorted by [`slice::sort_unstable`]. Items need not be `Sync`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

@@ -8,10 +8,10 @@ use super::{
     body::{Body, kernel},
     ending::{How, Outcome},
     given::{Gaps, Inside, draw},
+    help::Help,
     options::{Account, Options, is_logged},
     order::{Node, Order},
     plan,
-    shared::Help,
 };
 use crate::{
     clock::{Instant, Moment, nanos},

@@ -29,6 +29,7 @@ pub(crate) mod executor;
 pub(crate) mod given;
 pub(crate) mod growing;
 pub(crate) mod handles;
+mod help;
 pub(crate) mod options;
 pub(crate) mod order;
 pub(crate) mod plan;

@@ -75,6 +75,12 @@ pub(crate) struct Account {
 }
 
 impl Account {
+    /// Of a loop that was shared when so many workers were `idle`.
+    pub(crate) fn helped(mut self, idle: usize) -> Self {
+        self.report.idle = idle;
+        self
+    }
+
     /// Of a loop whose items wait, and why it ran on the calling thread alone, if it did.
     pub(crate) fn waited(mut self, alone: Option<Alone>, waits: WaitReport) -> Self {
         self.report.alone = alone;

@@ -65,8 +65,8 @@ impl Places<'_> {
     }
 }
 
-/// The calling thread checks whether it has its CPU to itself. Callers from elsewhere do so one at a
-/// time: two of them would send one helper to and fro.
+/// The calling thread checks whether it has its CPU to itself. Callers from elsewhere do so one at
+/// a time: two of them would send one helper to and fro.
 pub(crate) fn look(crew: &Crew, seats: &Seats, now: Instant) {
     let here = crew.here();
     if here > 0 || crew.callers() <= 1 {

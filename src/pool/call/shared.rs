@@ -1,7 +1,7 @@
 //! The part of a call that is shared: how many help, from where on, and for how long threads poll;
 //! then what the pool learns from it.
 
-use std::{borrow::Cow, mem, ops::Range, sync::Arc};
+use std::{borrow::Cow, mem, ops::Range};
 
 use super::{
     accumulator::{Accumulate, Lend},
@@ -9,6 +9,7 @@ use super::{
     ending::FirstStop,
     executor::{Call, Executor, Finish},
     given::Inside,
+    help::Help,
     options::Options,
     plan::{Places, Plan},
     round::Round,
@@ -21,13 +22,10 @@ use crate::{
             launch::{Launch, up_to},
             memory,
             site::LoopKind,
-            split::{Profile, Splits, equal_parts, parts},
+            split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::{
-            arena::Turn,
-            barrier::{Offer, Polls, Visits},
-        },
+        protocol::barrier::{Offer, Polls, Visits},
         record::{
             journal::{Tally, Times},
             trace::notes::Before,
@@ -44,32 +42,6 @@ struct Shared<'a> {
     help: Help<'a>,
     polls: Polls,
     options: &'a Options<'a>,
-}
-
-/// What a call needs to be shared: an arena, workers that are idle, and what is known of the loop.
-pub(super) struct Help<'a> {
-    turn: Turn<'a>,
-    /// How many the loop is worth: so many places are open, also to those that are idle later.
-    helpers: usize,
-    /// Whether so many are idle now. If not, nothing is believed of the loop.
-    is_full: bool,
-    /// To how many workers its items are dealt: those that are there, the caller included.
-    dealt: usize,
-    /// Whether it is shared from one end of the slice to the other.
-    is_whole: bool,
-    /// How many workers were idle.
-    idle: usize,
-    /// The boundaries of its ranges, and whether they are those of the last time.
-    bounds: Option<(Arc<[usize]>, bool)>,
-    profile: Option<Arc<Profile>>,
-    times: Times,
-}
-
-impl Help<'_> {
-    /// Found late, for the rest of a call.
-    pub(super) fn of_a_rest(self) -> Self {
-        Self { is_full: false, ..self }
-    }
 }
 
 impl Executor {
@@ -112,8 +84,8 @@ impl Executor {
         Some(Help { turn, helpers, is_full, dealt, is_whole, idle, bounds, profile, times })
     }
 
-    /// How many CPUs of the pool no worker and no caller of a shared loop has. The calling thread is
-    /// a worker, or not.
+    /// How many CPUs of the pool no worker and no caller of a shared loop has. The calling thread
+    /// is a worker, or not.
     fn free_cpus(&self, is_worker: bool) -> usize {
         let inside = (self.workers - 1).saturating_sub(self.crew.idle());
         let is_counted = is_worker || Inside::is_here();
@@ -136,7 +108,7 @@ impl Executor {
         if self.crew.here() == 0 && self.crew.callers() == 0 {
             self.seats.make_room();
         }
-        let (workers, _idle) = (help.helpers + 1, help.idle);
+        let (workers, idle) = (help.helpers + 1, help.idle);
         help.times.notes = options.notes(before.took);
         let mut shared = Shared { call, begin, left, polls: self.polls(call, workers), help, options };
         let (mut times, stop) = if options.kind == LoopKind::First {
@@ -149,6 +121,7 @@ impl Executor {
             self.learn(&shared, &before, &times, stop.place());
         }
         let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
+        let account = account.map(|account| account.helped(idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
             let Help { is_full, is_whole, ref bounds, .. } = shared.help;
             let is_of_use = stop.is_none() && !cancelled && is_full;

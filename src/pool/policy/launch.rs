@@ -142,9 +142,9 @@ impl Draw {
     }
 }
 
-/// What can be said at a glance of a loop that has enough items for helpers.
-/// So many workers are `idle`: that is asked only if the loop is long. If none is, a loop that would
-/// be over before help pays is the plain loop; a longer one may find help on its way.
+/// What can be said at a glance of a loop that has enough items for helpers. So many workers are
+/// `idle`: that is asked only if the loop is long. If none is, a loop that would be over before
+/// help pays is the plain loop; a longer one may find help on its way.
 #[inline(always)]
 pub(crate) fn glance(
     memory: &Memory,
@@ -167,8 +167,8 @@ pub(crate) fn glance(
     }
 }
 
-/// How the rest of a loop goes on, of `work` nanoseconds, that its caller has begun alone because no
-/// worker was idle, now that one is. None: alone.
+/// How the rest of a loop goes on, of `work` nanoseconds, that its caller has begun alone because
+/// no worker was idle, now that one is. None: alone.
 pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch> {
     let worth_sharing = CLEARLY * prices.help(awake);
     let worth = f32::min(work / worth_sharing, prices.most_helpers(work));

@@ -28,8 +28,8 @@ impl Job {
     }
 }
 
-/// Offers `work` in the arena of `turn`, meanwhile runs `own` on the calling thread, which is worker
-/// `me` or none, and returns when no worker is inside `work` any more and none can enter it.
+/// Offers `work` in the arena of `turn`, meanwhile runs `own` on the calling thread, which is
+/// worker `me` or none, and returns when no worker is inside `work` any more and none can enter it.
 ///
 /// `work` must not unwind. If `own` unwinds, this still waits.
 pub(crate) fn share(

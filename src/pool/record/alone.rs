@@ -13,7 +13,7 @@ pub enum Alone {
     /// items wait for each other, or another program has the CPU of a helper. Such a loop is shared
     /// again after a pause, and after a longer one each time it is still slower.
     Faster,
-    /// The pool was busy with another loop.
+    /// No worker of the pool was idle, from the begin of the loop to its end.
     Busy,
     /// There is only one worker for the loop, or only one item, or none.
     OneWorker,

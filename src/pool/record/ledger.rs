@@ -269,7 +269,7 @@ mod tests {
         };
         let (wall, workers) = (ms(wall), working.iter().map(worker).collect());
         let begun_alone = if alone.is_none() { ms(1) } else { ms(0) };
-        RunReport { wall, alone, begun_alone, workers, waits: None }
+        RunReport { wall, alone, idle: 0, begun_alone, workers, waits: None }
     }
 
     #[test]

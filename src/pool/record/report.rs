@@ -32,6 +32,9 @@ pub struct RunReport {
     pub wall: Duration,
     /// Why the loop ran on the calling thread alone; `None` if it was shared.
     pub alone: Option<Alone>,
+    /// How many workers were idle when the loop was shared; 0 if it was not. The loop may have been
+    /// worth fewer.
+    pub idle: usize,
     /// How long the calling thread worked alone before it shared the loop. It does so for a few
     /// microseconds in a first call over many items, or until the end of the first item if that
     /// takes longer. Zero if the loop was not shared.
@@ -92,7 +95,7 @@ impl RunReport {
             caller.waiting_to_start = Duration::ZERO;
         }
         let begun_alone = if round.is_ok() { before } else { Duration::ZERO };
-        Self { wall, alone: round.err(), begun_alone, workers, waits: None }
+        Self { wall, alone: round.err(), idle: 0, begun_alone, workers, waits: None }
     }
 
     /// The call is over, after `wall`.
@@ -266,7 +269,7 @@ mod tests {
         let workers = vec![caller, helper, late];
         assert_eq!(
             report,
-            RunReport { wall: ms(21), alone: None, begun_alone: ms(10), workers, waits: None }
+            RunReport { wall: ms(21), alone: None, idle: 0, begun_alone: ms(10), workers, waits: None }
         );
         assert_eq!((report.items(), report.thefts()), (45, 1));
         assert!((report.balance() - 17.0 / 3.0 / 14.0).abs() < 1e-9, "{}", report.balance());

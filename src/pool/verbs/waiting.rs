@@ -80,8 +80,8 @@ use super::{
 /// A woken item is polled by the worker that has polled it last, or by one that has nothing to do.
 /// Of polls that have taken some microseconds on average, one more does not ring a sleeper; so if
 /// one then computes for long, those that are woken meanwhile may wait for its end.
-/// The pool is busy with this loop for as long as it takes, so other loops of the pool run on their
-/// own threads alone: for loops that wait for long, beside others, make a pool of their own.
+/// A helper stays until the loop is over, also while it sleeps, and helps no other loop meanwhile:
+/// for loops that wait for long and compute much, beside others, make a pool of their own.
 ///
 /// If the same loop runs over the same slice again, the items that waited last time are begun
 /// first, unless all did, or more than `limit`: so the longest waits end while the others compute.

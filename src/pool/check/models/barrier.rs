@@ -105,8 +105,8 @@ fn barrier(workers: usize) -> Barrier<usize> {
     Barrier::new(workers, Fence::Symmetric, Patience::default())
 }
 
-/// Publishes `job` for so many helpers. Not dropped if loom stops the model: it has no execution any
-/// more.
+/// Publishes `job` for so many helpers. Not dropped if loom stops the model: it has no execution
+/// any more.
 fn publish<'a>(
     barrier: &'a Barrier<usize>,
     turn: &'a Turn<'_>,
@@ -228,8 +228,8 @@ fn a_worker_that_passes_over_a_job_may_take_the_next() {
     });
 }
 
-/// Two callers, each with a job for one helper, which it waits for, and so many workers. Each job is
-/// done once, in its own frame.
+/// Two callers, each with a job for one helper, which it waits for, and so many workers. Each job
+/// is done once, in its own frame.
 fn two_loops(bug: Option<Bug>, workers: usize) {
     explore(bug, move || {
         let shared = Arc::new((barrier(workers), [Word::default(), Word::default()], [local(), local()]));

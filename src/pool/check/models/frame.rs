@@ -4,7 +4,7 @@ use std::mem::ManuallyDrop;
 
 use super::{local::Local, *};
 use crate::{
-    pool::protocol::barrier::{Barrier, Offer},
+    pool::protocol::barrier::{Barrier, Offer, Visits},
     sync::Patience,
 };
 
@@ -58,7 +58,8 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
         frame.local.write(round);
         // Not dropped if loom stops the model.
         let turn = ManuallyDrop::new(frame.barrier.arenas.take().expect("an arena is free"));
-        let offer = Offer { helpers: workers, ..Offer::default() };
+        // The first to leave does not close the offer, so more of them come late.
+        let offer = Offer { helpers: workers, visits: Visits::Again, ..Offer::default() };
         let published = frame.barrier.publish(&turn, None, offer, round);
         assert_eq!(frame.local.read(), round);
         drop(published);
