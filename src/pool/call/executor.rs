@@ -50,8 +50,8 @@ pub(crate) struct Executor {
     pub(super) crew: Crew,
     pub(super) seats: Seats,
     pub(super) stealing: Stealing,
-    /// What is known of loops that were shared. Locked before a loop is shared and after it. They
-    /// are hints: a call that finds the lock held for long goes without.
+    /// The memory of shared loops. Locked before a loop is shared and after it. All of it is a
+    /// hint: a call that finds the lock held for long goes without.
     pub(super) learnt: Mutex<Splits>,
     /// What has been told of, one bit each. Relaxed: one line more does no harm.
     told: AtomicU64,
@@ -116,7 +116,7 @@ impl Executor {
         self.crew.process.is_current() && self.crew.idle() > 0
     }
 
-    /// The calling thread, a worker, has looked at the clock.
+    /// The calling thread checks its CPU when it looks at the clock.
     pub(crate) fn look(&self, now: Instant) {
         plan::look(&self.crew, &self.seats, now);
     }
@@ -291,7 +291,7 @@ impl Executor {
         } else if most(this.slice.len, self.workers.min(threads)) == 0 {
             Glance::Plain
         } else {
-            // What is measured is written where all threads read: not by loops inside items.
+            // A timed loop writes where all threads read, so loops inside items are not timed.
             let draw = || if Inside::is_here() { Draw::NEVER } else { draw() };
             launch::glance(&self.memory, &self.prices, *this, kind, || self.crew.idle(), draw)
         }

@@ -1,17 +1,18 @@
-//! What a call has found for the part of it that is shared.
+//! The help that a call has found for its shared part.
 
 use std::sync::Arc;
 
 use crate::pool::{policy::split::Profile, protocol::arena::Turn, record::journal::Times};
 
-/// What a call needs to be shared: an arena, workers that are idle, and what is known of the loop.
+/// An arena, workers that are idle, and what the pool knows of the loop.
 pub(super) struct Help<'a> {
     pub(super) turn: Turn<'a>,
-    /// How many the loop is worth: so many places are open, also to those that are idle later.
+    /// How many helpers the loop is worth. As many places are open, also to workers that are idle
+    /// later.
     pub(super) helpers: usize,
-    /// Whether so many are idle now. If not, nothing is believed of the loop.
+    /// Whether `helpers` workers are idle now. If not, nothing is believed of the loop.
     pub(super) is_full: bool,
-    /// To how many workers its items are dealt: those that are there, the caller included.
+    /// To how many workers the items are dealt: the caller and the helpers that are idle now.
     pub(super) dealt: usize,
     /// Whether it is shared from one end of the slice to the other.
     pub(super) is_whole: bool,

@@ -38,7 +38,7 @@ impl Plan<'_> {
         self.places.map_or(Distance::Beyond, |places| places.distance(thief, victim))
     }
 
-    /// The calling thread, a worker of the loop, has looked at the clock.
+    /// A worker of the loop checks its CPU when it looks at the clock. For the calling thread.
     pub(crate) fn look(&self, now: Instant) {
         if let Some(places) = self.places {
             places.look(now);

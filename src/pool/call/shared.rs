@@ -45,8 +45,8 @@ struct Shared<'a> {
 }
 
 impl Executor {
-    /// Looks for workers that are idle, for the indices that are `left`. None: the call goes on
-    /// alone.
+    /// Looks for workers that are idle, for the indices that are `left`. Returns `None`
+    /// if the call is to go on alone.
     pub(super) fn find_help(
         &self,
         call: &Call,

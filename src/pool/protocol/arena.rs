@@ -1,4 +1,4 @@
-//! Arenas: what each loop that is shared at the moment needs for itself.
+//! Arenas: a shared loop has one for itself as long as it runs.
 //!
 //! An arena has one caller at a time, who takes it, deals ranges, and gives it back when no worker
 //! is inside any more. Workers have numbers of their own in an arena, *seats*: the caller has seat
@@ -35,8 +35,8 @@ pub(crate) struct Arena {
     /// Where the caller waits for the last worker to leave.
     pub(super) done: Condvar,
     /// The thread that has each seat; 0 if none has, and at seat 0 for a caller that is no thread
-    /// of the pool. Written under the state lock, but for seat 0, which the caller writes before
-    /// it publishes. Read by thieves as a hint, hence Relaxed.
+    /// of the pool. Cleared by the caller before it publishes, and then written under the state
+    /// lock. Read by thieves as a hint, hence Relaxed.
     seats: Box<[Hint]>,
     /// How many workers have entered and not left. Written under the state lock, which orders it,
     /// hence Relaxed; read without the lock only while polling. Written in one step for loom's
@@ -65,8 +65,8 @@ impl Arena {
         }
     }
 
-    /// The caller, which is this thread of the pool, or 0, takes its seat; those of so many helpers
-    /// are free.
+    /// The caller takes seat 0, and the seats of `helpers` helpers are free. `caller` is its number
+    /// as a thread of the pool, or 0.
     pub(super) fn clear_seats(&self, caller: usize, helpers: usize) {
         self.seats[0].store(caller, Ordering::Relaxed);
         self.seats[1..=helpers].iter().for_each(|seat| seat.store(0, Ordering::Relaxed));
@@ -97,7 +97,7 @@ pub(crate) struct Arenas {
 }
 
 impl Arenas {
-    /// For so many workers. One arena is made at once, if there are helpers.
+    /// Arenas for `workers` workers each. One of them is made at once, if there are helpers.
     pub(crate) fn new(workers: usize, fence: Fence) -> Self {
         let arenas = Self { all: [const { OnceLock::new() }; ARENAS], workers, fence };
         if workers > 1 {
@@ -157,6 +157,6 @@ pub(crate) fn is_free(thread: usize) -> bool {
 /// Takes an arena if nobody has it.
 #[inline(always)]
 pub(crate) fn takes_arena(arena: &Arena) -> bool {
-    // Acquire: partner `Turn::drop`. What the caller before has done there is over.
+    // Acquire: partner `Turn::drop`. The loop of the caller before is over.
     !arena.is_taken.load(Ordering::Relaxed) && !arena.is_taken.swap(true, Ordering::Acquire)
 }

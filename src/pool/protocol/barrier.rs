@@ -48,8 +48,9 @@ struct Desk<J> {
     state: Mutex<State<J>>,
 }
 
-/// What is told of the state without its lock: hints, and Relaxed. Written under the lock. They are
-/// std's atomics, not loom's: no step depends on their values, so there is nothing to explore.
+/// Counts of the state that are read without its lock: hints, and Relaxed. Written under the lock.
+/// They are std's atomics, not loom's: no step depends on their values, so there is nothing to
+/// explore.
 #[derive(Debug, Default)]
 struct Told {
     /// Workers that are in no loop, and for which no place is open; workers that would find a job
@@ -68,7 +69,7 @@ struct Announced {
     open: Hint,
 }
 
-/// What a worker does.
+/// Whether a worker is in a loop, and if not, whether it sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     /// It looks for a job, or will do so before it sleeps.
@@ -90,7 +91,7 @@ pub(crate) struct Seen {
     patience: Patience,
 }
 
-/// What the state lock protects.
+/// The workers and the offers of a pool, which the state lock protects.
 #[derive(Debug)]
 pub(crate) struct State<J> {
     /// Counts the published jobs, and calls.
@@ -109,7 +110,7 @@ pub(crate) struct State<J> {
     pub(crate) rounds: [Round<J>; ARENAS],
 }
 
-/// What the state has of an arena.
+/// The job of an arena, and the places that are open for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Round<J> {
     /// The published job.
@@ -134,7 +135,7 @@ pub(crate) enum Visits {
     Again,
 }
 
-/// What a caller offers.
+/// An offer of a caller to idle workers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Offer {
     /// To how many helpers.
@@ -203,7 +204,8 @@ impl<J: Copy> Barrier<J> {
     /// The value of `announced.epoch` when the pool stops.
     const STOP: u64 = u64::MAX;
 
-    /// For so many workers, the callers apart, between which and whose thieves there is `fence`.
+    /// A barrier for `workers` threads of a pool. `fence` is the one between them and their
+    /// thieves.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         let told = Told { idle: Hint::new(workers), awake: Hint::new(workers), callers: Hint::new(0) };
         let state = State {
@@ -277,9 +279,9 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Places have been opened: announces that, and wakes workers, from `first` on, until as many
-    /// are awake. One after the other, each after a look whether it is still needed: to wake one
-    /// takes a microsecond or more, and the lock is not held meanwhile.
+    /// Announces the places that have been opened, and wakes workers, from `first` on, until as
+    /// many are awake. One after the other, each after a look whether it is still needed: to wake
+    /// one takes a microsecond or more, and the lock is not held meanwhile.
     fn open<'a>(&'a self, mut state: MutexGuard<'a, State<J>>, mut first: usize) {
         self.announce(&state);
         while let Some(worker) = state.rouse(first) {
@@ -297,7 +299,7 @@ impl<J: Copy> Barrier<J> {
         self.announced.epoch.store(state.epoch, Ordering::Relaxed);
     }
 
-    /// Waits for an open place, and takes it. None: the pool stops.
+    /// Waits for an open place, and takes it. Returns `None` if the pool stops.
     ///
     /// `seen` is the worker's memory, and is brought up to date.
     pub(crate) fn enter(&self, me: usize, seen: &mut Seen) -> Option<Entered<'_, J>> {
@@ -334,7 +336,8 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Passes over the jobs that there are, and sleeps until worker `me` is woken: for others are
-    /// woken first. To callers, it comes too late. None: the pool stops.
+    /// woken first. To callers, it comes too late. Returns `None` if the pool
+    /// stops.
     pub(crate) fn pass_over(&self, me: usize, seen: &mut Seen) -> Option<()> {
         let mut state = lock(&self.desk.state);
         seen.epoch = state.epoch;
@@ -558,7 +561,7 @@ pub(crate) fn wait_for_the_last<J: Copy>(barrier: &Barrier<J>, arena: &Arena, nu
     state.rounds[number].caller_waits = false;
 }
 
-/// A worker leaves its round. True: it was the last one, and the caller sleeps.
+/// A worker leaves its round. Returns whether it was the last one and the caller sleeps.
 #[inline(always)]
 pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
     let mut state = lock(&entered.barrier.desk.state);

@@ -59,10 +59,11 @@ use crate::pool::{
 /// In a tree the list has at most about depth times children items, as a recursive program has on
 /// its stack. Nothing limits it: a loop whose items always make two others takes all memory.
 ///
-/// # Who does what A worker goes on with what it has made itself, the newest first. One that has
-/// nothing takes the older half of what another has; in a tree the older items are the larger
-/// subtrees. A short loop ends on the calling thread, without waking anybody. So does one while no
-/// worker is idle. A worker that finds nothing for some microseconds sleeps until it is called.
+/// # Who does what
+/// A worker goes on with what it has made itself, the newest first. One that has nothing takes the
+/// older half of what another has; in a tree the older items are the larger subtrees. A short loop
+/// ends on the calling thread, without waking anybody. So does one while no worker is idle. A
+/// worker that finds nothing for some microseconds sleeps until it is called.
 ///
 /// Of cheap items each worker keeps its newest 16 to itself as long as nobody lacks work. So if an
 /// item takes much longer than those before it, up to 16 others wait until it is done. Nobody is
