@@ -71,9 +71,8 @@ fn one_line_a_loop() {
     let mut busy = nested.iter().filter(is_busy).count();
     assert_eq!(nested.len() - busy, 3, "two loops inside one");
     for _ in 0..3 {
-        pool.for_each(&[(); 1000], |()| {
-            thread::sleep(Duration::from_micros(100));
-            pool.for_each(&[1, 2, 3], |_| ());
+        pool.for_each(&[(); 100], |()| {
+            pool.for_each(&[1, 2, 3], |_| thread::sleep(Duration::from_micros(200)));
         });
     }
     busy += lines().iter().filter(is_busy).count();
