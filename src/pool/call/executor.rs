@@ -19,7 +19,7 @@ use crate::{
         place::{placement::SeatPlan, seats::Seats},
         policy::{
             belief,
-            launch::{self, CHECKED, CHECKED_AFTER, Case, Draw, Gap, Glance, Launch},
+            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Glance, Launch},
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
@@ -291,9 +291,12 @@ impl Executor {
         } else if most(this.slice.len, self.workers.min(threads)) == 0 {
             Glance::Plain
         } else {
-            // A timed loop writes where all threads read, so loops inside items are not timed.
-            let draw = || if Inside::is_here() { Draw::NEVER } else { draw() };
-            launch::glance(&self.memory, &self.prices, *this, kind, || self.crew.idle(), draw)
+            let idle = || self.crew.idle();
+            match launch::glance(&self.memory, &self.prices, *this, kind, idle, draw) {
+                // A timed loop writes where all threads read, so loops inside items are not timed.
+                Glance::Timed if Inside::is_here() => Glance::Plain,
+                glance => glance,
+            }
         }
     }
 

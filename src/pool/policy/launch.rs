@@ -132,9 +132,6 @@ impl Launch {
 pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {
-    /// Never chosen.
-    pub(crate) const NEVER: Self = Self(u64::MAX);
-
     /// True once in `odds` calls; `odds` is a power of two.
     #[inline(always)]
     fn is_one_in(self, odds: u64) -> bool {
