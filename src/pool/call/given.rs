@@ -95,6 +95,7 @@ impl Inside {
     }
 
     /// Whether this thread works in a shared loop.
+    #[inline(always)]
     pub(crate) fn is_here() -> bool {
         DEPTH.get() > 0
     }
