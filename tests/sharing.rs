@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rangesteal::Pool;
+use rangesteal::{Pool, RunReport};
 
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a small pool")
@@ -93,6 +93,71 @@ fn few_long_items_are_shared_from_the_first_call_on() {
         let calls: Vec<_> = (0..POOLS).map_while(|_| alone()).collect();
         assert!(calls.len() < POOLS, "{name}: of each pool this call had no helper: {calls:?}");
     }
+}
+
+/// How many items of a loop are under way at a time.
+#[derive(Default)]
+struct Crowd {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Crowd {
+    /// Runs `items` items that sleep for 10 ms, and tells what the loop did.
+    fn sleepers(&self, pool: &Pool, items: usize) -> RunReport {
+        let mut report = RunReport::default();
+        pool.on(0..items).report(&mut report).for_each(|_| {
+            let now = self.now.fetch_add(1, Relaxed) + 1;
+            self.most.fetch_max(now, Relaxed);
+            thread::sleep(Duration::from_millis(10));
+            self.now.fetch_sub(1, Relaxed);
+        });
+        report
+    }
+
+    fn most(&self) -> usize {
+        self.most.load(Relaxed)
+    }
+}
+
+/// Whether something is so in one of some tries. Other programs may keep helpers from their CPUs.
+fn once_in_a_while(is_so: impl Fn() -> bool) -> bool {
+    (0..8).any(|_| is_so())
+}
+
+/// An outer loop of two items leaves two of four workers idle.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn idle_workers_help_a_loop_inside_an_item() {
+    let pool = pool(4);
+    assert!(once_in_a_while(|| {
+        let inner = Crowd::default();
+        let reports = pool.map_collect(&[8, 0], |items| inner.sleepers(&pool, *items));
+        inner.most() >= 3 && reports[0].alone.is_none() && reports[0].idle >= 2
+    }));
+}
+
+/// Both loops are shared, although the first one has all workers when the second one begins. It
+/// begins alone.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn a_loop_that_finds_nobody_idle_is_helped_later() {
+    let pool = pool(4);
+    assert!(once_in_a_while(|| {
+        let [first, second] = [(); 2].map(|()| Crowd::default());
+        let report = thread::scope(|scope| {
+            scope.spawn(|| first.sleepers(&pool, 16));
+            let begin = Instant::now();
+            while first.most() < 4 && begin.elapsed() < Duration::from_secs(1) {
+                thread::yield_now();
+            }
+            second.sleepers(&pool, 40)
+        });
+        first.most() == 4
+            && second.most() >= 3
+            && report.alone.is_none()
+            && report.begun_alone > Duration::from_millis(5)
+    }));
 }
 
 #[test]
