@@ -87,30 +87,29 @@ fn everywhere(name: &'static str, program: impl Fn(&Pool) + Sync) -> usize {
     POOLS.len() * CALLERS.iter().sum::<usize>() * OFTEN
 }
 
-/// rayon#592.
-#[test]
-fn a_lock_is_held_across_an_inner_loop() {
+/// Items hold a lock across a loop, which adds its items up.
+fn held_across(what: &'static str, run: impl Fn(&Pool) -> usize + Sync) {
     let lock = Mutex::new(0);
-    let calls = everywhere("a lock held across an inner loop", |pool| {
+    let calls = everywhere(what, |pool| {
         each(pool, OUTER, |_| {
             let mut held = lock.lock().unwrap();
-            *held += inner(pool);
+            *held += run(pool);
         });
     });
     assert_eq!(lock.into_inner().unwrap(), calls * OUTER * INNER);
 }
 
+/// rayon#592.
+#[test]
+fn a_lock_is_held_across_an_inner_loop() {
+    held_across("a lock held across an inner loop", inner);
+}
+
 /// rayon#1174: the loop under the lock is that of a library, with a pool of its own.
 #[test]
 fn a_lock_is_held_across_a_loop_on_another_pool() {
-    let (lock, library) = (Mutex::new(0), pool(2));
-    let calls = everywhere("a lock held across a loop on another pool", |pool| {
-        each(pool, OUTER, |_| {
-            let mut held = lock.lock().unwrap();
-            *held += inner(&library);
-        });
-    });
-    assert_eq!(lock.into_inner().unwrap(), calls * OUTER * INNER);
+    let library = pool(2);
+    held_across("a lock held across a loop on another pool", |_| inner(&library));
 }
 
 /// The items of one of the loops hold it across a loop inside.

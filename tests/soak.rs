@@ -102,7 +102,7 @@ struct Plan {
 #[derive(Debug)]
 struct Nest {
     first: usize,
-    /// It is inside each so many-th item from the first on.
+    /// The distance between two items that have the loop inside.
     every: usize,
     plan: Box<Plan>,
     /// Whether it runs on the other pool.
@@ -216,8 +216,8 @@ impl Plan {
         }
     }
 
-    /// With loops inside, so many levels of them. Of what an item does, its panic comes last: it is
-    /// often that of an item with a loop inside, as if it came from there.
+    /// A loop with loops inside, to `depth` levels. An item panics after its inner loop has run, as
+    /// if the panic came from there.
     fn nest(random: &mut Random, depth: usize) -> Self {
         let mut plan = Self::leaf(random, 12);
         if depth > 0 && plan.len > 0 && plan.verb != Verb::Sort {
@@ -508,23 +508,17 @@ fn nests(random: &mut Random, counts: &Counts) {
     const DEPTH: usize = 2; // the outermost loop, and so many inside
     let pool = Pool::builder().num_threads(1 + random.below(8)).build().expect("a pool");
     let callers = 1 + random.below(4);
-    let seeds: Vec<u64> = (0..callers).map(|_| random.next()).collect();
-    thread::scope(|scope| {
-        for seed in seeds {
-            let (pool, mut random) = (&pool, Random(seed));
-            scope.spawn(move || {
-                for _ in 0..ROUNDS / callers {
-                    let plan = Plan::nest(&mut random, DEPTH);
-                    let own = random.one_in(8).then(|| {
-                        let threads = 1 + random.below(3);
-                        Pool::builder().num_threads(threads).build().expect("a pool")
-                    });
-                    let pools = Pools { here: pool, elsewhere: own.as_ref().unwrap_or(pool) };
-                    let end = plan.run(if random.one_in(2) { pools.swapped() } else { pools });
-                    assert!(plan.is_plain(end), "{end:?} is no end of {plan:?}");
-                    counts.nests.fetch_add(1, Relaxed);
-                }
+    by_callers(callers, random, |random| {
+        for _ in 0..ROUNDS / callers {
+            let plan = Plan::nest(random, DEPTH);
+            let own = random.one_in(8).then(|| {
+                let threads = 1 + random.below(3);
+                Pool::builder().num_threads(threads).build().expect("a pool")
             });
+            let pools = Pools { here: &pool, elsewhere: own.as_ref().unwrap_or(&pool) };
+            let end = plan.run(if random.one_in(2) { pools.swapped() } else { pools });
+            assert!(plan.is_plain(end), "{end:?} is no end of {plan:?}");
+            counts.nests.fetch_add(1, Relaxed);
         }
     });
     counts.thefts.fetch_add(pool.thefts(), Relaxed);
@@ -539,26 +533,31 @@ fn loops(random: &mut Random, counts: &Counts) {
         .spin_before_park(Duration::from_micros([0, 0, 50][random.below(3)]));
     let pool = builder.build().expect("a pool");
     let callers = 1 + random.below(3);
-    let seeds: Vec<u64> = (0..callers).map(|_| random.next()).collect();
-    thread::scope(|scope| {
-        for seed in seeds {
-            let (pool, mut random) = (&pool, Random(seed));
-            scope.spawn(move || {
-                for round in 0..ROUNDS * 101 / callers {
-                    let small = round % 101 != 0;
-                    let plan = Plan::new(&mut random, small);
-                    let end = plan.run(Pools::one(pool));
-                    assert!(plan.is_plain(end), "{end:?} is no end of {plan:?}");
-                    if small { &counts.small } else { &counts.unbalanced }.fetch_add(1, Relaxed);
-                    counts.panics.fetch_add(u64::from(matches!(end, End::Panicked(_))), Relaxed);
-                    let stopped = matches!(end, End::Stopped(_) | End::Cancelled);
-                    counts.stops.fetch_add(u64::from(stopped), Relaxed);
-                    counts.nested.fetch_add(u64::from(plan.nests.is_some()), Relaxed);
-                }
-            });
+    by_callers(callers, random, |random| {
+        for round in 0..ROUNDS * 101 / callers {
+            let small = round % 101 != 0;
+            let plan = Plan::new(random, small);
+            let end = plan.run(Pools::one(&pool));
+            assert!(plan.is_plain(end), "{end:?} is no end of {plan:?}");
+            if small { &counts.small } else { &counts.unbalanced }.fetch_add(1, Relaxed);
+            counts.panics.fetch_add(u64::from(matches!(end, End::Panicked(_))), Relaxed);
+            let stopped = matches!(end, End::Stopped(_) | End::Cancelled);
+            counts.stops.fetch_add(u64::from(stopped), Relaxed);
+            counts.nested.fetch_add(u64::from(plan.nests.is_some()), Relaxed);
         }
     });
     counts.thefts.fetch_add(pool.thefts(), Relaxed);
+}
+
+/// Runs `call` on as many threads as there are `callers`, each with random numbers of its own.
+fn by_callers(callers: usize, random: &mut Random, call: impl Fn(&mut Random) + Sync) {
+    let seeds: Vec<u64> = (0..callers).map(|_| random.next()).collect();
+    thread::scope(|scope| {
+        for seed in seeds {
+            let call = &call;
+            scope.spawn(move || call(&mut Random(seed)));
+        }
+    });
 }
 
 fn variable(name: &str) -> Option<u64> {
