@@ -116,6 +116,14 @@ impl Executor {
         self.crew.process.is_current() && self.crew.idle() > 0
     }
 
+    /// Makes room for the calling thread, which shares a loop. Only one caller from elsewhere at a
+    /// time: two of them would send one helper to and fro.
+    pub(super) fn make_room(&self) {
+        if self.crew.here() == 0 && self.crew.callers() == 0 {
+            self.seats.make_room();
+        }
+    }
+
     /// The calling thread checks its CPU when it looks at the clock.
     pub(crate) fn look(&self, now: Instant) {
         plan::look(&self.crew, &self.seats, now);

@@ -32,7 +32,7 @@ use crate::{
 pub(crate) trait Growing: Sync {
     fn hunger(&self) -> &Hunger;
 
-    /// There are so many workers from now on, in this arena.
+    /// The list belongs to `workers` workers from now on, in this arena.
     fn share(&self, workers: usize, arena: usize);
 
     /// The calling thread, alone, goes on until its first look at the clock so long after it has
@@ -48,7 +48,8 @@ pub(crate) trait Growing: Sync {
     /// Worker `me`, which has nothing, steals from `victim`; how many items.
     fn rob(&self, me: usize, victim: usize) -> usize;
 
-    /// A worker that has worked for so long is about to go. False: there is something.
+    /// A worker is about to go, after it has `worked` for this time. Returns whether it may: there
+    /// is nothing to take.
     fn go(&self, worked: Duration) -> bool;
 
     /// How many items worker `me` has folded since it was asked last.

@@ -75,7 +75,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Of a loop that was shared when so many workers were `idle`.
+    /// The account of a loop that was shared when `idle` workers were idle.
     pub(crate) fn helped(mut self, idle: usize) -> Self {
         self.report.idle = idle;
         self

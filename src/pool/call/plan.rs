@@ -35,13 +35,15 @@ pub(crate) struct Plan<'a> {
 impl Plan<'_> {
     /// The distance from a thief to a victim, both known by their seats in the loop.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
-        self.places.map_or(Distance::Beyond, |places| places.distance(thief, victim))
+        self.places.map_or(Distance::Beyond, |Places { seats, arena, .. }| {
+            seats.distance(arena.thread_at(thief), arena.thread_at(victim))
+        })
     }
 
     /// A worker of the loop checks its CPU when it looks at the clock. For the calling thread.
     pub(crate) fn look(&self, now: Instant) {
-        if let Some(places) = self.places {
-            places.look(now);
+        if let Some(Places { crew, seats, .. }) = self.places {
+            look(crew, seats, now);
         }
     }
 }
@@ -53,16 +55,6 @@ pub(crate) struct Places<'a> {
     pub(crate) seats: &'a Seats,
     /// Which thread has which seat in the loop.
     pub(crate) arena: &'a Arena,
-}
-
-impl Places<'_> {
-    fn distance(self, thief: usize, victim: usize) -> Distance {
-        self.seats.distance(self.arena.thread_at(thief), self.arena.thread_at(victim))
-    }
-
-    fn look(self, now: Instant) {
-        look(self.crew, self.seats, now);
-    }
 }
 
 /// The calling thread checks whether it has its CPU to itself. Callers from elsewhere do so one at

@@ -45,8 +45,8 @@ struct Shared<'a> {
 }
 
 impl Executor {
-    /// Looks for workers that are idle, for the indices that are `left`. Returns `None`
-    /// if the call is to go on alone.
+    /// Looks for workers that are idle, for the indices that are `left`. Returns `None` if
+    /// the call is to go on alone.
     pub(super) fn find_help(
         &self,
         call: &Call,
@@ -84,8 +84,8 @@ impl Executor {
         Some(Help { turn, helpers, is_full, dealt, is_whole, idle, bounds, profile, times })
     }
 
-    /// How many CPUs of the pool no worker and no caller of a shared loop has. The calling thread
-    /// is a worker, or not.
+    /// How many CPUs of the pool are left for helpers: no worker and no caller of a shared loop has
+    /// them. `is_worker` says whether the calling thread is a worker of the pool.
     fn free_cpus(&self, is_worker: bool) -> usize {
         let inside = (self.workers - 1).saturating_sub(self.crew.idle());
         let is_counted = is_worker || Inside::is_here();
@@ -105,9 +105,7 @@ impl Executor {
     ) -> Finish {
         let this = call.this;
         let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
-        if self.crew.here() == 0 && self.crew.callers() == 0 {
-            self.seats.make_room();
-        }
+        self.make_room();
         let (workers, idle) = (help.helpers + 1, help.idle);
         help.times.notes = options.notes(before.took);
         let mut shared = Shared { call, begin, left, polls: self.polls(call, workers), help, options };

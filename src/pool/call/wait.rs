@@ -89,8 +89,8 @@ impl Executor {
             token: watch.cancel.filter(|_| !watch.is_current()),
             told: Mutex::default(),
         });
-        if turn.is_some() && self.crew.here() == 0 && self.crew.callers() == 0 {
-            self.seats.make_room();
+        if turn.is_some() {
+            self.make_room();
         }
         // From here to the end nothing unwinds: all user code runs inside the workers, which catch
         // panics.

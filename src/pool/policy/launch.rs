@@ -165,11 +165,16 @@ pub(crate) fn glance(
 }
 
 /// How the rest of a loop goes on, of `work` nanoseconds, that its caller has begun alone because
-/// no worker was idle, now that one is. None: alone.
+/// no worker was idle, now that one is. Returns `None` if the caller is to go on alone.
 pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch> {
     let worth_sharing = CLEARLY * prices.help(awake);
-    let worth = f32::min(work / worth_sharing, prices.most_helpers(work));
-    (work >= worth_sharing).then_some(Launch::Shared { helpers: (worth as usize).max(1) })
+    let helpers = (helpers_worth(prices, work, worth_sharing) as usize).max(1);
+    (work >= worth_sharing).then_some(Launch::Shared { helpers })
+}
+
+/// How many helpers `work` nanoseconds are worth, if so much is worth sharing with one.
+fn helpers_worth(prices: &Prices, work: f32, worth_sharing: f32) -> f32 {
+    f32::min(work / worth_sharing, prices.most_helpers(work))
 }
 
 /// The pause between a call and the one before it.
@@ -319,9 +324,9 @@ impl Case<'_> {
     /// those that are awake have done the work.)
     fn shared(&self, expected: f32, worth_sharing: f32) -> Launch {
         let Self { prices, awake, .. } = self;
-        let mut worth = f32::min(expected / worth_sharing, prices.most_helpers(expected));
+        let mut worth = helpers_worth(prices, expected, worth_sharing);
         if *awake {
-            let woken = f32::min(expected / (CLEARLY * prices.help(false)), prices.most_helpers(expected));
+            let woken = helpers_worth(prices, expected, CLEARLY * prices.help(false));
             worth = worth.min(woken.max(2.0 * self.polling as f32));
         }
         Launch::Shared { helpers: (worth as usize).clamp(1, self.helpers) }

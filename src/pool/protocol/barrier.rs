@@ -7,14 +7,15 @@
 //! that entered its arena.
 //!
 //! A caller offers *places* in its arena. A worker looks at the places of all arenas before it
-//! sleeps, and enters one of them. As long as a worker sleeps, at least as many others are awake as
-//! places are open: the caller that opens places wakes workers until that holds again. (One lock
-//! for sleep and for all jobs makes that a sentence about one state. With a lock for each arena and
-//! one for the sleepers a caller would have to look twice, and a worker three times.)
+//! sleeps, and enters one of them. While any worker sleeps, the workers that are awake are at least
+//! as many as the open places: a caller that opens places wakes workers until that holds again.
+//! With one lock for sleep and for all jobs, this is an invariant of one state. With a lock for
+//! each arena and one for the sleepers, a caller would have to look twice, and a worker three
+//! times.
 
 #![allow(unused_qualifications)] // builds for tests have steps of their own
 
-use std::sync::atomic::AtomicUsize as Hint;
+use std::sync::atomic::{AtomicU64, AtomicUsize as Hint};
 
 use crossbeam_utils::CachePadded;
 
@@ -26,7 +27,7 @@ use super::{
 use crate::pool::check::planted as steps;
 #[cfg(not(any(test, planted)))]
 use crate::pool::protocol::barrier as steps;
-use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
+use crate::sync::{Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 
 /// Where the callers and the workers of one pool meet. `J` is the job that is published.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub(crate) struct Barrier<J> {
     wake: Box<[Condvar]>,
 }
 
-/// What callers look at, in one cache line.
+/// The state, behind the hints for callers. They begin in one cache line.
 #[derive(Debug)]
 #[repr(C)] // in this order
 struct Desk<J> {
@@ -60,10 +61,10 @@ struct Told {
     callers: Hint,
 }
 
-/// What workers with patience poll. Hints, and Relaxed: the job is then looked up under the lock.
+/// Two words that workers with patience poll: hints, as in [`Told`]. A worker looks for the job
+/// under the lock.
 #[derive(Debug)]
 struct Announced {
-    /// The epoch of the last job, or `STOP`.
     epoch: AtomicU64,
     /// How many places are open.
     open: Hint,
@@ -94,7 +95,7 @@ pub(crate) struct Seen {
 /// The workers and the offers of a pool, which the state lock protects.
 #[derive(Debug)]
 pub(crate) struct State<J> {
-    /// Counts the published jobs, and calls.
+    /// Counts the published jobs and the calls; `STOP`, when the pool stops.
     epoch: u64,
     /// How many workers the last job was for, and how long they poll after it.
     asked: usize,
@@ -189,19 +190,8 @@ impl<J> Round<J> {
     }
 }
 
-impl<J> Desk<J> {
-    /// Tells what has changed, before the lock is released.
-    fn tell(&self, state: &State<J>) {
-        let [awake, asleep, away, _] = state.counts;
-        let in_none = awake + asleep + away;
-        self.told.idle.store(in_none.saturating_sub(state.open), Ordering::Relaxed);
-        self.told.awake.store(awake, Ordering::Relaxed);
-        self.told.callers.store(state.callers, Ordering::Relaxed);
-    }
-}
-
 impl<J: Copy> Barrier<J> {
-    /// The value of `announced.epoch` when the pool stops.
+    /// The epoch when the pool stops.
     const STOP: u64 = u64::MAX;
 
     /// A barrier for `workers` threads of a pool. `fence` is the one between them and their
@@ -283,20 +273,26 @@ impl<J: Copy> Barrier<J> {
     /// many are awake. One after the other, each after a look whether it is still needed: to wake
     /// one takes a microsecond or more, and the lock is not held meanwhile.
     fn open<'a>(&'a self, mut state: MutexGuard<'a, State<J>>, mut first: usize) {
-        self.announce(&state);
         while let Some(worker) = state.rouse(first) {
-            self.desk.tell(&state);
+            self.tell(&state);
             drop(state);
             self.wake[worker].notify_one();
             first = worker + 1;
             state = lock(&self.desk.state);
         }
-        self.desk.tell(&state);
+        self.tell(&state);
     }
 
-    fn announce(&self, state: &State<J>) {
-        self.announced.open.store(state.open, Ordering::Relaxed);
-        self.announced.epoch.store(state.epoch, Ordering::Relaxed);
+    /// Tells callers and workers of a change, before the lock is released.
+    fn tell(&self, state: &State<J>) {
+        let (Desk { told, .. }, announced) = (&*self.desk, &self.announced);
+        let [awake, asleep, away, _] = state.counts;
+        let in_no_loop = awake + asleep + away;
+        told.idle.store(in_no_loop.saturating_sub(state.open), Ordering::Relaxed);
+        told.awake.store(awake, Ordering::Relaxed);
+        told.callers.store(state.callers, Ordering::Relaxed);
+        announced.open.store(state.open, Ordering::Relaxed);
+        announced.epoch.store(state.epoch, Ordering::Relaxed);
     }
 
     /// Waits for an open place, and takes it. Returns `None` if the pool stops.
@@ -319,8 +315,7 @@ impl<J: Copy> Barrier<J> {
                 if let Some(entered) = self.take_place(&mut state, me) {
                     // Even if the next job is for others: it is probably for the same workers.
                     seen.patience = state.patience.max(self.patience);
-                    self.announced.open.store(state.open, Ordering::Relaxed);
-                    self.desk.tell(&state);
+                    self.tell(&state);
                     return Some(entered);
                 }
                 // It comes too late. If it was meant, it polls as if it had been in time.
@@ -335,9 +330,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// Passes over the jobs that there are, and sleeps until worker `me` is woken: for others are
-    /// woken first. To callers, it comes too late. Returns `None` if the pool
-    /// stops.
+    /// Passes over all jobs, and sleeps until worker `me` is woken. Others are woken first. To
+    /// callers, it comes too late. Returns `None` if the pool stops.
     pub(crate) fn pass_over(&self, me: usize, seen: &mut Seen) -> Option<()> {
         let mut state = lock(&self.desk.state);
         seen.epoch = state.epoch;
@@ -361,7 +355,7 @@ impl<J: Copy> Barrier<J> {
         rest: Rest,
     ) -> MutexGuard<'a, State<J>> {
         state.set_rest(me, rest);
-        self.desk.tell(&state);
+        self.tell(&state);
         while state.rests[me] == rest && !state.stop {
             state = wait(&self.wake[me], state);
         }
@@ -376,9 +370,9 @@ impl<J: Copy> Barrier<J> {
         if state.open == 0 {
             return None;
         }
-        // Of two arenas, the one that was taken first: a loop comes before those in its items. A
-        // worker that has gone, and not left yet, still has its seat, and may be called meanwhile:
-        // then it takes that place itself, when it has left.
+        // Callers take the first free arena, so a loop mostly comes before the loops in its items.
+        // Here a called place may lack a seat: a worker that has gone keeps its seat until it has
+        // left. Then it takes the place itself.
         let rounds = state.rounds[..steps::arenas_in_sight()].iter_mut().enumerate();
         let (number, round, arena) = rounds
             .filter(|(_, round)| round.open() > 0)
@@ -394,15 +388,15 @@ impl<J: Copy> Barrier<J> {
         Some(Entered { barrier: self, job, seat, arena, number, me })
     }
 
-    /// Calls somebody into the loop in arena `number`: its caller if that rests, or any worker that
-    /// is idle, or will be.
+    /// Calls somebody into the loop in arena `number`: its caller if that rests, or else the next
+    /// worker that is idle.
     pub(crate) fn call(&self, number: usize) {
         let Some(arena) = self.arenas.get(number) else { return };
         let mut state = lock(&self.desk.state);
         steps::open_place(&mut state, number);
         arena.calls.fetch_add(1, Ordering::Relaxed);
         if state.rounds[number].caller_waits {
-            self.announce(&state);
+            self.tell(&state);
             drop(state);
             arena.done.notify_one();
         } else {
@@ -410,8 +404,8 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// The caller rests while others work: until somebody is called (true), or nobody is inside any
-    /// more.
+    /// The caller rests while others work, until somebody is called or nobody is inside any more.
+    /// Returns whether somebody was called.
     pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
         let &Turn { arena, number } = turn;
         let calls = arena.calls.load(Ordering::Relaxed);
@@ -421,7 +415,7 @@ impl<J: Copy> Barrier<J> {
         let mut state = lock(&self.desk.state);
         loop {
             if steps::takes_the_call(&mut state, number) {
-                self.announced.open.store(state.open, Ordering::Relaxed);
+                self.tell(&state);
                 return true;
             }
             if steps::is_empty(arena) {
@@ -467,8 +461,7 @@ impl<J: Copy> Drop for Published<'_, J> {
         let mut state = lock(&barrier.desk.state);
         steps::retract(&mut state, number);
         state.callers -= usize::from(is_foreign);
-        barrier.announced.open.store(state.open, Ordering::Relaxed);
-        barrier.desk.tell(&state);
+        barrier.tell(&state);
         if steps::is_empty(arena) {
             return;
         }
@@ -568,7 +561,7 @@ pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
     leave_under(entered, &mut state) && state.rounds[entered.number].caller_waits
 }
 
-/// The same under the lock. Whether it was the last one.
+/// A worker leaves its round. The lock is held. Returns whether it was the last one.
 pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut State<J>) -> bool {
     let &Entered { barrier, seat, arena, number, me, .. } = entered;
     let was_last = arena.active.fetch_sub(1, Ordering::Relaxed) == 1;
@@ -577,15 +570,16 @@ pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut State<J
         Visits::Once => close(state, number),
         Visits::Again => arena.leave_seat(seat),
     }
-    barrier.announced.open.store(state.open, Ordering::Relaxed);
-    barrier.desk.tell(state);
+    barrier.tell(state);
     was_last
 }
 
 /// Tells all workers that the pool stops, and then wakes them.
 #[inline(always)]
 pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
-    barrier.lock().stop = true;
-    barrier.announced.epoch.store(Barrier::<J>::STOP, Ordering::Relaxed);
+    let mut state = barrier.lock();
+    (state.stop, state.epoch) = (true, Barrier::<J>::STOP);
+    barrier.tell(&state);
+    drop(state);
     barrier.wake_all();
 }

@@ -450,7 +450,8 @@ impl<T> Deques<T> {
         }
     }
 
-    /// A worker is about to go, since it has found nothing. False: there is something after all.
+    /// A worker that has found nothing is about to go. Returns whether it may: there is still
+    /// nothing to take.
     pub(crate) fn go(&self) -> bool {
         self.hunger.go();
         fence(Ordering::SeqCst); // case 10; partner: the fence in `is_missed`

@@ -81,7 +81,8 @@ impl Hunger {
         self.gone.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One of those that have gone comes back, or is called. False: all have been called.
+    /// Takes one from the count of those that have gone: it comes back, or is called. Returns
+    /// whether there was one.
     pub(crate) fn come(&self) -> bool {
         let less_one = |gone: usize| gone.checked_sub(1);
         self.gone.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less_one).is_ok()

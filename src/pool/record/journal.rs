@@ -73,8 +73,8 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    /// Empty ones for a round of so many `workers` to fill in, in the memory of these. If
-    /// `measures_usage`, the workers measure what they use.
+    /// Empty times for a round of `workers` workers, in the memory of these. If `measures_usage`,
+    /// the workers measure their use of CPUs.
     pub(crate) fn of(mut self, workers: usize, measures_usage: bool) -> Self {
         self.marks.clear();
         self.tallies.clear();

@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 
 use super::{
-    frame::{Frame, enter_and_leave, leave_too_early, rounds},
+    frame::{Frame, enter_and_leave, leave_too_early, rounds, take},
     local::Local,
     small::*,
     *,
@@ -100,13 +100,13 @@ impl Word {
     }
 }
 
-/// A barrier for so many workers.
+/// A barrier for `workers` workers.
 fn barrier(workers: usize) -> Barrier<usize> {
     Barrier::new(workers, Fence::Symmetric, Patience::default())
 }
 
-/// Publishes `job` for so many helpers. Not dropped if loom stops the model: it has no execution
-/// any more.
+/// Publishes `job`. The offer is not dropped if loom stops the model, which has no execution any
+/// more.
 fn publish<'a>(
     barrier: &'a Barrier<usize>,
     turn: &'a Turn<'_>,
@@ -138,7 +138,7 @@ fn shared(
             })
         };
         let (barrier, word) = &*shared;
-        let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
+        let turn = take(barrier);
         let published = publish(barrier, &turn, (1, Visits::Again), 0);
         own(barrier, word, &turn);
         drop(ManuallyDrop::into_inner(published));
@@ -217,7 +217,7 @@ fn a_worker_that_passes_over_a_job_may_take_the_next() {
         };
         let (barrier, frame) = &*shared;
         for job in 1..3 {
-            let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
+            let turn = take(barrier);
             frame.write(job);
             drop(ManuallyDrop::into_inner(publish(barrier, &turn, (1, Visits::Once), job)));
             frame.write(0);
@@ -228,8 +228,8 @@ fn a_worker_that_passes_over_a_job_may_take_the_next() {
     });
 }
 
-/// Two callers, each with a job for one helper, which it waits for, and so many workers. Each job
-/// is done once, in its own frame.
+/// Two callers each publish a job for one helper, and wait for that helper. Each job finds its own
+/// frame.
 fn two_loops(bug: Option<Bug>, workers: usize) {
     explore(bug, move || {
         let shared = Arc::new((barrier(workers), [Word::default(), Word::default()], [local(), local()]));
@@ -249,7 +249,7 @@ fn two_loops(bug: Option<Bug>, workers: usize) {
             .collect();
         let call = |job: usize, shared: &(Barrier<usize>, [Word; 2], [Local; 2])| {
             let (barrier, came, frames) = shared;
-            let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
+            let turn = take(barrier);
             frames[job].write(1);
             let published = publish(barrier, &turn, (1, Visits::Once), job);
             came[job].hear();
@@ -294,16 +294,16 @@ fn two_arenas(bug: Option<Bug>) {
     explore_all(bug, || {
         let barrier = Arc::new(barrier(1));
         let frames = Arc::new([local(), local()]);
-        let take = |barrier: &Barrier<usize>, frames: &[Local; 2]| {
-            let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
+        let visit = |barrier: &Barrier<usize>, frames: &[Local; 2]| {
+            let turn = take(barrier);
             frames[turn.number].write(1);
             drop(ManuallyDrop::into_inner(turn));
         };
         let other = {
             let (barrier, frames) = (Arc::clone(&barrier), Arc::clone(&frames));
-            thread::spawn(move || take(&barrier, &frames))
+            thread::spawn(move || visit(&barrier, &frames))
         };
-        take(&barrier, &frames);
+        visit(&barrier, &frames);
         other.join().unwrap();
     });
 }
@@ -338,7 +338,7 @@ fn two_seats(bug: Option<Bug>) {
             })
             .collect();
         let (barrier, _) = &*shared;
-        let turn = ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"));
+        let turn = take(barrier);
         drop(ManuallyDrop::into_inner(publish(barrier, &turn, (2, Visits::Once), 0)));
         barrier.stop();
         threads.into_iter().for_each(|thread| thread.join().unwrap());

@@ -4,7 +4,10 @@ use std::mem::ManuallyDrop;
 
 use super::{local::Local, *};
 use crate::{
-    pool::protocol::barrier::{Barrier, Offer, Visits},
+    pool::protocol::{
+        arena::Turn,
+        barrier::{Barrier, Offer, Visits},
+    },
     sync::Patience,
 };
 
@@ -41,6 +44,11 @@ pub(super) fn leave_too_early(frame: &Frame, me: usize) {
     }
 }
 
+/// Takes an arena. The turn is not dropped if loom stops the model, which has no execution any more.
+pub(super) fn take(barrier: &Barrier<usize>) -> ManuallyDrop<Turn<'_>> {
+    ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"))
+}
+
 /// Makes `rounds` rounds with `workers` workers, each of which may come late or not at all.
 pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
     let frame = Arc::new(Frame {
@@ -56,8 +64,7 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
         .collect();
     for round in 1..=rounds {
         frame.local.write(round);
-        // Not dropped if loom stops the model.
-        let turn = ManuallyDrop::new(frame.barrier.arenas.take().expect("an arena is free"));
+        let turn = take(&frame.barrier);
         // The first to leave does not close the offer, so more of them come late.
         let offer = Offer { helpers: workers, visits: Visits::Again, ..Offer::default() };
         let published = frame.barrier.publish(&turn, None, offer, round);
