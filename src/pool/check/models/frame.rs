@@ -44,7 +44,8 @@ pub(super) fn leave_too_early(frame: &Frame, me: usize) {
     }
 }
 
-/// Takes an arena. The turn is not dropped if loom stops the model, which has no execution any more.
+/// Takes an arena. The turn is not dropped if loom stops the model, which has no execution any
+/// more.
 pub(super) fn take(barrier: &Barrier<usize>) -> ManuallyDrop<Turn<'_>> {
     ManuallyDrop::new(barrier.arenas.take().expect("an arena is free"))
 }
