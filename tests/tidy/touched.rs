@@ -20,16 +20,20 @@ struct Kind {
     name: &'static str,
     /// Lines of code and data that a call touches, at most, beyond those of the plain loop.
     lines: usize,
+    /// Calls that touch fewer have not run as the kind says.
+    least: usize,
     /// The same in pages.
     pages: usize,
 }
 
 /// Commit b7145fd touched 58 lines and 13 pages, 157 and 29, 673 and 65. (A shared call touches
-/// more than that: learning where the work lies, looks at who gets its CPU, and four allocations.)
+/// more than that: learning where the work lies, looks at who gets its CPU, and four allocations.
+/// Since several loops can be shared at a time, it touches some 80 lines more: 1,109 before, 1,186
+/// after, on one machine.)
 const KINDS: [Kind; 3] = [
-    Kind { name: "2 items", lines: 36, pages: 8 },
-    Kind { name: "2 items, timed", lines: 75, pages: 18 },
-    Kind { name: "8 long items, shared", lines: 1150, pages: 95 },
+    Kind { name: "2 items", lines: 36, least: 0, pages: 8 },
+    Kind { name: "2 items, timed", lines: 75, least: 0, pages: 18 },
+    Kind { name: "8 long items, shared", lines: 1220, least: 600, pages: 95 },
 ];
 
 /// A clock that is 5,000 times too slow.
@@ -202,7 +206,8 @@ fn a_call_touches_little() {
         let mut are_few = true;
         for (kind, (ours, plain)) in KINDS.iter().zip(ours.into_iter().zip([plain, plain, plain_long])) {
             told.push(format!("{}: {ours}; the plain loop {plain}", kind.name));
-            are_few &= ours.lines <= plain.lines + kind.lines && ours.pages <= plain.pages + kind.pages;
+            are_few &= (kind.least..=plain.lines + kind.lines).contains(&ours.lines);
+            are_few &= ours.pages <= plain.pages + kind.pages;
         }
         are_few
     });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::pool::{policy::split::Profile, protocol::arena::Turn, record::journal::Times};
+use crate::pool::{policy::split::Known, protocol::arena::Turn, record::journal::Times};
 
 /// An arena, workers that are idle, and what the pool knows of the loop.
 pub(super) struct Help<'a> {
@@ -18,9 +18,9 @@ pub(super) struct Help<'a> {
     pub(super) is_whole: bool,
     /// How many workers were idle.
     pub(super) idle: usize,
-    /// The boundaries of its ranges, and whether they are those of the last time.
-    pub(super) bounds: Option<(Arc<[usize]>, bool)>,
-    pub(super) profile: Option<Arc<Profile>>,
+    /// What is known of it, and the boundaries of its ranges if others worked the last time.
+    pub(super) known: Option<Arc<Known>>,
+    pub(super) new_bounds: Option<Vec<usize>>,
     pub(super) times: Times,
 }
 

@@ -1,7 +1,5 @@
 //! How a round is run: what the policy decides before it begins.
 
-use std::sync::Arc;
-
 use crate::{
     clock::Instant,
     pool::{
@@ -20,7 +18,7 @@ pub(crate) struct Plan<'a> {
     /// The cost of an index last time, in nanoseconds; none if unknown.
     pub(crate) pace: Option<f32>,
     /// How the cost was distributed over the slice last time; none if unknown.
-    pub(crate) profile: Option<Arc<Profile>>,
+    pub(crate) profile: Option<&'a Profile>,
     pub(crate) stealing: Stealing,
     /// Whether partial results may grow.
     pub(crate) is_growing: bool,

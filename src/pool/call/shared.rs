@@ -1,7 +1,7 @@
 //! The part of a call that is shared: how many help, from where on, and for how long threads poll;
 //! then what the pool learns from it.
 
-use std::{borrow::Cow, mem, ops::Range};
+use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 
 use super::{
     accumulator::{Accumulate, Lend},
@@ -75,13 +75,14 @@ impl Executor {
         let (dealt, is_full) = (helpers.min(idle) + 1, asked <= idle && asked <= free);
         // Costs are known only of rounds over a whole slice, from one end to the other.
         let is_whole = left.start == 0 && self.stealing != Stealing::Off;
-        let known = splits.as_deref().filter(|_| is_whole);
-        let bounds = known.and_then(|splits| splits.bounds(this, awake, dealt));
-        let profile = known.and_then(|splits| splits.profile(this, awake));
+        let from = splits.as_deref().filter(|_| is_whole);
+        let known = from.and_then(|splits| splits.known(this, awake)).map(Arc::clone);
+        let others = from.zip(known.as_deref()).filter(|(_, known)| known.bounds(dealt).is_none());
+        let new_bounds = others.map(|(splits, known)| splits.bounds_for(known, dealt));
         let measures_usage = self.workers > self.placed + 1;
         let times = splits.as_deref_mut().map(Splits::take_times).unwrap_or_default();
         let times = times.of(helpers + 1, measures_usage);
-        Some(Help { turn, helpers, is_full, dealt, is_whole, idle, bounds, profile, times })
+        Some(Help { turn, helpers, is_full, dealt, is_whole, idle, known, new_bounds, times })
     }
 
     /// How many CPUs of the pool are left for helpers: no worker and no caller of a shared loop has
@@ -121,12 +122,12 @@ impl Executor {
         let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
         let account = account.map(|account| account.helped(idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
-            let Help { is_full, is_whole, ref bounds, .. } = shared.help;
+            let Help { is_full, is_whole, ref known, ref new_bounds, .. } = shared.help;
             let is_of_use = stop.is_none() && !cancelled && is_full;
             if is_of_use {
                 splits.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
             }
-            let same = bounds.as_ref().is_some_and(|(_, same)| *same);
+            let same = known.is_some() && new_bounds.is_none();
             let balanced = same && times.runs() == workers && times.are_balanced();
             if is_of_use && is_whole && !balanced && options.kind != LoopKind::First {
                 splits.learn(this, call.awake, &mut times);
@@ -182,8 +183,9 @@ impl Executor {
     ) -> (Times, FirstStop) {
         let Shared { call: &Call { this, .. }, begin, ref left, polls, options, ref mut help } = *shared;
         let (workers, mut times) = (help.helpers + 1, mem::take(&mut help.times));
-        let bounds: Cow<'_, [usize]> = match &help.bounds {
-            Some((bounds, _)) => Cow::Borrowed(bounds),
+        let learnt = help.known.as_ref().and_then(|known| known.bounds(help.dealt));
+        let bounds: Cow<'_, [usize]> = match help.new_bounds.as_deref().or(learnt) {
+            Some(bounds) => Cow::Borrowed(bounds),
             None => equal_parts(left, help.dealt).into(),
         };
         if let Some(notes) = &mut times.notes {
@@ -196,7 +198,7 @@ impl Executor {
             workers,
             units: options.units,
             pace: if options.kind.may_stop() { self.memory.pace(this) } else { self.memory.recall(this) },
-            profile: help.profile.take(),
+            profile: help.known.as_ref().map(|known| &known.profile),
             stealing: self.stealing,
             is_growing: options.kind == LoopKind::Growing,
             heavy: &self.prices.heavy,
@@ -212,8 +214,13 @@ impl Executor {
         let Shared { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
         let (kind, was_trial) = (options.kind, launch.is_trial());
         let over = memory::Shared { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
-        let (indices, took) = (before.indices + times.indices(), nanos(before.took));
-        let (indices, work) = up_to(stop, indices, took + times.work());
+        // If the caller has come to the stop itself, its own time is what the plain loop takes. (A
+        // helper that was woken for two items had worked for 12 µs.)
+        let front = &times.tallies[0];
+        let came = stop.is_some_and(|place| before.indices + front.indices >= place);
+        let whole = (times.indices(), times.work());
+        let (indices, work) = if came { (front.indices, front.working) } else { whole };
+        let (indices, work) = up_to(stop, before.indices + indices, nanos(before.took) + work);
         if !help.is_full {
             return self.memory.learn(this, kind, indices, work);
         }

@@ -285,7 +285,7 @@ struct Worker {
 struct Round<'a> {
     of: &'a Setting<'a>,
     items: &'a Items,
-    profile: Option<Arc<Profile>>,
+    profile: Option<&'a Profile>,
     pace: Option<f32>,
     heavy: &'a Estimate,
     /// The time 0.
@@ -482,11 +482,8 @@ impl Round<'_> {
         }
         let nth = self.workers[me].nth;
         let end = range.end;
-        let middle = if is_stuck {
-            Some(range.start)
-        } else {
-            theft::middle(self.profile.as_deref(), nth, victim, range)
-        };
+        let middle =
+            if is_stuck { Some(range.start) } else { theft::middle(self.profile, nth, victim, range) };
         let Some(middle) = middle else {
             self.workers[me].spared = Some(victim);
             return self.scan(me, now);
@@ -595,10 +592,10 @@ impl Learnt {
         let workers = of.homes.len();
         let comings = self.comings(of);
         let times = self.splits.take_times().of(workers, false);
-        let taught = self.splits.bounds(this, of.awake, workers);
-        let same = taught.is_some();
-        let equal = || equal_parts(&(0..items.len()), workers).into();
-        let bounds = taught.map_or_else(equal, |(bounds, _)| bounds);
+        let known = self.splits.known(this, of.awake).map(Arc::clone);
+        let same = known.is_some();
+        let learnt = known.as_ref().and_then(|known| known.bounds(workers));
+        let bounds = learnt.map_or_else(|| equal_parts(&(0..items.len()), workers), <[usize]>::to_vec);
         let worker = |range: Range<usize>| Worker {
             next: range.start,
             end: range.end,
@@ -615,7 +612,7 @@ impl Learnt {
         let mut round = Round {
             of,
             items,
-            profile: self.splits.profile(this, of.awake),
+            profile: known.as_ref().map(|known| &known.profile),
             pace: self.pace,
             heavy: &self.heavy,
             begin: Instant::now(),

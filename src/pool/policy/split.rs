@@ -31,7 +31,7 @@ pub(crate) const NAP: f32 = 2.0 * ASLEEP_NS;
 #[derive(Debug)]
 pub(crate) struct Splits {
     /// What is known of each loop; direct-mapped.
-    table: Box<[Option<Known>]>,
+    table: Box<[Option<Arc<Known>>]>,
     /// How long after the start of a round each worker begins: first if helpers sleep, second if
     /// they are awake.
     delays: [Box<[Estimate]>; 2],
@@ -44,13 +44,20 @@ pub(crate) struct Splits {
     times: Times,
 }
 
-/// What is known of a loop.
+/// What is known of a loop over its slice, from its last round.
 #[derive(Debug)]
-struct Known {
+pub(crate) struct Known {
     of: (Loop, bool),
-    profile: Arc<Profile>,
-    /// Where the ranges of neighbouring workers meet.
-    bounds: Arc<[usize]>,
+    pub(crate) profile: Profile,
+    /// Where the ranges of neighbouring workers are to meet, if as many work as in that round.
+    bounds: Vec<usize>,
+}
+
+impl Known {
+    /// Where the ranges of `workers` workers are to meet, if as many worked in the last round.
+    pub(crate) fn bounds(&self, workers: usize) -> Option<&[usize]> {
+        Some(&*self.bounds).filter(|bounds| bounds.len() + 1 == workers)
+    }
 }
 
 impl Splits {
@@ -103,35 +110,28 @@ impl Splits {
         (of.number() as usize ^ usize::from(awake)) % Self::SLOTS
     }
 
-    fn known(&self, of: Loop, awake: bool) -> Option<&Known> {
+    /// What was learnt from the last round of a loop over its slice, with helpers that were `awake`
+    /// or asleep.
+    pub(crate) fn known(&self, of: Loop, awake: bool) -> Option<&Arc<Known>> {
         let of = (of, awake);
         self.table[Self::slot(of)].as_ref().filter(|known| known.of == of)
     }
 
-    /// The costs of a loop over its slice, as learnt from its last round.
-    pub(crate) fn profile(&self, of: Loop, awake: bool) -> Option<Arc<Profile>> {
-        self.known(of, awake).map(|known| Arc::clone(&known.profile))
-    }
-
-    /// Where the ranges of `workers` workers should meet, if that was learnt from the last round;
-    /// and whether they met there then.
-    pub(crate) fn bounds(&self, of: Loop, awake: bool, workers: usize) -> Option<(Arc<[usize]>, bool)> {
-        let Known { bounds, profile, .. } = self.known(of, awake)?;
-        if bounds.len() + 1 == workers {
-            return Some((Arc::clone(bounds), true));
-        }
-        Some((self.equal_work(awake, profile, workers).collect(), false))
+    /// Where the ranges of `workers` workers should meet, if others worked in the last round.
+    pub(crate) fn bounds_for(&self, known: &Known, workers: usize) -> Vec<usize> {
+        self.equal_work(known.of.1, &known.profile, workers)
     }
 
     /// Where ranges should meet so that all workers finish at the same moment.
-    fn equal_work(&self, awake: bool, profile: &Profile, workers: usize) -> impl Iterator<Item = usize> {
+    fn equal_work(&self, awake: bool, profile: &Profile, workers: usize) -> Vec<usize> {
         let delays = self.delays[usize::from(awake)].iter().take(workers).map(Estimate::get);
         let finish = (profile.total() + delays.clone().sum::<f32>()) / workers as f32;
         let mut goal = 0.0;
-        delays.take(workers - 1).map(move |delay| {
+        let meet = delays.take(workers - 1).map(|delay| {
             goal += (finish - delay).max(0.0);
             profile.index_at(goal)
-        })
+        });
+        meet.collect()
     }
 
     /// When the last worker would be done if the ranges met at `bounds` and nobody stole.
@@ -143,7 +143,7 @@ impl Splits {
 
     /// Where each of so many equal parts of the work ends, if that was learnt from the last round.
     pub(crate) fn ends(&self, of: Loop, awake: bool, parts: u16) -> Option<Vec<usize>> {
-        let profile = self.profile(of, awake)?;
+        let profile = &self.known(of, awake)?.profile;
         let cost = |part| profile.total() * f32::from(part) / f32::from(parts);
         Some((1..=parts).map(|part| profile.index_at(cost(part))).collect())
     }
@@ -189,17 +189,17 @@ impl Splits {
                 delay.see(span.start);
             }
         }
-        let profile = Arc::new(Profile::new(of.slice.len, marks));
-        let new: Arc<[usize]> = self.equal_work(awake, &profile, tallies.len()).collect();
+        let profile = Profile::new(of.slice.len, marks);
+        let new = self.equal_work(awake, &profile, tallies.len());
         // Where items take long, equal work is a matter of luck: each boundary is up to an item
         // off, and between two of them may lie an item too many.
         let as_fast = |bounds: &[usize]| bounds.len() == new.len() && took <= self.end(awake, &profile, &new);
         let bounds = match self.known(of, awake) {
-            Some(known) if as_fast(&known.bounds) => Arc::clone(&known.bounds),
+            Some(known) if as_fast(&known.bounds) => known.bounds.clone(),
             _ => new,
         };
         let of = (of, awake);
-        self.table[Self::slot(of)] = Some(Known { of, profile, bounds });
+        self.table[Self::slot(of)] = Some(Arc::new(Known { of, profile, bounds }));
     }
 }
 
@@ -307,6 +307,11 @@ mod tests {
         Tally { span, ..Tally::default() }
     }
 
+    fn bounds(splits: &Splits, of: Loop, workers: usize) -> Option<Vec<usize>> {
+        let known = splits.known(of, false)?;
+        Some(known.bounds(workers).map_or_else(|| splits.bounds_for(known, workers), <[usize]>::to_vec))
+    }
+
     fn learn(splits: &mut Splits, marks: &[Mark], begun: &[f32]) {
         let work: f32 = marks.iter().map(|(_, nanos)| nanos).sum();
         learn_from(splits, marks, begun, work);
@@ -380,19 +385,19 @@ mod tests {
         // Worth 80 ms, three quarters of them in the last fifth of the slice; nobody's delay
         // matters.
         learn(&mut splits, &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
-        let bounds = splits.bounds(thousand(), false, 2).unwrap().0;
-        assert!((866..=868).contains(&bounds[0]), "{bounds:?}");
-        assert_eq!(splits.profile(thousand(), false).unwrap().middle(800..1000), 900);
-        let three = splits.bounds(thousand(), false, 3).unwrap().0;
+        let two = bounds(&splits, thousand(), 2).unwrap();
+        assert!((866..=868).contains(&two[0]), "{two:?}");
+        assert_eq!(splits.known(thousand(), false).unwrap().profile.middle(800..1000), 900);
+        let three = bounds(&splits, thousand(), 3).unwrap();
         assert!((822..=823).contains(&three[0]) && (910..=912).contains(&three[1]), "{three:?}");
         let slice = thousand().slice;
         assert_eq!(
-            splits.bounds(Loop { slice: Slice { len: 999, ..slice }, ..thousand() }, false, 2),
+            bounds(&splits, Loop { slice: Slice { len: 999, ..slice }, ..thousand() }, 2),
             None,
             "not the same length"
         );
         assert_eq!(
-            splits.bounds(Loop { slice: Slice { address: 1, ..slice }, ..thousand() }, false, 2),
+            bounds(&splits, Loop { slice: Slice { address: 1, ..slice }, ..thousand() }, 2),
             None,
             "not the same slice"
         );
@@ -432,7 +437,7 @@ mod tests {
     #[test]
     fn no_boundary_moves_if_the_round_was_as_fast_as_the_next_would_be() {
         let mut splits = Splits::new(2);
-        let bound = |splits: &Splits| splits.bounds(thousand(), false, 2).unwrap().0[0];
+        let bound = |splits: &Splits| bounds(splits, thousand(), 2).unwrap()[0];
         let three = |first, second, third| [(0, first), (1, second), (2, third), (3, 0.0)];
         learn(&mut splits, &three(10e6, 10e6, 21e6), &[0.0, 0.0]);
         assert_eq!(bound(&splits), 2, "the third item is as long as the others together");
@@ -451,7 +456,7 @@ mod tests {
         }
         let profile = Profile::new(1000, &[(0, 100e3)]);
         // All three finish after 47.7 us: the caller works for 46.7 us, each helper for 26.7 us.
-        assert!(splits.equal_work(false, &profile, 3).eq([467, 733]));
+        assert_eq!(splits.equal_work(false, &profile, 3), [467, 733]);
     }
 
     #[test]
@@ -460,12 +465,15 @@ mod tests {
         for _ in 0..100 {
             learn(&mut splits, &[(0, 100e3)], &[1e3, 21e3]);
         }
-        let bounds = splits.bounds(thousand(), false, 2).unwrap().0;
-        assert!((580..=620).contains(&bounds[0]), "{bounds:?}");
+        let two = bounds(&splits, thousand(), 2).unwrap();
+        assert!((580..=620).contains(&two[0]), "{two:?}");
         for _ in 0..1000 {
             learn(&mut splits, &[(0, 100e3)], &[1e3, f32::INFINITY]);
         }
-        let bounds = splits.bounds(thousand(), false, 2).unwrap().0;
-        assert!((950..=1000).contains(&bounds[0]), "who never comes is dealt hardly anything: {bounds:?}");
+        let two = bounds(&splits, thousand(), 2).unwrap();
+        assert!(
+            (950..=1000).contains(&two[0]),
+            "a worker that never comes is dealt hardly anything: {two:?}"
+        );
     }
 }
