@@ -51,8 +51,8 @@
 //! * Only slices, ranges of integers, chains of these and lists that grow. There is no `join`: if
 //!   your work goes on with the results of its parts, or is a mix of many kinds of parallelism, use
 //!   [rayon](https://docs.rs/rayon).
-//! * A thread that waits for the end of its loop does nothing else meanwhile. Loops inside items,
-//!   and loops of several threads, are helped by workers that are idle, and by no others.
+//! * A thread that waits for the end of its loop helps the loops inside it, and does nothing else
+//!   meanwhile. Other loops are helped by workers that are idle.
 //! * A pool of its own threads. Make one and pass it along, or use [`Pool::global`].
 //! * Threads are pinned to CPUs where the system allows it ([`Pinning`], [`Placement`]).
 //!

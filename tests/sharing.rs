@@ -137,6 +137,26 @@ fn idle_workers_help_a_loop_inside_an_item() {
     }));
 }
 
+/// The helper has the item with the loop inside; the caller, which has done the other item, waits
+/// for it, and no worker is idle.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn a_caller_that_waits_helps_a_loop_inside_its_own() {
+    let pool = pool(2);
+    assert!(once_in_a_while(|| {
+        let inner = Crowd::default();
+        let outer = Instant::now();
+        let reports = pool.map_collect(&[0, 24], |items| {
+            thread::sleep(Duration::from_millis(1)); // long enough for the other thread to come
+            inner.sleepers(&pool, *items)
+        });
+        let report = &reports[1];
+        inner.most() == 2
+            && report.alone.is_none()
+            && outer.elapsed() < report.wall + Duration::from_millis(9)
+    }));
+}
+
 /// Both loops are shared, although the first one has all workers when the second one begins. It
 /// begins alone.
 #[test]

@@ -116,8 +116,8 @@
 //! * **The first error**, and the first panic, in slice order comes out of the call, in every run.
 //! * **A nested loop is helped by idle workers**, and so is a loop that another thread calls
 //!   meanwhile. If no worker is idle, it runs on the thread that calls it, and is helped as soon as
-//!   one is. A thread that waits for its loop does no other work meanwhile, unlike in rayon: see
-//!   [Locks and loops](super::locks).
+//!   one is. A thread that waits for its loop helps the loops inside it, and does no other work
+//!   meanwhile, unlike in rayon: see [Locks and loops](super::locks).
 //! * **Short and uneven loops** need no care: no thread is woken for a loop that is too short, and
 //!   work is stolen down to the single item.
 //! * **The calling thread works, too.** A pool of `n` has `n - 1` threads of its own.

@@ -13,7 +13,8 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! **The rule.** A thread that waits for the end of a loop runs no item of another loop. The
+//! **The rule.** A thread that waits for the end of a loop runs only items of loops that are called
+//! inside it. The plain loop would run them at that place as well, under the same locks. The
 //! [bottom of this page](#what-can-deadlock) lists the deadlocks that remain. A program of plain
 //! threads has them as well.
 //!
@@ -48,16 +49,17 @@
 //!
 //! # What a thread owns
 //! An item may borrow a `RefCell` in a `thread_local!`, and call a loop before it gives it back:
-//! no other item of its own loop comes to that thread. The items of the inner loop do, so they must
-//! not borrow the same one. (Test
+//! no other item of its own loop comes to that thread. The items of the inner loop do, and of loops
+//! inside that, so they must not borrow the same one. (Test
 //! `what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item`.)
 //!
-//! # Why nothing is stolen while a loop waits
+//! # Why nothing else is stolen while a loop waits
 //! In a pool of tasks, a thread that waits for a stolen part takes another task from a queue. If
 //! that task wants a lock that the thread holds, nobody will ever release it: [rayon#592], and in
 //! `get_or_init` [rayon#1251]. Here a caller that has no more items of its loop waits for the
-//! threads that are inside it, and these wait for loops inside that one only. So the loops that
-//! wait for each other form a tree, and its leaves are at work.
+//! threads that are inside it, and helps their loops. Nothing that it waits for waits for it. So
+//! the loops that wait for each other form a tree, and its leaves are at work. (Test
+//! `items_of_two_loops_at_a_time_take_one_lock`.)
 //!
 //! # What can deadlock
 //! * **A lock that the caller holds around a loop, and that items take.** No item can get it. This

@@ -68,9 +68,10 @@ use verbs::{comparator::By, sort};
 /// loop. A longer one is helped by workers that are idle, also if it is called inside another loop
 /// of the same pool, or while loops of other threads run. If no worker is idle, the loop runs on
 /// the calling thread, and is helped as soon as one is and the rest is worth it. Sixteen loops of a
-/// pool can be shared at a time. A thread that waits for the end of its loop does no other work
-/// meanwhile, so a lock that is held around a loop cannot deadlock by that ([Locks and
-/// loops](crate::guide::locks)). A loop inside a loop takes 2 KiB of stack, 8 KiB in debug builds.
+/// pool can be shared at a time. A thread that waits for the end of its loop helps the loops inside
+/// it, and does no other work meanwhile, so a lock that is held around a loop cannot deadlock by
+/// that ([Locks and loops](crate::guide::locks)). A loop inside a loop takes 2 KiB of stack, 8 KiB
+/// in debug builds.
 ///
 /// # Ends and failures of the process
 /// In a child made by `fork` every loop runs on the calling thread, unless its pool, its

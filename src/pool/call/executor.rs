@@ -113,7 +113,7 @@ impl Executor {
 
     /// Whether a loop would be shared if it were long enough. A hint.
     pub(crate) fn is_free(&self) -> bool {
-        self.crew.process.is_current() && self.crew.idle() > 0
+        self.crew.process.is_current() && self.idle() > 0
     }
 
     /// Makes room for the calling thread, which shares a loop. Only one caller from elsewhere at a
@@ -299,7 +299,7 @@ impl Executor {
         } else if most(this.slice.len, self.workers.min(threads)) == 0 {
             Glance::Plain
         } else {
-            let idle = || self.crew.idle();
+            let idle = || self.idle();
             match launch::glance(&self.memory, &self.prices, *this, kind, idle, draw) {
                 // A timed loop writes where all threads read, so loops inside items are not timed.
                 Glance::Timed if Inside::is_here() => Glance::Plain,
@@ -329,7 +329,7 @@ impl Executor {
         let polling = self.crew.awake();
         let awake = polling > 0;
         let (mut launch, mut gap) = (Launch::Plain, None);
-        let is_busy = self.crew.idle() == 0;
+        let is_busy = self.idle() == 0;
         self.notice_crowd();
         if !is_busy {
             gap = Some(self.gaps.gap(&self.prices));
@@ -545,7 +545,7 @@ impl Executor {
                 return Ok(how.unwrap_or(How::Through));
             }
             let awake = self.crew.awake() > 0;
-            if self.crew.idle() > 0
+            if self.idle() > 0
                 && let Some(launch) = launch::of_rest(&self.prices, solo.work_left(), awake)
             {
                 let call = Call { this, launch, awake, gap: None };

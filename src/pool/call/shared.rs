@@ -54,13 +54,14 @@ impl Executor {
         left: Range<usize>,
     ) -> Option<Help<'_>> {
         let Call { this, awake, launch, .. } = *call;
-        let idle = self.crew.idle();
+        let idle = self.idle();
         if idle == 0 {
             return None;
         }
         let turn = self.take_turn(options)?;
         let here = self.crew.here();
-        let most = self.most(this, options).min(self.workers - 1 - usize::from(here > 0));
+        let others = self.workers - 1 - usize::from(here > 0) + self.crew.waiting_around();
+        let most = self.most(this, options).min(others);
         let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
         let mut splits = try_lock_soon(&self.learnt);
         let is_cpu_bound = splits.as_ref().is_some_and(|splits| splits.is_cpu_bound(this.site));
@@ -85,13 +86,20 @@ impl Executor {
         Some(Help { turn, helpers, is_full, dealt, is_whole, idle, known, new_bounds, times })
     }
 
+    /// About how many threads would help a loop that the calling thread calls now: workers that are
+    /// in no loop, and callers that wait for the loop in whose item it is called.
+    #[inline(always)]
+    pub(super) fn idle(&self) -> usize {
+        self.crew.idle() + self.crew.waiting_around()
+    }
+
     /// How many CPUs of the pool are left for helpers: no worker and no caller of a shared loop has
-    /// them. `is_worker` says whether the calling thread is a worker of the pool.
+    /// them, unless that caller sleeps. `is_worker` says whether the calling thread is a worker of the pool.
     fn free_cpus(&self, is_worker: bool) -> usize {
         let inside = (self.workers - 1).saturating_sub(self.crew.idle());
         let is_counted = is_worker || Inside::is_here();
         let running = inside + self.crew.callers() + usize::from(!is_counted);
-        (self.placed + 1).saturating_sub(running)
+        (self.placed + 1 + self.crew.waiting()).saturating_sub(running)
     }
 
     /// Shares what the caller has not done `before`, and learns from it.

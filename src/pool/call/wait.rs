@@ -97,7 +97,7 @@ impl Executor {
         ranges.deal(0..len, &[]); // to the caller
         watch.begin_waiting(&ranges, hub, len);
         let mut caller = waiting.worker(0, ranges.enter(0), own);
-        let has_idle = || helpers > 0 && self.crew.idle() > 0;
+        let has_idle = || helpers > 0 && self.idle() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
         if !is_through && let Some(turn) = &turn {
             let helpers = waits::helpers(&self.prices, caller.work_left()).clamp(1, helpers);

@@ -13,7 +13,7 @@ use crate::{
         protocol::{
             Fence,
             arena::{self, Arena},
-            barrier::{self, Barrier, Entered, State},
+            barrier::{self, Barrier, Entered, Help, Published, State},
             cell::{self, Both, Cell},
             deque, front,
             hub::{self, Desk, Hub, Lane, Slot, Told},
@@ -105,6 +105,12 @@ pub(crate) enum Bug {
     WakesNobody,
     /// A worker sleeps although a place is open in another arena than the one it has left.
     SleepsBesideAPlace,
+    /// A caller that sleeps is not woken for a loop inside its own.
+    WakesNoCaller,
+    /// A caller sleeps without a look at the loops inside its own.
+    HelpsNobodyInside,
+    /// A caller that waits helps any loop.
+    HelpsAnybody,
     /// Two workers get one seat.
     SharesSeats,
     /// The end of a call does not retract the job.
@@ -361,10 +367,18 @@ pub(crate) fn is_empty(arena: &Arena) -> bool {
     barrier::is_empty(arena) || is_planted(Bug::WaitsForNobody)
 }
 
-pub(crate) fn wait_for_the_last<J: Copy>(barrier: &Barrier<J>, arena: &Arena, number: usize) {
-    if !is_planted(Bug::SeesTheEndUnlocked) || !barrier::is_empty(arena) {
-        barrier::wait_for_the_last(barrier, arena, number);
+pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: Help<'_, J>) {
+    if !is_planted(Bug::SeesTheEndUnlocked) || !barrier::is_empty(published.arena) {
+        barrier::wait_for_the_last(published, help);
     }
+}
+
+pub(crate) fn sleeps<J>(state: &State<J>, number: usize) -> bool {
+    barrier::sleeps(state, number) && !is_planted(Bug::WakesNoCaller)
+}
+
+pub(crate) fn may_help(is_around: bool) -> bool {
+    !is_planted(Bug::HelpsNobodyInside) && (barrier::may_help(is_around) || is_planted(Bug::HelpsAnybody))
 }
 
 pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {

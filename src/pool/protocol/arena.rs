@@ -34,10 +34,16 @@ pub(crate) struct Arena {
     pub(super) calls: AtomicU64,
     /// Where the caller waits for the last worker to leave.
     pub(super) done: Condvar,
-    /// The thread that has each seat; 0 if none has, and at seat 0 for a caller that is no thread
-    /// of the pool. Cleared by the caller before it publishes, and then written under the state
-    /// lock. Read by thieves as a hint, hence Relaxed.
+    /// The thread that has each seat, plus one; 0 if none has. A caller that is no thread of the
+    /// pool is thread 0. Cleared by the caller before it publishes, and then written under the
+    /// state lock. Read by thieves as a hint, hence Relaxed.
     seats: Box<[Hint]>,
+    /// The arena of the loop in whose item this loop was called, plus one; 0 if there is none.
+    /// Written by the caller before it publishes. Read under the state lock, and by threads that
+    /// work in this loop as a hint.
+    outer: Hint,
+    /// Whether the caller sleeps until the last worker leaves. A hint, and Relaxed.
+    pub(super) waits: AtomicBool,
     /// How many workers have entered and not left. Written under the state lock, which orders it,
     /// hence Relaxed; read without the lock only while polling. Written in one step for loom's
     /// sake: loom tries a store before what another thread read, but not if the storing thread has
@@ -53,32 +59,37 @@ impl Arena {
             calls: AtomicU64::new(0),
             done: Condvar::new(),
             seats: (0..workers).map(|_| Hint::new(0)).collect(),
+            outer: Hint::new(0),
+            waits: AtomicBool::new(false),
             active: CachePadded::new(AtomicUsize::new(0)),
         }
     }
 
     /// The thread that has `seat`. If nobody has, the one that has it most often.
     pub(crate) fn thread_at(&self, seat: usize) -> usize {
-        match self.seats[seat].load(Ordering::Relaxed) {
-            0 => seat,
-            thread => thread,
-        }
+        self.seats[seat].load(Ordering::Relaxed).checked_sub(1).unwrap_or(seat)
     }
 
-    /// The caller takes seat 0, and the seats of `helpers` helpers are free. `caller` is its number
-    /// as a thread of the pool, or 0.
-    pub(super) fn clear_seats(&self, caller: usize, helpers: usize) {
-        self.seats[0].store(caller, Ordering::Relaxed);
+    /// The arena of the loop in whose item this loop was called.
+    pub(super) fn outer(&self) -> Option<usize> {
+        self.outer.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Thread `caller` takes seat 0, and the seats of `helpers` helpers are free. The loop was
+    /// called in an item of the one in arena `outer`.
+    pub(super) fn prepare(&self, caller: usize, outer: Option<usize>, helpers: usize) {
+        self.seats[0].store(caller + 1, Ordering::Relaxed);
         self.seats[1..=helpers].iter().for_each(|seat| seat.store(0, Ordering::Relaxed));
+        self.outer.store(outer.map_or(0, |outer| outer + 1), Ordering::Relaxed);
     }
 
     /// Gives `thread` one of the first `helpers` seats, under the state lock: that with its own
     /// number if it is free, or else the first one.
     pub(super) fn take_seat(&self, thread: usize, helpers: usize) -> Option<usize> {
         let is_free = |seat: &usize| steps::is_free(self.seats[*seat].load(Ordering::Relaxed));
-        let own = Some(thread).filter(|own| *own <= helpers && is_free(own));
+        let own = Some(thread).filter(|own| (1..=helpers).contains(own) && is_free(own));
         let seat = own.or_else(|| (1..=helpers).find(is_free))?;
-        self.seats[seat].store(thread, Ordering::Relaxed);
+        self.seats[seat].store(thread + 1, Ordering::Relaxed);
         Some(seat)
     }
 
@@ -121,6 +132,19 @@ impl Arenas {
 
     pub(super) fn get(&self, number: usize) -> Option<&Arena> {
         self.all[number].get().map(|arena| &**arena)
+    }
+
+    /// The arenas of the loops around the one in arena `number`, from the inside to the outside: the
+    /// loop in whose item that was called, and so on. Threads work in all of them as long as it
+    /// runs.
+    pub(super) fn around(&self, number: usize) -> impl Iterator<Item = (usize, &Arena)> {
+        let next = |number: usize| self.get(number).map(|arena| (number, arena));
+        let mut at = self.get(number).and_then(Arena::outer).and_then(next);
+        std::iter::from_fn(move || {
+            let this = at?;
+            at = this.1.outer().and_then(next);
+            Some(this)
+        })
     }
 
     /// An arena is made outside of the `OnceLock`: an allocator may call a loop, and that takes

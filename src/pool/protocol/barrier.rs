@@ -12,10 +12,17 @@
 //! With one lock for sleep and for all jobs, this is an invariant of one state. With a lock for
 //! each arena and one for the sleepers, a caller would have to look twice, and a worker three
 //! times.
+//!
+//! A caller that waits for the last worker helps the loops that are called in items of its own loop
+//! (leapfrogging: Wagner and Calder 1993), and no others.
 
 #![allow(unused_qualifications)] // builds for tests have steps of their own
 
-use std::sync::atomic::{AtomicU64, AtomicUsize as Hint};
+use std::{
+    mem::ManuallyDrop,
+    ptr,
+    sync::atomic::{AtomicU64, AtomicUsize as Hint},
+};
 
 use crossbeam_utils::CachePadded;
 
@@ -55,10 +62,11 @@ struct Desk<J> {
 #[derive(Debug, Default)]
 struct Told {
     /// Workers that are in no loop, and for which no place is open; workers that would find a job
-    /// without being woken; and callers of shared loops that are no workers.
+    /// without being woken; callers of shared loops that are no workers; and callers that sleep.
     idle: Hint,
     awake: Hint,
     callers: Hint,
+    waiting: Hint,
 }
 
 /// Two words that workers with patience poll: hints, as in [`Told`]. A worker looks for the job
@@ -105,8 +113,9 @@ pub(crate) struct State<J> {
     rests: Box<[Rest]>,
     /// How many workers are `Awake`, and so on.
     counts: [usize; 4],
-    /// Callers of shared loops that are no workers.
+    /// Callers of shared loops that are no workers, and callers that sleep.
     callers: usize,
+    waiting: usize,
     pub(crate) stop: bool,
     pub(crate) rounds: [Round<J>; ARENAS],
 }
@@ -124,6 +133,22 @@ pub(crate) struct Round<J> {
     visits: Visits,
     /// Whether the caller sleeps on `done`.
     pub(crate) caller_waits: bool,
+}
+
+/// A thread that calls a loop.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Caller {
+    /// Which worker it is, if it is one.
+    pub(crate) worker: Option<usize>,
+    /// The arena of the innermost loop of this pool that it works in.
+    pub(crate) outer: Option<usize>,
+}
+
+impl Caller {
+    /// Its number as a thread of the pool; 0 if it is none.
+    fn thread(self) -> usize {
+        self.worker.map_or(0, |worker| worker + 1)
+    }
 }
 
 /// How often a worker may come to a job.
@@ -197,7 +222,7 @@ impl<J: Copy> Barrier<J> {
     /// A barrier for `workers` threads of a pool. `fence` is the one between them and their
     /// thieves.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
-        let told = Told { idle: Hint::new(workers), awake: Hint::new(workers), callers: Hint::new(0) };
+        let told = Told { idle: Hint::new(workers), awake: Hint::new(workers), ..Told::default() };
         let state = State {
             epoch: 0,
             asked: 0,
@@ -206,6 +231,7 @@ impl<J: Copy> Barrier<J> {
             rests: (0..workers).map(|_| Rest::Awake).collect(),
             counts: [workers, 0, 0, 0],
             callers: 0,
+            waiting: 0,
             stop: false,
             rounds: [Round::NONE; ARENAS],
         };
@@ -216,6 +242,11 @@ impl<J: Copy> Barrier<J> {
             patience,
             wake: (0..workers).map(|_| Condvar::new()).collect(),
         }
+    }
+
+    /// The address by which its threads know it.
+    pub(crate) fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
     }
 
     /// The memory of a worker that has had no job yet.
@@ -241,38 +272,48 @@ impl<J: Copy> Barrier<J> {
         self.desk.told.callers.load(Ordering::Relaxed)
     }
 
-    /// Offers `job` in the arena of `turn`. The caller is `me`, a worker, or comes from elsewhere.
+    /// About how many callers of shared loops sleep until the last worker leaves.
+    #[inline(always)]
+    pub(crate) fn waiting(&self) -> usize {
+        self.desk.told.waiting.load(Ordering::Relaxed)
+    }
+
+    /// About how many callers of the loops around the calling thread sleep: they would help a loop
+    /// that it calls. It works in the loop of arena `number`, if in any.
+    pub(crate) fn waiting_around(&self, number: Option<usize>) -> usize {
+        let Some(number) = number.filter(|_| self.waiting() > 0) else { return 0 };
+        let waits = |arena: &Arena| usize::from(arena.waits.load(Ordering::Relaxed));
+        let own = self.arenas.get(number).map_or(0, waits);
+        own + self.arenas.around(number).map(|(_, arena)| waits(arena)).sum::<usize>()
+    }
+
+    /// Offers `job` in the arena of `turn`.
     pub(crate) fn publish<'a>(
         &'a self,
         turn: &'a Turn<'_>,
-        me: Option<usize>,
+        caller: Caller,
         offer: Offer,
         job: J,
     ) -> Published<'a, J> {
         let Offer { helpers, visits, polls } = offer;
         let &Turn { arena, number } = turn;
-        arena.clear_seats(me.map_or(0, |me| me + 1), helpers);
+        arena.prepare(caller.thread(), caller.outer, helpers);
         let mut state = lock(&self.desk.state);
         state.epoch += 1;
         (state.asked, state.patience) = (helpers, polls.between);
         state.rounds[number] =
             Round { job: Some(job), helpers, places: helpers, called: 0, visits, caller_waits: false };
         state.open += helpers;
-        state.callers += usize::from(me.is_none());
-        self.open(state, me.map_or(0, |me| me + 1));
-        Published {
-            barrier: self,
-            arena,
-            number,
-            is_foreign: me.is_none(),
-            patience: polls.at_end.max(self.patience),
-        }
+        state.callers += usize::from(caller.worker.is_none());
+        self.open(state, caller.thread(), number);
+        Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
     }
 
-    /// Announces the places that have been opened, and wakes workers, from `first` on, until as
-    /// many are awake. One after the other, each after a look whether it is still needed: to wake
-    /// one takes a microsecond or more, and the lock is not held meanwhile.
-    fn open<'a>(&'a self, mut state: MutexGuard<'a, State<J>>, mut first: usize) {
+    /// Announces the places that have been opened in arena `number`, and wakes workers, from
+    /// `first` on, until as many are awake; and if there are not enough, the callers around that
+    /// loop. One after the other, each after a look whether it is still needed: to wake one takes a
+    /// microsecond or more, and the lock is not held meanwhile.
+    fn open<'a>(&'a self, mut state: MutexGuard<'a, State<J>>, mut first: usize, number: usize) {
         while let Some(worker) = state.rouse(first) {
             self.tell(&state);
             drop(state);
@@ -281,6 +322,17 @@ impl<J: Copy> Barrier<J> {
             state = lock(&self.desk.state);
         }
         self.tell(&state);
+        if state.waiting == 0 {
+            return;
+        }
+        for (around, arena) in self.arenas.around(number) {
+            let awake = state.count(Rest::Awake);
+            if steps::wants_more(state.open, awake) && steps::sleeps(&state, around) {
+                drop(state);
+                arena.done.notify_one();
+                state = lock(&self.desk.state);
+            }
+        }
     }
 
     /// Tells callers and workers of a change, before the lock is released.
@@ -291,6 +343,7 @@ impl<J: Copy> Barrier<J> {
         told.idle.store(in_no_loop.saturating_sub(state.open), Ordering::Relaxed);
         told.awake.store(awake, Ordering::Relaxed);
         told.callers.store(state.callers, Ordering::Relaxed);
+        told.waiting.store(state.waiting, Ordering::Relaxed);
         announced.open.store(state.open, Ordering::Relaxed);
         announced.epoch.store(state.epoch, Ordering::Relaxed);
     }
@@ -312,7 +365,8 @@ impl<J: Copy> Barrier<J> {
                 }
                 let is_new = state.epoch != seen.epoch;
                 seen.epoch = state.epoch;
-                if let Some(entered) = self.take_place(&mut state, me) {
+                let comer = Comer { thread: me + 1, waits_for: None };
+                if let Some(entered) = self.take_place(&mut state, comer) {
                     // Even if the next job is for others: it is probably for the same workers.
                     seen.patience = state.patience.max(self.patience);
                     self.tell(&state);
@@ -365,8 +419,8 @@ impl<J: Copy> Barrier<J> {
         state
     }
 
-    /// Worker `me` takes a place, if one is open.
-    fn take_place<'a>(&'a self, state: &mut State<J>, me: usize) -> Option<Entered<'a, J>> {
+    /// A thread takes a place, if one is open to it.
+    fn take_place<'a>(&'a self, state: &mut State<J>, comer: Comer) -> Option<Entered<'a, J>> {
         if state.open == 0 {
             return None;
         }
@@ -375,17 +429,58 @@ impl<J: Copy> Barrier<J> {
         // left. Then it takes the place itself.
         let rounds = state.rounds[..steps::arenas_in_sight()].iter_mut().enumerate();
         let (number, round, arena) = rounds
-            .filter(|(_, round)| round.open() > 0)
+            .filter(|(number, round)| round.open() > 0 && self.is_open_to(comer, *number))
             .filter_map(|(number, round)| Some((number, round, self.arenas.get(number)?)))
             .find(|(_, round, arena)| arena.active.load(Ordering::Relaxed) < round.helpers)?;
         let job = round.job?;
-        let seat = arena.take_seat(me + 1, round.helpers)?;
+        let seat = arena.take_seat(comer.thread, round.helpers)?;
         let place = if round.places > 0 { &mut round.places } else { &mut round.called };
         *place -= 1;
         state.open -= 1;
-        state.set_rest(me, Rest::Inside);
+        let me = if comer.waits_for.is_none() { comer.thread.checked_sub(1) } else { None };
+        if let Some(me) = me {
+            state.set_rest(me, Rest::Inside);
+        }
         arena.active.fetch_add(1, Ordering::Relaxed);
         Some(Entered { barrier: self, job, seat, arena, number, me })
+    }
+
+    /// Whether a thread may help the loop in arena `number`.
+    fn is_open_to(&self, comer: Comer, number: usize) -> bool {
+        comer
+            .waits_for
+            .is_none_or(|of| steps::may_help(self.arenas.around(number).any(|(around, _)| around == of)))
+    }
+
+    /// The caller of the loop in arena `of` helps a loop inside that one, if there is a place; or
+    /// else sleeps until a worker has left, somebody is called, or a place opens inside.
+    fn help_or_sleep<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<J>>,
+        (of, arena, caller): (usize, &Arena, Caller),
+        help: Help<'_, J>,
+    ) -> MutexGuard<'a, State<J>> {
+        let comer = Comer { thread: caller.thread(), waits_for: Some(of) };
+        if let Some(help) = help
+            && let Some(entered) = self.take_place(&mut state, comer)
+        {
+            self.tell(&state);
+            drop(state);
+            help(&entered);
+            drop(entered);
+            return lock(&self.desk.state);
+        }
+        self.set_sleeps(&mut state, (of, arena), true);
+        state = wait(&arena.done, state);
+        self.set_sleeps(&mut state, (of, arena), false);
+        state
+    }
+
+    fn set_sleeps(&self, state: &mut State<J>, (of, arena): (usize, &Arena), sleeps: bool) {
+        state.rounds[of].caller_waits = sleeps;
+        state.waiting = if sleeps { state.waiting + 1 } else { state.waiting - 1 };
+        arena.waits.store(sleeps, Ordering::Relaxed);
+        self.tell(state);
     }
 
     /// Calls somebody into the loop in arena `number`: its caller if that rests, or else the next
@@ -400,13 +495,13 @@ impl<J: Copy> Barrier<J> {
             drop(state);
             arena.done.notify_one();
         } else {
-            self.open(state, 0);
+            self.open(state, 0, number);
         }
     }
 
     /// The caller rests while others work, until somebody is called or nobody is inside any more.
-    /// Returns whether somebody was called.
-    pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
+    /// Returns whether somebody was called. Meanwhile it helps loops inside its own.
+    pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: Help<'_, J>) -> bool {
         let &Turn { arena, number } = turn;
         let calls = arena.calls.load(Ordering::Relaxed);
         self.patience.poll(|| {
@@ -421,9 +516,7 @@ impl<J: Copy> Barrier<J> {
             if steps::is_empty(arena) {
                 return false;
             }
-            state.rounds[number].caller_waits = true;
-            state = wait(&arena.done, state);
-            state.rounds[number].caller_waits = false;
+            state = self.help_or_sleep(state, (number, arena, caller), help);
         }
     }
 
@@ -443,32 +536,61 @@ impl<J: Copy> Barrier<J> {
     }
 }
 
-/// A job on offer. Dropping it retracts the offer and waits until every worker that entered has
-/// left.
+/// What a caller that waits does in a loop that it has entered; none if it is unwinding.
+pub(crate) type Help<'a, J> = Option<&'a dyn Fn(&Entered<'_, J>)>;
+
+/// A job on offer. Ending or dropping it retracts the offer and waits until every worker that
+/// entered has left.
 #[derive(Debug)]
 pub(crate) struct Published<'a, J: Copy> {
-    barrier: &'a Barrier<J>,
-    arena: &'a Arena,
+    pub(crate) barrier: &'a Barrier<J>,
+    pub(crate) arena: &'a Arena,
     number: usize,
-    /// Whether the caller is no worker.
-    is_foreign: bool,
+    caller: Caller,
     patience: Patience,
+}
+
+impl<J: Copy> Published<'_, J> {
+    /// Ends the offer. While the caller waits, it helps the loops that are called in items of this
+    /// one: `help` does what a worker does in a loop.
+    pub(crate) fn end(self, help: impl Fn(&Entered<'_, J>)) {
+        ManuallyDrop::new(self).retract_and_wait(Some(&help));
+    }
+
+    fn retract_and_wait(&self, help: Help<'_, J>) {
+        let Self { barrier, arena, number, patience, .. } = *self;
+        let mut state = lock(&barrier.desk.state);
+        steps::retract(&mut state, number);
+        if steps::is_empty(arena) {
+            return self.go(&mut state);
+        }
+        barrier.tell(&state);
+        drop(state);
+        patience.poll(|| arena.active.load(Ordering::Relaxed) == 0);
+        steps::wait_for_the_last(self, help);
+    }
+
+    /// The caller goes: nobody is inside any more.
+    fn go(&self, state: &mut State<J>) {
+        state.callers -= usize::from(self.caller.worker.is_none());
+        self.barrier.tell(state);
+    }
 }
 
 impl<J: Copy> Drop for Published<'_, J> {
     fn drop(&mut self) {
-        let Self { barrier, arena, number, is_foreign, patience } = *self;
-        let mut state = lock(&barrier.desk.state);
-        steps::retract(&mut state, number);
-        state.callers -= usize::from(is_foreign);
-        barrier.tell(&state);
-        if steps::is_empty(arena) {
-            return;
-        }
-        drop(state);
-        patience.poll(|| arena.active.load(Ordering::Relaxed) == 0);
-        steps::wait_for_the_last(barrier, arena, number);
+        self.retract_and_wait(None);
     }
+}
+
+/// A thread that looks for a place.
+#[derive(Clone, Copy, Debug)]
+struct Comer {
+    /// Its number as a thread of the pool; 0 if it is none.
+    thread: usize,
+    /// The arena of the loop whose last worker it waits for, as its caller. It helps only loops
+    /// inside that one. None of a worker that is in no loop.
+    waits_for: Option<usize>,
 }
 
 /// A worker inside a round. Dropping it leaves the round.
@@ -479,7 +601,8 @@ pub(crate) struct Entered<'a, J: Copy> {
     pub(crate) seat: usize,
     arena: &'a Arena,
     pub(crate) number: usize,
-    me: usize,
+    /// The worker; none if it is a caller that waits, which counts as inside its own loop.
+    me: Option<usize>,
 }
 
 impl<J: Copy> Drop for Entered<'_, J> {
@@ -545,13 +668,25 @@ pub(crate) fn is_empty(arena: &Arena) -> bool {
 /// Waits under the lock until no worker is inside the round. The lock is taken even if the end has
 /// been seen already: it is the happens-before edge from leaving to returning.
 #[inline(always)]
-pub(crate) fn wait_for_the_last<J: Copy>(barrier: &Barrier<J>, arena: &Arena, number: usize) {
+pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: Help<'_, J>) {
+    let &Published { barrier, arena, number, caller, .. } = published;
     let mut state = lock(&barrier.desk.state);
     while arena.active.load(Ordering::Relaxed) != 0 {
-        state.rounds[number].caller_waits = true;
-        state = wait(&arena.done, state);
+        state = barrier.help_or_sleep(state, (number, arena, caller), help);
     }
-    state.rounds[number].caller_waits = false;
+    published.go(&mut state);
+}
+
+/// Whether the caller of the loop in arena `number` sleeps.
+#[inline(always)]
+pub(crate) fn sleeps<J>(state: &State<J>, number: usize) -> bool {
+    state.rounds[number].caller_waits
+}
+
+/// Whether a caller that waits may help a loop: if its own loop `is_around` that one.
+#[inline(always)]
+pub(crate) fn may_help(is_around: bool) -> bool {
+    is_around
 }
 
 /// A worker leaves its round. Returns whether it was the last one and the caller sleeps.
@@ -565,7 +700,9 @@ pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
 pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut State<J>) -> bool {
     let &Entered { barrier, seat, arena, number, me, .. } = entered;
     let was_last = arena.active.fetch_sub(1, Ordering::Relaxed) == 1;
-    state.set_rest(me, Rest::Awake);
+    if let Some(me) = me {
+        state.set_rest(me, Rest::Awake);
+    }
     match state.rounds[number].visits {
         Visits::Once => close(state, number),
         Visits::Again => arena.leave_seat(seat),

@@ -1,10 +1,8 @@
 //! The threads of a pool: they wait for a job, run it, and leave.
 
 use std::{
-    cell::Cell,
     io, mem,
     panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind},
-    ptr,
     sync::Arc,
 };
 
@@ -13,17 +11,10 @@ use super::{
     arena::Turn,
     barrier::{Barrier, Offer},
     fork::Process,
+    here,
     job::{self, Job},
 };
-use crate::sync::{
-    Condvar, JoinHandle, Mutex, Ordering, Patience, ThreadBuilder, lock, spawn, thread_local, wait,
-};
-
-thread_local! {
-    /// The crew of this thread, known by the address of its barrier, and its number there.
-    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
-    static HERE: Cell<(usize, usize)> = Cell::new((0, 0));
-}
+use crate::sync::{Condvar, JoinHandle, Mutex, Ordering, Patience, ThreadBuilder, lock, spawn, wait};
 
 /// The threads of one pool. Dropping it stops them and joins them.
 #[derive(Debug)]
@@ -69,12 +60,19 @@ impl Crew {
 
     /// The number of the calling thread, from 1 on; 0 if it is none of this crew.
     pub(crate) fn here(&self) -> usize {
-        let (crew, number) = HERE.with(Cell::get);
-        if crew == self.address() { number } else { 0 }
+        here::worker(self.barrier.address())
     }
 
-    fn address(&self) -> usize {
-        Arc::as_ptr(&self.barrier).addr()
+    /// About how many callers of shared loops sleep until the last worker of their loop leaves.
+    pub(crate) fn waiting(&self) -> usize {
+        self.barrier.waiting()
+    }
+
+    /// About how many of these would help a loop that the calling thread calls now: those of the
+    /// loops around it.
+    #[inline(always)]
+    pub(crate) fn waiting_around(&self) -> usize {
+        if self.waiting() == 0 { 0 } else { self.barrier.waiting_around(here::arena(self.barrier.address())) }
     }
 
     /// The right to share a loop, if there is an arena for it.
@@ -103,7 +101,7 @@ impl Crew {
         work: &(dyn Fn(usize) + Sync),
         own: impl FnOnce(),
     ) {
-        job::share(&self.barrier, turn, self.here().checked_sub(1), offer, work, own);
+        job::share(&self.barrier, turn, offer, work, own);
     }
 
     /// Calls somebody into the work in this arena: its caller, if that rests, or an idle thread.
@@ -113,7 +111,8 @@ impl Crew {
 
     /// The caller rests while others work, until it is called (true), or all have left.
     pub(crate) fn rest(&self, turn: &Turn<'_>) -> bool {
-        self.barrier.rest(turn)
+        let outside = here::caller(self.barrier.address());
+        self.barrier.rest(turn, outside, Some(&job::work))
     }
 
     /// How many threads there are.
@@ -158,7 +157,7 @@ impl Crew {
 
 /// The life of a worker. Thread `me` is worker `me + 1`: worker 0 is a thread that calls a loop.
 fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
-    HERE.with(|here| here.set((ptr::from_ref(barrier).addr(), me + 1)));
+    here::settle(barrier.address(), me + 1);
     let mut seen = barrier.nothing_seen();
     loop {
         // Asked here, outside of any round: nobody waits for the answer.
@@ -168,7 +167,7 @@ fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
             }
         }
         let Some(entered) = barrier.enter(me, &mut seen) else { return };
-        entered.job.run(entered.seat);
+        job::work(&entered);
         drop(entered);
     }
 }

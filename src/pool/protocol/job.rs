@@ -5,7 +5,8 @@
 
 use super::{
     arena::Turn,
-    barrier::{Barrier, Offer},
+    barrier::{Barrier, Entered, Offer},
+    here::{self, InLoop},
 };
 
 /// A borrowed closure. Only [`share`] knows its lifetime.
@@ -28,29 +29,38 @@ impl Job {
     }
 }
 
-/// Offers `work` in the arena of `turn`, meanwhile runs `own` on the calling thread, which is
-/// worker `me` or none, and returns when no worker is inside `work` any more and none can enter it.
+/// What a worker does in a loop that it has entered.
+pub(crate) fn work(entered: &Entered<'_, Job>) {
+    let _in_loop = InLoop::new(entered.barrier.address(), entered.number);
+    entered.job.run(entered.seat);
+}
+
+/// Offers `work` in the arena of `turn`, meanwhile runs `own` on the calling thread, and returns
+/// when no worker is inside `work` any more and none can enter it.
 ///
 /// `work` must not unwind. If `own` unwinds, this still waits.
 pub(crate) fn share(
     barrier: &Barrier<Job>,
     turn: &Turn<'_>,
-    me: Option<usize>,
     offer: Offer,
     work: &(dyn Fn(usize) + Sync),
     own: impl FnOnce(),
 ) {
     let pointer: *const (dyn Fn(usize) + Sync + '_) = work;
-    // SAFETY: the types differ in the lifetime alone. It is kept by hand: `_published` is dropped
-    // before `work`'s borrow ends, on every way out of this function, and its drop retracts the job
-    // and waits for those inside (barrier.rs). It never leaves this function, so nobody can forget
-    // it.
+    // SAFETY: the types differ in the lifetime alone. It is kept by hand: `published` is ended or
+    // dropped before `work`'s borrow ends, on every way out of this function, and both retract the
+    // job and wait for those inside (barrier.rs). It never leaves this function, so nobody can
+    // forget it.
     #[expect(clippy::transmute_ptr_to_ptr, reason = "only a transmute may lengthen a lifetime")]
     let erased = unsafe {
         std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(
             pointer,
         )
     };
-    let _published = barrier.publish(turn, me, offer, Job(erased));
+    let caller = here::caller(barrier.address());
+    let published = barrier.publish(turn, caller, offer, Job(erased));
+    let in_loop = InLoop::new(barrier.address(), turn.number);
     own();
+    drop(in_loop);
+    published.end(self::work);
 }

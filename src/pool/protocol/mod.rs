@@ -14,7 +14,7 @@
 //! threads are in this process or in its parent.
 //!
 //! The proof is in `src/pool/README.md`; the comments in the code refer to its cases as `case 1` to
-//! `case 19`. Builds for tests take [`Fence`] and the steps from `check`, where one of them can be
+//! `case 21`. Builds for tests take [`Fence`] and the steps from `check`, where one of them can be
 //! made wrong.
 //!
 //! Must not know: any other room.
@@ -29,6 +29,7 @@ pub(crate) mod fence;
 pub(crate) mod fork;
 pub(crate) mod front;
 pub(crate) mod futures;
+mod here;
 pub(crate) mod hub;
 pub(crate) mod hunger;
 pub(crate) mod job;

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     pool::protocol::{
         arena::Turn,
-        barrier::{Barrier, Offer, Published, Seen, Visits},
+        barrier::{Barrier, Caller, Offer, Published, Seen, Visits},
     },
     sync::{Ordering, Patience},
 };
@@ -113,8 +113,22 @@ fn publish<'a>(
     (helpers, visits): (usize, Visits),
     job: usize,
 ) -> ManuallyDrop<Published<'a, usize>> {
+    publish_by(Caller::default(), barrier, turn, (helpers, visits), job)
+}
+
+fn publish_by<'a>(
+    caller: Caller,
+    barrier: &'a Barrier<usize>,
+    turn: &'a Turn<'_>,
+    (helpers, visits): (usize, Visits),
+    job: usize,
+) -> ManuallyDrop<Published<'a, usize>> {
     let offer = Offer { helpers, visits, ..Offer::default() };
-    ManuallyDrop::new(barrier.publish(turn, None, offer, job))
+    ManuallyDrop::new(barrier.publish(turn, caller, offer, job))
+}
+
+fn end(published: ManuallyDrop<Published<'_, usize>>, help: impl Fn(usize)) {
+    ManuallyDrop::into_inner(published).end(|entered| help(entered.job));
 }
 
 /// A job for one worker, which does `work` whenever it comes; the caller does `own` meanwhile.
@@ -156,7 +170,7 @@ fn rests(bug: Option<Bug>) {
         }
     };
     shared(bug, work, |barrier, word, turn| {
-        barrier.rest(turn);
+        barrier.rest(turn, Caller::default(), None);
         word.say(); // it was called, or is done
     });
 }
@@ -270,6 +284,108 @@ fn two_loops(bug: Option<Bug>, workers: usize) {
 
 fn local() -> Local {
     Local::new(0)
+}
+
+/// The one worker enters a loop, calls another one inside, and waits until somebody has come to
+/// that. There is only the caller of the outer loop, which waits for this worker.
+fn a_loop_inside(bug: Option<Bug>) {
+    explore_all(bug, || {
+        let shared = Arc::new((barrier(1), Word::default(), local()));
+        let worker = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let (barrier, came, frame) = &*shared;
+                let mut seen = barrier.nothing_seen();
+                while let Some(entered) = barrier.enter(0, &mut seen).map(ManuallyDrop::new) {
+                    let turn = take(barrier);
+                    frame.write(1);
+                    let caller = Caller { worker: Some(0), outer: Some(entered.number) };
+                    let published = publish_by(caller, barrier, &turn, (1, Visits::Once), 1);
+                    came.hear();
+                    end(published, |_| panic!("nobody else is there"));
+                    frame.write(0);
+                    drop(ManuallyDrop::into_inner(turn));
+                    drop(ManuallyDrop::into_inner(entered));
+                }
+            })
+        };
+        let (barrier, came, frame) = &*shared;
+        let turn = take(barrier);
+        let published = publish(barrier, &turn, (1, Visits::Once), 0);
+        end(published, |job| {
+            assert_eq!((job, frame.read()), (1, 1), "the frame is gone");
+            came.say();
+        });
+        drop(ManuallyDrop::into_inner(turn));
+        barrier.stop();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_caller_that_waits_helps_the_loop_inside() {
+    a_loop_inside(None);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_caller_that_sleeps_beside_the_loop_inside() {
+    a_loop_inside(Some(Bug::HelpsNobodyInside));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_caller_that_is_not_woken_for_the_loop_inside() {
+    a_loop_inside(Some(Bug::WakesNoCaller));
+}
+
+/// The worker stays in the first loop until the second one, of another thread, is over. The caller
+/// of the first may hold a lock that items of the second need.
+fn a_loop_beside(bug: Option<Bug>) {
+    explore(bug, || {
+        let shared = Arc::new((barrier(1), Word::default()));
+        let worker = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let (barrier, over) = &*shared;
+                let mut seen = barrier.nothing_seen();
+                while let Some(entered) = barrier.enter(0, &mut seen).map(ManuallyDrop::new) {
+                    if entered.job == 0 {
+                        over.hear();
+                    }
+                    drop(ManuallyDrop::into_inner(entered));
+                }
+            })
+        };
+        let call = |barrier: &Barrier<usize>, job| {
+            let turn = take(barrier);
+            let published = publish(barrier, &turn, (1, Visits::Once), job);
+            end(published, |_| panic!("the loop of another thread"));
+            drop(ManuallyDrop::into_inner(turn));
+        };
+        let other = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                call(&shared.0, 1);
+                shared.1.say();
+            })
+        };
+        call(&shared.0, 0);
+        other.join().unwrap();
+        shared.0.stop();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_caller_that_waits_helps_no_other_loop() {
+    a_loop_beside(None);
+}
+
+#[test]
+#[should_panic(expected = "the loop of another thread")]
+fn a_caller_that_helps_the_loop_of_another_thread() {
+    a_loop_beside(Some(Bug::HelpsAnybody));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::{local::Local, *};
 use crate::{
     pool::protocol::{
         arena::Turn,
-        barrier::{Barrier, Offer, Visits},
+        barrier::{Barrier, Caller, Offer, Visits},
     },
     sync::Patience,
 };
@@ -68,7 +68,7 @@ pub(super) fn rounds(workers: usize, rounds: usize, work: fn(&Frame, usize)) {
         let turn = take(&frame.barrier);
         // The first to leave does not close the offer, so more of them come late.
         let offer = Offer { helpers: workers, visits: Visits::Again, ..Offer::default() };
-        let published = frame.barrier.publish(&turn, None, offer, round);
+        let published = frame.barrier.publish(&turn, Caller::default(), offer, round);
         assert_eq!(frame.local.read(), round);
         drop(published);
         drop(ManuallyDrop::into_inner(turn));

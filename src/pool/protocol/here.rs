@@ -1,0 +1,57 @@
+//! Where the calling thread is: which worker of which pool, and in which of its loops.
+
+use std::cell::Cell;
+
+use super::barrier::Caller;
+use crate::sync::thread_local;
+
+thread_local! {
+    /// The pool of this thread, known by the address of its barrier, and the thread's number there,
+    /// from 1 on.
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
+    static WORKER: Cell<(usize, usize)> = Cell::new((0, 0));
+    /// The pool of the innermost loop that this thread calls or helps, and the number of its arena.
+    #[allow(clippy::missing_const_for_thread_local, reason = "loom's macro takes no block")]
+    static LOOP: Cell<(usize, usize)> = Cell::new((0, 0));
+}
+
+/// The calling thread becomes worker `number` of `pool`, for good.
+pub(super) fn settle(pool: usize, number: usize) {
+    WORKER.with(|worker| worker.set((pool, number)));
+}
+
+/// The number of the calling thread in `pool`, from 1 on; 0 if it is none of its threads.
+pub(super) fn worker(pool: usize) -> usize {
+    let (of, number) = WORKER.with(Cell::get);
+    if of == pool { number } else { 0 }
+}
+
+/// The arena of the innermost loop that the calling thread works in, if that is a loop of `pool`.
+pub(super) fn arena(pool: usize) -> Option<usize> {
+    let (of, number) = LOOP.with(Cell::get);
+    (of == pool).then_some(number)
+}
+
+/// The calling thread as a caller of a loop of `pool`.
+pub(super) fn caller(pool: usize) -> Caller {
+    Caller { worker: worker(pool).checked_sub(1), outer: arena(pool) }
+}
+
+/// As long as this lives, the calling thread works in a loop.
+#[derive(Debug)]
+pub(super) struct InLoop {
+    before: (usize, usize),
+}
+
+impl InLoop {
+    /// In the loop of `pool` that has the arena `number`.
+    pub(super) fn new(pool: usize, number: usize) -> Self {
+        Self { before: LOOP.with(|of| of.replace((pool, number))) }
+    }
+}
+
+impl Drop for InLoop {
+    fn drop(&mut self) {
+        LOOP.with(|of| of.set(self.before));
+    }
+}
