@@ -103,7 +103,8 @@
 //! | `ThreadPool::current_thread_index`, `rayon::current_thread_index` | the argument of the closure of `with` |
 //! | `rayon::max_num_threads` | none: one more than 65,536 is `BuildError::TooManyThreads` |
 //! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast`, `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: no item belongs to a certain worker |
-//! | `ThreadPool::join`, `rayon::join`, `rayon::join_context`, `FnContext`, `FnContext::migrated` | [`pool.grow([all])`](crate::Pool::grow): parts are fed, and reduced in no order; nothing goes on after both parts. A known number of jobs is [a loop](#some-recipes) |
+//! | `ThreadPool::join`, `rayon::join` | [`pool.join(a, b)`](crate::Pool::join). Parts whose results nobody goes on with are better items of [`pool.grow([all])`](crate::Pool::grow), and a known number of jobs is [a loop](#some-recipes) |
+//! | `rayon::join_context`, `FnContext`, `FnContext::migrated` | none: `a` runs on the calling thread, `b` where it may |
 //! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | `pool.on(jobs)`; jobs that add others are [items that grow](#some-recipes). A job must not wait for another one, and a panic drops those that have not begun |
 //! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop is over when its call returns. Call it in a `std::thread::spawn` |
 //! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks to run in between |

@@ -302,6 +302,45 @@ impl Pool {
         Grow::new(self.on(seeds.into_iter().collect::<Vec<T>>()))
     }
 
+    /// Runs two closures, at the same time if a worker is idle, and returns what they return. For
+    /// divide and conquer whose work goes on with the results of both parts.
+    ///
+    /// The calling thread runs `first`, and then `second` if no worker has taken that. Only the
+    /// first levels of a recursion are offered to workers (`join` inside `join`: five on two
+    /// threads), so that what is offered is large; and only where `second` took long enough the
+    /// last times. A thread that waits for its second closure helps the joins and the loops inside
+    /// it. A join that is not offered costs a few nanoseconds. End a recursion over numbers with a
+    /// plain loop over some hundred of them all the same. Parts without results that go on are
+    /// better items of a list that grows ([`grow`](Self::grow)), and a known number of parts items
+    /// of a loop.
+    ///
+    /// ```
+    /// # let pool = rangesteal::Pool::new()?;
+    /// fn sum(pool: &rangesteal::Pool, numbers: &[u64]) -> u64 {
+    ///     if numbers.len() <= 1000 {
+    ///         return numbers.iter().sum();
+    ///     }
+    ///     let (front, back) = numbers.split_at(numbers.len() / 2);
+    ///     let (front, back) = pool.join(|| sum(pool, front), || sum(pool, back));
+    ///     front + back
+    /// }
+    ///
+    /// let numbers: Vec<u64> = (0..100_000).collect();
+    /// assert_eq!(sum(&pool, &numbers), 4_999_950_000);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a closure does. If both do, the panic of `first` comes out. If `first` panics before a
+    /// worker has taken `second`, that is dropped.
+    #[inline]
+    pub fn join<A, B>(&self, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B)
+    where
+        B: Send,
+    {
+        self.executor().join(first, second)
+    }
+
     /// A state for each worker, made by `make(worker)` and kept from loop to loop: see
     /// [`PerWorker`].
     ///

@@ -6,6 +6,7 @@
 //! that claims from ranges and steals (`thief`), and `search` the loop of a worker that goes
 //! through the slice from the front, `growing` what a worker of a round does with what items have
 //! made, and `waiting` the loop of a worker whose items wait (`wait` is a call of such a loop).
+//! `join` runs two closures at a time.
 //! When a worker leaves a shared loop, it hands over its partial results (`accumulator`) and its
 //! notes (`course`). `order` says which partial results are reduced with which, and `ending` which
 //! of several stops counts, and what the call returns.
@@ -30,6 +31,7 @@ pub(crate) mod given;
 pub(crate) mod growing;
 pub(crate) mod handles;
 mod help;
+pub(crate) mod join;
 pub(crate) mod options;
 pub(crate) mod order;
 pub(crate) mod plan;

@@ -172,6 +172,18 @@ pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch>
     (work >= worth_sharing).then_some(Launch::Shared { helpers })
 }
 
+/// Whether the second closure of a join, which takes `cost` nanoseconds if that is known, is
+/// offered to a worker: always if it is clearly worth one, else now and then to see what it costs.
+pub(crate) fn is_join_worth_it(prices: &Prices, cost: Option<f32>, awake: bool, draw: Draw) -> bool {
+    cost.is_none_or(|cost| cost >= CLEARLY * prices.help(awake)) || draw.is_one_in(EXPLORED_ONE_IN)
+}
+
+/// Whether the second closure of a join that is not offered is timed: below the outermost `level`
+/// always, since there are few levels, so that a recursion over more data is soon noticed.
+pub(crate) fn is_join_timed(level: u32, draw: Draw) -> bool {
+    level > 0 || draw.is_one_in(TIMED_ONE_IN)
+}
+
 /// How many helpers `work` nanoseconds are worth, if so much is worth sharing with one.
 fn helpers_worth(prices: &Prices, work: f32, worth_sharing: f32) -> f32 {
     f32::min(work / worth_sharing, prices.most_helpers(work))

@@ -1,0 +1,174 @@
+//! Two closures at a time: the calling thread runs the first one, and an idle worker the second. If
+//! no worker comes before the first one is done, the calling thread runs both.
+//!
+//! A recursion joins again and again, and most of its joins are small. Only the joins of the first
+//! levels are offered, down to about [`PARTS`] for each worker. At each level a second closure is
+//! taken to cost as much as the last one there: where that is too little to wake a worker for, none
+//! is woken.
+
+use std::{
+    cell::Cell,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
+
+use super::{
+    ending::discard,
+    executor::Executor,
+    given::{Inside, draw},
+};
+use crate::{
+    clock::{Instant, nanos},
+    pool::{
+        policy::{
+            belief::PARTS,
+            launch,
+            site::{Loop, LoopKind, Site, Slice},
+        },
+        protocol::{
+            arena::Turn,
+            barrier::{Offer, Polls, Visits},
+        },
+    },
+    sync::{Mutex, Patience, lock},
+};
+
+thread_local!(static LEVEL: Cell<u32> = const { Cell::new(0) });
+
+/// As long as this lives, the joins that the thread calls are of a certain level.
+struct Level {
+    before: u32,
+}
+
+impl Level {
+    fn new(level: u32) -> Self {
+        Self { before: LEVEL.replace(level) }
+    }
+}
+
+impl Drop for Level {
+    fn drop(&mut self) {
+        LEVEL.set(self.before);
+    }
+}
+
+/// The second closure: some thread takes it, and leaves what it has made.
+struct Second<B, R> {
+    todo: Mutex<Option<B>>,
+    made: Mutex<Option<thread::Result<R>>>,
+}
+
+impl<B: FnOnce() -> R, R> Second<B, R> {
+    /// Runs it, unless a thread has taken it. Never unwinds.
+    fn run(&self) -> bool {
+        let Some(second) = lock(&self.todo).take() else { return false };
+        let made = catch_unwind(AssertUnwindSafe(second));
+        *lock(&self.made) = Some(made);
+        true
+    }
+}
+
+impl Executor {
+    /// Runs both closures, and returns what they return. If one panics, its panic comes out; if both
+    /// do, that of the first one.
+    pub(crate) fn join<A, B>(&self, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B)
+    where
+        B: Send,
+    {
+        fn both<A, B, F: FnOnce() -> A, S: FnOnce() -> B>(first: F, second: S) -> (A, B) {
+            (first(), second())
+        }
+        fn site<A, B, F: FnOnce() -> A, S: FnOnce() -> B>(_: &F, _: &S) -> Site {
+            Site::new(both::<A, B, F, S> as *const ())
+        }
+        let level = LEVEL.get();
+        let _deeper = Level::new(level.saturating_add(1));
+        if level >= self.levels() {
+            return both(first, second);
+        }
+        // As a loop over one item at this level.
+        let slice = Slice { address: level as usize, len: 1 };
+        let this = Loop { site: site(&first, &second), slice };
+        let Some(turn) = self.turn_to_join(this) else {
+            let first = first();
+            let begin = launch::is_join_timed(level, draw()).then(Instant::now);
+            let second = second();
+            if let Some(begin) = begin {
+                self.learn_join(this, begin);
+            }
+            return (first, second);
+        };
+
+        let (mut first, mut made) = (Some(first), None);
+        let second = Second { todo: Mutex::new(Some(second)), made: Mutex::new(None) };
+        self.join_in(&turn, (this, level), &|| second.run(), &mut || {
+            let made = made.insert(first.take().map(|first| catch_unwind(AssertUnwindSafe(first))));
+            matches!(made, Some(Ok(_)))
+        });
+        drop(turn);
+        let Second { todo, made: of_second } = second;
+        let (left, of_second) = (todo.into_inner(), of_second.into_inner());
+        match (made.flatten(), of_second.ok().flatten()) {
+            (Some(Ok(first)), Some(Ok(second))) => (first, second),
+            (Some(Err(panic)), of_second) => {
+                discard((left, of_second));
+                resume_unwind(panic)
+            }
+            (first, Some(Err(panic))) => {
+                discard(first);
+                resume_unwind(panic)
+            }
+            (_, None) | (None, _) => unreachable!("the caller has run what no worker has taken"),
+        }
+    }
+
+    /// The joins of how many levels are offered to workers.
+    fn levels(&self) -> u32 {
+        if self.workers == 1 { 0 } else { (usize::from(PARTS) * self.workers).ilog2() }
+    }
+
+    /// The right to offer a second closure, if that is worth it.
+    #[inline(never)]
+    fn turn_to_join(&self, this: Loop) -> Option<Turn<'_>> {
+        let awake = self.crew.awake() > 0;
+        let cost = self.memory.over_this(this);
+        let is_worth_it = launch::is_join_worth_it(&self.prices, cost, awake, draw());
+        if is_worth_it && self.crew.process.is_current() { self.crew.take_turn() } else { None }
+    }
+
+    /// The second closure began to run at `begin`, and is done.
+    fn learn_join(&self, this: Loop, begin: Instant) {
+        self.memory.learn(this, LoopKind::Through, 1, nanos(begin.elapsed()));
+    }
+
+    /// Offers `second`, and meanwhile runs `first`, and then `second` if that has gone well and no
+    /// worker has come. Neither unwinds.
+    #[inline(never)]
+    fn join_in(
+        &self,
+        turn: &Turn<'_>,
+        (this, level): (Loop, u32),
+        second: &(dyn Fn() -> bool + Sync),
+        first: &mut dyn FnMut() -> bool,
+    ) {
+        self.make_room();
+        let work = |_seat: usize| {
+            let (_inside, _level, begin) = (Inside::new(), Level::new(level + 1), Instant::now());
+            if second() {
+                self.learn_join(this, begin);
+            }
+        };
+        let at_end = Patience::of(self.prices.worth_polling(None)).max(Patience::BRIEF);
+        let polls = Polls { at_end, between: self.gaps.asked() };
+        let offer = Offer { helpers: 1, visits: Visits::Once, polls };
+        self.crew.share(turn, offer, &work, || {
+            let went_well = {
+                let _inside = Inside::new();
+                first()
+            };
+            if went_well {
+                work(0);
+            }
+        });
+    }
+}
