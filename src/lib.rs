@@ -48,9 +48,9 @@
 //! calls the pool knows that a loop is slower shared. For that the crate gives up what such a loop
 //! does not need:
 //!
-//! * Only slices, ranges of integers, chains of these, lists that grow, and [`join`](Pool::join) for
-//!   divide and conquer. If your work is a mix of many kinds of parallelism, with tasks that outlive
-//!   the call that makes them, use [rayon](https://docs.rs/rayon).
+//! * Only slices, ranges of integers, chains of these, lists that grow, and divide and conquer
+//!   ([`join`](Pool::join)). If your work has tasks that outlive the call that makes them, use
+//!   [rayon](https://docs.rs/rayon).
 //! * A thread that waits for the end of its loop helps the loops inside it, and does nothing else
 //!   meanwhile. Other loops are helped by workers that are idle.
 //! * A pool of its own threads. Make one and pass it along, or use [`Pool::global`].

@@ -168,10 +168,9 @@
 //! ```
 //!
 //! # When to stay with rayon
-//! When work goes on with the results of its parts (`join`); when items come from an iterator or a
-//! channel that must not be collected; when several loops should share the threads at the same
-//! time; when a library should not bring threads of its own. Both can be used in one program, as
-//! long as their loops run one after another.
+//! When items come from an iterator or a channel that must not be collected; when tasks outlive
+//! the call that makes them; when a library should not bring threads of its own. Both can be used
+//! in one program, as long as their loops run one after another.
 //!
 //! # Some recipes
 //! A function that need not be given a pool. rayon's global pool has a name here:

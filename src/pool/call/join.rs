@@ -69,8 +69,8 @@ impl<B: FnOnce() -> R, R> Second<B, R> {
 }
 
 impl Executor {
-    /// Runs both closures, and returns what they return. If one panics, its panic comes out; if both
-    /// do, that of the first one.
+    /// Runs both closures, and returns what they return. If one panics, its panic comes out; if
+    /// both do, that of the first one.
     pub(crate) fn join<A, B>(&self, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B)
     where
         B: Send,

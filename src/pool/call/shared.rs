@@ -94,7 +94,8 @@ impl Executor {
     }
 
     /// How many CPUs of the pool are left for helpers: no worker and no caller of a shared loop has
-    /// them, unless that caller sleeps. `is_worker` says whether the calling thread is a worker of the pool.
+    /// them, unless that caller sleeps. `is_worker` says whether the calling thread is a worker of
+    /// the pool.
     fn free_cpus(&self, is_worker: bool) -> usize {
         let inside = (self.workers - 1).saturating_sub(self.crew.idle());
         let is_counted = is_worker || Inside::is_here();

@@ -134,9 +134,9 @@ impl Arenas {
         self.all[number].get().map(|arena| &**arena)
     }
 
-    /// The arenas of the loops around the one in arena `number`, from the inside to the outside: the
-    /// loop in whose item that was called, and so on. Threads work in all of them as long as it
-    /// runs.
+    /// The arenas of the loops around the one in arena `number`, from the inside to the outside:
+    /// the loop in whose item that was called, and so on. Threads work in all of them as long as
+    /// it runs.
     pub(super) fn around(&self, number: usize) -> impl Iterator<Item = (usize, &Arena)> {
         let next = |number: usize| self.get(number).map(|arena| (number, arena));
         let mut at = self.get(number).and_then(Arena::outer).and_then(next);
