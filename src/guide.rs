@@ -397,18 +397,22 @@
 //!
 //! ```text
 //! rangesteal: 3 loops took 128.5ms, and all workers worked for 246.9ms in them: gain 1.92
-//!      calls        items      time   gain balance    thefts      help  loop
-//!         63     25200000   125.5ms   1.93    0.98        34    39.0µs  src/kmeans.rs:61:10
-//!          1       400000     2.1ms   1.96    1.00         0    36.7µs  src/kmeans.rs:111:10
-//!        120         2400     0.9ms   0.93       -         0   20.0µs  a.rs:2:9; alone: short 120
+//!      calls        items      time   gain  idle balance    thefts      help  loop
+//!         63     25200000   125.5ms   1.93     1    0.98        34    39.0µs  src/kmeans.rs:61:10
+//!          1       400000     2.1ms   1.96     1    1.00         0    36.7µs  src/kmeans.rs:111:10
+//!        120         2400     0.9ms   0.93     -       -         0    20.0µs  a.rs:2:9; alone: short 120
 //! ```
 //!
 //! A line is a call in the text of the program. The `gain` is the time that all workers worked,
 //! divided by the `time` of the calls: with two threads, 1.9 is good, and 1 is what the plain loop
 //! does. (Items that wait for memory or for each other make a high gain, too: compare it with
-//! `threads(1)`.) `help` is what the pool thinks that it costs to wake a worker. Behind the place
-//! it says how often the loop ran on its caller alone, and why, as in [`Alone`](crate::Alone); the
-//! balance is that of the other calls. `begun alone` is the time that callers worked alone before
+//! `threads(1)`.) `idle` says how many workers were idle when a call was shared: the median of its
+//! calls, and behind the place the least and the most, if they differ (`idle: 1 to 7`). A loop with
+//! a low gain and few idle workers was called while the others worked in other loops; with many
+//! idle ones, it was worth few of them, or they came too late. `help` is what the pool thinks that
+//! it costs to wake a worker. Behind the place it says how often the loop ran on its caller alone,
+//! and why, as in [`Alone`](crate::Alone); `idle` and the balance are those of the other calls.
+//! `begun alone` is the time that callers worked alone before
 //! they shared calls. A loop inside a loop counts for both. A sort, and a loop that emits, counts
 //! each part that it shares; sorts that run alone, and calls that panic, are not listed. Each call
 //! costs some 0.5 µs more then.

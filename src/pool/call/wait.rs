@@ -99,7 +99,9 @@ impl Executor {
         let mut caller = waiting.worker(0, ranges.enter(0), own);
         let has_idle = || helpers > 0 && self.crew.idle() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
+        let mut idle = 0;
         if !is_through && let Some(turn) = &turn {
+            idle = self.crew.idle();
             let helpers = waits::helpers(&self.prices, caller.work_left()).clamp(1, helpers);
             let work = |me| {
                 let mut entered = Some(ranges.enter(me));
@@ -132,7 +134,7 @@ impl Executor {
         });
         let mut before = Before::nothing(begin);
         if let Some(account) = options.account(&mut before, Ok(&mut times), self.ledger.is_some()) {
-            options.tell(account.waited(alone, report), self.ledger, self.prices.help_time(awake));
+            options.tell(account.helped(idle).waited(alone, report), self.ledger, self.prices.help_time(awake));
         }
         stop.how(is_cancelled)
     }
