@@ -2,6 +2,7 @@
 
 mod chrome;
 pub(crate) mod notes;
+pub(crate) mod scene;
 mod svg;
 pub(crate) mod timeline;
 

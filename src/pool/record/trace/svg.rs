@@ -2,9 +2,9 @@
 
 #![allow(clippy::cast_precision_loss)] // a pixel is wide
 
-use std::{fmt, time::Duration};
+use std::{fmt, iter, time::Duration};
 
-use super::timeline::{Run, Timeline};
+use super::timeline::{Helper, InnerLoop, Run, Timeline};
 use crate::sorted::sort;
 
 pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
@@ -13,6 +13,8 @@ pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
 const MOST_PANELS: usize = 8;
 /// The most arrows in a panel; of more thefts, the largest have one.
 const MOST_ARROWS: usize = 200;
+/// How many loops inside each other are drawn in an item.
+const MOST_DEPTH: usize = 3;
 /// The most letters of a title.
 const MOST_LETTERS: usize = 64;
 
@@ -22,6 +24,9 @@ const LEFT: f64 = 92.0;
 const RIGHT: f64 = 76.0;
 const LANE: f64 = 30.0;
 const GAP: f64 = 14.0;
+/// From the upper edge of a lane to the bars of inner loops, and how high these are.
+const BARS: f64 = 16.0;
+const BAR: f64 = 12.0;
 const HEAD: f64 = 50.0;
 const FOOT: f64 = 40.0;
 /// The least time that the width stands for: with less, labels would be the same.
@@ -33,9 +38,10 @@ const STYLE: &str = "\
 text{font:13px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#1f2328}\
 .h{font-weight:600;font-size:15px}.s{fill:#59636e}.n{fill:#fff;font-size:11px;font-weight:600;paint-order:stroke;stroke-width:5px}\
 .b{fill:#818b98;fill-opacity:.16}.g{stroke:#818b98;stroke-opacity:.35}.t{stroke:#fff;stroke-opacity:.5}\
+.i{stroke:#fff;stroke-width:1}\
 .a{stroke:#1f2328;stroke-width:1.5;fill:none}.d{fill:#1f2328}.w{stroke:#1f2328;stroke-dasharray:3 3}\
 @media(prefers-color-scheme:dark){text{fill:#f0f6fc}.s{fill:#9198a1}.n{fill:#fff}\
-.t{stroke:#0d1117}.a,.w{stroke:#f0f6fc}.d{fill:#f0f6fc}}";
+.t,.i{stroke:#0d1117}.a,.w{stroke:#f0f6fc}.d{fill:#f0f6fc}}";
 
 impl fmt::Display for Picture<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,20 +76,20 @@ impl fmt::Display for Picture<'_> {
 
 impl Timeline {
     fn height(&self) -> f64 {
-        HEAD + self.dealt.len() as f64 * (LANE + GAP) + GAP
+        HEAD + self.workers() as f64 * (LANE + GAP) + GAP
     }
 
     fn draw(&self, f: &mut fmt::Formatter<'_>, top: f64, scale: Scale) -> fmt::Result {
         self.head(f, top + 22.0)?;
         let lane = |worker: usize| top + HEAD + worker as f64 * (LANE + GAP);
-        let (head, foot) = (lane(0) - 8.0, lane(self.dealt.len()) - GAP + 8.0);
+        let (head, foot) = (lane(0) - 8.0, lane(self.workers()) - GAP + 8.0);
         for x in scale.ticks().map(|at| scale.x(at)) {
             writeln!(f, r#"<line class="g" x1="{x:.1}" y1="{head:.1}" x2="{x:.1}" y2="{foot:.1}"/>"#)?;
         }
         let (start, end) = (scale.x(Duration::ZERO), scale.x(self.wall));
-        for worker in 0..self.dealt.len() {
+        for worker in 0..self.workers() {
             let (y, colour) = (lane(worker), Colour(worker));
-            let name = if worker == 0 { "caller".to_owned() } else { format!("worker {worker}") };
+            let name = Name(worker);
             let middle = y + LANE / 2.0;
             writeln!(
                 f,
@@ -105,6 +111,7 @@ impl Timeline {
                 *drawn = behind;
             }
         }
+        self.inner_loops(f, lane, scale)?;
         let mut stolen: Vec<_> =
             self.runs.iter().filter_map(|run| run.theft.as_ref().map(|theft| (theft, run))).collect();
         sort(&mut stolen, |(a, _), (b, _)| a.items.len() > b.items.len());
@@ -120,6 +127,45 @@ impl Timeline {
         writeln!(f, r#"<line class="w" x1="{end:.2}" y1="{head:.1}" x2="{end:.2}" y2="{foot:.1}"/>"#)?;
         let middle = f64::midpoint(head, foot) + 4.5;
         writeln!(f, r#"<text class="h" x="{:.2}" y="{middle:.1}">{}</text>"#, end + 6.0, Brief(self.wall))
+    }
+
+    /// Draws the bars of inner loops: one in the run whose item has called the loop, and one in the
+    /// lane of each helper. All bars of a loop have the colour of the worker that has called it.
+    fn inner_loops(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        lane: impl Fn(usize) -> f64,
+        scale: Scale,
+    ) -> fmt::Result {
+        let mut drawn = vec![[f64::NEG_INFINITY; MOST_DEPTH]; self.workers()];
+        for inner in self.inner.iter().filter(|inner| inner.depth <= MOST_DEPTH) {
+            let &InnerLoop { at, depth, worker, begin, end, items, ref helpers } = inner;
+            let own = (worker, begin, end, items, format!(", {} helped", helpers.len()));
+            let help = |help: &Helper| {
+                (help.worker, help.begin, help.end, help.items, format!(" of {items}, for {}", Name(worker)))
+            };
+            let deeper = 2.0 * (depth - 1) as f64;
+            let (from, height, colour) = (BARS + deeper, BAR - 2.0 * deeper, Colour(worker));
+            for (worker, begin, end, items, more) in iter::once(own).chain(helpers.iter().map(help)) {
+                let (x, behind, drawn) = (scale.x(begin), scale.x(end), &mut drawn[worker][depth - 1]);
+                if behind - *drawn < SPECK {
+                    continue;
+                }
+                *drawn = behind;
+                let (y, width) = (lane(worker) + from, (behind - x).max(SPECK));
+                write!(
+                    f,
+                    r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}">"#
+                )?;
+                let (place, took) = (at.to_string(), Brief(end.saturating_sub(begin)));
+                writeln!(
+                    f,
+                    "<title>inner loop, {items} items{more}, {took}, {}</title></rect>",
+                    Text(&place)
+                )?;
+            }
+        }
+        Ok(())
     }
 
     /// The heading of a panel: its title and the figures of the loop.
@@ -141,6 +187,9 @@ impl Timeline {
         match self.alone {
             None => write!(f, ", {thefts} theft{}", plural(thefts))?,
             Some(_) => write!(f, ", not shared")?,
+        }
+        if !self.inner.is_empty() {
+            write!(f, ", {} inner loop{}", self.inner.len(), plural(self.inner.len()))?;
         }
         writeln!(f, "</tspan></text>")
     }
@@ -171,7 +220,8 @@ impl Timeline {
             }
         }
         if width >= ROOM.max(DIGIT * (count.len() + 1) as f64) {
-            let (x, y) = (x + width / 2.0, y + LANE / 2.0 + 4.0);
+            let middle = if self.inner.is_empty() { LANE / 2.0 } else { BARS / 2.0 };
+            let (x, y) = (x + width / 2.0, y + middle + 4.0);
             writeln!(
                 f,
                 r#"<text class="n" x="{x:.2}" y="{y:.1}" text-anchor="middle" stroke="{colour}">{count}</text>"#
@@ -238,6 +288,15 @@ impl fmt::Display for Colour {
     }
 }
 
+/// The name of a worker.
+struct Name(usize);
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 { f.write_str("caller") } else { write!(f, "worker {}", self.0) }
+    }
+}
+
 /// Text, escaped for SVG.
 struct Text<'a>(&'a str);
 
@@ -278,6 +337,7 @@ mod tests {
             dealt,
             runs,
             slowest: Vec::new(),
+            inner: Vec::new(),
         }
     }
 
