@@ -2,9 +2,9 @@
 
 #![allow(clippy::cast_precision_loss)] // a pixel is wide
 
-use std::{fmt, iter, time::Duration};
+use std::{fmt, time::Duration};
 
-use super::timeline::{Helper, InnerLoop, Run, Timeline};
+use super::timeline::{Helper, Run, Timeline};
 use crate::sorted::sort;
 
 pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
@@ -137,33 +137,33 @@ impl Timeline {
         lane: impl Fn(usize) -> f64,
         scale: Scale,
     ) -> fmt::Result {
+        let shown = || self.inner.iter().filter(|inner| inner.depth <= MOST_DEPTH);
+        let own = shown().map(|inner| (inner, (inner.worker, inner.begin, inner.end)));
+        let help = |help: &Helper| (help.worker, help.begin, help.end);
+        let others = shown().flat_map(|inner| inner.helpers.iter().map(move |other| (inner, help(other))));
+        let mut bars: Vec<_> = own.chain(others).collect();
+        sort(&mut bars, |(a, (.., a_end)), (b, (.., b_end))| (a.depth, a_end) < (b.depth, b_end));
         let mut drawn = vec![[f64::NEG_INFINITY; MOST_DEPTH]; self.workers()];
-        for inner in self.inner.iter().filter(|inner| inner.depth <= MOST_DEPTH) {
-            let &InnerLoop { at, depth, worker, begin, end, items, ref helpers } = inner;
-            let own = (worker, begin, end, items, format!(", {} helped", helpers.len()));
-            let help = |help: &Helper| {
-                (help.worker, help.begin, help.end, help.items, format!(" of {items}, for {}", Name(worker)))
-            };
-            let deeper = 2.0 * (depth - 1) as f64;
-            let (from, height, colour) = (BARS + deeper, BAR - 2.0 * deeper, Colour(worker));
-            for (worker, begin, end, items, more) in iter::once(own).chain(helpers.iter().map(help)) {
-                let (x, behind, drawn) = (scale.x(begin), scale.x(end), &mut drawn[worker][depth - 1]);
-                if behind - *drawn < SPECK {
-                    continue;
-                }
-                *drawn = behind;
-                let (y, width) = (lane(worker) + from, (behind - x).max(SPECK));
-                write!(
-                    f,
-                    r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}">"#
-                )?;
-                let (place, took) = (at.to_string(), Brief(end.saturating_sub(begin)));
-                writeln!(
-                    f,
-                    "<title>inner loop, {items} items{more}, {took}, {}</title></rect>",
-                    Text(&place)
-                )?;
+        for (inner, (worker, begin, end)) in bars {
+            let (x, behind, drawn) = (scale.x(begin), scale.x(end), &mut drawn[worker][inner.depth - 1]);
+            if behind - *drawn < SPECK {
+                continue;
             }
+            *drawn = behind;
+            let deeper = 2.0 * (inner.depth - 1) as f64;
+            let (y, height) = (lane(worker) + BARS + deeper, BAR - 2.0 * deeper);
+            let (width, colour) = ((behind - x).max(SPECK), Colour(inner.worker));
+            write!(
+                f,
+                r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}">"#
+            )?;
+            let (took, place) = (Brief(end.saturating_sub(begin)), inner.at.to_string());
+            let (items, helpers, caller) = (inner.items, inner.helpers.len(), Name(inner.worker));
+            let text = Text(&place);
+            writeln!(
+                f,
+                "<title>{took} of {items} items at {text}: {caller} and {helpers} more</title></rect>"
+            )?;
         }
         Ok(())
     }
