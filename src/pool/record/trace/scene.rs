@@ -174,3 +174,99 @@ fn longest(all: &mut Vec<Told>) {
         all.truncate(Place::MOST);
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    fn depth() -> Option<usize> {
+        Place::here().map(|place| place.depth)
+    }
+
+    fn tell(begin: Instant, items: usize, parts: &[Part]) {
+        Place::here().unwrap().tell(Location::caller(), begin, items, parts);
+    }
+
+    /// What the scene was told: depth, items and the worker that called.
+    fn told(begin: Instant, workers: usize, parts: &[Part]) -> Vec<(usize, usize, usize)> {
+        let inner = Place::here().unwrap().inner(begin, workers, parts);
+        inner.iter().map(|inner| (inner.depth, inner.items, inner.worker)).collect()
+    }
+
+    #[test]
+    fn a_thread_is_back_where_it_was_when_a_loop_is_over() {
+        assert!(Place::of_call(false).is_none() && depth().is_none(), "nobody traces");
+        let traced = Place::of_call(true).map(Place::enter);
+        assert_eq!(depth(), Some(0));
+        let inner = Place::of_call(false).map(Place::enter);
+        assert_eq!(depth(), Some(1));
+        let traced_inside = Place::of_call(true).map(Place::enter);
+        assert_eq!(depth(), Some(0), "of another scene");
+        drop(traced_inside);
+        assert_eq!(depth(), Some(1));
+        drop(inner);
+        assert_eq!(depth(), Some(0));
+        drop(traced);
+        assert!(depth().is_none());
+    }
+
+    #[test]
+    fn a_loop_tells_all_scenes_around() {
+        let begin = Instant::now();
+        let _traced = Place::of_call(true).map(Place::enter);
+        tell(begin, 1, &[]);
+        {
+            let _inner = Place::of_call(false).map(Place::enter);
+            {
+                let _traced_inside = Place::of_call(true).map(Place::enter);
+                {
+                    let _deepest = Place::of_call(false).map(Place::enter);
+                    tell(begin, 4, &[]);
+                }
+                tell(Instant::now(), 3, &[]);
+                assert_eq!(told(begin, 1, &[]), [(1, 4, 0)], "it is not inside itself");
+            }
+            tell(Instant::now(), 2, &[]);
+        }
+        assert_eq!(told(begin, 1, &[]), [(3, 4, 0), (2, 3, 0), (1, 2, 0)], "as they began");
+        assert!(told(begin, 1, &[]).is_empty(), "they have been told");
+    }
+
+    #[test]
+    fn workers_that_were_never_in_the_traced_loop_have_the_numbers_behind() {
+        let begin = Instant::now();
+        let ids: Vec<_> = (0..4).map(|_| thread::spawn(|| thread::current().id()).join().unwrap()).collect();
+        let part = |seat, thread, items| Part {
+            seat,
+            thread,
+            span: (begin, begin + Duration::from_millis(1)),
+            items,
+            is_empty: items == 0,
+        };
+        let _traced = Place::of_call(true).map(Place::enter);
+        let parts = [part(0, thread::current().id(), 1), part(2, ids[0], 1), part(1, ids[1], 0)];
+        let _inner = Place::of_call(false).map(Place::enter);
+        tell(begin, 9, &[part(0, ids[0], 1), part(1, ids[2], 2), part(2, ids[0], 3), part(3, ids[3], 0)]);
+        tell(Instant::now(), 9, &[part(1, ids[3], 4), part(2, ids[2], 5), part(3, ids[1], 6)]);
+        let inner = Place::here().unwrap().inner(begin, 3, &parts);
+        let helpers = |inner: &InnerLoop| {
+            inner.helpers.iter().map(|helper| (helper.worker, helper.items)).collect::<Vec<_>>()
+        };
+        assert_eq!(helpers(&inner[0]), [(3, 2), (2, 3)], "neither the caller, nor who found nothing");
+        assert_eq!(helpers(&inner[1]), [(4, 4), (3, 5), (1, 6)]);
+        assert_eq!(inner[0].helpers[0].end, Duration::from_millis(1));
+    }
+
+    #[test]
+    fn the_longest_are_kept() {
+        let begin = Instant::now();
+        let _traced = Place::of_call(true).map(Place::enter);
+        let _inner = Place::of_call(false).map(Place::enter);
+        tell(begin, 1, &[]); // the longest of all
+        for _ in 0..3 * Place::MOST {
+            tell(Instant::now(), 2, &[]);
+        }
+        let told = told(begin, 1, &[]);
+        assert!(told.len() == Place::MOST && told[0].1 == 1, "{} {:?}", told.len(), told[0]);
+    }
+}

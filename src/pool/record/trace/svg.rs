@@ -158,11 +158,10 @@ impl Timeline {
                 r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}">"#
             )?;
             let (took, place) = (Brief(end.saturating_sub(begin)), inner.at.to_string());
-            let (items, helpers, caller) = (inner.items, inner.helpers.len(), Name(inner.worker));
-            let text = Text(&place);
+            let (items, helpers, place) = (inner.items, inner.helpers.len(), Text(&place));
             writeln!(
                 f,
-                "<title>{took} of {items} items at {text}: {caller} and {helpers} more</title></rect>"
+                "<title>{took} of a loop of {items} items, helpers: {helpers}, {place}</title></rect>"
             )?;
         }
         Ok(())
@@ -315,9 +314,12 @@ impl fmt::Display for Text<'_> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::{iter, ops::Range};
+    use std::{iter, ops::Range, panic::Location};
 
-    use super::{super::timeline::Theft, *};
+    use super::{
+        super::timeline::{InnerLoop, Theft},
+        *,
+    };
 
     const fn millis(count: u64) -> Duration {
         Duration::from_millis(count)
@@ -428,6 +430,76 @@ mod tests {
         assert_eq!(to.take(2).collect::<Vec<_>>(), [lanes[1], lanes[0] + LANE]);
 
         assert!(picture.contains(">]]&gt;<"), "what would end a section of XML");
+    }
+
+    #[test]
+    fn inner_loops_lie_in_their_runs_and_in_the_lanes_of_helpers() {
+        let inner = |depth, worker, (begin, end): (u64, u64), helpers: &[(usize, u64, u64)]| InnerLoop {
+            at: Location::caller(),
+            depth,
+            worker,
+            begin: millis(begin),
+            end: millis(end),
+            items: 7,
+            helpers: helpers
+                .iter()
+                .map(|&(worker, begin, end)| Helper {
+                    worker,
+                    items: 2,
+                    begin: millis(begin),
+                    end: millis(end),
+                })
+                .collect(),
+        };
+        let mut panel =
+            timeline(vec![0..1, 1..2], vec![run(0, 0..1, (0, 700), None), run(1, 1..2, (0, 350), None)]);
+        panel.inner = vec![
+            inner(1, 0, (50, 600), &[(1, 400, 500), (2, 60, 590)]),
+            inner(1, 1, (100, 300), &[]),
+            inner(2, 1, (150, 250), &[]),
+            inner(MOST_DEPTH + 1, 1, (200, 210), &[]),
+        ];
+        let many = (0..1000).map(|at| {
+            let (begin, end) =
+                (millis(610) + Duration::from_micros(at), millis(610) + Duration::from_micros(at + 1));
+            InnerLoop { begin, end, ..inner(1, 0, (0, 0), &[]) }
+        });
+        panel.inner.extend(many);
+        let picture = picture(&[panel]);
+        let number = |tag: &str, name: &str| -> f64 {
+            let (_, value) = tag.split_once(&format!(" {name}=\"")).expect(name);
+            value.split('"').next().unwrap().parse().unwrap()
+        };
+        let of =
+            |class| picture.lines().filter(move |line| line.starts_with(&format!("<rect class=\"{class}\"")));
+        let lanes: Vec<_> = of("b").map(|lane| number(lane, "y")).collect();
+        assert_eq!(lanes.len(), 3, "worker 2 only helps");
+        let mut bars: Vec<_> = of("i")
+            .map(|bar| {
+                let (x, y) = (number(bar, "x") - LEFT, number(bar, "y"));
+                let lane = lanes.iter().rposition(|lane| *lane <= y).unwrap();
+                assert!(y + number(bar, "height") < lanes[lane] + LANE, "{bar}");
+                let (_, colour) = bar.split_once("fill=\"").unwrap();
+                let owner = (0..2).find(|owner| colour.starts_with(&Colour(*owner).to_string())).unwrap();
+                (lane, x.round(), number(bar, "width").round(), owner)
+            })
+            .collect();
+        assert!(matches!(bars[..], [.., (1, 150.0, 100.0, 1)]), "the deepest is on top: {bars:?}");
+        let specks = bars.extract_if(.., |bar| bar.1 >= 610.0).count();
+        assert!((1..5).contains(&specks), "{specks}");
+        bars.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        let expected = [
+            (0, 50.0, 550.0, 0),
+            (1, 100.0, 200.0, 1),
+            (1, 150.0, 100.0, 1),
+            (1, 400.0, 100.0, 0),
+            (2, 60.0, 530.0, 0),
+        ];
+        assert_eq!(bars, expected);
+        for count in picture.lines().filter(|line| line.contains("class=\"n\"")) {
+            let lane = lanes.iter().rposition(|lane| *lane <= number(count, "y")).unwrap();
+            assert!(number(count, "y") < lanes[lane] + BARS, "above the bars: {count}");
+        }
     }
 
     #[test]
