@@ -397,21 +397,24 @@
 //!
 //! ```text
 //! rangesteal: 3 loops took 128.5ms, and all workers worked for 246.9ms in them: gain 1.92
-//!      calls        items      time   gain balance    thefts      help  loop
-//!         63     25200000   125.5ms   1.93    0.98        34    39.0µs  src/kmeans.rs:61:10
-//!          1       400000     2.1ms   1.96    1.00         0    36.7µs  src/kmeans.rs:111:10
-//!        120         2400     0.9ms   0.93       -         0   20.0µs  a.rs:2:9; alone: short 120
+//!  calls        items      time   gain  idle balance    thefts      help  loop
+//!     63     25200000   125.5ms   1.93     1    0.98        34    39.0µs  src/kmeans.rs:61:10
+//!      1       400000     2.1ms   1.96     1    1.00         0    36.7µs  src/kmeans.rs:111:10
+//!      9          180     0.9ms   0.93     -       -         0    20.0µs  a.rs:2:9; alone: short 9
 //! ```
 //!
 //! A line is a call in the text of the program. The `gain` is the time that all workers worked,
 //! divided by the `time` of the calls: with two threads, 1.9 is good, and 1 is what the plain loop
 //! does. (Items that wait for memory or for each other make a high gain, too: compare it with
-//! `threads(1)`.) `help` is what the pool thinks that it costs to wake a worker. Behind the place
-//! it says how often the loop ran on its caller alone, and why, as in [`Alone`](crate::Alone); the
-//! balance is that of the other calls. `begun alone` is the time that callers worked alone before
-//! they shared calls. A loop inside a loop counts for both. A sort, and a loop that emits, counts
-//! each part that it shares; sorts that run alone, and calls that panic, are not listed. Each call
-//! costs some 0.5 µs more then.
+//! `threads(1)`.) `idle` says how many workers were idle when a call was shared: the median of its
+//! calls, and behind the place the least and the most, if they differ (`idle: 1 to 7`). A loop with
+//! a low gain and few idle workers was called while the others worked in other loops; with many
+//! idle ones, it was worth few of them, or they came too late. `help` is what the pool thinks that
+//! it costs to wake a worker. Behind the place it says how often the loop ran on its caller alone,
+//! and why, as in [`Alone`](crate::Alone); `idle` and the balance are those of the other calls.
+//! `begun alone` is the time that callers worked alone before they shared calls. A loop inside a
+//! loop counts for both. A sort, and a loop that emits, counts each part that it shares; sorts that
+//! run alone, and calls that panic, are not listed. Each call costs some 0.5 µs more then.
 //!
 //! # Beside others
 //! **Several libraries in one program.** A pool pins a thread to each CPU, so six pools have six
@@ -575,6 +578,26 @@
 //! has a lane and a colour. A run has the colour of the worker that its items were dealt to, so a
 //! lane of many colours is a thief's. Arrows point from the victim to the thief; grey is waiting;
 //! fine lines are readings of the clock.
+//!
+//! A loop inside an item is a framed bar at the foot of its run. Who helps it has a bar of the same
+//! colour, that of the worker that called the loop, on the grey of its own lane. A worker that only
+//! helps has a lane, too. So an outer loop of two items can be seen to keep all workers busy, or
+//! not:
+//!
+//! ```
+//! # use rangesteal::{Pool, Trace};
+//! # let (pool, mut trace) = (Pool::new()?, Trace::new());
+//! pool.on(0..2).trace(trace.titled("two items")).for_each(|_| {
+//!     pool.on(0..10_000).map(|i| f64::from(i).sqrt()).sum::<f64>();
+//! });
+//! for inner in &trace.timelines()[0].inner {
+//!     println!("{} by worker {}, helpers: {}", inner.at, inner.worker, inner.helpers.len());
+//! }
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! A loop that is too short to be shared does not look whether it lies in a traced one, and is not
+//! drawn. Nor is what workers do for loops that other threads call.
 
 pub mod from_openmp;
 pub mod from_rayon;

@@ -139,7 +139,7 @@ pub mod reproducible {
 
 /// What a [`Trace`] holds.
 pub mod trace {
-    pub use crate::pool::{Run, Slow, Theft, Timeline};
+    pub use crate::pool::{Helper, InnerLoop, Run, Slow, Theft, Timeline};
 }
 
 /// The types that stand for the options of [`On`]. Only generic code has to name them.

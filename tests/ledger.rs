@@ -57,7 +57,8 @@ fn a_program_tells_at_its_end_where_its_time_went() {
     let (columns, alone) = told(stderr, "pool.for_each(&[1, 2]");
     assert!(columns[..2] == ["1000", "2000"] && alone.contains("alone: short 9"), "{stderr}"); // a few are explored
     let (columns, alone) = told(stderr, "pool.for_each(&items");
-    assert_eq!((columns[0], columns[1], columns[4] != "-"), ("20", "20000", true), "{stderr}");
+    assert_eq!((columns[0], columns[1], columns[5] != "-"), ("20", "20000", true), "{stderr}");
+    assert_eq!(columns[4], "1", "of two workers, one calls: {stderr}");
     let begun = alone.is_empty() || alone.starts_with("begun alone: ");
     assert!(begun || alone.contains("faster"), "on a busy machine: {stderr}");
     assert!(columns[3].parse::<f64>().unwrap() > 0.5, "{stderr}");

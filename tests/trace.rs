@@ -6,13 +6,14 @@ mod busy;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
     time::{Duration, Instant},
 };
 
 use busy::work;
 use rangesteal::{
     Alone, CancelToken, Pool, RunReport, Stealing, Trace,
-    trace::{Run, Timeline},
+    trace::{Helper, InnerLoop, Run, Timeline},
 };
 use serde_json::Value;
 
@@ -41,7 +42,8 @@ fn check(timeline: &Timeline, report: &RunReport) {
         assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].begin), "one after the other: {timeline:?}");
         let waited: Duration = timeline.waits(number).map(|wait| wait.end.saturating_sub(wait.start)).sum();
         let worked: Duration = own.iter().map(|run| run.end.saturating_sub(run.begin)).sum();
-        assert_eq!(waited + worked, *wall);
+        let helped: Duration = helpers(timeline, number).map(|help| help.end - help.begin).sum();
+        assert_eq!(waited + worked + helped, *wall, "{timeline:?}");
     }
     for run in runs {
         assert!(run.ticks.is_sorted() && run.ticks.len() <= 256);
@@ -78,6 +80,46 @@ fn check_items(timeline: &Timeline, items: usize) {
             slow.took <= run.end.saturating_sub(run.begin) + Duration::from_micros(1),
             "{slow:?} of {run:?}"
         );
+    }
+}
+
+/// What a worker did in inner loops that it helped.
+fn helpers(timeline: &Timeline, worker: usize) -> impl Iterator<Item = &Helper> {
+    let all = timeline.inner.iter().flat_map(|inner| &inner.helpers);
+    all.filter(move |helper| helper.worker == worker)
+}
+
+/// What must be so for each inner loop; each is as deep in the items of `pool.on(0..n).for_each`.
+fn check_inner(timeline: &Timeline) {
+    assert!(timeline.inner.is_sorted_by_key(|inner| inner.begin));
+    for inner in &timeline.inner {
+        let InnerLoop { at, depth, worker, begin, end, ref helpers, .. } = *inner;
+        assert!(begin <= end && end <= timeline.wall && at.file() == file!(), "{inner:?}");
+        assert!(inner.items >= helpers.iter().map(|helper| helper.items).sum(), "{inner:?}");
+        for helper in helpers {
+            assert!(helper.worker != worker && helper.items > 0, "{inner:?}");
+            assert!(begin <= helper.begin && helper.begin <= helper.end && helper.end <= end, "{inner:?}");
+        }
+        // It lies in an item: of a run, or of a loop around it that its worker called or helped.
+        let is_around = |span: (Duration, Duration)| span.0 <= begin && end <= span.1;
+        let mut runs = timeline.runs.iter().filter(|run| run.worker == worker);
+        let in_run = runs.any(|run| is_around((run.begin, run.end)));
+        let is_in_other = |other: &InnerLoop| {
+            let mut helpers = other.helpers.iter().filter(|helper| helper.worker == worker);
+            let called = other.worker == worker && is_around((other.begin, other.end));
+            other.depth + 1 == depth && (called || helpers.any(|help| is_around((help.begin, help.end))))
+        };
+        let in_other = timeline.inner.iter().any(is_in_other);
+        assert!(if depth == 1 { in_run } else { in_other }, "{inner:?} of {timeline:?}");
+    }
+    // Nobody is at two places at a time.
+    for worker in 0..8 {
+        let runs = timeline.runs.iter().filter(|run| run.worker == worker).map(|run| (run.begin, run.end));
+        let helped = helpers(timeline, worker).map(|helper| (helper.begin, helper.end));
+        let waited = timeline.waits(worker).map(|wait| (wait.start, wait.end));
+        let mut all: Vec<_> = runs.chain(helped).chain(waited).collect();
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| pair[0].1 <= pair[1].0), "worker {worker}: {timeline:?}");
     }
 }
 
@@ -227,6 +269,207 @@ fn a_loop_that_finds_its_pool_busy_is_seen_from_its_beginning() {
         }
     }
     panic!("no loop was shared");
+}
+
+fn nap(micros: u64) {
+    thread::sleep(Duration::from_micros(micros));
+}
+
+/// Two items, each with a loop over 30 items, each of which has another loop in its middle item.
+fn two_with_inner(pool: &Pool, trace: &mut Trace, report: &mut RunReport) {
+    pool.on(0..2).trace(trace).report(report).for_each(|_| {
+        pool.on(0..30).for_each(|i| {
+            if i == 15 {
+                pool.on(0..20).for_each(|_| nap(100));
+            } else {
+                nap(200);
+            }
+        });
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "who is idle is a matter of time")]
+fn loops_inside_items_are_seen_with_their_helpers() {
+    let pool = pool(4);
+    let all_helped = |_| {
+        let (mut trace, mut report) = (Trace::new(), RunReport::default());
+        two_with_inner(&pool, &mut trace, &mut report);
+        let timeline = last(&trace);
+        check(timeline, &report);
+        check_inner(timeline);
+        let mut found: Vec<_> = timeline.inner.iter().map(|inner| (inner.depth, inner.items)).collect();
+        found.sort_unstable();
+        // A pool may try how long a loop takes alone, which it does not tell.
+        let all = found == [(1, 30), (1, 30), (2, 20), (2, 20)];
+        // Workers that never come to the outer loop help, too.
+        let others = [2, 3].iter().all(|worker| helpers(timeline, *worker).count() > 0);
+        let deep = timeline.inner.iter().any(|inner| inner.depth == 2 && !inner.helpers.is_empty());
+        all && timeline.dealt.len() == 2 && others && deep
+    };
+    assert!((0..50).any(all_helped));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "who is idle is a matter of time")]
+fn loops_inside_items_are_drawn_inside_them() {
+    let (pool, mut trace) = (pool(4), Trace::new());
+    for _ in 0..50 {
+        trace = Trace::new();
+        two_with_inner(&pool, &mut trace, &mut RunReport::default());
+        if last(&trace).inner.iter().any(|inner| inner.depth == 2 && !inner.helpers.is_empty()) {
+            break;
+        }
+    }
+    let timeline = last(&trace);
+    let bars = timeline.inner.len() + (0..4).map(|worker| helpers(timeline, worker).count()).sum::<usize>();
+    assert!(bars > 4, "{timeline:?}");
+
+    let picture = trace.svg().to_string();
+    let (tags, text) = tags(&picture);
+    let count = |part: &str| tags.iter().filter(|tag| tag.contains(part)).count();
+    assert_eq!((count("class=\"i\""), text.matches("of a loop of").count()), (bars, bars));
+    assert_eq!(count("class=\"b\""), 4, "lanes, also of workers that only help");
+    assert!(
+        text.contains(&format!("2 items, 2 workers, 0 thefts, {} inner loops", timeline.inner.len())),
+        "{text}"
+    );
+
+    let json: Value = serde_json::from_str(&trace.chrome().to_string()).expect("well formed");
+    let events = json["traceEvents"].as_array().unwrap();
+    let of = |name: &'static str| events.iter().filter(move |event| event["name"] == name);
+    assert_eq!((of("thread_name").count(), of("inner loop").count() + of("help").count()), (4, bars));
+    let items = |name| of(name).map(|event| event["args"]["items"].as_u64().unwrap()).sum::<u64>();
+    let sum: usize = timeline.inner.iter().map(|inner| inner.items).sum();
+    assert!(items("inner loop") == sum as u64 && items("help") <= sum as u64);
+    for event in of("inner loop") {
+        let detail = event["args"]["detail"].as_str().unwrap();
+        assert!(detail.contains(&format!("at {}:", file!())), "{detail}");
+    }
+    // Events of a worker lie inside each other, or one behind the other: others are not shown.
+    let nanos = |value: &Value| (value.as_f64().unwrap() * 1e3).round();
+    let span = |event: &Value| (nanos(&event["ts"]), nanos(&event["ts"]) + nanos(&event["dur"]));
+    let lasting: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
+    for (number, a) in lasting.iter().enumerate() {
+        for b in lasting[..number].iter().filter(|b| b["tid"] == a["tid"]) {
+            let ((begin, end), (from, to)) = (span(a), span(b));
+            let apart = end <= from || to <= begin;
+            let inside = from <= begin && end <= to; // the outer one comes first
+            assert!(apart || inside, "{a} and {b}");
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "who is idle is a matter of time")]
+fn loops_inside_a_loop_of_any_kind_are_seen() {
+    let (pool, other) = (pool(3), pool(2));
+    let inner = || pool.on(0..30).for_each(|_| nap(200));
+    let kinds: [(&str, &dyn Fn(&mut Trace)); 9] = [
+        ("alone", &|trace| pool.on(0..1).trace(trace).for_each(|_| inner())),
+        ("of another pool", &|trace| {
+            pool.on(0..1).trace(trace).for_each(|_| other.on(0..30).for_each(|_| nap(200)));
+        }),
+        ("in another pool", &|trace| other.on(0..2).trace(trace).for_each(|_| inner())),
+        ("search", &|trace| {
+            pool.on(0..2).trace(trace).position(|_| {
+                inner();
+                false
+            });
+        }),
+        ("search inside", &|trace| {
+            pool.on(0..1).trace(trace).for_each(|_| {
+                pool.on(0..30).position(|_| {
+                    nap(200);
+                    false
+                });
+            });
+        }),
+        ("list inside", &|trace| {
+            pool.on(0..1).trace(trace).for_each(|_| pool.grow(0..30).for_each(|_, _| nap(200)));
+        }),
+        ("waiting inside", &|trace| {
+            pool.on(0..1).trace(trace).for_each(|_| pool.on(0..30).waiting(9).for_each(async |_| nap(200)));
+        }),
+        ("reproducible", &|trace| {
+            pool.on(0..2).reproducible().trace(trace).map(|_| inner()).reduce(|(), ()| ());
+        }),
+        ("waiting", &|trace| pool.on(0..2).trace(trace).waiting(2).for_each(async |_| inner())),
+    ];
+    for (kind, call) in kinds {
+        let is_helped = |_| {
+            let mut trace = Trace::new();
+            call(&mut trace);
+            let timeline = last(&trace);
+            assert!(timeline.inner.len() <= 2, "{kind}: {timeline:?}");
+            for inner in &timeline.inner {
+                assert!(
+                    inner.items == 30 && inner.depth == 1 && inner.end <= timeline.wall,
+                    "{kind}: {inner:?}"
+                );
+            }
+            timeline.inner.iter().any(|inner| !inner.helpers.is_empty())
+        };
+        assert!((0..50).any(is_helped), "{kind}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "what is worth sharing is a matter of time")]
+fn a_traced_loop_inside_another_is_in_both_traces() {
+    let (pool, mut outer) = (pool(3), Trace::new());
+    pool.on(0..1).trace(&mut outer).for_each(|_| {
+        let mut inner = Trace::new();
+        pool.on(0..20).trace(&mut inner).for_each(|i| {
+            nap(200);
+            if i == 0 {
+                pool.on(0..10).for_each(|_| nap(200));
+            }
+        });
+        check_inner(last(&inner));
+        let own: Vec<_> = last(&inner).inner.iter().map(|inner| (inner.depth, inner.items)).collect();
+        assert_eq!(own, [(1, 10)]);
+    });
+    check_inner(last(&outer));
+    let all: Vec<_> = last(&outer).inner.iter().map(|inner| (inner.depth, inner.items)).collect();
+    assert_eq!(all, [(1, 20), (2, 10)]);
+    // What another thread calls meanwhile is in neither.
+    pool.on(0..1).trace(&mut outer).for_each(|_| {
+        thread::scope(|scope| {
+            scope.spawn(|| pool.on(0..20).for_each(|_| nap(200)));
+        });
+    });
+    assert!(last(&outer).inner.is_empty(), "{:?}", last(&outer));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "who is idle is a matter of time")]
+fn a_loop_inside_that_finds_nobody_idle_is_seen_as_well() {
+    let pool = pool(2);
+    let nobody_helped = |_| {
+        let mut trace = Trace::new();
+        pool.on(0..2).trace(&mut trace).for_each(|_| {
+            pool.on(0..20).for_each(|_| nap(100));
+            nap(5_000);
+        });
+        check_inner(last(&trace));
+        let inner = &last(&trace).inner;
+        inner.len() == 2 && inner.iter().all(|inner| inner.helpers.is_empty() && inner.items == 20)
+    };
+    assert!((0..50).any(nobody_helped));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "what is short is a matter of time")]
+fn short_loops_inside_items_are_not_seen() {
+    let pool = pool(2);
+    let short = || _ = std::hint::black_box(pool.on(0..10).sum::<u32>());
+    let is_plain = |_| {
+        let mut trace = Trace::new();
+        pool.on(0..50).trace(&mut trace).for_each(|_| short());
+        last(&trace).inner.is_empty()
+    };
+    assert!((0..50).any(is_plain));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub use record::{
     report::{RunReport, WorkerReport},
     trace::{
         Trace,
-        timeline::{Run, Slow, Theft, Timeline},
+        timeline::{Helper, InnerLoop, Run, Slow, Theft, Timeline},
     },
     waits::WaitReport,
 };

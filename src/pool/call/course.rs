@@ -10,6 +10,7 @@ use crate::{
         place::affinity::usage,
         record::{
             journal::{Journal, Times},
+            trace::scene::{Place, Stay},
             units::Units,
             usage::Usage,
         },
@@ -23,6 +24,8 @@ pub(crate) struct Course {
     measures_usage: bool,
     /// Whether somebody wants a timeline.
     is_traced: bool,
+    /// Where its items are, if a trace is being taken there.
+    place: Option<Place>,
     handed_over: Mutex<(Times, FirstStop)>,
 }
 
@@ -31,6 +34,7 @@ pub(crate) struct Visit {
     pub(crate) journal: Journal,
     pub(crate) stop: FirstStop,
     used_before: Option<Usage>,
+    _stay: Option<Stay>,
 }
 
 impl Course {
@@ -40,24 +44,27 @@ impl Course {
         let measures_usage = times.usage.take().is_some();
         let is_traced = times.notes.is_some();
         let handed_over = Mutex::new((times, FirstStop::NONE));
-        Self { begin, measures_usage, is_traced, handed_over }
+        Self { begin, measures_usage, is_traced, place: Place::here(), handed_over }
     }
 
     /// Worker `me` comes.
     pub(crate) fn visit(&self, me: usize, units: Units) -> Visit {
         let used_before = if self.measures_usage { usage() } else { None };
         let journal = Journal::new(me, units, self.begin, self.is_traced);
-        Visit { journal, stop: FirstStop::NONE, used_before }
+        let stay = self.place.clone().map(Place::enter);
+        Visit { journal, stop: FirstStop::NONE, used_before, _stay: stay }
     }
 
     /// The worker of `visit` leaves; `failed` of its attempts at a theft brought nothing.
     pub(crate) fn leave(&self, visit: Visit, failed: usize) {
-        let Visit { mut journal, stop, used_before } = visit;
+        let Visit { mut journal, stop, used_before, _stay } = visit;
         let used = used_before.and_then(|before| Some(usage()?.since(before)));
         journal.close(failed, used);
+        let part = self.place.is_some().then(|| journal.part());
         let mut handed_over = lock(&self.handed_over);
         let (times, first) = &mut *handed_over;
         times.add(journal);
+        times.parts.extend(part);
         let surplus = first.merge(stop);
         drop(handed_over);
         discard(surplus);

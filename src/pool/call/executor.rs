@@ -27,7 +27,7 @@ use crate::{
             victim::Stealing,
         },
         protocol::{Fence, arena::Turn, crew::Crew, range::Claims},
-        record::{alone::Alone, ledger::Ledger, units::Units},
+        record::{alone::Alone, ledger::Ledger, trace::scene::Place, units::Units},
     },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
 };
@@ -239,6 +239,7 @@ impl Executor {
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> Finish {
+        let _stay = options.enter();
         let Units::Blocks(blocks) = options.units else {
             return self.begin(this, begin, options, own, others);
         };
@@ -408,10 +409,15 @@ impl Executor {
                 }
             }
         };
-        if !self.wants_account(options) {
+        let is_told_around = why == Alone::Busy && Place::here().is_some();
+        if !is_told_around && !self.wants_account(options) {
             return Finish::of(how);
         }
-        let account = options.account(&mut solo.so_far(), Err(why), true);
+        let mut before = solo.so_far();
+        if is_told_around {
+            options.tell_around(&before, None);
+        }
+        let account = options.account(&mut before, Err(why), self.ledger.is_some());
         Finish::with(how, account, self.prices.help_time(call.awake))
     }
 

@@ -15,6 +15,7 @@ use crate::{
             trace::{
                 Trace,
                 notes::{Before, Closeup, Notes},
+                scene::{Place, Stay},
                 timeline::Timeline,
             },
             units::Units,
@@ -127,6 +128,27 @@ impl<'a> Options<'a> {
         self.wishes.trace.is_some().then(|| Closeup::new(first, begin))
     }
 
+    /// The calling thread is where the items of the loop are, as long as the result lives; none if
+    /// no trace is being taken there.
+    pub(crate) fn enter(&self) -> Option<Stay> {
+        Place::of_call(self.wishes.trace.is_some()).map(Place::enter)
+    }
+
+    /// Tells the loop around, if that is traced, of this one, which has been shared, or found
+    /// nobody to share it with.
+    pub(crate) fn tell_around(&self, before: &Before, times: Option<&Times>) {
+        if let Some(place) = Place::here() {
+            let parts = times.map_or(&[][..], |times| &times.parts);
+            let items = times.map_or(0, Times::items).saturating_add(self.items(before));
+            place.tell(self.wishes.at, before.begin, items, parts);
+        }
+    }
+
+    /// How many items the calling thread has folded alone.
+    fn items(&self, before: &Before) -> usize {
+        before.counted.unwrap_or_else(|| self.units.items(0..before.indices).len())
+    }
+
     /// What a loop did, if anybody wants to know, or `everybody` does: what the calling thread did
     /// alone `before`, and then the round, or why there was none.
     #[cold]
@@ -139,7 +161,7 @@ impl<'a> Options<'a> {
         if !everybody && !self.wants_account() {
             return None;
         }
-        let (begin, units) = (before.begin, self.units);
+        let begin = before.begin;
         let (times, notes) = match round {
             Ok(times) => {
                 let notes = mem::take(&mut times.notes);
@@ -147,9 +169,15 @@ impl<'a> Options<'a> {
             }
             Err(alone) => (Err(alone), Err(alone)),
         };
-        let items = before.counted.unwrap_or_else(|| units.items(0..before.indices).len());
-        let report = RunReport::new(begin.elapsed(), (items, before.took), times);
-        let timeline = self.wishes.trace.is_some().then(|| Timeline::new(before, units, notes));
+        let report = RunReport::new(begin.elapsed(), (self.items(before), before.took), times);
+        let timeline = self.wishes.trace.is_some().then(|| {
+            let mut timeline = Timeline::new(before, self.units, notes);
+            if let Some(place) = Place::here() {
+                let parts = times.map_or(&[][..], |times| &times.parts);
+                timeline.inner = place.inner(begin, timeline.dealt.len(), parts);
+            }
+            timeline
+        });
         Some(Account { begin, report, timeline })
     }
 

@@ -124,6 +124,7 @@ impl Executor {
         } else {
             self.round(&mut shared, own, others)
         };
+        options.tell_around(&before, Some(&times));
         let cancelled = options.watch.is_cancelled();
         if !cancelled && call.launch.is_learnt_from() {
             self.learn(&shared, &before, &times, stop.place());

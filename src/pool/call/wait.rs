@@ -44,6 +44,7 @@ impl Executor {
         others: LendAttend<'_>,
     ) -> How {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
+        let _stay = options.enter();
         let mut helpers = self.most(this, options).min(self.placed).min(hub.limit() - 1);
         if watch.is_cancelled() {
             let (mut before, why) = (Before::nothing(begin), Err(Alone::Cancelled));
@@ -99,7 +100,9 @@ impl Executor {
         let mut caller = waiting.worker(0, ranges.enter(0), own);
         let has_idle = || helpers > 0 && self.idle() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
+        let mut idle = 0;
         if !is_through && let Some(turn) = &turn {
+            idle = self.crew.idle();
             let helpers = waits::helpers(&self.prices, caller.work_left()).clamp(1, helpers);
             let work = |me| {
                 let mut entered = Some(ranges.enter(me));
@@ -131,8 +134,15 @@ impl Executor {
             _ => Alone::Short,
         });
         let mut before = Before::nothing(begin);
+        if !is_through || alone == Some(Alone::Busy) {
+            options.tell_around(&before, Some(&times));
+        }
         if let Some(account) = options.account(&mut before, Ok(&mut times), self.ledger.is_some()) {
-            options.tell(account.waited(alone, report), self.ledger, self.prices.help_time(awake));
+            options.tell(
+                account.helped(idle).waited(alone, report),
+                self.ledger,
+                self.prices.help_time(awake),
+            );
         }
         stop.how(is_cancelled)
     }

@@ -1,11 +1,12 @@
 //! What a worker notes in a round. Each worker has a journal of its own, which it hands over once,
 //! when it leaves.
 
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, thread, time::Duration};
 
 use super::{
     trace::{
         notes::{Closeup, Notes},
+        scene::Part,
         timeline,
     },
     units::Units,
@@ -70,6 +71,8 @@ pub(crate) struct Times {
     pub(crate) usage: Option<Usage>,
     /// What a timeline needs; none if no trace is wanted.
     pub(crate) notes: Option<Notes>,
+    /// What each worker did from coming to leaving; empty if no trace is being taken.
+    pub(crate) parts: Vec<Part>,
 }
 
 impl Times {
@@ -79,6 +82,7 @@ impl Times {
         self.marks.clear();
         self.tallies.clear();
         self.tallies.resize(workers, Tally::default());
+        self.parts.clear();
         self.usage = measures_usage.then(Usage::default);
         self
     }
@@ -110,6 +114,11 @@ impl Times {
     /// How long all items took together.
     pub(crate) fn work(&self) -> f32 {
         self.tallies.iter().map(|tally| tally.working).sum()
+    }
+
+    /// How many items were folded.
+    pub(crate) fn items(&self) -> usize {
+        self.tallies.iter().fold(0, |sum, tally| sum.saturating_add(tally.items))
     }
 
     /// Adds what a worker has noted.
@@ -265,6 +274,13 @@ impl Journal {
     /// The worker has folded so many items, counted one by one.
     pub(crate) fn count(&mut self, items: usize) {
         self.tally.items = items;
+    }
+
+    /// What the worker has done, which leaves now.
+    pub(crate) fn part(&self) -> Part {
+        let (thread, span) = (thread::current().id(), (self.begun, Instant::now()));
+        let Self { worker: seat, tally: Tally { items, runs, .. }, .. } = *self;
+        Part { seat, thread, span, items, is_empty: items == 0 && runs == 0 }
     }
 
     fn ran(&mut self, items: usize, begin: Instant, end: Instant) {

@@ -53,6 +53,8 @@ struct Line {
     /// How long the calling thread worked alone before it shared calls.
     begun_alone: Duration,
     thefts: u64,
+    /// How many of the shared calls found no worker idle, one, two, and so on.
+    idle: Vec<u64>,
     /// Of shared calls: the mean working time of the workers, and the longest.
     mean: Duration,
     longest: Duration,
@@ -110,18 +112,19 @@ impl Ledger {
         );
         _ = writeln!(
             text,
-            "{:>10} {:>12} {:>9} {:>6} {:>7} {:>9} {:>9}  loop",
-            "calls", "items", "time", "gain", "balance", "thefts", "help"
+            "{:>10} {:>12} {:>9} {:>6} {:>5} {:>7} {:>9} {:>9}  loop",
+            "calls", "items", "time", "gain", "idle", "balance", "thefts", "help"
         );
         for (
             (file, line, column),
-            Line { calls, items, wall, working, mut alone, begun_alone, thefts, mean, longest, help },
+            Line { calls, items, wall, working, mut alone, begun_alone, thefts, idle, mean, longest, help },
         ) in all
         {
             let balance = if longest.is_zero() { "-".into() } else { ratio(mean, longest) };
+            let (usual, least_and_most) = middle(&idle);
             _ = write!(
                 text,
-                "{calls:>10} {items:>12} {:>9} {:>6} {balance:>7} {thefts:>9} {:>9}  {file}:{line}:{column}",
+                "{calls:>10} {items:>12} {:>9} {:>6} {usual:>5} {balance:>7} {thefts:>9} {:>9}  {file}:{line}:{column}",
                 format!("{wall:.1?}"),
                 ratio(working, wall),
                 format!("{help:.1?}"),
@@ -130,6 +133,9 @@ impl Ledger {
             let alone: Vec<_> = alone.iter().map(|(why, calls)| format!("{} {calls}", why.label())).collect();
             if !alone.is_empty() {
                 _ = write!(text, "; alone: {}", alone.join(", "));
+            }
+            if let Some((least, most)) = least_and_most {
+                _ = write!(text, "; idle: {least} to {most}");
             }
             if !begun_alone.is_zero() {
                 _ = write!(text, "; begun alone: {begun_alone:.1?}");
@@ -158,12 +164,29 @@ impl Line {
             }
             return;
         }
+        self.idle.resize(self.idle.len().max(report.idle + 1), 0);
+        self.idle[report.idle] += 1;
         self.begun_alone += report.begun_alone;
         self.thefts += report.thefts() as u64;
         let workers = u32::try_from(report.workers.len()).unwrap_or(u32::MAX);
         self.mean += working().sum::<Duration>() / workers.max(1);
         self.longest += working().max().unwrap_or_default();
     }
+}
+
+/// The median of numbers, given how often there is each, as text; and the least and the greatest of
+/// them if they differ.
+#[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
+fn middle(times: &[u64]) -> (String, Option<(usize, usize)>) {
+    let there = || times.iter().enumerate().filter(|(_, times)| **times > 0).map(|(number, _)| number);
+    let (Some(least), Some(most)) = (there().next(), there().next_back()) else { return ("-".into(), None) };
+    let all: u64 = times.iter().sum();
+    let mut below = 0;
+    let median = times.iter().position(|times| {
+        below += times;
+        2 * below >= all
+    });
+    (median.unwrap_or(most).to_string(), (least < most).then_some((least, most)))
 }
 
 #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
@@ -260,7 +283,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    fn report(wall: u64, alone: Option<Alone>, working: &[u64]) -> RunReport {
+    fn report(wall: u64, alone: Option<Alone>, idle: usize, working: &[u64]) -> RunReport {
         let worker = |working: &u64| WorkerReport {
             items: 50,
             thefts: 1,
@@ -269,7 +292,7 @@ mod tests {
         };
         let (wall, workers) = (ms(wall), working.iter().map(worker).collect());
         let begun_alone = if alone.is_none() { ms(1) } else { ms(0) };
-        RunReport { wall, alone, idle: 0, begun_alone, workers, waits: None }
+        RunReport { wall, alone, idle, begun_alone, workers, waits: None }
     }
 
     #[test]
@@ -277,12 +300,12 @@ mod tests {
         let ledger = Ledger::new();
         let (short, long) = (Location::caller(), Location::caller());
         for (at, report) in [
-            (short, report(10, Some(Alone::Short), &[10])),
-            (long, report(100, None, &[100, 60])),
-            (long, report(100, None, &[80, 100])),
-            (long, report(50, Some(Alone::Busy), &[50])),
-            (short, report(10, Some(Alone::OneWorker), &[9])),
-            (short, report(10, Some(Alone::Short), &[10])),
+            (short, report(10, Some(Alone::Short), 0, &[10])),
+            (long, report(100, None, 1, &[100, 60])),
+            (long, report(100, None, 3, &[80, 100])),
+            (long, report(50, Some(Alone::Busy), 0, &[50])),
+            (short, report(10, Some(Alone::OneWorker), 0, &[9])),
+            (short, report(10, Some(Alone::Short), 0, &[10])),
         ] {
             ledger.enter(at, &report, ms(7));
         }
@@ -292,20 +315,31 @@ mod tests {
         assert!(lines[0].starts_with("rangesteal: 2 loops took 280.0ms"), "{text}");
         assert!(lines[0].ends_with("worked for 419.0ms in them: gain 1.50"), "{text}");
         let words: Vec<Vec<&str>> = lines[2..].iter().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(words[0][..7], ["3", "250", "250.0ms", "1.56", "0.85", "4", "7.0ms"]);
-        assert_eq!(words[1][..7], ["3", "150", "30.0ms", "0.97", "-", "0", "7.0ms"]);
-        assert!(
-            lines[2].ends_with(&format!("{long}; alone: the pool was busy 1; begun alone: 2.0ms")),
-            "{text}"
-        );
+        assert_eq!(words[0][..8], ["3", "250", "250.0ms", "1.56", "1", "0.85", "4", "7.0ms"]);
+        assert_eq!(words[1][..8], ["3", "150", "30.0ms", "0.97", "-", "-", "0", "7.0ms"]);
+        let behind = "; alone: the pool was busy 1; idle: 1 to 3; begun alone: 2.0ms";
+        assert!(lines[2].ends_with(&format!("{long}{behind}")), "{text}");
         assert!(lines[3].ends_with(&format!("{short}; alone: short 2, one worker 1")), "{text}");
+    }
+
+    #[test]
+    fn the_usual_number_of_idle_workers_is_the_median() {
+        for (times, usual, least_and_most) in [
+            (&[][..], "-", None),
+            (&[0, 0, 4], "2", None),
+            (&[1, 0, 0, 5], "3", Some((0, 3))),
+            (&[0, 990, 0, 0, 0, 0, 0, 10], "1", Some((1, 7))),
+            (&[0, 10, 0, 0, 0, 0, 0, 990], "7", Some((1, 7))),
+        ] {
+            assert_eq!(middle(times), (usual.into(), least_and_most), "{times:?}");
+        }
     }
 
     #[test]
     fn numbers_that_do_not_fit_stay_the_largest() {
         let ledger = Ledger::new();
         for _ in 0..2 {
-            let mut report = report(1, None, &[1]);
+            let mut report = report(1, None, 1, &[1]);
             report.workers[0].items = usize::MAX;
             ledger.enter(Location::caller(), &report, ms(0));
         }

@@ -2,9 +2,10 @@
 //!
 //! A worker notes in a `journal` of its own and hands it over once, when it leaves. The journals
 //! give the times that the policy learns from, and the `report` and the `trace` that a user has
-//! asked for; the `ledger` has the reports of all loops of a program. `units` says what the indices
-//! of a loop stand for, `usage` what a thread has used, `alone` why a loop ran on the calling
-//! thread alone, and `waits` what one did whose items wait.
+//! asked for; loops inside items of a traced loop tell its `scene`. The `ledger` has the reports of
+//! all loops of a program. `units` says what the indices of a loop stand for, `usage` what a thread
+//! has used, `alone` why a loop ran on the calling thread alone, and `waits` what one did whose
+//! items wait.
 //!
 //! Must not know: `place`, `policy`, `call`, `verbs`.
 

@@ -2,6 +2,7 @@
 
 mod chrome;
 pub(crate) mod notes;
+pub(crate) mod scene;
 mod svg;
 pub(crate) mod timeline;
 
@@ -17,6 +18,10 @@ use crate::clock::Instant;
 /// It can be drawn ([`svg`](Self::svg)), opened in a profiler ([`chrome`](Self::chrome)), or read.
 /// It keeps all of its loops: a kilobyte for a short one, and up to six for each run of a long one.
 /// If a million loops run, trace only some of them, or begin a new trace now and then.
+///
+/// Loops that are called inside items of a traced loop are in its timeline, too, with the workers
+/// that help them ([`Timeline::inner`]), unless they are too short to be shared. A loop inside that
+/// has a trace of its own is in both.
 ///
 /// ```
 /// use rangesteal::{Pool, Trace};
@@ -70,8 +75,10 @@ impl Trace {
 
     /// A picture, to be written to a file. It has a panel for each loop, all on one scale of time.
     /// A panel has a lane for each worker; its runs have the colour of the worker that their items
-    /// were dealt to, and each theft has an arrow. If there are more than eight loops, it shows the
-    /// last eight.
+    /// were dealt to, and each theft has an arrow. A loop inside an item is a bar in the run of the
+    /// item, and a bar of the same colour in the lane of each worker that helps it. (Loops in loops
+    /// in items are narrower bars; deeper ones than three are left out.) If there are more than
+    /// eight loops, the picture shows the last eight.
     ///
     /// ```no_run
     /// # let trace = rangesteal::Trace::new();
@@ -84,7 +91,9 @@ impl Trace {
     }
 
     /// The trace for profilers: JSON in the [trace event format] that Perfetto, the Firefox
-    /// Profiler and `chrome://tracing` open, with all loops one after the other.
+    /// Profiler and `chrome://tracing` open, with all loops one after the other. Loops inside items
+    /// lie beneath the items that called them, as `inner loop`, and as `help` where other workers
+    /// helped them.
     ///
     /// ```no_run
     /// # let trace = rangesteal::Trace::new();

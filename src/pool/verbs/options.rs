@@ -264,7 +264,8 @@ impl<'p, C: Chain, E: Ending> On<C, OnPool<'p, E>> {
         self
     }
     /// Records in `trace` what the loop does when, to be drawn: see [`Trace`]. It is not written if
-    /// the loop panics. Costs some readings of the clock, and memory for each run of each loop.
+    /// the loop panics. Costs some readings of the clock, and memory for each run of each loop. A
+    /// shared loop inside an item takes a lock at its end.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;

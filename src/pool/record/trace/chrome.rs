@@ -8,14 +8,14 @@ use std::{
     time::Duration,
 };
 
-use super::timeline::{Run, Slow, Theft, Timeline};
+use super::timeline::{InnerLoop, Run, Slow, Theft, Timeline};
 
 pub(super) struct Events<'a>(pub(super) &'a [Timeline]);
 
 impl fmt::Display for Events<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let timelines = self.0;
-        let workers = timelines.iter().map(|timeline| timeline.dealt.len()).max().unwrap_or(0);
+        let workers = timelines.iter().map(Timeline::workers).max().unwrap_or(0);
         f.write_str("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")?;
         f.write_str(r#"{"ph":"M","pid":1,"name":"process_name","args":{"name":"rangesteal"}}"#)?;
         for worker in 0..workers {
@@ -60,7 +60,7 @@ impl Timeline {
         }
         f.write_str("]}}")?;
 
-        for worker in 0..self.dealt.len() {
+        for worker in 0..self.workers() {
             for wait in self.waits(worker) {
                 Event { worker, kind: "wait", name: "waiting", span: span(wait.start, wait.end) }.write(f)?;
                 f.write_str("}}")?;
@@ -73,7 +73,34 @@ impl Timeline {
             let (count, owner) = (items.len(), self.owner(run));
             write!(f, "\"detail\":\"{items:?} of worker {owner}\",\"items\":{count},\"owner\":{owner}}}}}")?;
         }
+        self.inner.iter().try_for_each(|inner| self.inner_loop(f, inner))
+    }
+
+    /// Writes an event for an inner loop, in the run whose item has called it, and one for each
+    /// helper.
+    fn inner_loop(&self, f: &mut fmt::Formatter<'_>, inner: &InnerLoop) -> fmt::Result {
+        let &InnerLoop { at, depth, worker, begin, end, items, ref helpers } = inner;
+        let plural = if helpers.len() == 1 { "" } else { "s" };
+        let detail = format!("{items} items, {} helper{plural}, at {at}", helpers.len());
+        self.inner_event(f, (worker, "inner loop"), (begin, end), (detail, items, depth))?;
+        for helper in helpers {
+            let detail = format!("{} items of a loop of worker {worker}, at {at}", helper.items);
+            let (who, span) = ((helper.worker, "help"), (helper.begin, helper.end));
+            self.inner_event(f, who, span, (detail, helper.items, depth))?;
+        }
         Ok(())
+    }
+
+    fn inner_event(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        (worker, name): (usize, &str),
+        (begin, end): (Duration, Duration),
+        (detail, items, depth): (String, usize, usize),
+    ) -> fmt::Result {
+        let span = Span { from: self.at(begin), lasts: Micros(end.saturating_sub(begin)) };
+        Event { worker, kind: "inner", name, span }.write(f)?;
+        write!(f, "\"detail\":{},\"items\":{items},\"depth\":{depth}}}}}", Text(&detail))
     }
 
     /// Writes the arrows. Perfetto draws an arrow from the end of the event in which it begins to

@@ -51,6 +51,7 @@ impl Timeline {
             dealt,
             runs,
             slowest: slowest.found,
+            inner: Vec::new(),
         }
     }
 }

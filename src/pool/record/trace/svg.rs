@@ -4,7 +4,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::timeline::{Run, Timeline};
+use super::timeline::{Helper, Run, Timeline};
 use crate::sorted::sort;
 
 pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
@@ -13,6 +13,8 @@ pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
 const MOST_PANELS: usize = 8;
 /// The most arrows in a panel; of more thefts, the largest have one.
 const MOST_ARROWS: usize = 200;
+/// How many loops inside each other are drawn in an item.
+const MOST_DEPTH: usize = 3;
 /// The most letters of a title.
 const MOST_LETTERS: usize = 64;
 
@@ -22,6 +24,9 @@ const LEFT: f64 = 92.0;
 const RIGHT: f64 = 76.0;
 const LANE: f64 = 30.0;
 const GAP: f64 = 14.0;
+/// From the upper edge of a lane to the bars of inner loops, and how high these are.
+const BARS: f64 = 16.0;
+const BAR: f64 = 12.0;
 const HEAD: f64 = 50.0;
 const FOOT: f64 = 40.0;
 /// The least time that the width stands for: with less, labels would be the same.
@@ -33,9 +38,10 @@ const STYLE: &str = "\
 text{font:13px system-ui,-apple-system,'Segoe UI',sans-serif;fill:#1f2328}\
 .h{font-weight:600;font-size:15px}.s{fill:#59636e}.n{fill:#fff;font-size:11px;font-weight:600;paint-order:stroke;stroke-width:5px}\
 .b{fill:#818b98;fill-opacity:.16}.g{stroke:#818b98;stroke-opacity:.35}.t{stroke:#fff;stroke-opacity:.5}\
+.i{stroke:#fff;stroke-width:1}\
 .a{stroke:#1f2328;stroke-width:1.5;fill:none}.d{fill:#1f2328}.w{stroke:#1f2328;stroke-dasharray:3 3}\
 @media(prefers-color-scheme:dark){text{fill:#f0f6fc}.s{fill:#9198a1}.n{fill:#fff}\
-.t{stroke:#0d1117}.a,.w{stroke:#f0f6fc}.d{fill:#f0f6fc}}";
+.t,.i{stroke:#0d1117}.a,.w{stroke:#f0f6fc}.d{fill:#f0f6fc}}";
 
 impl fmt::Display for Picture<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,20 +76,20 @@ impl fmt::Display for Picture<'_> {
 
 impl Timeline {
     fn height(&self) -> f64 {
-        HEAD + self.dealt.len() as f64 * (LANE + GAP) + GAP
+        HEAD + self.workers() as f64 * (LANE + GAP) + GAP
     }
 
     fn draw(&self, f: &mut fmt::Formatter<'_>, top: f64, scale: Scale) -> fmt::Result {
         self.head(f, top + 22.0)?;
         let lane = |worker: usize| top + HEAD + worker as f64 * (LANE + GAP);
-        let (head, foot) = (lane(0) - 8.0, lane(self.dealt.len()) - GAP + 8.0);
+        let (head, foot) = (lane(0) - 8.0, lane(self.workers()) - GAP + 8.0);
         for x in scale.ticks().map(|at| scale.x(at)) {
             writeln!(f, r#"<line class="g" x1="{x:.1}" y1="{head:.1}" x2="{x:.1}" y2="{foot:.1}"/>"#)?;
         }
         let (start, end) = (scale.x(Duration::ZERO), scale.x(self.wall));
-        for worker in 0..self.dealt.len() {
+        for worker in 0..self.workers() {
             let (y, colour) = (lane(worker), Colour(worker));
-            let name = if worker == 0 { "caller".to_owned() } else { format!("worker {worker}") };
+            let name = Name(worker);
             let middle = y + LANE / 2.0;
             writeln!(
                 f,
@@ -105,6 +111,7 @@ impl Timeline {
                 *drawn = behind;
             }
         }
+        self.inner_loops(f, lane, scale)?;
         let mut stolen: Vec<_> =
             self.runs.iter().filter_map(|run| run.theft.as_ref().map(|theft| (theft, run))).collect();
         sort(&mut stolen, |(a, _), (b, _)| a.items.len() > b.items.len());
@@ -120,6 +127,44 @@ impl Timeline {
         writeln!(f, r#"<line class="w" x1="{end:.2}" y1="{head:.1}" x2="{end:.2}" y2="{foot:.1}"/>"#)?;
         let middle = f64::midpoint(head, foot) + 4.5;
         writeln!(f, r#"<text class="h" x="{:.2}" y="{middle:.1}">{}</text>"#, end + 6.0, Brief(self.wall))
+    }
+
+    /// Draws the bars of inner loops: one in the run whose item has called the loop, and one in the
+    /// lane of each helper. All bars of a loop have the colour of the worker that has called it.
+    fn inner_loops(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        lane: impl Fn(usize) -> f64,
+        scale: Scale,
+    ) -> fmt::Result {
+        let shown = || self.inner.iter().filter(|inner| inner.depth <= MOST_DEPTH);
+        let own = shown().map(|inner| (inner, (inner.worker, inner.begin, inner.end)));
+        let help = |help: &Helper| (help.worker, help.begin, help.end);
+        let others = shown().flat_map(|inner| inner.helpers.iter().map(move |other| (inner, help(other))));
+        let mut bars: Vec<_> = own.chain(others).collect();
+        sort(&mut bars, |(a, (.., a_end)), (b, (.., b_end))| (a.depth, a_end) < (b.depth, b_end));
+        let mut drawn = vec![[f64::NEG_INFINITY; MOST_DEPTH]; self.workers()];
+        for (inner, (worker, begin, end)) in bars {
+            let (x, behind, drawn) = (scale.x(begin), scale.x(end), &mut drawn[worker][inner.depth - 1]);
+            if behind - *drawn < SPECK {
+                continue;
+            }
+            *drawn = behind;
+            let deeper = 2.0 * (inner.depth - 1) as f64;
+            let (y, height) = (lane(worker) + BARS + deeper, BAR - 2.0 * deeper);
+            let (width, colour) = ((behind - x).max(SPECK), Colour(inner.worker));
+            write!(
+                f,
+                r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}">"#
+            )?;
+            let (took, place) = (Brief(end.saturating_sub(begin)), inner.at.to_string());
+            let (items, helpers, place) = (inner.items, inner.helpers.len(), Text(&place));
+            writeln!(
+                f,
+                "<title>{took} of a loop of {items} items, helpers: {helpers}, {place}</title></rect>"
+            )?;
+        }
+        Ok(())
     }
 
     /// The heading of a panel: its title and the figures of the loop.
@@ -141,6 +186,9 @@ impl Timeline {
         match self.alone {
             None => write!(f, ", {thefts} theft{}", plural(thefts))?,
             Some(_) => write!(f, ", not shared")?,
+        }
+        if !self.inner.is_empty() {
+            write!(f, ", {} inner loop{}", self.inner.len(), plural(self.inner.len()))?;
         }
         writeln!(f, "</tspan></text>")
     }
@@ -171,7 +219,8 @@ impl Timeline {
             }
         }
         if width >= ROOM.max(DIGIT * (count.len() + 1) as f64) {
-            let (x, y) = (x + width / 2.0, y + LANE / 2.0 + 4.0);
+            let middle = if self.inner.is_empty() { LANE / 2.0 } else { BARS / 2.0 };
+            let (x, y) = (x + width / 2.0, y + middle + 4.0);
             writeln!(
                 f,
                 r#"<text class="n" x="{x:.2}" y="{y:.1}" text-anchor="middle" stroke="{colour}">{count}</text>"#
@@ -238,6 +287,15 @@ impl fmt::Display for Colour {
     }
 }
 
+/// The name of a worker.
+struct Name(usize);
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == 0 { f.write_str("caller") } else { write!(f, "worker {}", self.0) }
+    }
+}
+
 /// Text, escaped for SVG.
 struct Text<'a>(&'a str);
 
@@ -256,9 +314,12 @@ impl fmt::Display for Text<'_> {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use std::{iter, ops::Range};
+    use std::{iter, ops::Range, panic::Location};
 
-    use super::{super::timeline::Theft, *};
+    use super::{
+        super::timeline::{InnerLoop, Theft},
+        *,
+    };
 
     const fn millis(count: u64) -> Duration {
         Duration::from_millis(count)
@@ -278,6 +339,7 @@ mod tests {
             dealt,
             runs,
             slowest: Vec::new(),
+            inner: Vec::new(),
         }
     }
 
@@ -368,6 +430,76 @@ mod tests {
         assert_eq!(to.take(2).collect::<Vec<_>>(), [lanes[1], lanes[0] + LANE]);
 
         assert!(picture.contains(">]]&gt;<"), "what would end a section of XML");
+    }
+
+    #[test]
+    fn inner_loops_lie_in_their_runs_and_in_the_lanes_of_helpers() {
+        let inner = |depth, worker, (begin, end): (u64, u64), helpers: &[(usize, u64, u64)]| InnerLoop {
+            at: Location::caller(),
+            depth,
+            worker,
+            begin: millis(begin),
+            end: millis(end),
+            items: 7,
+            helpers: helpers
+                .iter()
+                .map(|&(worker, begin, end)| Helper {
+                    worker,
+                    items: 2,
+                    begin: millis(begin),
+                    end: millis(end),
+                })
+                .collect(),
+        };
+        let mut panel =
+            timeline(vec![0..1, 1..2], vec![run(0, 0..1, (0, 700), None), run(1, 1..2, (0, 350), None)]);
+        panel.inner = vec![
+            inner(1, 0, (50, 600), &[(1, 400, 500), (2, 60, 590)]),
+            inner(1, 1, (100, 300), &[]),
+            inner(2, 1, (150, 250), &[]),
+            inner(MOST_DEPTH + 1, 1, (200, 210), &[]),
+        ];
+        let many = (0..1000).map(|at| {
+            let (begin, end) =
+                (millis(610) + Duration::from_micros(at), millis(610) + Duration::from_micros(at + 1));
+            InnerLoop { begin, end, ..inner(1, 0, (0, 0), &[]) }
+        });
+        panel.inner.extend(many);
+        let picture = picture(&[panel]);
+        let number = |tag: &str, name: &str| -> f64 {
+            let (_, value) = tag.split_once(&format!(" {name}=\"")).expect(name);
+            value.split('"').next().unwrap().parse().unwrap()
+        };
+        let of =
+            |class| picture.lines().filter(move |line| line.starts_with(&format!("<rect class=\"{class}\"")));
+        let lanes: Vec<_> = of("b").map(|lane| number(lane, "y")).collect();
+        assert_eq!(lanes.len(), 3, "worker 2 only helps");
+        let mut bars: Vec<_> = of("i")
+            .map(|bar| {
+                let (x, y) = (number(bar, "x") - LEFT, number(bar, "y"));
+                let lane = lanes.iter().rposition(|lane| *lane <= y).unwrap();
+                assert!(y + number(bar, "height") < lanes[lane] + LANE, "{bar}");
+                let (_, colour) = bar.split_once("fill=\"").unwrap();
+                let owner = (0..2).find(|owner| colour.starts_with(&Colour(*owner).to_string())).unwrap();
+                (lane, x.round(), number(bar, "width").round(), owner)
+            })
+            .collect();
+        assert!(matches!(bars[..], [.., (1, 150.0, 100.0, 1)]), "the deepest is on top: {bars:?}");
+        let specks = bars.extract_if(.., |bar| bar.1 >= 610.0).count();
+        assert!((1..5).contains(&specks), "{specks}");
+        bars.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        let expected = [
+            (0, 50.0, 550.0, 0),
+            (1, 100.0, 200.0, 1),
+            (1, 150.0, 100.0, 1),
+            (1, 400.0, 100.0, 0),
+            (2, 60.0, 530.0, 0),
+        ];
+        assert_eq!(bars, expected);
+        for count in picture.lines().filter(|line| line.contains("class=\"n\"")) {
+            let lane = lanes.iter().rposition(|lane| *lane <= number(count, "y")).unwrap();
+            assert!(number(count, "y") < lanes[lane] + BARS, "above the bars: {count}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What one loop did when.
 
-use std::{iter, ops::Range, time::Duration};
+use std::{iter, ops::Range, panic::Location, time::Duration};
 
-use crate::pool::record::alone::Alone;
+use crate::{pool::record::alone::Alone, sorted::sort};
 
 /// What one loop did when. All times count from its call.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +25,11 @@ pub struct Timeline {
     /// The slowest items, the slowest first; [`Slow`] says how exactly they are known. Empty for a
     /// search that was shared.
     pub slowest: Vec<Slow>,
+    /// Loops that items of this one called, and loops that their items called, in the order in
+    /// which they began; the thousand longest, if there were more. Only loops that were worth
+    /// sharing are here, by any pool: those that were shared, and those that found no worker idle
+    /// until their end. Short loops do not look whether they are traced.
+    pub inner: Vec<InnerLoop>,
 }
 
 /// Neighbouring items folded by one worker between two thefts.
@@ -72,9 +77,65 @@ pub struct Slow {
     pub took: Duration,
 }
 
+/// A loop that an item of a traced loop called, or an item of such a loop.
+///
+/// ```
+/// # use std::time::Duration;
+/// use rangesteal::{Pool, Trace};
+///
+/// let pool = Pool::builder().num_threads(3).build()?;
+/// let mut trace = Trace::new();
+/// pool.on(0..2).trace(&mut trace).for_each(|_| {
+///     pool.on(0..50).for_each(|_| std::thread::sleep(Duration::from_micros(100)));
+/// });
+/// let timeline = &trace.timelines()[0];
+/// assert_eq!(timeline.inner.len(), 2);
+/// for inner in &timeline.inner {
+///     println!("{} had {} items and {} helpers", inner.at, inner.items, inner.helpers.len());
+///     assert!(inner.items == 50 && inner.begin <= inner.end && inner.end <= timeline.wall);
+/// }
+/// # Ok::<(), rangesteal::BuildError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InnerLoop {
+    /// Where the loop stands in the program.
+    pub at: &'static Location<'static>,
+    /// How many loops are around it: 1 if an item of the timeline's loop called it, 2 if an item of
+    /// such a loop did, and so on.
+    pub depth: usize,
+    /// The worker that called it. [`Helper::worker`] says how workers are numbered.
+    pub worker: usize,
+    /// When the loop was called.
+    pub begin: Duration,
+    /// When the loop was over.
+    pub end: Duration,
+    /// How many items were folded, by all workers together.
+    pub items: usize,
+    /// The workers that helped, one for each time that one came and found something to do. Empty if
+    /// no worker was idle.
+    pub helpers: Vec<Helper>,
+}
+
+/// What a worker did in an inner loop that it helped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Helper {
+    /// The worker. It has the number that it has in the loop of the timeline. Workers that were
+    /// never in that loop have the numbers behind, from the length of [`Timeline::dealt`] on.
+    pub worker: usize,
+    /// How many items the worker folded.
+    pub items: usize,
+    /// When the worker came.
+    pub begin: Duration,
+    /// When the worker left.
+    pub end: Duration,
+}
+
 impl Timeline {
-    /// When a worker had no item: before its first run; between its runs, while it looked for
-    /// something to steal; and after its last run, while it waited for the others.
+    /// When a worker had nothing to do: before its first run; between its runs, while it looked for
+    /// something to steal; and after its last run, while it waited for the others. A worker that
+    /// helps an inner loop does not wait.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -87,10 +148,21 @@ impl Timeline {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn waits(&self, worker: usize) -> impl Iterator<Item = Range<Duration>> + '_ {
-        let runs = self.runs.iter().filter(move |run| run.worker == worker);
-        let ends = iter::once(Duration::ZERO).chain(runs.clone().map(|run| run.end));
-        let begins = runs.map(|run| run.begin).chain([self.wall]);
-        ends.zip(begins).map(|(end, begin)| end..begin).filter(|wait| !wait.is_empty())
+        let runs = self.runs.iter().filter(|run| run.worker == worker).map(|run| (run.begin, run.end));
+        let helpers = self.inner.iter().flat_map(|inner| &inner.helpers);
+        let helped =
+            helpers.filter(|helper| helper.worker == worker).map(|helper| (helper.begin, helper.end));
+        let mut works: Vec<_> = runs.chain(helped).chain([(self.wall, self.wall)]).collect();
+        sort(&mut works, |a, b| a.1 < b.1);
+        let ends: Vec<_> = iter::once(Duration::ZERO).chain(works.iter().map(|work| work.1)).collect();
+        ends.into_iter().zip(works).map(|(end, (begin, _))| end..begin).filter(|wait| !wait.is_empty())
+    }
+
+    /// How many workers the loop and its inner loops had.
+    pub(super) fn workers(&self) -> usize {
+        let helpers = self.inner.iter().flat_map(|inner| &inner.helpers).map(|helper| helper.worker);
+        let all = self.inner.iter().map(|inner| inner.worker).chain(helpers);
+        all.map(|worker| worker + 1).fold(self.dealt.len(), usize::max)
     }
 
     /// How many items were folded.

@@ -1,0 +1,272 @@
+//! Loops that are called inside items of a traced loop.
+//!
+//! While a traced loop runs, its threads are in its *scene*: the calling thread from the call to
+//! its return, a helper from coming to leaving. So is whoever helps an inner loop. A loop that is
+//! called by a thread in a scene tells the scene of itself when it is over.
+
+use std::{
+    cell::RefCell,
+    mem::{self, ManuallyDrop},
+    panic::Location,
+    sync::{Arc, Mutex},
+    thread::{self, ThreadId},
+    time::Duration,
+};
+
+use super::timeline::{Helper, InnerLoop};
+use crate::{clock::Instant, sorted::sort, sync::lock_unless_stuck};
+
+/// What is told while a loop is traced.
+#[derive(Debug, Default)]
+struct Scene {
+    /// Where the traced loop was called, if another trace was being taken there.
+    around: Option<Place>,
+    /// A lock that is stuck costs a note: an allocator may call a loop under it, and a child may be
+    /// forked then.
+    told: Mutex<Vec<Told>>,
+}
+
+/// Where a thread is in a scene.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    scene: Arc<Scene>,
+    /// How many inner loops are around it.
+    depth: usize,
+}
+
+thread_local! {
+    /// Where this thread is. Without a destructor, which each thread would have to register at its
+    /// first call: whoever enters a place leaves it.
+    static HERE: RefCell<ManuallyDrop<Option<Place>>> = const { RefCell::new(ManuallyDrop::new(None)) };
+}
+
+/// As long as this lives, the thread is in another place.
+#[derive(Debug)]
+pub(crate) struct Stay {
+    before: Option<Place>,
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        drop(change(self.before.take()));
+    }
+}
+
+/// The thread goes to a place. Returns where it was.
+fn change(place: Option<Place>) -> Option<Place> {
+    HERE.with_borrow_mut(|here| mem::replace(&mut **here, place))
+}
+
+/// What is told of a loop.
+#[derive(Clone, Debug)]
+struct Told {
+    at: &'static Location<'static>,
+    depth: usize,
+    caller: ThreadId,
+    span: (Instant, Instant),
+    items: usize,
+    parts: Vec<Part>,
+}
+
+/// What a worker did in a loop from coming to leaving.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) seat: usize,
+    pub(crate) thread: ThreadId,
+    pub(crate) span: (Instant, Instant),
+    pub(crate) items: usize,
+    /// Whether it found nothing to do.
+    pub(crate) is_empty: bool,
+}
+
+impl Place {
+    /// The most inner loops of a timeline.
+    const MOST: usize = 1000;
+
+    /// Where this thread is, if it is in a scene.
+    pub(crate) fn here() -> Option<Self> {
+        HERE.with_borrow(|here| Option::clone(here))
+    }
+
+    /// Where the items are of a loop that this thread calls.
+    pub(crate) fn of_call(is_traced: bool) -> Option<Self> {
+        let here = Self::here();
+        if is_traced {
+            return Some(Self { scene: Arc::new(Scene { around: here, ..Scene::default() }), depth: 0 });
+        }
+        here.map(|here| Self { depth: here.depth + 1, ..here })
+    }
+
+    /// This thread is there, as long as the result lives.
+    pub(crate) fn enter(self) -> Stay {
+        Stay { before: change(Some(self)) }
+    }
+
+    /// Tells of the loop whose items are here, and which ends now.
+    pub(crate) fn tell(self, at: &'static Location<'static>, begin: Instant, items: usize, parts: &[Part]) {
+        let mut told = Told {
+            at,
+            depth: 0,
+            caller: thread::current().id(),
+            span: (begin, Instant::now()),
+            items,
+            parts: parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect(),
+        };
+        let mut place = Some(self);
+        while let Some(Self { scene, depth }) = place {
+            told.depth += depth;
+            if told.depth > 0
+                && let Some(mut all) = lock_unless_stuck(&scene.told)
+            {
+                all.push(told.clone());
+                if all.len() >= 2 * Self::MOST {
+                    longest(&mut all);
+                }
+            }
+            place = scene.around.clone();
+            told.depth += 1;
+        }
+    }
+
+    /// The inner loops of the traced loop that this thread has called at `begin`. `parts` are those
+    /// of its workers; `workers` says how many numbers they have.
+    pub(crate) fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop> {
+        let mut all =
+            lock_unless_stuck(&self.scene.told).map(|mut all| mem::take(&mut *all)).unwrap_or_default();
+        longest(&mut all);
+        sort(&mut all, |a, b| a.span.0 < b.span.0);
+        let mut numbers = vec![(thread::current().id(), 0)];
+        numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
+        let mut next = parts.iter().map(|part| part.seat + 1).fold(workers, usize::max);
+        let mut number = |thread| match numbers.iter().find(|(other, _)| *other == thread) {
+            Some((_, number)) => *number,
+            None => {
+                numbers.push((thread, next));
+                next += 1;
+                next - 1
+            }
+        };
+        let since = |time: Instant| time - begin;
+        let helper = |part: &Part, worker| Helper {
+            worker,
+            items: part.items,
+            begin: since(part.span.0),
+            end: since(part.span.1),
+        };
+        let inner = all.iter().map(|told| InnerLoop {
+            at: told.at,
+            depth: told.depth,
+            worker: number(told.caller),
+            begin: since(told.span.0),
+            end: since(told.span.1),
+            items: told.items,
+            helpers: told.parts.iter().map(|part| helper(part, number(part.thread))).collect(),
+        });
+        inner.collect()
+    }
+}
+
+/// Keeps those that took longest.
+fn longest(all: &mut Vec<Told>) {
+    if all.len() > Place::MOST {
+        let took = |told: &Told| -> Duration { told.span.1 - told.span.0 };
+        sort(all, |a, b| took(a) > took(b));
+        all.truncate(Place::MOST);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    fn depth() -> Option<usize> {
+        Place::here().map(|place| place.depth)
+    }
+
+    fn tell(begin: Instant, items: usize, parts: &[Part]) {
+        Place::here().unwrap().tell(Location::caller(), begin, items, parts);
+    }
+
+    /// What the scene was told: depth, items and the worker that called.
+    fn told(begin: Instant, workers: usize, parts: &[Part]) -> Vec<(usize, usize, usize)> {
+        let inner = Place::here().unwrap().inner(begin, workers, parts);
+        inner.iter().map(|inner| (inner.depth, inner.items, inner.worker)).collect()
+    }
+
+    #[test]
+    fn a_thread_is_back_where_it_was_when_a_loop_is_over() {
+        assert!(Place::of_call(false).is_none() && depth().is_none(), "nobody traces");
+        let traced = Place::of_call(true).map(Place::enter);
+        assert_eq!(depth(), Some(0));
+        let inner = Place::of_call(false).map(Place::enter);
+        assert_eq!(depth(), Some(1));
+        let traced_inside = Place::of_call(true).map(Place::enter);
+        assert_eq!(depth(), Some(0), "of another scene");
+        drop(traced_inside);
+        assert_eq!(depth(), Some(1));
+        drop(inner);
+        assert_eq!(depth(), Some(0));
+        drop(traced);
+        assert!(depth().is_none());
+    }
+
+    #[test]
+    fn a_loop_tells_all_scenes_around() {
+        let begin = Instant::now();
+        let _traced = Place::of_call(true).map(Place::enter);
+        tell(begin, 1, &[]);
+        {
+            let _inner = Place::of_call(false).map(Place::enter);
+            {
+                let _traced_inside = Place::of_call(true).map(Place::enter);
+                {
+                    let _deepest = Place::of_call(false).map(Place::enter);
+                    tell(begin, 4, &[]);
+                }
+                tell(Instant::now(), 3, &[]);
+                assert_eq!(told(begin, 1, &[]), [(1, 4, 0)], "it is not inside itself");
+            }
+            tell(Instant::now(), 2, &[]);
+        }
+        assert_eq!(told(begin, 1, &[]), [(3, 4, 0), (2, 3, 0), (1, 2, 0)], "as they began");
+        assert!(told(begin, 1, &[]).is_empty(), "they have been told");
+    }
+
+    #[test]
+    fn workers_that_were_never_in_the_traced_loop_have_the_numbers_behind() {
+        let begin = Instant::now();
+        let ids: Vec<_> = (0..4).map(|_| thread::spawn(|| thread::current().id()).join().unwrap()).collect();
+        let part = |seat, thread, items| Part {
+            seat,
+            thread,
+            span: (begin, begin + Duration::from_millis(1)),
+            items,
+            is_empty: items == 0,
+        };
+        let _traced = Place::of_call(true).map(Place::enter);
+        let parts = [part(0, thread::current().id(), 1), part(2, ids[0], 1), part(1, ids[1], 0)];
+        let _inner = Place::of_call(false).map(Place::enter);
+        tell(begin, 9, &[part(0, ids[0], 1), part(1, ids[2], 2), part(2, ids[0], 3), part(3, ids[3], 0)]);
+        tell(Instant::now(), 9, &[part(1, ids[3], 4), part(2, ids[2], 5), part(3, ids[1], 6)]);
+        let inner = Place::here().unwrap().inner(begin, 3, &parts);
+        let helpers = |inner: &InnerLoop| {
+            inner.helpers.iter().map(|helper| (helper.worker, helper.items)).collect::<Vec<_>>()
+        };
+        assert_eq!(helpers(&inner[0]), [(3, 2), (2, 3)], "neither the caller, nor who found nothing");
+        assert_eq!(helpers(&inner[1]), [(4, 4), (3, 5), (1, 6)]);
+        assert_eq!(inner[0].helpers[0].end, Duration::from_millis(1));
+    }
+
+    #[test]
+    fn the_longest_are_kept() {
+        let begin = Instant::now();
+        let _traced = Place::of_call(true).map(Place::enter);
+        let _inner = Place::of_call(false).map(Place::enter);
+        tell(begin, 1, &[]); // the longest of all
+        for _ in 0..3 * Place::MOST {
+            tell(Instant::now(), 2, &[]);
+        }
+        let told = told(begin, 1, &[]);
+        assert!(told.len() == Place::MOST && told[0].1 == 1, "{} {:?}", told.len(), told[0]);
+    }
+}
