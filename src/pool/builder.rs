@@ -458,13 +458,11 @@ impl Options {
             let (post, (tell, arrival)) = (crew.post(), oneshot::channel());
             let may_help = starvation::may_help();
             let life = Box::new(move || life.live(post, tell, may_help));
-            let started = match &mut spawn {
-                Some(spawn) => spawn(WorkerThread::new(worker, name, self.stack_size, life, crew.gate())),
-                None => {
-                    let thread = ThreadBuilder::new().name(name);
-                    let stack_size = self.stack_size;
-                    crew.start(stack_size.into_iter().fold(thread, ThreadBuilder::stack_size), life)
-                }
+            let started = if let Some(spawn) = &mut spawn {
+                spawn(WorkerThread::new(worker, name, self.stack_size, life, crew.gate()))
+            } else {
+                let thread = ThreadBuilder::new().name(name);
+                crew.start(self.stack_size.into_iter().fold(thread, ThreadBuilder::stack_size), life)
             };
             started.map(|()| arrival).map_err(|source| BuildError::Spawn { worker, source })
         };

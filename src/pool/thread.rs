@@ -100,7 +100,7 @@ pub struct WorkerThread {
     index: usize,
     name: String,
     stack_size: Option<usize>,
-    life: Option<Box<dyn FnOnce() + Send>>,
+    life: Option<Box<dyn FnOnce() + Send + Sync>>,
     gate: Arc<Gate>,
     /// The thread that builds the pool.
     builder: ThreadId,
@@ -122,7 +122,7 @@ impl WorkerThread {
         index: usize,
         name: String,
         stack_size: Option<usize>,
-        life: Box<dyn FnOnce() + Send>,
+        life: Box<dyn FnOnce() + Send + Sync>,
         gate: Arc<Gate>,
     ) -> Self {
         let (builder, process) = (thread::current().id(), Process::current());
