@@ -112,7 +112,7 @@ struct Readme;
 pub use pool::{
     Alone, BuildError, CancelToken, Cancelled, CountSource, Cpu, Feed, Grow, On, PerWorker, PinState,
     Pinning, Placement, Pool, PoolBuilder, Progress, RunReport, Seat, Seating, Stealing, Trace, WaitReport,
-    Waiting, WorkerReport, source,
+    Waiting, WorkerReport, WorkerThread, source,
 };
 
 /// What loops run over, and what they make of it. Generic code names [`Chain`](source::Chain),

@@ -1,20 +1,21 @@
 //! Options of a pool, and how a pool is assembled.
 
-use std::{fmt, mem, time::Duration};
+use std::{fmt, io, mem, sync::Arc, time::Duration};
 
 use crate::{
     pool::{
         call::executor::Executor,
         error::{BuildError, LEAST_STACK},
         place::{
-            affinity::{self, Mask, Pinned},
+            affinity::{Mask, Pinned},
             heritage::Heritage,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
             seats::Seats,
             starvation,
         },
         policy::victim::Stealing,
-        protocol::{Fence, crew::Crew},
+        protocol::{Fence, crew::Crew, oneshot},
+        thread::{Arrived, Handler, Life, WorkerThread},
     },
     sync::{Patience, ThreadBuilder},
 };
@@ -70,30 +71,51 @@ pub(crate) enum Role {
 /// assert_eq!(pool.num_threads(), 2);
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
-#[derive(Default)]
+///
+/// `S` is the type of the [`spawn_handler`](Self::spawn_handler): `PoolBuilder` by itself is one
+/// without a handler, or with a function.
 #[must_use = "a builder does nothing until `build` or `scope`"]
-pub struct PoolBuilder {
+pub struct PoolBuilder<S = fn(WorkerThread) -> io::Result<()>> {
+    options: Options,
+    spawn_handler: Option<S>,
+}
+
+/// What was asked for.
+#[derive(Default)]
+pub(crate) struct Options {
     wish: Wish,
     stealing: Stealing,
     thread_name: Option<Box<dyn Fn(usize) -> String>>,
     stack_size: Option<usize>,
     spin_before_park: Option<Duration>,
+    start_handler: Option<Handler>,
+    exit_handler: Option<Handler>,
 }
 
-impl fmt::Debug for PoolBuilder {
+/// The spawn handler of a program, in a box: pools are assembled by one function.
+pub(crate) type Spawn<'a> = Box<dyn FnMut(WorkerThread) -> io::Result<()> + 'a>;
+
+impl Default for PoolBuilder {
+    fn default() -> Self {
+        Self { options: Options::default(), spawn_handler: None }
+    }
+}
+
+impl<S> fmt::Debug for PoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = &self.options;
         f.debug_struct("PoolBuilder")
-            .field("num_threads", &self.wish.workers)
-            .field("pinning", &self.wish.pinning.unwrap_or_default())
-            .field("placement", &self.wish.placement)
-            .field("stealing", &self.stealing)
-            .field("stack_size", &self.stack_size)
-            .field("spin_before_park", &self.spin_before_park)
+            .field("num_threads", &options.wish.workers)
+            .field("pinning", &options.wish.pinning.unwrap_or_default())
+            .field("placement", &options.wish.placement)
+            .field("stealing", &options.stealing)
+            .field("stack_size", &options.stack_size)
+            .field("spin_before_park", &options.spin_before_park)
             .finish_non_exhaustive()
     }
 }
 
-impl PoolBuilder {
+impl<S> PoolBuilder<S> {
     /// How many workers run a loop. The thread that calls the loop is one of them, so
     /// `num_threads - 1` threads are started.
     ///
@@ -119,7 +141,7 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.wish.workers = Some(num_threads);
+        self.options.wish.workers = Some(num_threads);
         self
     }
 
@@ -139,7 +161,7 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn pinning(mut self, pinning: Pinning) -> Self {
-        self.wish.pinning = Some(pinning);
+        self.options.wish.pinning = Some(pinning);
         self
     }
 
@@ -158,7 +180,7 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn placement(mut self, placement: Placement) -> Self {
-        self.wish.placement = placement;
+        self.options.wish.placement = placement;
         self
     }
 
@@ -172,7 +194,7 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn stealing(mut self, stealing: Stealing) -> Self {
-        self.stealing = stealing;
+        self.options.stealing = stealing;
         self
     }
 
@@ -185,7 +207,7 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + 'static) -> Self {
-        self.thread_name = Some(Box::new(name));
+        self.options.thread_name = Some(Box::new(name));
         self
     }
 
@@ -198,7 +220,7 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn stack_size(mut self, bytes: usize) -> Self {
-        self.stack_size = Some(bytes);
+        self.options.stack_size = Some(bytes);
         self
     }
 
@@ -221,18 +243,137 @@ impl PoolBuilder {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn spin_before_park(mut self, spin_before_park: Duration) -> Self {
-        self.spin_before_park = Some(spin_before_park);
+        self.options.spin_before_park = Some(spin_before_park);
         self
     }
 
+    /// Runs `handler` on each thread that is started, with the worker's number, from 1 on: after
+    /// the thread is pinned, and before it takes any work. [`build`](Self::build) returns when it
+    /// has run on all of them. It may run on several threads at a time. It does not run on the
+    /// threads that call loops, nor in children made by `fork`.
+    ///
+    /// If it panics, `build` fails with [`BuildError::StartHandler`]. What a thread makes for one
+    /// loop, or keeps between loops, is better made by [`with`](crate::On::with) and
+    /// [`PerWorker`](crate::PerWorker), which give it to the closures.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering::Relaxed}};
+    /// use rangesteal::Pool;
+    ///
+    /// let started = Arc::new(AtomicUsize::new(0));
+    /// let count = Arc::clone(&started);
+    /// let pool = Pool::builder()
+    ///     .num_threads(3)
+    ///     .start_handler(move |_worker| {
+    ///         count.fetch_add(1, Relaxed);
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(started.load(Relaxed), 2);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    pub fn start_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.options.start_handler = Some(Arc::new(handler));
+        self
+    }
+
+    /// Runs `handler` on each thread when the pool is dropped, after its last work, with the
+    /// worker's number, from 1 on. The drop of the pool returns when it has run on all of them. It
+    /// also runs if the pool cannot be built, on those threads on which the
+    /// [`start_handler`](Self::start_handler) has returned. It does not run at the end of the
+    /// process for pools that are not dropped, such as the global one, nor in children made by
+    /// `fork`.
+    ///
+    /// If it panics, the panic hook tells of it, and the pool is dropped all the same.
+    ///
+    /// ```
+    /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering::Relaxed}};
+    /// use rangesteal::Pool;
+    ///
+    /// let ended = Arc::new(AtomicUsize::new(0));
+    /// let count = Arc::clone(&ended);
+    /// let exit = move |_worker| {
+    ///     count.fetch_add(1, Relaxed);
+    /// };
+    /// drop(Pool::builder().num_threads(3).exit_handler(exit).build()?);
+    /// assert_eq!(ended.load(Relaxed), 2);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    pub fn exit_handler(mut self, handler: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.options.exit_handler = Some(Arc::new(handler));
+        self
+    }
+
+    /// Has `handler` start the threads: for threads of another runtime, of another priority, or on
+    /// a system on which [`std::thread`] cannot start any. It is called on the building thread,
+    /// once for each worker but worker 0, with a [`WorkerThread`] to be
+    /// [run](WorkerThread::run) on a thread of its own. Everything else is as with threads of the
+    /// pool's own: they are pinned, and run the [`start_handler`](Self::start_handler) and the
+    /// [`exit_handler`](Self::exit_handler). In the global pool, they keep the priority that the
+    /// handler gives them.
+    ///
+    /// | if | then |
+    /// |---|---|
+    /// | the handler returns `Ok` | it is called for the next worker; after the last one it is dropped, and [`build`](Self::build) waits until all workers are run |
+    /// | it returns an error | `build` fails with [`BuildError::Spawn`] |
+    /// | it panics | the panic comes out of `build` |
+    /// | a `WorkerThread` is dropped | `build` fails with [`BuildError::NotRun`] |
+    /// | one is kept for ever | `build` waits for ever |
+    ///
+    /// When a pool is dropped, or cannot be built, it waits until all its workers have left `run`,
+    /// and not for the ends of their threads. So the threads may go on to do something else.
+    ///
+    /// The handler may borrow, and the threads may be scoped, if the pool is dropped inside of the
+    /// scope, which waits for them:
+    ///
+    /// ```
+    /// use std::thread;
+    /// use rangesteal::Pool;
+    ///
+    /// let greeting = String::from("borrowed by each thread");
+    /// let sum = thread::scope(|threads| {
+    ///     let pool = Pool::builder()
+    ///         .num_threads(3)
+    ///         .spawn_handler(|worker| {
+    ///             threads.spawn(|| {
+    ///                 assert!(greeting.starts_with("borrowed"));
+    ///                 worker.run();
+    ///             });
+    ///             Ok(())
+    ///         })
+    ///         .build()?;
+    ///     Ok::<i32, rangesteal::BuildError>(pool.on(1..=100).sum())
+    /// })?;
+    /// assert_eq!(sum, 5050);
+    /// # Ok::<(), rangesteal::BuildError>(())
+    /// ```
+    pub fn spawn_handler<H>(self, handler: H) -> PoolBuilder<H>
+    where
+        H: FnMut(WorkerThread) -> io::Result<()>,
+    {
+        PoolBuilder { options: self.options, spawn_handler: Some(handler) }
+    }
+}
+
+impl<'a, S: FnMut(WorkerThread) -> io::Result<()> + 'a> PoolBuilder<S> {
+    /// What was asked for, and the spawn handler if there is one.
+    pub(crate) fn parts(self) -> (Options, Option<Spawn<'a>>) {
+        (self.options, self.spawn_handler.map(|handler| Box::new(handler) as Spawn<'a>))
+    }
+}
+
+impl Options {
     /// Starts the threads, and pins the caller of a scope.
-    pub(crate) fn assemble(self, role: Role) -> Result<Assembled, BuildError> {
+    pub(crate) fn assemble(
+        mut self,
+        role: Role,
+        mut spawn: Option<Spawn<'_>>,
+    ) -> Result<Assembled, BuildError> {
         if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
             return Err(BuildError::StackSize { asked });
         }
         let heritage = (role == Role::Global).then(Heritage::of_process);
         let mask = heritage.as_ref().map_or_else(Mask::of_this_thread, Heritage::mask);
-        let mut plan = SeatPlan::new(self.wish, System::now(mask))?;
+        let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
         let required = plan.pinning == Pinning::Required;
         let mut refused = Vec::new();
         let mut refuse = |plan: &SeatPlan, worker, cpu, source| {
@@ -248,26 +389,13 @@ impl PoolBuilder {
         }
         let patience = Patience::of(self.spin_before_park.unwrap_or_default());
         let mut crew = Crew::new(plan.workers - 1, fence, patience);
+        let arrivals = self.start(&mut crew, &plan, heritage, spawn.as_mut())?;
+        drop(spawn); // with the workers that it has kept: they will not arrive
         let mut seated = Vec::new();
-        for worker in 1..plan.workers {
-            let name = self.thread_name.as_ref();
-            let name = name.map_or_else(|| format!("rangesteal-{worker}"), |name| name(worker));
-            if name.contains('\0') {
-                return Err(BuildError::ThreadName { name });
-            }
-            let mut thread = ThreadBuilder::new().name(name);
-            if let Some(bytes) = self.stack_size {
-                thread = thread.stack_size(bytes);
-            }
-            let cpu = plan.cpu(worker).map(|cpu| cpu.number);
-            let heritage = heritage.clone();
-            let arrive = move || {
-                let taken_over = heritage.map_or(Ok(()), |of| of.take_over());
-                (affinity::this_thread(), taken_over, cpu.map_or(Ok(()), affinity::pin))
-            };
-            let (thread, taken_over, pinned) = crew
-                .hire(thread, arrive, starvation::may_help())
-                .map_err(|source| BuildError::Spawn { worker, source })?;
+        for (worker, arrival) in (1..).zip(arrivals) {
+            let arrived = arrival.receive().ok_or(BuildError::NotRun { worker })?;
+            let Arrived { thread, taken_over, pinned, started } = arrived;
+            started.map_err(|message| BuildError::StartHandler { worker, message })?;
             if worker == 1
                 && let Err(source) = taken_over
             {
@@ -275,7 +403,7 @@ impl PoolBuilder {
                     "workers keep what they inherit from the thread that came first: {source}"
                 ));
             }
-            match (pinned, cpu) {
+            match (pinned, plan.cpu(worker).map(|cpu| cpu.number)) {
                 (Ok(()), Some(_)) => seated.push((worker, thread)),
                 (Err(source), Some(cpu)) => refuse(&plan, worker, cpu, source)?,
                 (_, None) => {}
@@ -302,6 +430,44 @@ impl PoolBuilder {
         let executor = Executor::new(crew, seats, self.stealing, self.spin_before_park);
         Ok(Assembled { executor, pinned, said })
     }
+
+    /// Has all threads started. Does not wait until they arrive: a handler may collect all workers
+    /// before it runs the first.
+    fn start(
+        &self,
+        crew: &mut Crew,
+        plan: &SeatPlan,
+        heritage: Option<Heritage>,
+        mut spawn: Option<&mut Spawn<'_>>,
+    ) -> Result<Vec<oneshot::Receiver<Arrived>>, BuildError> {
+        let heritage = heritage.filter(|_| spawn.is_none()); // a handler knows its threads
+        let start = |worker| {
+            let name = self.thread_name.as_ref();
+            let name = name.map_or_else(|| format!("rangesteal-{worker}"), |name| name(worker));
+            if name.contains('\0') {
+                return Err(BuildError::ThreadName { name });
+            }
+            let life = Life {
+                worker,
+                heritage: heritage.clone(),
+                cpu: plan.cpu(worker).map(|cpu| cpu.number),
+                is_lent: spawn.is_some(),
+                start_handler: self.start_handler.clone(),
+                exit_handler: self.exit_handler.clone(),
+            };
+            let (post, (tell, arrival)) = (crew.post(), oneshot::channel());
+            let may_help = starvation::may_help();
+            let life = Box::new(move || life.live(post, tell, may_help));
+            let started = if let Some(spawn) = &mut spawn {
+                spawn(WorkerThread::new(worker, name, self.stack_size, life, crew.gate()))
+            } else {
+                let thread = ThreadBuilder::new().name(name);
+                crew.start(self.stack_size.into_iter().fold(thread, ThreadBuilder::stack_size), life)
+            };
+            started.map(|()| arrival).map_err(|source| BuildError::Spawn { worker, source })
+        };
+        (1..plan.workers).map(start).collect()
+    }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -323,6 +489,6 @@ mod tests {
             "PoolBuilder { num_threads: Some(3), pinning: Off, placement: Compact, stealing: Neighbour, \
              stack_size: Some(1048576), spin_before_park: Some(7ms), .. }"
         );
-        assert!(builder.thread_name.is_some());
+        assert!(builder.options.thread_name.is_some());
     }
 }

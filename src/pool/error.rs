@@ -72,13 +72,32 @@ pub enum BuildError {
         /// How many bytes were asked for.
         asked: usize,
     },
-    /// The system did not start a thread. The threads that were started before it have ended.
+    /// The system did not start a thread, or the
+    /// [`spawn_handler`](crate::PoolBuilder::spawn_handler) has returned an error. The threads that
+    /// were started before it have ended.
     #[non_exhaustive]
     Spawn {
         /// The worker whose thread was not started, from 1 on.
         worker: usize,
-        /// The error of the system.
+        /// The error of the system, or of the handler.
         source: io::Error,
+    },
+    /// The [`spawn_handler`](crate::PoolBuilder::spawn_handler) has returned, and a
+    /// [`WorkerThread`](crate::WorkerThread) was dropped instead of run. The other threads have
+    /// left the pool.
+    #[non_exhaustive]
+    NotRun {
+        /// The worker that was not run, from 1 on.
+        worker: usize,
+    },
+    /// The [`start_handler`](crate::PoolBuilder::start_handler) has panicked. All threads have
+    /// ended.
+    #[non_exhaustive]
+    StartHandler {
+        /// The worker on whose thread it has panicked; the first of several.
+        worker: usize,
+        /// The message of the panic.
+        message: String,
     },
     /// The global pool is there already, or is being built: it has been used, or built.
     GlobalExists,
@@ -140,6 +159,14 @@ impl fmt::Display for BuildError {
                 f,
                 "cannot start the thread of worker {worker}: {source}; ask for fewer threads (num_threads) or smaller stacks (stack_size), or raise the limits of this process (ulimit -u, ulimit -v)"
             ),
+            Self::NotRun { worker } => write!(
+                f,
+                "the WorkerThread of worker {worker} was dropped: have spawn_handler start a thread that calls its `run`"
+            ),
+            Self::StartHandler { worker, message } => write!(
+                f,
+                "start_handler panicked on the thread of worker {worker}: {message}; it has to return on each thread"
+            ),
             Self::GlobalExists => f.write_str(
                 "the global pool is there already: build it before anybody uses it, or build a pool of your own",
             ),
@@ -172,6 +199,8 @@ impl Error for BuildError {
             | Self::Cpu { .. }
             | Self::ThreadName { .. }
             | Self::StackSize { .. }
+            | Self::NotRun { .. }
+            | Self::StartHandler { .. }
             | Self::GlobalExists => None,
         }
     }

@@ -9,17 +9,18 @@
 #![allow(unsafe_code)] // a static hold, which is filled later
 
 use std::{
-    mem,
+    io, mem,
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
 
 use super::{
     Pool,
-    builder::{Assembled, PoolBuilder, Role},
+    builder::{Assembled, Options, PoolBuilder, Role, Spawn},
     call::executor::Executor,
     error::BuildError,
     hold::Hold,
+    thread::WorkerThread,
 };
 
 // SAFETY: whoever hands it out has filled it: `begin`, or one who found that somebody has begun.
@@ -88,7 +89,7 @@ impl Pool {
     #[cold]
     fn first_use() {
         if begin() {
-            match PoolBuilder::default().assemble(Role::Global) {
+            match Options::default().assemble(Role::Global, None) {
                 Ok(Assembled { executor, said, .. }) => {
                     GLOBAL.hold.replace(executor);
                     aside(|| said.log());
@@ -109,7 +110,7 @@ fn aside(log: impl FnOnce() + Send + 'static) {
     let _nobody_tells = thread::Builder::new().name("rangesteal-log".into()).spawn(log);
 }
 
-impl PoolBuilder {
+impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// Builds the global pool with these options, instead of the defaults: once, before its first
     /// use. For programs; a library would take this from the program.
     ///
@@ -127,21 +128,26 @@ impl PoolBuilder {
     /// [`BuildError::GlobalExists`] if it was built or used before, or is being built. Any other
     /// error as in [`build`](Self::build); then the pool can still be built.
     pub fn build_global(self) -> Result<&'static Pool, BuildError> {
-        /// Lets others build it, if this does not.
-        struct Undo;
-        impl Drop for Undo {
-            fn drop(&mut self) {
-                BEGUN.store(false, Ordering::Release); // partner: `begin`
-            }
-        }
-        if !begin() {
-            return Err(BuildError::GlobalExists);
-        }
-        let undo = Undo;
-        let Assembled { executor, said, .. } = self.assemble(Role::Global)?;
-        mem::forget(undo);
-        GLOBAL.hold.replace(executor);
-        said.log();
-        Ok(&GLOBAL)
+        let (options, spawn) = self.parts();
+        build(options, spawn)
     }
+}
+
+fn build(options: Options, spawn: Option<Spawn<'_>>) -> Result<&'static Pool, BuildError> {
+    /// Lets others build it, if this does not.
+    struct Undo;
+    impl Drop for Undo {
+        fn drop(&mut self) {
+            BEGUN.store(false, Ordering::Release); // partner: `begin`
+        }
+    }
+    if !begin() {
+        return Err(BuildError::GlobalExists);
+    }
+    let undo = Undo;
+    let Assembled { executor, said, .. } = options.assemble(Role::Global, spawn)?;
+    mem::forget(undo);
+    GLOBAL.hold.replace(executor);
+    said.log();
+    Ok(&GLOBAL)
 }

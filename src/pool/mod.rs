@@ -11,6 +11,7 @@ mod place;
 mod policy;
 mod protocol;
 mod record;
+mod thread;
 mod verbs;
 
 pub use builder::PoolBuilder;
@@ -31,6 +32,7 @@ pub use record::{
     },
     waits::WaitReport,
 };
+pub use thread::WorkerThread;
 pub use verbs::{
     chain::{Chain, Each, IntoChain, Makes, Pieces, Shared, Source},
     collect::FromChain,
@@ -50,9 +52,9 @@ pub use verbs::{
     waiting::Waiting,
 };
 
-use std::{cmp::Ordering, fmt};
+use std::{cmp::Ordering, fmt, io};
 
-use builder::{Assembled, Role};
+use builder::{Assembled, Options, Role, Spawn};
 use call::executor::Executor;
 use hold::Hold;
 use verbs::{comparator::By, sort};
@@ -116,7 +118,7 @@ impl fmt::Debug for Pool {
 }
 
 /// Building.
-impl PoolBuilder {
+impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// Builds the pool. When this returns, its threads are started, and pinned if asked for. It
     /// takes some 30 µs per thread; on Linux also some 40 µs to look for a quota and, if workers
     /// are pinned, 40 µs per CPU to read the topology.
@@ -130,9 +132,8 @@ impl PoolBuilder {
     /// # Errors
     /// [`BuildError`]; threads that were already started have ended when it is returned.
     pub fn build(self) -> Result<Pool, BuildError> {
-        let Assembled { executor, said, .. } = self.assemble(Role::Own)?;
-        said.log();
-        Ok(Pool { hold: Hold::new(executor) })
+        let (options, spawn) = self.parts();
+        Pool::build(options, spawn)
     }
 
     /// Builds the pool, runs `work` with it, and joins its threads.
@@ -158,13 +159,20 @@ impl PoolBuilder {
     /// # Panics
     /// If `work` does.
     pub fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, BuildError> {
-        let Assembled { executor, pinned: _pinned, said } = self.assemble(Role::Scope)?;
+        let (options, spawn) = self.parts();
+        let Assembled { executor, pinned: _pinned, said } = options.assemble(Role::Scope, spawn)?;
         said.log();
         Ok(work(&Pool { hold: Hold::new(executor) }))
     }
 }
 
 impl Pool {
+    fn build(options: Options, spawn: Option<Spawn<'_>>) -> Result<Self, BuildError> {
+        let Assembled { executor, said, .. } = options.assemble(Role::Own, spawn)?;
+        said.log();
+        Ok(Self { hold: Hold::new(executor) })
+    }
+
     #[inline(always)]
     fn executor(&self) -> &Executor {
         self.hold.get()

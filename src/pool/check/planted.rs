@@ -16,6 +16,7 @@ use crate::{
             barrier::{self, Barrier, Entered, Help, Published, State},
             cell::{self, Both, Cell},
             deque, front,
+            gate::{self, Gate},
             hub::{self, Desk, Hub, Lane, Slot, Told},
             range::Ranges,
         },
@@ -123,6 +124,10 @@ pub(crate) enum Bug {
     LooksBeforeItLeaves,
     /// A pool that stops wakes its workers before they can see that it stops.
     WakesBeforeItStops,
+    /// A thread that leaves a gate rings before it is counted out.
+    RingsBeforeItLeaves,
+    /// A thread comes through a gate that is closed.
+    ComesTooLate,
     /// A worker leaves the round after a panic.
     PanicsAndLeaves,
     /// If several items panic, the last panic counts.
@@ -396,6 +401,19 @@ pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
         return;
     }
     barrier::stop(barrier);
+}
+
+pub(crate) fn is_open(state: &gate::State) -> bool {
+    gate::is_open(state) || is_planted(Bug::ComesTooLate)
+}
+
+pub(crate) fn go_out(gate: &Gate) {
+    if is_planted(Bug::RingsBeforeItLeaves) {
+        gate.emptier.notify_one();
+        lock(&gate.state).inside -= 1;
+        return;
+    }
+    gate::go_out(gate);
 }
 
 pub(crate) fn tell_token(token: &handles::Cancel, ranges: &Arc<Ranges>) {

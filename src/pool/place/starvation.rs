@@ -77,7 +77,7 @@ impl Starvation {
 
 /// A closure that a helper calls between loops: true if the helper may take part in the next loop.
 /// Always true in models, where every thread gets its turn.
-pub(crate) fn may_help() -> impl FnMut() -> bool + Send + 'static {
+pub(crate) fn may_help() -> impl FnMut() -> bool + Send + Sync + 'static {
     let mut record = Starvation::new(Instant::now());
     let run = |time| {
         let begin = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::{
     io, mem,
-    panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind},
+    panic::{RefUnwindSafe, UnwindSafe},
     sync::Arc,
 };
 
@@ -11,16 +11,21 @@ use super::{
     arena::Turn,
     barrier::{Barrier, Offer},
     fork::Process,
-    here,
+    gate::Gate,
+    here::{self, Settled},
     job::{self, Job},
 };
-use crate::sync::{Condvar, JoinHandle, Mutex, Ordering, Patience, ThreadBuilder, lock, spawn, wait};
+use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
 
-/// The threads of one pool. Dropping it stops them and joins them.
+/// The threads of one pool. Dropping it stops them, joins those that it has started, and waits
+/// until the others are out of its gate.
 #[derive(Debug)]
 pub(crate) struct Crew {
     barrier: Arc<Barrier<Job>>,
+    posts: usize,
     threads: Vec<JoinHandle<()>>,
+    /// Where threads work that others have started, if there are any.
+    gate: Option<Arc<Gate>>,
     /// The process in which the threads are.
     pub(crate) process: Process,
 }
@@ -35,7 +40,9 @@ impl Crew {
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         Self {
             barrier: Arc::new(Barrier::new(workers, fence, patience)),
+            posts: 0,
             threads: Vec::with_capacity(workers),
+            gate: None,
             process: Process::current(),
         }
     }
@@ -117,47 +124,52 @@ impl Crew {
 
     /// How many threads there are.
     pub(crate) fn size(&self) -> usize {
-        self.threads.len()
+        self.posts
     }
 
     /// Gives up the threads without stopping or joining them.
     pub(crate) fn leave(&mut self) {
         mem::forget(mem::take(&mut self.threads));
+        self.gate = None;
     }
 
-    /// Starts the next thread, which runs `arrive` first, and asks `may_help` before each job
-    /// whether to take part in it. Returns what `arrive` returned.
-    pub(crate) fn hire<R: Send + 'static>(
-        &mut self,
-        thread: ThreadBuilder,
-        arrive: impl FnOnce() -> R + Send + 'static,
-        may_help: impl FnMut() -> bool + Send + 'static,
-    ) -> io::Result<R> {
-        let me = self.threads.len();
-        let barrier = Arc::clone(&self.barrier);
-        let arrival = Arc::new((Mutex::new(None), Condvar::new()));
-        let told = Arc::clone(&arrival);
-        let life = move || {
-            let arrived = catch_unwind(AssertUnwindSafe(arrive)); // or nobody would tell
-            *lock(&told.0) = Some(arrived);
-            told.1.notify_one();
-            drop(told);
-            work(&barrier, me, may_help);
-        };
-        self.threads.push(spawn(thread, Box::new(life))?);
-        let mut arrived = lock(&arrival.0);
-        loop {
-            match arrived.take() {
-                Some(arrived) => return arrived.map_err(|_| io::Error::other("the thread has panicked")),
-                None => arrived = wait(&arrival.1, arrived),
-            }
-        }
+    /// The post of the next thread.
+    pub(crate) fn post(&mut self) -> Post {
+        self.posts += 1;
+        Post { barrier: Arc::clone(&self.barrier), worker: self.posts }
+    }
+
+    /// Starts a thread with this life, in which it works at a post.
+    pub(crate) fn start(&mut self, thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+        self.threads.push(spawn(thread, life)?);
+        Ok(())
+    }
+
+    /// The gate inside which a thread works that was not started here.
+    pub(crate) fn gate(&mut self) -> Arc<Gate> {
+        Arc::clone(self.gate.get_or_insert_with(|| Arc::new(Gate::new())))
     }
 }
 
-/// The life of a worker. Thread `me` is worker `me + 1`: worker 0 is a thread that calls a loop.
+/// The place of a thread in a crew, until the crew is dropped.
+#[derive(Debug)]
+pub(crate) struct Post {
+    barrier: Arc<Barrier<Job>>,
+    /// From 1 on: worker 0 is a thread that calls a loop.
+    worker: usize,
+}
+
+impl Post {
+    /// Runs jobs on the calling thread until the crew is dropped. Before each job it asks
+    /// `may_help` whether to take part. The thread may have a life before and after this.
+    pub(crate) fn work(self, may_help: impl FnMut() -> bool) {
+        let _settled = Settled::new(self.barrier.address(), self.worker);
+        work(&self.barrier, self.worker - 1, may_help);
+    }
+}
+
+/// The work of a worker. Thread `me` is worker `me + 1`.
 fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
-    here::settle(barrier.address(), me + 1);
     let mut seen = barrier.nothing_seen();
     loop {
         // Asked here, outside of any round: nobody waits for the answer.
@@ -177,13 +189,16 @@ impl Drop for Crew {
         if !self.process.is_current() {
             self.leave(); // the threads do not exist in the child, and a lock may have been held
         }
-        let threads = mem::take(&mut self.threads);
-        if threads.is_empty() {
+        let (threads, gate) = (mem::take(&mut self.threads), self.gate.take());
+        if threads.is_empty() && gate.is_none() {
             return;
         }
         self.barrier.stop();
         for thread in threads {
             let _never_panicked = thread.join();
+        }
+        if let Some(gate) = gate {
+            gate.close();
         }
     }
 }
@@ -202,7 +217,8 @@ mod tests {
         let crew = |patience| {
             let mut crew = Crew::new(1, Fence::Symmetric, patience);
             assert_eq!(crew.awake(), 1, "who has not slept yet looks for a job");
-            crew.hire(ThreadBuilder::new(), || (), || true).unwrap();
+            let post = crew.post();
+            crew.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
             crew
         };
         let impatient = crew(Patience::default());
@@ -214,5 +230,22 @@ mod tests {
         let patient = crew(Patience::of(Duration::from_secs(60)));
         thread::sleep(Duration::from_millis(50));
         assert_eq!(patient.awake(), 1, "it polls");
+    }
+
+    #[test]
+    fn a_thread_that_has_left_is_no_worker() {
+        let mut crew = Crew::new(1, Fence::Symmetric, Patience::default());
+        let (post, pass, address) = (crew.post(), crew.gate().enter().unwrap(), crew.barrier.address());
+        let lent = thread::spawn(move || {
+            let mut at_work = 0;
+            post.work(|| {
+                at_work = here::worker(address);
+                true
+            });
+            drop(pass);
+            (at_work, here::worker(address))
+        });
+        drop(crew);
+        assert_eq!(lent.join().unwrap(), (1, 0));
     }
 }

@@ -15,9 +15,23 @@ thread_local! {
     static LOOP: Cell<(usize, usize)> = Cell::new((0, 0));
 }
 
-/// The calling thread becomes worker `number` of `pool`, for good.
-pub(super) fn settle(pool: usize, number: usize) {
-    WORKER.with(|worker| worker.set((pool, number)));
+/// As long as this lives, the calling thread is a worker. (Another pool may get the same address.)
+#[derive(Debug)]
+pub(super) struct Settled {
+    before: (usize, usize),
+}
+
+impl Settled {
+    /// Worker `number` of `pool`, from 1 on.
+    pub(super) fn new(pool: usize, number: usize) -> Self {
+        Self { before: WORKER.with(|worker| worker.replace((pool, number))) }
+    }
+}
+
+impl Drop for Settled {
+    fn drop(&mut self) {
+        WORKER.with(|worker| worker.set(self.before));
+    }
 }
 
 /// The number of the calling thread in `pool`, from 1 on; 0 if it is none of its threads.
@@ -32,7 +46,7 @@ pub(super) fn arena(pool: usize) -> Option<usize> {
     (of == pool).then_some(number)
 }
 
-/// The calling thread as a caller of a loop of `pool`.
+/// The calling thread, as a caller of a loop of `pool`.
 pub(super) fn caller(pool: usize) -> Caller {
     Caller { worker: worker(pool).checked_sub(1), outer: arena(pool) }
 }

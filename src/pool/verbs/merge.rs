@@ -357,7 +357,7 @@ pub(super) mod tests {
     pub(in super::super) fn executor(threads: usize) -> Executor {
         let threads = if cfg!(miri) { 1 } else { threads };
         let builder = PoolBuilder::default().num_threads(threads);
-        builder.assemble(Role::Own).expect("a pool").executor
+        builder.parts().0.assemble(Role::Own, None).expect("a pool").executor
     }
 
     fn by_pieces(

@@ -18,6 +18,8 @@ mod claims;
 mod cuts;
 mod frame;
 #[cfg(loom)]
+mod gate;
+#[cfg(loom)]
 mod lists;
 mod local;
 #[cfg(shuttle)]

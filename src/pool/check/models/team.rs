@@ -17,7 +17,7 @@ use crate::{
             round::Round,
         },
         policy::estimate::Estimate,
-        protocol::{barrier::Polls, crew::Crew, range},
+        protocol::{barrier::Polls, crew::Crew, oneshot, range},
         record::{
             journal::{Tally, Times},
             units::Units,
@@ -81,7 +81,13 @@ impl Team {
     pub(super) fn new(workers: usize) -> Self {
         let mut crew = Crew::new(workers - 1, Fence::Symmetric, Patience::default());
         for _ in 1..workers {
-            crew.hire(ThreadBuilder::new(), || (), || true).unwrap();
+            let (post, (sender, receiver)) = (crew.post(), oneshot::channel());
+            let life = move || {
+                sender.send(());
+                post.work(|| true);
+            };
+            crew.start(ThreadBuilder::new(), Box::new(life)).unwrap();
+            receiver.receive().expect("it has come");
         }
         Self { crew }
     }

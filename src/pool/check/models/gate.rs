@@ -1,0 +1,58 @@
+//! A thread that passes a gate which is being closed; and one that works for a crew inside.
+
+use super::{local::Local, small::*, *};
+use crate::{
+    pool::protocol::{crew::Crew, gate::Gate},
+    sync::Patience,
+};
+
+/// Visitors read, inside, what is taken away when the gate is closed.
+fn visit(visitors: usize) {
+    let (gate, local) = (Arc::new(Gate::new()), Arc::new(Local::new(1)));
+    let visitors: Vec<_> = (0..visitors)
+        .map(|_| {
+            let (gate, local) = (Arc::clone(&gate), Arc::clone(&local));
+            thread::spawn(move || {
+                if let Some(_inside) = gate.enter() {
+                    assert_eq!(local.read(), 1);
+                }
+            })
+        })
+        .collect();
+    gate.close();
+    local.write(0);
+    visitors.into_iter().for_each(|visitor| visitor.join().unwrap());
+}
+
+#[test]
+fn a_gate_is_closed_behind_the_last() {
+    explore_all(None, || visit(1));
+    explore(None, || visit(2));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_gate_whose_visitor_rings_too_early() {
+    explore_all(Some(Bug::RingsBeforeItLeaves), || visit(1));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_gate_that_is_never_closed() {
+    explore_all(Some(Bug::ComesTooLate), || visit(1));
+}
+
+#[test]
+fn a_crew_of_a_lent_thread_goes_home() {
+    explore(None, || {
+        let mut crew = Crew::new(1, Fence::Symmetric, Patience::default());
+        let (post, gate) = (crew.post(), crew.gate());
+        let lent = thread::spawn(move || {
+            if let Some(_inside) = gate.enter() {
+                post.work(|| true);
+            }
+        });
+        drop(crew);
+        lent.join().unwrap();
+    });
+}
