@@ -89,7 +89,7 @@ mod ticks {
 mod still {
     use std::{ops, time::Duration};
 
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
     pub(crate) struct Instant;
 
     impl Instant {
@@ -130,7 +130,7 @@ mod random {
 
     thread_local!(static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) }); // shuttle runs all its threads on one thread of the system
 
-    #[derive(Clone, Copy, Debug)]
+    #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
     pub(crate) struct Instant(Duration);
 
     impl Instant {

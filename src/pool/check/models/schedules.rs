@@ -318,3 +318,58 @@ fn items_that_wait_for_a_worker_that_has_not_watched() {
 fn items_that_wait_and_are_let_go_by_a_store() {
     find(Bug::LetsGoByStore, waits);
 }
+
+/// Random nests of loops and joins on a whole pool, by two callers. One of them holds a lock around
+/// each of its loops, which items of the other one take.
+fn nests() {
+    fn nest(pool: &crate::Pool, levels: usize, leaf: &(dyn Fn() + Sync)) {
+        let items = thread_rng().gen_range(2..6);
+        let claims = Claims::new(items);
+        pool.on(0..items).for_each(|item| {
+            claims.claim(item..item + 1);
+            thread::yield_now();
+            match thread_rng().gen_range(0..4) {
+                _ if levels == 0 => leaf(),
+                0 | 1 => nest(pool, levels - 1, leaf),
+                2 => drop(pool.join(leaf, || nest(pool, levels - 1, leaf))),
+                _ => leaf(),
+            }
+        });
+        claims.assert_all_before(items);
+    }
+
+    let pool = Arc::new(crate::Pool::builder().num_threads(3).build().unwrap());
+    let lock = Arc::new(shuttle::sync::Mutex::new(()));
+    let other = {
+        let (pool, lock) = (Arc::clone(&pool), Arc::clone(&lock));
+        thread::spawn(move || {
+            nest(&pool, 2, &|| {
+                drop(lock.lock().unwrap());
+                thread::yield_now();
+            });
+        })
+    };
+    for _ in 0..3 {
+        let held = lock.lock().unwrap();
+        nest(&pool, 1, &thread::yield_now);
+        drop(held);
+    }
+    other.join().unwrap();
+}
+
+#[test]
+fn loops_inside_loops() {
+    fuzz(8000, nests);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn loops_whose_callers_help_any_loop() {
+    find(Bug::HelpsAnybody, nests);
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn loops_inside_loops_whose_caller_is_not_woken() {
+    find(Bug::LooksBeforeItLeaves, nests);
+}
