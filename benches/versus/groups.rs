@@ -5,7 +5,7 @@ use rangesteal::Pool;
 use crate::{
     beside, callers, chains, cold, contended, distances, emit, errors, few,
     host::Host,
-    idle, launch, machine, mixed, naps, nested, partial, planes,
+    idle, joins, launch, machine, mixed, naps, nested, partial, planes,
     results::Results,
     rows::Rows,
     runner::Runner,
@@ -18,7 +18,7 @@ use crate::{
 type Group = fn(&mut Rows<'_>);
 
 /// Letters: what was reached once. Words: what is yet to be reached.
-const GROUPS: [(&str, Group); 40] = [
+const GROUPS: [(&str, Group); 41] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -59,6 +59,7 @@ const GROUPS: [(&str, Group); 40] = [
     ("launch", |rows| rows.extend(launch::rows(&rows.runner))),
     ("naps", |rows| rows.group_of(naps::rows)),
     ("several", |rows| rows.group_of(several::rows)),
+    ("joins", |rows| rows.group_of(joins::rows)),
 ];
 
 /// What `--rows` takes.

@@ -24,6 +24,7 @@ mod foreign;
 mod groups;
 mod host;
 mod idle;
+mod joins;
 mod launch;
 mod loops;
 mod machine;

@@ -102,6 +102,14 @@ impl Rival for &Pool {
         Some(())
     }
 
+    fn join<A: Send, B: Send>(
+        &self,
+        first: impl FnOnce() -> A + Send,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        Pool::join(self, first, second)
+    }
+
     fn chain(&mut self, chain: Chained, xs: &[u32], ys: &[u32]) -> Option<u64> {
         Some(match chain {
             Chained::MapFilterSum => self.on(xs).map(|x| x >> 3).filter(|x| x % 2 == 0).sum::<u32>().into(),

@@ -143,6 +143,15 @@ pub(crate) trait Rival {
     }
 
     /// Ends at an error.
+    /// Two closures, one after the other unless the executor can do better.
+    fn join<A: Send, B: Send>(
+        &self,
+        first: impl FnOnce() -> A + Send,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        (first(), second())
+    }
+
     fn try_each(
         &mut self,
         _items: &[u64],

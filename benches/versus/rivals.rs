@@ -142,6 +142,14 @@ impl Rival for &rayon::ThreadPool {
         Some(())
     }
 
+    fn join<A: Send, B: Send>(
+        &self,
+        first: impl FnOnce() -> A + Send,
+        second: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        rayon::ThreadPool::join(self, first, second)
+    }
+
     fn try_each(
         &mut self,
         items: &[u64],
