@@ -30,7 +30,7 @@ use nix::{
     sched::{CpuSet, sched_getaffinity, sched_setaffinity},
     unistd::{Pid, getpid, gettid},
 };
-use rangesteal::{Alone, BuildError, PinState, Pinning, Placement, Pool, RunReport};
+use rangesteal::{Alone, BuildError, PinState, Pinning, Placement, Pool, RunReport, WorkerThread};
 use refuse::refuse;
 
 /// In the child returns true; in the parent runs the test `name` in a child, checks that it passes
@@ -238,6 +238,24 @@ fn a_nice_thread_comes_first() {
     assert_eq!(of_threads(2, nice), expected, "the caller, and the helpers");
     thread::sleep(Duration::from_millis(300)); // another thread logs the warning
     assert_eq!(Pool::global().placement().doubts.len(), usize::from(is_refused));
+}
+
+#[test]
+#[cfg_attr(portable, ignore = "a priority is not known")]
+fn threads_that_the_program_starts_keep_their_priority() {
+    if !in_child("threads_that_the_program_starts_keep_their_priority", &[], 0) {
+        return;
+    }
+    let spawn = |worker: WorkerThread| {
+        let life = || {
+            assert!(set_nice(19));
+            worker.run();
+        };
+        thread::Builder::new().spawn(life).map(drop)
+    };
+    let pool = Pool::builder().num_threads(3).spawn_handler(spawn).build_global();
+    assert!(pool.unwrap().placement().doubts.is_empty());
+    assert_eq!(of_threads(3, nice), [nice(), 19].into(), "the caller, and the helpers");
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn a_start_handler_that_panics_on_one_thread() {
 #[test]
 fn an_exit_handler_that_panics() {
     for is_own in [true, false] {
-        let ended = Notes::default();
+        let (ended, mut lent) = (Notes::default(), Vec::new());
         let note = note_in(&ended);
         let builder = Pool::builder().num_threads(4).thread_name(|worker| format!("ex-{worker}"));
         let builder = builder.exit_handler(move |worker| {
@@ -211,9 +211,14 @@ fn an_exit_handler_that_panics() {
                 _ => {}
             }
         });
-        let pool = if is_own { builder.build() } else { builder.spawn_handler(start).build() };
+        let lend = |worker: WorkerThread| {
+            lent.push(thread::spawn(|| worker.run()));
+            Ok(())
+        };
+        let pool = if is_own { builder.build() } else { builder.spawn_handler(lend).build() };
         drop(pool.inspect(counts).unwrap());
         assert_eq!(workers(&ended), [1, 2, 3]);
+        assert!(lent.into_iter().all(|thread| thread.join().is_ok()), "`run` has returned");
         assert!(are_gone("ex-"), "threads are left");
         assert_eq!(Arc::strong_count(&ended), 1, "the handler is dropped");
     }

@@ -5,8 +5,8 @@
 //! set. Both stand under one lock. So when `close` has returned, nobody is inside, and nobody will
 //! be. Each step needs the lock:
 //!
-//! * A thread that looked at `is_closed` before it took the lock could count itself in after `close`
-//!   had found nobody: it would work for a pool that is gone.
+//! * A thread that looked at `is_closed` before it took the lock could count itself in after
+//!   `close` had found nobody: it would work for a pool that is gone.
 //! * A thread that rang before it counted itself out could ring between the look of `close` and its
 //!   sleep: `close` would sleep for ever.
 

@@ -10,9 +10,9 @@
 //! has gone. `hub` tells which of the items that wait have been woken, and `futures` holds these
 //! items, in a table that grows (`slab`); `early` are those that are begun first. `arena` is what
 //! each shared loop needs for itself. `barrier` lets workers into a call and the caller out of it,
-//! `job` lends them the caller's closure, and `crew` are the threads. `oneshot` tells that a thread has
-//! come, and `gate` waits for those that cannot be joined. `fork` tells whether the threads are in
-//! this process or in its parent.
+//! `job` lends them the caller's closure, and `crew` are the threads. `oneshot` tells that a thread
+//! has come, and `gate` waits for those that cannot be joined. `fork` tells whether the threads are
+//! in this process or in its parent.
 //!
 //! The proof is in `src/pool/README.md`; the comments in the code refer to its cases as `case 1` to
 //! `case 21`. Builds for tests take [`Fence`] and the steps from `check`, where one of them can be
