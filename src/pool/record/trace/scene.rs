@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::timeline::{Helper, InnerLoop};
-use crate::{clock::Instant, sorted::sort, sync::lock_unless_stuck};
+use crate::{clock::Instant, sync::lock_unless_stuck};
 
 /// What is told while a loop is traced.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ fn change(place: Option<Place>) -> Option<Place> {
 }
 
 /// What is told of a loop.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Told {
     at: &'static Location<'static>,
     depth: usize,
@@ -103,38 +103,26 @@ impl Place {
     }
 
     /// Tells of the loop whose items are here, and which ends now.
+    #[cold]
     pub(crate) fn tell(self, at: &'static Location<'static>, begin: Instant, items: usize, parts: &[Part]) {
-        let mut told = Told {
-            at,
-            depth: 0,
-            caller: thread::current().id(),
-            span: (begin, Instant::now()),
-            items,
-            parts: parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect(),
-        };
-        let mut place = Some(self);
+        let (caller, end) = (thread::current().id(), Instant::now());
+        let (mut place, mut deep) = (Some(self), 0);
         while let Some(Self { scene, depth }) = place {
-            told.depth += depth;
-            if told.depth > 0
-                && let Some(mut all) = lock_unless_stuck(&scene.told)
-            {
-                all.push(told.clone());
-                if all.len() >= 2 * Self::MOST {
-                    longest(&mut all);
-                }
+            deep += depth;
+            if deep > 0 {
+                let helps = parts.iter().filter(|part| part.seat > 0 && !part.is_empty);
+                let parts = helps.cloned().collect();
+                scene.hear(Told { at, depth: deep, caller, span: (begin, end), items, parts });
             }
             place = scene.around.clone();
-            told.depth += 1;
+            deep += 1;
         }
     }
 
     /// The inner loops of the traced loop that this thread has called at `begin`. `parts` are those
     /// of its workers; `workers` says how many numbers they have.
     pub(crate) fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop> {
-        let mut all =
-            lock_unless_stuck(&self.scene.told).map(|mut all| mem::take(&mut *all)).unwrap_or_default();
-        longest(&mut all);
-        sort(&mut all, |a, b| a.span.0 < b.span.0);
+        let all = lock_unless_stuck(&self.scene.told).map(|mut all| mem::take(&mut *all)).unwrap_or_default();
         let mut numbers = vec![(thread::current().id(), 0)];
         numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
         let mut next = parts.iter().map(|part| part.seat + 1).fold(workers, usize::max);
@@ -166,12 +154,17 @@ impl Place {
     }
 }
 
-/// Keeps those that took longest.
-fn longest(all: &mut Vec<Told>) {
-    if all.len() > Place::MOST {
-        let took = |told: &Told| -> Duration { told.span.1 - told.span.0 };
-        sort(all, |a, b| took(a) > took(b));
-        all.truncate(Place::MOST);
+impl Scene {
+    /// Notes a loop in the order of the begins. If there are too many, the shortest is forgotten.
+    fn hear(&self, told: Told) {
+        let Some(mut all) = lock_unless_stuck(&self.told) else { return };
+        let place = all.iter().rposition(|other| (told.span.0 - other.span.0) > Duration::ZERO);
+        all.insert(place.map_or(0, |place| place + 1), told);
+        if all.len() > Place::MOST {
+            let took = |told: &Told| told.span.1 - told.span.0;
+            let shortest = (0..all.len()).min_by_key(|number| took(&all[*number]));
+            shortest.map(|number| all.remove(number));
+        }
     }
 }
 
