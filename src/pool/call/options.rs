@@ -15,7 +15,7 @@ use crate::{
             trace::{
                 Trace,
                 notes::{Before, Closeup, Notes},
-                scene::{Place, Stay},
+                scene::{Place, Stay, Told},
                 timeline::Timeline,
             },
             units::Units,
@@ -131,7 +131,7 @@ impl<'a> Options<'a> {
     /// The calling thread is where the items of the loop are, as long as the result lives; none if
     /// no trace is being taken there.
     pub(crate) fn enter(&self) -> Option<Stay> {
-        Place::of_call(self.wishes.trace.is_some()).map(Place::enter)
+        Place::of_call(self.wishes.trace.as_ref().map(|trace| trace.scene)).map(Place::enter)
     }
 
     /// Tells the loop around, if that is traced, of this one, which has been shared, or found
@@ -140,7 +140,7 @@ impl<'a> Options<'a> {
         if let Some(place) = Place::here() {
             let parts = times.map_or(&[][..], |times| &times.parts);
             let items = times.map_or(0, Times::items).saturating_add(self.items(before));
-            place.tell(self.wishes.at, before.begin, items, parts);
+            place.tell(&Told { at: self.wishes.at, begin: before.begin, items, parts });
         }
     }
 

@@ -38,12 +38,20 @@ use crate::clock::Instant;
 /// assert!(trace.svg().to_string().starts_with("<svg"));
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Trace {
     timelines: Vec<Timeline>,
     title: String,
     /// When the first loop was called.
     begin: Option<Instant>,
+    /// Makes what hears of loops inside items.
+    pub(crate) scene: scene::Make,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self { timelines: Vec::new(), title: String::new(), begin: None, scene: scene::make }
+    }
 }
 
 impl Trace {

@@ -6,6 +6,7 @@
 
 use std::{
     cell::RefCell,
+    fmt,
     mem::{self, ManuallyDrop},
     panic::Location,
     sync::{Arc, Mutex},
@@ -14,22 +15,41 @@ use std::{
 };
 
 use super::timeline::{Helper, InnerLoop};
-use crate::{clock::Instant, sorted::sort, sync::lock_unless_stuck};
+use crate::{clock::Instant, sync::lock_unless_stuck};
+
+/// What a scene does with what it is told. Behind a pointer that begins in [`Trace`](super::Trace),
+/// so that programs that trace nothing have none of this code.
+pub(crate) trait Hear: fmt::Debug + Send + Sync {
+    /// A loop has ended, whose items were `depth` loops deep in the scene.
+    fn hear(&self, told: &Told<'_>, depth: usize);
+
+    /// The inner loops of the traced loop that this thread has called at `begin`. `parts` are those
+    /// of its workers; `workers` says how many numbers they have.
+    fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop>;
+}
+
+/// Makes a scene. The traced loop was called in this place, if another trace was being taken there.
+pub(crate) type Make = fn(Option<Place>) -> Arc<dyn Hear>;
 
 /// What is told while a loop is traced.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Scene {
     /// Where the traced loop was called, if another trace was being taken there.
     around: Option<Place>,
     /// A lock that is stuck costs a note: an allocator may call a loop under it, and a child may be
     /// forked then.
-    told: Mutex<Vec<Told>>,
+    told: Mutex<Vec<Noted>>,
+}
+
+/// Makes a scene in which nothing has been told.
+pub(crate) fn make(around: Option<Place>) -> Arc<dyn Hear> {
+    Arc::new(Scene { around, told: Mutex::default() })
 }
 
 /// Where a thread is in a scene.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    scene: Arc<Scene>,
+    scene: Arc<dyn Hear>,
     /// How many inner loops are around it.
     depth: usize,
 }
@@ -57,15 +77,24 @@ fn change(place: Option<Place>) -> Option<Place> {
     HERE.with_borrow_mut(|here| mem::replace(&mut **here, place))
 }
 
-/// What is told of a loop.
-#[derive(Clone, Debug)]
-struct Told {
+/// What a loop tells of itself.
+#[derive(Debug)]
+pub(crate) struct Told<'a> {
+    pub(crate) at: &'static Location<'static>,
+    pub(crate) begin: Instant,
+    pub(crate) items: usize,
+    pub(crate) parts: &'a [Part],
+}
+
+/// What is noted of a loop.
+#[derive(Debug)]
+struct Noted {
     at: &'static Location<'static>,
     depth: usize,
     caller: ThreadId,
     span: (Instant, Instant),
     items: usize,
-    parts: Vec<Part>,
+    helpers: Vec<Part>,
 }
 
 /// What a worker did in a loop from coming to leaving.
@@ -80,19 +109,16 @@ pub(crate) struct Part {
 }
 
 impl Place {
-    /// The most inner loops of a timeline.
-    const MOST: usize = 1000;
-
     /// Where this thread is, if it is in a scene.
     pub(crate) fn here() -> Option<Self> {
         HERE.with_borrow(|here| Option::clone(here))
     }
 
-    /// Where the items are of a loop that this thread calls.
-    pub(crate) fn of_call(is_traced: bool) -> Option<Self> {
+    /// Where the items are of a loop that this thread calls. A loop that is traced makes a scene.
+    pub(crate) fn of_call(make: Option<Make>) -> Option<Self> {
         let here = Self::here();
-        if is_traced {
-            return Some(Self { scene: Arc::new(Scene { around: here, ..Scene::default() }), depth: 0 });
+        if let Some(make) = make {
+            return Some(Self { scene: make(here), depth: 0 });
         }
         here.map(|here| Self { depth: here.depth + 1, ..here })
     }
@@ -102,39 +128,49 @@ impl Place {
         Stay { before: change(Some(self)) }
     }
 
-    /// Tells of the loop whose items are here, and which ends now.
-    pub(crate) fn tell(self, at: &'static Location<'static>, begin: Instant, items: usize, parts: &[Part]) {
-        let mut told = Told {
-            at,
-            depth: 0,
-            caller: thread::current().id(),
-            span: (begin, Instant::now()),
-            items,
-            parts: parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect(),
-        };
-        let mut place = Some(self);
-        while let Some(Self { scene, depth }) = place {
-            told.depth += depth;
-            if told.depth > 0
-                && let Some(mut all) = lock_unless_stuck(&scene.told)
-            {
-                all.push(told.clone());
-                if all.len() >= 2 * Self::MOST {
-                    longest(&mut all);
-                }
-            }
-            place = scene.around.clone();
-            told.depth += 1;
+    /// The loop whose items are here ends now.
+    pub(crate) fn tell(&self, told: &Told<'_>) {
+        self.scene.hear(told, self.depth);
+    }
+
+    /// See [`Hear::inner`].
+    pub(crate) fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop> {
+        self.scene.inner(begin, workers, parts)
+    }
+}
+
+impl Scene {
+    /// The most inner loops of a timeline.
+    const MOST: usize = 1000;
+
+    /// Notes a loop in the order of the begins. If there are too many, the shortest is forgotten.
+    fn note(&self, noted: Noted) {
+        let Some(mut all) = lock_unless_stuck(&self.told) else { return };
+        let place = all.iter().rposition(|other| (noted.span.0 - other.span.0) > Duration::ZERO);
+        all.insert(place.map_or(0, |place| place + 1), noted);
+        if all.len() > Self::MOST {
+            let took = |noted: &Noted| noted.span.1 - noted.span.0;
+            let shortest = (0..all.len()).min_by_key(|number| took(&all[*number]));
+            shortest.map(|number| all.remove(number));
+        }
+    }
+}
+
+impl Hear for Scene {
+    fn hear(&self, told: &Told<'_>, depth: usize) {
+        let &Told { at, begin, items, parts } = told;
+        if depth > 0 {
+            let helpers = parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect();
+            let (caller, span) = (thread::current().id(), (begin, Instant::now()));
+            self.note(Noted { at, depth, caller, span, items, helpers });
+        }
+        if let Some(around) = &self.around {
+            around.scene.hear(told, around.depth + 1 + depth);
         }
     }
 
-    /// The inner loops of the traced loop that this thread has called at `begin`. `parts` are those
-    /// of its workers; `workers` says how many numbers they have.
-    pub(crate) fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop> {
-        let mut all =
-            lock_unless_stuck(&self.scene.told).map(|mut all| mem::take(&mut *all)).unwrap_or_default();
-        longest(&mut all);
-        sort(&mut all, |a, b| a.span.0 < b.span.0);
+    fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop> {
+        let all = lock_unless_stuck(&self.told).map(|mut all| mem::take(&mut *all)).unwrap_or_default();
         let mut numbers = vec![(thread::current().id(), 0)];
         numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
         let mut next = parts.iter().map(|part| part.seat + 1).fold(workers, usize::max);
@@ -146,32 +182,22 @@ impl Place {
                 next - 1
             }
         };
-        let since = |time: Instant| time - begin;
         let helper = |part: &Part, worker| Helper {
             worker,
             items: part.items,
-            begin: since(part.span.0),
-            end: since(part.span.1),
+            begin: part.span.0 - begin,
+            end: part.span.1 - begin,
         };
-        let inner = all.iter().map(|told| InnerLoop {
-            at: told.at,
-            depth: told.depth,
-            worker: number(told.caller),
-            begin: since(told.span.0),
-            end: since(told.span.1),
-            items: told.items,
-            helpers: told.parts.iter().map(|part| helper(part, number(part.thread))).collect(),
+        let inner = all.iter().map(|noted| InnerLoop {
+            at: noted.at,
+            depth: noted.depth,
+            worker: number(noted.caller),
+            begin: noted.span.0 - begin,
+            end: noted.span.1 - begin,
+            items: noted.items,
+            helpers: noted.helpers.iter().map(|part| helper(part, number(part.thread))).collect(),
         });
         inner.collect()
-    }
-}
-
-/// Keeps those that took longest.
-fn longest(all: &mut Vec<Told>) {
-    if all.len() > Place::MOST {
-        let took = |told: &Told| -> Duration { told.span.1 - told.span.0 };
-        sort(all, |a, b| took(a) > took(b));
-        all.truncate(Place::MOST);
     }
 }
 
@@ -184,7 +210,7 @@ mod tests {
     }
 
     fn tell(begin: Instant, items: usize, parts: &[Part]) {
-        Place::here().unwrap().tell(Location::caller(), begin, items, parts);
+        Place::here().unwrap().tell(&Told { at: Location::caller(), begin, items, parts });
     }
 
     /// What the scene was told: depth, items and the worker that called.
@@ -195,12 +221,12 @@ mod tests {
 
     #[test]
     fn a_thread_is_back_where_it_was_when_a_loop_is_over() {
-        assert!(Place::of_call(false).is_none() && depth().is_none(), "nobody traces");
-        let traced = Place::of_call(true).map(Place::enter);
+        assert!(Place::of_call(None).is_none() && depth().is_none(), "nobody traces");
+        let traced = Place::of_call(Some(make)).map(Place::enter);
         assert_eq!(depth(), Some(0));
-        let inner = Place::of_call(false).map(Place::enter);
+        let inner = Place::of_call(None).map(Place::enter);
         assert_eq!(depth(), Some(1));
-        let traced_inside = Place::of_call(true).map(Place::enter);
+        let traced_inside = Place::of_call(Some(make)).map(Place::enter);
         assert_eq!(depth(), Some(0), "of another scene");
         drop(traced_inside);
         assert_eq!(depth(), Some(1));
@@ -213,14 +239,14 @@ mod tests {
     #[test]
     fn a_loop_tells_all_scenes_around() {
         let begin = Instant::now();
-        let _traced = Place::of_call(true).map(Place::enter);
+        let _traced = Place::of_call(Some(make)).map(Place::enter);
         tell(begin, 1, &[]);
         {
-            let _inner = Place::of_call(false).map(Place::enter);
+            let _inner = Place::of_call(None).map(Place::enter);
             {
-                let _traced_inside = Place::of_call(true).map(Place::enter);
+                let _traced_inside = Place::of_call(Some(make)).map(Place::enter);
                 {
-                    let _deepest = Place::of_call(false).map(Place::enter);
+                    let _deepest = Place::of_call(None).map(Place::enter);
                     tell(begin, 4, &[]);
                 }
                 tell(Instant::now(), 3, &[]);
@@ -243,9 +269,9 @@ mod tests {
             items,
             is_empty: items == 0,
         };
-        let _traced = Place::of_call(true).map(Place::enter);
+        let _traced = Place::of_call(Some(make)).map(Place::enter);
         let parts = [part(0, thread::current().id(), 1), part(2, ids[0], 1), part(1, ids[1], 0)];
-        let _inner = Place::of_call(false).map(Place::enter);
+        let _inner = Place::of_call(None).map(Place::enter);
         tell(begin, 9, &[part(0, ids[0], 1), part(1, ids[2], 2), part(2, ids[0], 3), part(3, ids[3], 0)]);
         tell(Instant::now(), 9, &[part(1, ids[3], 4), part(2, ids[2], 5), part(3, ids[1], 6)]);
         let inner = Place::here().unwrap().inner(begin, 3, &parts);
@@ -260,13 +286,13 @@ mod tests {
     #[test]
     fn the_longest_are_kept() {
         let begin = Instant::now();
-        let _traced = Place::of_call(true).map(Place::enter);
-        let _inner = Place::of_call(false).map(Place::enter);
+        let _traced = Place::of_call(Some(make)).map(Place::enter);
+        let _inner = Place::of_call(None).map(Place::enter);
         tell(begin, 1, &[]); // the longest of all
-        for _ in 0..3 * Place::MOST {
+        for _ in 0..3 * Scene::MOST {
             tell(Instant::now(), 2, &[]);
         }
         let told = told(begin, 1, &[]);
-        assert!(told.len() == Place::MOST && told[0].1 == 1, "{} {:?}", told.len(), told[0]);
+        assert!(told.len() == Scene::MOST && told[0].1 == 1, "{} {:?}", told.len(), told[0]);
     }
 }
