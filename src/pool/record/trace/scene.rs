@@ -46,9 +46,12 @@ pub(crate) fn make(around: Option<Place>) -> Arc<dyn Hear> {
     Arc::new(Scene { around, told: Mutex::default() })
 }
 
-/// Where a thread is in a scene.
+/// Where a thread is in a scene. One word, since each shared loop carries it.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Place(Arc<Spot>);
+
+#[derive(Debug)]
+struct Spot {
     scene: Arc<dyn Hear>,
     /// How many inner loops are around it.
     depth: usize,
@@ -133,10 +136,12 @@ impl Place {
     #[cold]
     pub(crate) fn of_call(make: Option<Make>) -> Option<Self> {
         let here = Self::here();
-        if let Some(make) = make {
-            return Some(Self { scene: make(here), depth: 0 });
-        }
-        here.map(|here| Self { depth: here.depth + 1, ..here })
+        let spot = match (make, here) {
+            (Some(make), here) => Spot { scene: make(here), depth: 0 },
+            (None, Some(Self(here))) => Spot { scene: Arc::clone(&here.scene), depth: here.depth + 1 },
+            (None, None) => return None,
+        };
+        Some(Self(Arc::new(spot)))
     }
 
     /// This thread is there, as long as the result lives.
@@ -148,12 +153,12 @@ impl Place {
 
     /// The loop whose items are here ends now.
     pub(crate) fn tell(&self, told: &Told<'_>) {
-        self.scene.hear(told, self.depth);
+        self.0.scene.hear(told, self.0.depth);
     }
 
     /// See [`Hear::inner`].
     pub(crate) fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop> {
-        self.scene.inner(begin, workers, parts)
+        self.0.scene.inner(begin, workers, parts)
     }
 }
 
@@ -182,7 +187,7 @@ impl Hear for Scene {
             let (caller, span) = (thread::current().id(), (begin, Instant::now()));
             self.note(Noted { at, depth, caller, span, items, helpers });
         }
-        if let Some(around) = &self.around {
+        if let Some(Place(around)) = &self.around {
             around.scene.hear(told, around.depth + 1 + depth);
         }
     }
@@ -224,7 +229,7 @@ mod tests {
     use super::*;
 
     fn depth() -> Option<usize> {
-        Place::here().map(|place| place.depth)
+        Place::here().map(|place| place.0.depth)
     }
 
     fn tell(begin: Instant, items: usize, parts: &[Part]) {
