@@ -197,13 +197,13 @@ impl Hear for Scene {
         let mut numbers = vec![(thread::current().id(), 0)];
         numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
         let mut next = parts.iter().map(|part| part.seat + 1).fold(workers, usize::max);
-        let mut number = |thread| match numbers.iter().find(|(other, _)| *other == thread) {
-            Some((_, number)) => *number,
-            None => {
+        let mut number = |thread| {
+            let known = numbers.iter().find(|(other, _)| *other == thread).map(|(_, number)| *number);
+            known.unwrap_or_else(|| {
                 numbers.push((thread, next));
                 next += 1;
                 next - 1
-            }
+            })
         };
         let helper = |part: &Part, worker| Helper {
             worker,
