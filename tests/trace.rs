@@ -42,7 +42,8 @@ fn check(timeline: &Timeline, report: &RunReport) {
         assert!(own.windows(2).all(|pair| pair[0].end <= pair[1].begin), "one after the other: {timeline:?}");
         let waited: Duration = timeline.waits(number).map(|wait| wait.end.saturating_sub(wait.start)).sum();
         let worked: Duration = own.iter().map(|run| run.end.saturating_sub(run.begin)).sum();
-        let helped: Duration = helpers(timeline, number).map(|help| help.end - help.begin).sum();
+        let helped: Duration =
+            helpers(timeline, number).map(|help| help.end.saturating_sub(help.begin)).sum();
         assert_eq!(waited + worked + helped, *wall, "{timeline:?}");
     }
     for run in runs {
@@ -363,9 +364,10 @@ fn loops_inside_items_are_drawn_inside_them() {
 #[test]
 #[cfg_attr(miri, ignore = "who is idle is a matter of time")]
 fn loops_inside_a_loop_of_any_kind_are_seen() {
+    type Call<'a> = &'a dyn Fn(&mut Trace);
     let (pool, other) = (pool(3), pool(2));
     let inner = || pool.on(0..30).for_each(|_| nap(200));
-    let kinds: [(&str, &dyn Fn(&mut Trace)); 9] = [
+    let kinds: [(&str, Call<'_>); 9] = [
         ("alone", &|trace| pool.on(0..1).trace(trace).for_each(|_| inner())),
         ("of another pool", &|trace| {
             pool.on(0..1).trace(trace).for_each(|_| other.on(0..30).for_each(|_| nap(200)));

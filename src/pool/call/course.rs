@@ -51,7 +51,7 @@ impl Course {
     pub(crate) fn visit(&self, me: usize, units: Units) -> Visit {
         let used_before = if self.measures_usage { usage() } else { None };
         let journal = Journal::new(me, units, self.begin, self.is_traced);
-        let stay = self.place.clone().map(Place::enter);
+        let stay = self.place.as_ref().map(Place::enter);
         Visit { journal, stop: FirstStop::NONE, used_before, _stay: stay }
     }
 
@@ -60,11 +60,12 @@ impl Course {
         let Visit { mut journal, stop, used_before, _stay } = visit;
         let used = used_before.and_then(|before| Some(usage()?.since(before)));
         journal.close(failed, used);
-        let part = self.place.is_some().then(|| journal.part());
         let mut handed_over = lock(&self.handed_over);
         let (times, first) = &mut *handed_over;
+        if self.place.is_some() {
+            times.add_part(&journal);
+        }
         times.add(journal);
-        times.parts.extend(part);
         let surplus = first.merge(stop);
         drop(handed_over);
         discard(surplus);

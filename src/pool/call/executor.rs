@@ -409,7 +409,7 @@ impl Executor {
                 }
             }
         };
-        let is_told_around = why == Alone::Busy && Place::here().is_some();
+        let is_told_around = why == Alone::Busy && Place::is_near();
         if !is_told_around && !self.wants_account(options) {
             return Finish::of(how);
         }

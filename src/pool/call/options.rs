@@ -130,13 +130,26 @@ impl<'a> Options<'a> {
 
     /// The calling thread is where the items of the loop are, as long as the result lives; none if
     /// no trace is being taken there.
+    #[inline(always)]
     pub(crate) fn enter(&self) -> Option<Stay> {
-        Place::of_call(self.wishes.trace.as_ref().map(|trace| trace.scene)).map(Place::enter)
+        if self.wishes.trace.is_none() && !Place::is_near() {
+            return None;
+        }
+        Place::of_call(self.wishes.trace.as_ref().map(|trace| trace.scene)).as_ref().map(Place::enter)
     }
 
     /// Tells the loop around, if that is traced, of this one, which has been shared, or found
     /// nobody to share it with.
+    #[inline(always)]
     pub(crate) fn tell_around(&self, before: &Before, times: Option<&Times>) {
+        if Place::is_near() {
+            self.tell_scene(before, times);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_scene(&self, before: &Before, times: Option<&Times>) {
         if let Some(place) = Place::here() {
             let parts = times.map_or(&[][..], |times| &times.parts);
             let items = times.map_or(0, Times::items).saturating_add(self.items(before));

@@ -121,6 +121,15 @@ impl Times {
         self.tallies.iter().fold(0, |sum, tally| sum.saturating_add(tally.items))
     }
 
+    /// Adds what a worker has done, which leaves now.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn add_part(&mut self, journal: &Journal) {
+        let (thread, span) = (thread::current().id(), (journal.begun, Instant::now()));
+        let Journal { worker: seat, tally: Tally { items, runs, .. }, .. } = *journal;
+        self.parts.push(Part { seat, thread, span, items, is_empty: items == 0 && runs == 0 });
+    }
+
     /// Adds what a worker has noted.
     pub(crate) fn add(&mut self, journal: Journal) {
         let Journal { worker, tally, victims, marks, notes, usage, .. } = journal;
@@ -274,13 +283,6 @@ impl Journal {
     /// The worker has folded so many items, counted one by one.
     pub(crate) fn count(&mut self, items: usize) {
         self.tally.items = items;
-    }
-
-    /// What the worker has done, which leaves now.
-    pub(crate) fn part(&self) -> Part {
-        let (thread, span) = (thread::current().id(), (self.begun, Instant::now()));
-        let Self { worker: seat, tally: Tally { items, runs, .. }, .. } = *self;
-        Part { seat, thread, span, items, is_empty: items == 0 && runs == 0 }
     }
 
     fn ran(&mut self, items: usize, begin: Instant, end: Instant) {

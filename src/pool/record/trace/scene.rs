@@ -46,9 +46,12 @@ pub(crate) fn make(around: Option<Place>) -> Arc<dyn Hear> {
     Arc::new(Scene { around, told: Mutex::default() })
 }
 
-/// Where a thread is in a scene.
+/// Where a thread is in a scene. One word, since each shared loop carries it.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Place(Arc<Spot>);
+
+#[derive(Debug)]
+struct Spot {
     scene: Arc<dyn Hear>,
     /// How many inner loops are around it.
     depth: usize,
@@ -67,6 +70,8 @@ pub(crate) struct Stay {
 }
 
 impl Drop for Stay {
+    #[cold]
+    #[inline(never)]
     fn drop(&mut self) {
         drop(change(self.before.take()));
     }
@@ -109,33 +114,51 @@ pub(crate) struct Part {
 }
 
 impl Place {
+    /// Whether this thread is in a scene. All else here is cold: hardly a loop is traced.
+    #[inline(always)]
+    pub(crate) fn is_near() -> bool {
+        HERE.with_borrow(|here| here.is_some())
+    }
+
     /// Where this thread is, if it is in a scene.
+    #[inline(always)]
     pub(crate) fn here() -> Option<Self> {
+        if Self::is_near() { Self::found() } else { None }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn found() -> Option<Self> {
         HERE.with_borrow(|here| Option::clone(here))
     }
 
     /// Where the items are of a loop that this thread calls. A loop that is traced makes a scene.
+    #[cold]
     pub(crate) fn of_call(make: Option<Make>) -> Option<Self> {
         let here = Self::here();
-        if let Some(make) = make {
-            return Some(Self { scene: make(here), depth: 0 });
-        }
-        here.map(|here| Self { depth: here.depth + 1, ..here })
+        let spot = match (make, here) {
+            (Some(make), here) => Spot { scene: make(here), depth: 0 },
+            (None, Some(Self(here))) => Spot { scene: Arc::clone(&here.scene), depth: here.depth + 1 },
+            (None, None) => return None,
+        };
+        Some(Self(Arc::new(spot)))
     }
 
     /// This thread is there, as long as the result lives.
-    pub(crate) fn enter(self) -> Stay {
-        Stay { before: change(Some(self)) }
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn enter(&self) -> Stay {
+        Stay { before: change(Some(self.clone())) }
     }
 
     /// The loop whose items are here ends now.
     pub(crate) fn tell(&self, told: &Told<'_>) {
-        self.scene.hear(told, self.depth);
+        self.0.scene.hear(told, self.0.depth);
     }
 
     /// See [`Hear::inner`].
     pub(crate) fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop> {
-        self.scene.inner(begin, workers, parts)
+        self.0.scene.inner(begin, workers, parts)
     }
 }
 
@@ -164,7 +187,7 @@ impl Hear for Scene {
             let (caller, span) = (thread::current().id(), (begin, Instant::now()));
             self.note(Noted { at, depth, caller, span, items, helpers });
         }
-        if let Some(around) = &self.around {
+        if let Some(Place(around)) = &self.around {
             around.scene.hear(told, around.depth + 1 + depth);
         }
     }
@@ -174,13 +197,13 @@ impl Hear for Scene {
         let mut numbers = vec![(thread::current().id(), 0)];
         numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
         let mut next = parts.iter().map(|part| part.seat + 1).fold(workers, usize::max);
-        let mut number = |thread| match numbers.iter().find(|(other, _)| *other == thread) {
-            Some((_, number)) => *number,
-            None => {
+        let mut number = |thread| {
+            let known = numbers.iter().find(|(other, _)| *other == thread).map(|(_, number)| *number);
+            known.unwrap_or_else(|| {
                 numbers.push((thread, next));
                 next += 1;
                 next - 1
-            }
+            })
         };
         let helper = |part: &Part, worker| Helper {
             worker,
@@ -206,7 +229,7 @@ mod tests {
     use super::*;
 
     fn depth() -> Option<usize> {
-        Place::here().map(|place| place.depth)
+        Place::here().map(|place| place.0.depth)
     }
 
     fn tell(begin: Instant, items: usize, parts: &[Part]) {
@@ -222,11 +245,11 @@ mod tests {
     #[test]
     fn a_thread_is_back_where_it_was_when_a_loop_is_over() {
         assert!(Place::of_call(None).is_none() && depth().is_none(), "nobody traces");
-        let traced = Place::of_call(Some(make)).map(Place::enter);
+        let traced = Place::of_call(Some(make)).as_ref().map(Place::enter);
         assert_eq!(depth(), Some(0));
-        let inner = Place::of_call(None).map(Place::enter);
+        let inner = Place::of_call(None).as_ref().map(Place::enter);
         assert_eq!(depth(), Some(1));
-        let traced_inside = Place::of_call(Some(make)).map(Place::enter);
+        let traced_inside = Place::of_call(Some(make)).as_ref().map(Place::enter);
         assert_eq!(depth(), Some(0), "of another scene");
         drop(traced_inside);
         assert_eq!(depth(), Some(1));
@@ -239,14 +262,14 @@ mod tests {
     #[test]
     fn a_loop_tells_all_scenes_around() {
         let begin = Instant::now();
-        let _traced = Place::of_call(Some(make)).map(Place::enter);
+        let _traced = Place::of_call(Some(make)).as_ref().map(Place::enter);
         tell(begin, 1, &[]);
         {
-            let _inner = Place::of_call(None).map(Place::enter);
+            let _inner = Place::of_call(None).as_ref().map(Place::enter);
             {
-                let _traced_inside = Place::of_call(Some(make)).map(Place::enter);
+                let _traced_inside = Place::of_call(Some(make)).as_ref().map(Place::enter);
                 {
-                    let _deepest = Place::of_call(None).map(Place::enter);
+                    let _deepest = Place::of_call(None).as_ref().map(Place::enter);
                     tell(begin, 4, &[]);
                 }
                 tell(Instant::now(), 3, &[]);
@@ -269,9 +292,9 @@ mod tests {
             items,
             is_empty: items == 0,
         };
-        let _traced = Place::of_call(Some(make)).map(Place::enter);
+        let _traced = Place::of_call(Some(make)).as_ref().map(Place::enter);
         let parts = [part(0, thread::current().id(), 1), part(2, ids[0], 1), part(1, ids[1], 0)];
-        let _inner = Place::of_call(None).map(Place::enter);
+        let _inner = Place::of_call(None).as_ref().map(Place::enter);
         tell(begin, 9, &[part(0, ids[0], 1), part(1, ids[2], 2), part(2, ids[0], 3), part(3, ids[3], 0)]);
         tell(Instant::now(), 9, &[part(1, ids[3], 4), part(2, ids[2], 5), part(3, ids[1], 6)]);
         let inner = Place::here().unwrap().inner(begin, 3, &parts);
@@ -286,8 +309,8 @@ mod tests {
     #[test]
     fn the_longest_are_kept() {
         let begin = Instant::now();
-        let _traced = Place::of_call(Some(make)).map(Place::enter);
-        let _inner = Place::of_call(None).map(Place::enter);
+        let _traced = Place::of_call(Some(make)).as_ref().map(Place::enter);
+        let _inner = Place::of_call(None).as_ref().map(Place::enter);
         tell(begin, 1, &[]); // the longest of all
         for _ in 0..3 * Scene::MOST {
             tell(Instant::now(), 2, &[]);

