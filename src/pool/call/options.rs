@@ -118,8 +118,8 @@ impl<'a> Options<'a> {
 
     /// Where a round that begins `begin` after the call notes what a timeline needs; none if no
     /// trace is wanted.
-    pub(crate) fn notes(&self, begin: Duration) -> Option<Notes> {
-        self.wishes.trace.is_some().then(|| Notes { begin, ..Notes::default() })
+    pub(crate) fn notes(&self, begin: Duration) -> Option<Box<Notes>> {
+        self.wishes.trace.is_some().then(|| Box::new(Notes { begin, ..Notes::default() }))
     }
 
     /// Where the calling thread, while it runs alone from index `first` on, notes what a timeline
@@ -178,7 +178,7 @@ impl<'a> Options<'a> {
         let (times, notes) = match round {
             Ok(times) => {
                 let notes = mem::take(&mut times.notes);
-                (Ok(&*times), Ok(notes.unwrap_or_default()))
+                (Ok(&*times), Ok(notes.map(|notes| *notes).unwrap_or_default()))
             }
             Err(alone) => (Err(alone), Err(alone)),
         };

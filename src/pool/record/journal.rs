@@ -70,7 +70,7 @@ pub(crate) struct Times {
     /// What all workers together have used; none if not measured.
     pub(crate) usage: Option<Usage>,
     /// What a timeline needs; none if no trace is wanted.
-    pub(crate) notes: Option<Notes>,
+    pub(crate) notes: Option<Box<Notes>>,
     /// What each worker did from coming to leaving; empty if no trace is being taken.
     pub(crate) parts: Vec<Part>,
 }
@@ -142,7 +142,7 @@ impl Times {
             self.usage.get_or_insert_default().add(used);
         }
         if let (Some(all), Some(notes)) = (&mut self.notes, notes) {
-            all.append(notes);
+            all.append(*notes);
         }
     }
 }
@@ -160,7 +160,7 @@ pub(crate) struct Journal {
     /// The victim of each of its thefts.
     victims: Vec<usize>,
     marks: Vec<Mark>,
-    notes: Option<Notes>,
+    notes: Option<Box<Notes>>,
     usage: Option<Usage>,
 }
 
@@ -191,7 +191,7 @@ impl Journal {
             tally: Tally::default(),
             victims: Vec::new(),
             marks: Vec::new(),
-            notes: is_traced.then(Notes::default),
+            notes: is_traced.then(Box::default),
             usage: None,
         }
     }
