@@ -91,11 +91,11 @@
 //!
 //! | rayon | here |
 //! |---|---|
-//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::build_global`, `ThreadPoolBuilder::num_threads`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name` | the same; leave `num_threads` out instead of passing 0 |
+//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::build_global`, `ThreadPoolBuilder::num_threads`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name`, `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler` | the same, with numbers of workers from 1 on, since worker 0 is the calling thread; `build` waits until all workers have come; leave `num_threads` out instead of passing 0 |
 //! | `ThreadPool`, `ThreadPoolBuilder`, `ThreadPoolBuildError`, `ThreadPool::new`, `ThreadPoolBuilder::new` | `Pool`, `PoolBuilder`, `BuildError`, `Pool::new()?`, `Pool::builder()` |
-//! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`; its threads cannot be wrapped |
+//! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`; a `spawn_handler` may start scoped threads, and wrap `run` |
 //! | `ThreadPoolBuilder::use_current_thread` | nothing: the calling thread is always a worker |
-//! | `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler`, `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | none: the pool starts its threads itself. What a thread needs is made by `with` or `pool.per_worker(..)` |
+//! | `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | [`WorkerThread`](crate::WorkerThread), its `index()`, `name()`, `run()` and `stack_size()`; each has a name |
 //! | `ThreadPoolBuilder::panic_handler` | none: a panic comes out of the loop's call |
 //! | `ThreadPoolBuilder::breadth_first` | none: there are no tasks to be put in order |
 //! | `ThreadPool::install` | nothing: call the loops of that pool |

@@ -91,7 +91,7 @@ pub enum BuildError {
         worker: usize,
     },
     /// The [`start_handler`](crate::PoolBuilder::start_handler) has panicked. All threads have
-    /// ended.
+    /// ended, or left the pool.
     #[non_exhaustive]
     StartHandler {
         /// The worker on whose thread it has panicked; the first of several.

@@ -130,7 +130,11 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`]; threads that were already started have ended when it is returned.
+    /// [`BuildError`]; threads that were already started have ended when it is returned, or have
+    /// left the pool if a [`spawn_handler`](Self::spawn_handler) has started them.
+    ///
+    /// # Panics
+    /// If [`thread_name`](Self::thread_name) or a `spawn_handler` does.
     pub fn build(self) -> Result<Pool, BuildError> {
         let (options, spawn) = self.parts();
         Pool::build(options, spawn)
