@@ -69,6 +69,11 @@ end! {
     |self, chain, pool| on!(pool, chain).reduce(self.op)
 }
 end! {
+    /// Reduces what is in the items in order, or ends at the first error.
+    TryReduce { op: F } [T: Send, Z: Send, F: Fn(T, T) -> T + Sync] Result<T, Z> => Result<Option<T>, Z>,
+    |self, chain, pool| on!(pool, chain).try_reduce(self.op)
+}
+end! {
     /// The first item of which a closure makes something.
     FindMapFirst { f: F } [T, R: Send, F: Fn(T) -> Option<R> + Sync] T => Option<R>,
     |self, chain, pool| on!(pool, chain).find_map(|(_, item)| (self.f)(item))
