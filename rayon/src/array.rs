@@ -3,7 +3,6 @@
 use rangesteal::source;
 
 use crate::{
-    iter::IntoParallelIterator,
     slice::{Iter, IterMut},
     sources::{becomes, begins},
 };

@@ -63,7 +63,7 @@ collection! {
     btree_map, BTreeMap, Counted;
     by value [K: Ord + Send, V: Send] BTreeMap<K, V> => (K, V), IntoIter<K, V>;
     shared [K: Ord + Sync, V: Sync] BTreeMap<K, V> => (&'a K, &'a V), Iter<K, V>;
-    exclusive [K: Ord + Sync, V: Send] BTreeMap<K, V> => (&'a K, &'a mut V), IterMut<K, V>;
+    exclusive [K: Ord + Send + Sync, V: Send] BTreeMap<K, V> => (&'a K, &'a mut V), IterMut<K, V>;
 }
 collection! {
     /// Trees of keys.
@@ -76,7 +76,7 @@ collection! {
     hash_map, HashMap, Counted;
     by value [K: Eq + std::hash::Hash + Send, V: Send, S: std::hash::BuildHasher] HashMap<K, V, S> => (K, V), IntoIter<K, V>;
     shared [K: Eq + std::hash::Hash + Sync, V: Sync, S: std::hash::BuildHasher] HashMap<K, V, S> => (&'a K, &'a V), Iter<K, V>;
-    exclusive [K: Eq + std::hash::Hash + Sync, V: Send, S: std::hash::BuildHasher] HashMap<K, V, S> => (&'a K, &'a mut V), IterMut<K, V>;
+    exclusive [K: Eq + std::hash::Hash + Send + Sync, V: Send, S: std::hash::BuildHasher] HashMap<K, V, S> => (&'a K, &'a mut V), IterMut<K, V>;
     drained [K: Eq + std::hash::Hash + Send, V: Send, S: std::hash::BuildHasher] HashMap<K, V, S> => (K, V), Drain<K, V>;
 }
 collection! {

@@ -4,10 +4,10 @@
 use std::{
     cell::RefCell,
     ops::Deref,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Once, OnceLock},
 };
 
-use rangesteal::Pool;
+use rangesteal::{BuildError, Pool, PoolBuilder};
 
 /// A pool that somebody may run loops on.
 #[derive(Clone, Debug)]
@@ -40,15 +40,39 @@ thread_local! {
     static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
 }
 
+/// The number of threads that the environment asks for: of the variable that programs with rayon are
+/// started with.
+pub(crate) fn wanted() -> Option<usize> {
+    std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok().filter(|threads| *threads > 0)
+}
+
+/// The pool of one thread, where there are no others.
+static ALONE: OnceLock<Pool> = OnceLock::new();
+
 /// The global pool.
-pub(crate) fn global() -> &'static Pool {
+fn global() -> &'static Pool {
     if cfg!(feature = "threads") {
+        static WANTED: Once = Once::new();
+        WANTED.call_once(|| {
+            if let Some(threads) = wanted() {
+                // An error is that it is there already.
+                Pool::builder().num_threads(threads).build_global().ok();
+            }
+        });
         return Pool::global();
     }
-    static ALONE: OnceLock<Pool> = OnceLock::new();
     ALONE.get_or_init(|| {
         Pool::builder().num_threads(1).build().expect("a pool of the calling thread alone needs nothing")
     })
+}
+
+/// Builds the global pool.
+pub(crate) fn build_global(options: PoolBuilder) -> Result<(), BuildError> {
+    if cfg!(feature = "threads") {
+        return options.build_global().map(|_| ());
+    }
+    global();
+    Ok(())
 }
 
 /// The pool that loops of this thread run on.

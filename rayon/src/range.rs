@@ -32,16 +32,7 @@ macro_rules! indexed {
     )+};
 }
 
-indexed!(u8 i8 u16 i16 usize isize);
-
-/// Its length is no `usize` on all systems: on this one it is one.
-macro_rules! counted {
-    ($($int:ty)+) => {$(
-        begins!([] Iter<$int> => $int, |self| source(self.0), |self| self.0.len());
-    )+};
-}
-
-counted!(u32 i32);
+indexed!(u8 i8 u16 i16 u32 i32 usize isize);
 
 /// So many integers of a range that is too long to be counted are one item of the chain.
 const BLOCK: u128 = 1 << 32;

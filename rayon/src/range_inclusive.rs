@@ -2,10 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use rangesteal::source;
+use rangesteal::{options::Stateless, source, source::Chain};
 
 use crate::{
-    iter::{End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Unindexed},
+    iter::{End, IndexedParallelIterator, IntoParallelIterator, ParallelIterator},
     range::{char_at, chars},
     sources::begins,
 };
@@ -76,7 +76,7 @@ impl<T: Next, E: End<T>> End<T> for WithLast<T, E> {
 
     fn chain<C>(self, chain: C) -> E::Out
     where
-        C: rangesteal::source::Chain<Item = T, State = rangesteal::options::Stateless> + Sync,
+        C: Chain<Item = T, State = Stateless> + Sync,
     {
         let last = self.last;
         self.end.chain(source(chain).flat_map(move |item: T| {

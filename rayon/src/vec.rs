@@ -5,9 +5,7 @@ use std::ops::{Range, RangeBounds};
 use rangesteal::{source, source::drain};
 
 use crate::{
-    iter::{
-        End, IndexedEnd, IndexedParallelIterator, ParallelDrainRange, ParallelIterator, Unindexed,
-    },
+    iter::{End, IndexedEnd, IndexedParallelIterator, ParallelDrainRange, ParallelIterator, Unindexed},
     slice::{Iter, IterMut},
     sources::{becomes, begins},
 };
@@ -79,5 +77,3 @@ impl<'data, T: Send> ParallelDrainRange<usize> for &'data mut Vec<T> {
         Drain { vec: Some(self), range }
     }
 }
-
-use crate::iter::IntoParallelIterator;

@@ -7,6 +7,7 @@ use std::{
 
 use rangesteal::{
     options::Stateless,
+    source,
     source::{Chain, Source},
 };
 
@@ -31,7 +32,6 @@ macro_rules! end {
         }
     };
 }
-pub(super) use end;
 
 end! {
     /// Calls a closure with each item.
@@ -166,14 +166,15 @@ impl<T: Send> End<T> for Into<'_, T> {
     }
 }
 
-/// The first item, or the last, at which a closure is true: its index.
+/// The index of the first item of which a closure is true.
 pub(crate) struct Position<F>(pub(crate) F);
 
 impl<T, F: Fn(T) -> bool + Sync> IndexedEnd<T> for Position<F> {
     type Out = Option<usize>;
 
-    fn source<S: Source<Item = T> + Sync>(self, source: S) -> Option<usize> {
+    fn source<S: Source<Item = T> + Sync>(self, items: S) -> Option<usize> {
         let pool = current();
-        on!(pool, source).position(|(_, item)| (self.0)(item))
+        let numbered = source(items).enumerate();
+        on!(pool, numbered).find_map(|(_, (at, item))| (self.0)(item).then_some(at))
     }
 }

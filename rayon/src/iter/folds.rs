@@ -7,8 +7,10 @@ use rangesteal::{
     source::{Chain, Source},
 };
 
-use super::{End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, Try, ends, shown};
-use crate::pool::{current, on};
+use super::{
+    End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, Try, ends, shown,
+};
+use crate::pool::{Seat, current, on};
 
 /// What a worker has folded of neighbouring items.
 struct Runs<T> {
@@ -32,10 +34,12 @@ impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRun
         let Self { init, op, lengths: (least, most), count } = self;
         let least = least.clamp(1, count.unwrap_or(usize::MAX).max(1));
         // Blocks of this size leave none at the end that is shorter than the least.
-        let leaves_enough = |block: &usize| count.is_none_or(|count| matches!(count % block, rest if rest == 0 || rest >= least));
+        let leaves_enough = |block: &usize| {
+            count.is_none_or(|count| matches!(count % block, rest if rest == 0 || rest >= least))
+        };
         let block = (least..least.saturating_mul(2)).find(leaves_enough).unwrap_or(least);
         let most = (most / block * block).max(block);
-        let step = |mut runs: Runs<A>, (_, item)| {
+        let step = |mut runs: Runs<A>, (_, item): (&mut Seat, T)| {
             let (run, len) = match runs.last.take() {
                 Some((run, len)) if len < most => (run, len),
                 full => {
@@ -55,7 +59,11 @@ impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRun
         let pool = current();
         let on = on!(pool, chain);
         let nothing = || Runs { full: Vec::new(), last: None };
-        let runs = if block > 1 { on.grain(block).fold(nothing, step, merge) } else { on.fold(nothing, step, merge) };
+        let runs = if block > 1 {
+            on.grain(block).fold(nothing, step, merge)
+        } else {
+            on.fold(nothing, step, merge)
+        };
         let mut all = runs.full;
         all.extend(runs.last.map(|(run, _)| run));
         all
@@ -264,11 +272,14 @@ pub struct FoldPieces<ID, F> {
     pub(super) init: ID,
     pub(super) op: F,
 }
+shown!(FoldPieces<ID, F>);
 
 /// See [`IndexedParallelIterator::fold_chunks`].
 pub type FoldChunks<I, ID, F> = super::Placed<I, FoldPieces<ID, F>>;
 
-impl<T: Send, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> super::IndexedStage<T> for FoldPieces<ID, F> {
+impl<T: Send, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> super::IndexedStage<T>
+    for FoldPieces<ID, F>
+{
     type Made = A;
 
     fn behind<S: Source<Item = T> + Sync>(self, source: S) -> impl Source<Item = A> + Sync {
@@ -290,6 +301,7 @@ pub struct FoldPiecesWith<A, F> {
     pub(super) init: A,
     pub(super) op: F,
 }
+shown!(FoldPiecesWith<A, F>);
 
 /// See [`IndexedParallelIterator::fold_chunks_with`].
 pub type FoldChunksWith<I, A, F> = super::Placed<I, FoldPiecesWith<A, F>>;

@@ -25,7 +25,10 @@ impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAft
     }
 }
 
-impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> GatherExact for OneAfterOther<A, B> {}
+impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> GatherExact
+    for OneAfterOther<A, B>
+{
+}
 
 /// Items of two iterators by turns.
 #[doc(hidden)]

@@ -33,8 +33,16 @@ pub(crate) use shown;
 
 pub use either::Either;
 
+pub(crate) use self::end::{Then, Unindexed};
 #[allow(deprecated, reason = "rayon still has it")]
 pub use self::make::repeatn;
+#[doc(hidden)]
+pub use self::{
+    end::{End, IndexedEnd, IndexedStage, Stage},
+    gathered::{Counted, Gather, GatherExact, Gathered, Listed},
+    staged::{Placed, Staged},
+    tries::Try,
+};
 pub use self::{
     folds::{Fold, FoldChunks, FoldChunksWith, FoldWith, MapInit, MapWith, TryFold, TryFoldWith},
     indexed::IndexedParallelIterator,
@@ -57,11 +65,3 @@ pub use self::{
     },
     zip::{MultiZip, Zip, ZipEq},
 };
-#[doc(hidden)]
-pub use self::{
-    end::{End, IndexedEnd, IndexedStage, Stage},
-    gathered::{Counted, Gather, GatherExact, Gathered, Listed},
-    staged::{Placed, Staged},
-    tries::Try,
-};
-pub(crate) use self::end::{Then, Unindexed};

@@ -15,10 +15,10 @@ use std::{
 use either::Either;
 
 use super::{
-    Chain, Cloned, Copied, End, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold, FoldWith,
-    FromParallelIterator, Gathered, Inspect, Intersperse, IntoParallelIterator, Map, MapInit, MapWith,
-    PanicFuse, ParallelExtend, SkipAny, SkipAnyWhile, Staged, TakeAny, TakeAnyWhile, Try, TryFold, TryFoldWith,
-    Update, WhileSome, ends, folds, mixed, prefixes, stages,
+    Chain, Cloned, Copied, End, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
+    FoldWith, FromParallelIterator, Gathered, Inspect, Intersperse, IntoParallelIterator, Map, MapInit,
+    MapWith, PanicFuse, ParallelExtend, SkipAny, SkipAnyWhile, Staged, TakeAny, TakeAnyWhile, Try, TryFold,
+    TryFoldWith, Update, WhileSome, ends, folds, mixed, prefixes, stages,
 };
 
 /// Items that the threads of a pool go through.
@@ -106,7 +106,8 @@ pub trait ParallelIterator: Sized + Send {
         INIT: Fn() -> T + Sync + Send,
         R: Try<Output = ()> + Send,
     {
-        let ended = self.run(ends::TryEachWithState { init, f: |state: &mut T, item| checked(op(state, item)) });
+        let ended =
+            self.run(ends::TryEachWithState { init, f: |state: &mut T, item| checked(op(state, item)) });
         ended.err().unwrap_or_else(|| R::from_output(()))
     }
 

@@ -106,7 +106,8 @@ impl<I: ParallelIterator> Gather for SomeItems<I> {
 
     fn gather(self) -> Vec<I::Item> {
         let left = AtomicUsize::new(self.1);
-        let take = |item| left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok().then_some(item);
+        let take =
+            |item| left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok().then_some(item);
         self.0.run(Until { f: take, is_prefix: false })
     }
 }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{End, IndexedEnd, IndexedParallelIterator, IndexedStage, ParallelIterator, Stage, Then, Unindexed};
+use super::{
+    End, IndexedEnd, IndexedParallelIterator, IndexedStage, ParallelIterator, Stage, Then, Unindexed,
+};
 
 /// An iterator and a stage behind it.
 #[derive(Clone)]

@@ -58,7 +58,6 @@ macro_rules! behind {
         }
     };
 }
-pub(super) use behind;
 
 stage! {
     /// See [`ParallelIterator::map`].

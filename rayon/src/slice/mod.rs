@@ -8,7 +8,9 @@ mod windows;
 use rangesteal::source;
 
 pub use self::{
-    chunks::{Chunks, ChunksExact, ChunksExactMut, ChunksMut, RChunks, RChunksExact, RChunksExactMut, RChunksMut},
+    chunks::{
+        Chunks, ChunksExact, ChunksExactMut, ChunksMut, RChunks, RChunksExact, RChunksExactMut, RChunksMut,
+    },
     cut::{ChunkBy, ChunkByMut, Split, SplitInclusive, SplitInclusiveMut, SplitMut},
     sort::ParallelSliceMut,
     windows::{ArrayWindows, ParallelSlice, Windows},
