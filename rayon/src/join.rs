@@ -64,6 +64,9 @@ where
 fn both<RA, RB: Send>(a: impl FnOnce() -> RA, b: impl FnOnce() -> RB + Send) -> (RA, RB) {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     let of_a = catch_unwind(AssertUnwindSafe(a));
-    let of_b = b();
-    (of_a.unwrap_or_else(|payload| resume_unwind(payload)), of_b)
+    let of_b = catch_unwind(AssertUnwindSafe(b));
+    match (of_a, of_b) {
+        (Ok(a), Ok(b)) => (a, b),
+        (Err(payload), _) | (_, Err(payload)) => resume_unwind(payload),
+    }
 }

@@ -133,6 +133,11 @@ pub(crate) fn in_scope<'scope, R>(pool: &Shared, op: impl FnOnce(&Scope<'scope>)
             drop(seat);
             return scope.0.end(returned);
         }
+        if tasks.len() == 1 {
+            // Nobody would help with it, and what it adds is the next round. A loop takes some stack.
+            tasks.pop().and_then(|task| scope.0.run(|| task(&scope)));
+            continue;
+        }
         tasks.reverse();
         pool.grow(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task), feed| {
             scope.0.run(|| task(&scope));
@@ -148,10 +153,14 @@ pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'sco
     let seat = Seat::take(pool, 0);
     let returned = scope.0.run(|| op(&scope));
     loop {
-        let tasks = scope.0.take();
+        let mut tasks = scope.0.take();
         if tasks.is_empty() {
             drop(seat);
             return scope.0.end(returned);
+        }
+        if tasks.len() == 1 {
+            tasks.pop().and_then(|task| scope.0.run(|| task(&scope)));
+            continue;
         }
         pool.on(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task)| {
             scope.0.run(|| task(&scope));

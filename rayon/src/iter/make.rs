@@ -92,13 +92,14 @@ impl<T: Clone + Send> ParallelIterator for Repeat<T> {
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct RepeatN<T> {
-    element: T,
+    /// None if there are to be none.
+    element: Option<T>,
     n: usize,
 }
 
-/// `n` clones of `element`. A lock guards it, since it need not be shared.
+/// `n` items: clones of `element`, and itself at last. A lock guards it, since it need not be shared.
 pub fn repeat_n<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
-    RepeatN { element, n }
+    RepeatN { element: (n > 0).then_some(element), n }
 }
 
 /// `n` clones of `element`.
@@ -121,9 +122,14 @@ impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
 
 impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
     fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
-        let element = Mutex::new(self.element);
-        let clone = move |_| element.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        end.source(source(0..self.n).map(clone))
+        let left = Mutex::new((self.element, self.n));
+        let next = move |_| {
+            let (element, left) = &mut *left.lock().unwrap_or_else(PoisonError::into_inner);
+            *left -= 1;
+            let next = if *left == 0 { element.take() } else { element.clone() };
+            next.expect("as many are asked for as there are")
+        };
+        end.source(source(0..self.n).map(next))
     }
 
     fn len(&self) -> usize {
