@@ -4,69 +4,143 @@ use std::ops::{Bound, Range, RangeBounds};
 
 use rangesteal::source;
 
-use crate::{
-    iter::{End, IntoParallelIterator, ParallelIterator},
-    sources::begins,
+use crate::iter::{
+    Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Unindexed,
 };
 
 /// The integers, or characters, of a range.
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
-pub struct Iter<T>(pub(crate) Range<T>);
+pub struct Iter<T>(Range<T>);
 
-impl<T> IntoParallelIterator for Range<T>
-where
-    Iter<T>: ParallelIterator,
-{
+impl<T: Number> IntoParallelIterator for Range<T> {
     type Iter = Iter<T>;
-    type Item = <Iter<T> as ParallelIterator>::Item;
+    type Item = T;
 
     fn into_par_iter(self) -> Iter<T> {
         Iter(self)
     }
 }
 
-macro_rules! indexed {
-    ($($int:ty)+) => {$(
-        begins!([] Iter<$int> => $int, |self| source(self.0), |self| self.0.len());
-    )+};
+impl<T: Number> ParallelIterator for Iter<T> {
+    type Item = T;
+
+    fn run<E: End<T>>(self, end: E) -> E::Out {
+        T::run(self.0, false, end)
+    }
+
+    fn run_backward<E: End<T>>(self, end: E) -> E::Out {
+        T::run(self.0, true, end)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        T::known_len(&self.0)
+    }
 }
 
-indexed!(u8 i8 u16 i16 u32 i32 usize isize);
+impl<T: Counted> IndexedParallelIterator for Iter<T> {
+    fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
+        T::run_indexed(self.0, end)
+    }
 
-/// So many integers of a range that is too long to be counted are one item of the chain.
-const BLOCK: u128 = 1 << 32;
+    fn len(&self) -> usize {
+        T::known_len(&self.0).expect("it is counted")
+    }
+}
 
-macro_rules! unindexed {
-    ($($int:ty, $unsigned:ty;)+) => {$(
-        impl ParallelIterator for Iter<$int> {
-            type Item = $int;
+/// An integer or a character. (One implementation for all lets the compiler infer which.)
+#[doc(hidden)]
+pub trait Number: Sized + Send {
+    /// Gives the chain of a range to `end`, in reverse if that is asked for.
+    fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out;
 
-            fn run<E: End<$int>>(self, end: E) -> E::Out {
-                if self.opt_len().is_some() {
-                    return end.chain(source(self.0));
+    /// How many there are in a range, if a `usize` can count them.
+    fn known_len(range: &Range<Self>) -> Option<usize>;
+}
+
+/// An integer or a character of whose ranges each has an index.
+#[doc(hidden)]
+pub trait Counted: Number {
+    /// Gives the source of a range to `end`.
+    fn run_indexed<E: IndexedEnd<Self>>(range: Range<Self>, end: E) -> E::Out;
+}
+
+macro_rules! counted {
+    ($($number:ty, |$range:ident| $source:expr, $len:expr;)+) => {$(
+        impl Number for $number {
+            fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
+                if is_backward {
+                    Self::run_indexed(range, Backward(end))
+                } else {
+                    Self::run_indexed(range, Unindexed(end))
                 }
-                let (first, behind) = (self.0.start, self.0.end);
-                let len = u128::from(behind.wrapping_sub(first) as $unsigned);
-                let blocks = usize::try_from(len.div_ceil(BLOCK)).expect("at most 2^96 integers");
-                end.chain(source(0..blocks).flat_map(move |block| {
-                    let at = block as u128 * BLOCK;
-                    let end = len.min(at + BLOCK);
-                    first.wrapping_add(at as $int)..first.wrapping_add(end as $int)
-                }))
             }
 
-            fn opt_len(&self) -> Option<usize> {
-                if self.0.is_empty() {
-                    return Some(0);
-                }
-                usize::try_from(self.0.end.wrapping_sub(self.0.start) as $unsigned).ok()
+            fn known_len($range: &Range<Self>) -> Option<usize> {
+                Some($len)
+            }
+        }
+
+        impl Counted for $number {
+            fn run_indexed<E: IndexedEnd<Self>>($range: Range<Self>, end: E) -> E::Out {
+                end.source($source)
             }
         }
     )+};
 }
 
-unindexed! {
+counted! {
+    u8, |range| source(range), range.len();
+    i8, |range| source(range), range.len();
+    u16, |range| source(range), range.len();
+    i16, |range| source(range), range.len();
+    u32, |range| source(range), range.len();
+    i32, |range| source(range), range.len();
+    usize, |range| source(range), range.len();
+    isize, |range| source(range), range.len();
+    char,
+        |range| {
+            let first = range.start;
+            source(0..chars(first, u32::from(range.end))).map(move |index| char_at(first, index))
+        },
+        chars(range.start, u32::from(range.end)) as usize;
+}
+
+/// So many integers of a range that is too long to be counted are one item of the chain.
+const BLOCK: u128 = 1 << 32;
+
+macro_rules! uncounted {
+    ($($int:ty, $unsigned:ty;)+) => {$(
+        impl Number for $int {
+            fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
+                let (first, behind) = (range.start, range.end);
+                if Self::known_len(&range).is_some() {
+                    return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
+                }
+                let len = u128::from(behind.wrapping_sub(first) as $unsigned);
+                let blocks = usize::try_from(len.div_ceil(BLOCK)).expect("at most 2^96 integers");
+                let block = move |block| {
+                    let at = block as u128 * BLOCK;
+                    first.wrapping_add(at as Self)..first.wrapping_add(len.min(at + BLOCK) as Self)
+                };
+                if is_backward {
+                    end.chain(source(0..blocks).rev().flat_map(move |at| block(at).rev()))
+                } else {
+                    end.chain(source(0..blocks).flat_map(block))
+                }
+            }
+
+            fn known_len(range: &Range<Self>) -> Option<usize> {
+                if range.is_empty() {
+                    return Some(0);
+                }
+                usize::try_from(range.end.wrapping_sub(range.start) as $unsigned).ok()
+            }
+        }
+    )+};
+}
+
+uncounted! {
     u64, u64;
     i64, u64;
     u128, u128;
@@ -85,18 +159,11 @@ pub(crate) fn char_at(first: char, index: u32) -> char {
 }
 
 /// How many characters there are from `first` to before the code `behind`.
-pub(crate) fn chars(first: char, behind: u32) -> usize {
+pub(crate) fn chars(first: char, behind: u32) -> u32 {
     let count = behind.saturating_sub(u32::from(first));
     let jumps = u32::from(first) < BEHIND_SURROGATES && behind >= BEHIND_SURROGATES;
-    (if jumps { count - SURROGATES } else { count }) as usize
+    if jumps { count - SURROGATES } else { count }
 }
-
-begins!([] Iter<char> => char,
-    |self| {
-        let (first, count) = (self.0.start, chars(self.0.start, u32::from(self.0.end)));
-        source(0..count).map(move |index| char_at(first, index as u32))
-    },
-    |self| chars(self.0.start, u32::from(self.0.end)));
 
 /// A range of indices within `len`.
 ///

@@ -5,9 +5,10 @@ use std::ops::RangeInclusive;
 use rangesteal::{options::Stateless, source, source::Chain};
 
 use crate::{
-    iter::{End, IndexedParallelIterator, IntoParallelIterator, ParallelIterator},
-    range::{char_at, chars},
-    sources::begins,
+    iter::{
+        Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Unindexed,
+    },
+    range::{Number, char_at, chars},
 };
 
 /// The integers, or characters, of a range.
@@ -15,59 +16,136 @@ use crate::{
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Iter<T>(RangeInclusive<T>);
 
-impl<T> IntoParallelIterator for RangeInclusive<T>
-where
-    Iter<T>: ParallelIterator,
-{
+impl<T: NumberInclusive> IntoParallelIterator for RangeInclusive<T> {
     type Iter = Iter<T>;
-    type Item = <Iter<T> as ParallelIterator>::Item;
+    type Item = T;
 
     fn into_par_iter(self) -> Iter<T> {
         Iter(self)
     }
 }
 
-macro_rules! indexed {
-    ($($int:ty)+) => {$(
-        begins!([] Iter<$int> => $int, |self| source(self.0), |self| {
-            let (first, last) = (*self.0.start(), *self.0.end());
-            if self.0.is_empty() { 0 } else { last.abs_diff(first) as usize + 1 }
-        });
-    )+};
+impl<T: NumberInclusive> ParallelIterator for Iter<T> {
+    type Item = T;
+
+    fn run<E: End<T>>(self, end: E) -> E::Out {
+        T::run(self.0, false, end)
+    }
+
+    fn run_backward<E: End<T>>(self, end: E) -> E::Out {
+        T::run(self.0, true, end)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        T::known_len(&self.0)
+    }
 }
 
-indexed!(u8 i8 u16 i16 u32 i32);
+impl<T: CountedInclusive> IndexedParallelIterator for Iter<T> {
+    fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
+        T::run_indexed(self.0, end)
+    }
 
-macro_rules! unindexed {
-    ($($int:ty)+) => {$(
-        impl ParallelIterator for Iter<$int> {
-            type Item = $int;
+    fn len(&self) -> usize {
+        T::known_len(&self.0).expect("it is counted")
+    }
+}
 
-            fn run<E: End<$int>>(self, end: E) -> E::Out {
-                if self.opt_len().is_some() {
-                    return end.chain(source(self.0));
+/// An integer or a character.
+#[doc(hidden)]
+pub trait NumberInclusive: Sized + Send {
+    /// Gives the chain of a range to `end`, in reverse if that is asked for.
+    fn run<E: End<Self>>(range: RangeInclusive<Self>, is_backward: bool, end: E) -> E::Out;
+
+    /// How many there are in a range, if a `usize` can count them.
+    fn known_len(range: &RangeInclusive<Self>) -> Option<usize>;
+}
+
+/// An integer or a character of whose ranges each has an index.
+#[doc(hidden)]
+pub trait CountedInclusive: NumberInclusive {
+    /// Gives the source of a range to `end`.
+    fn run_indexed<E: IndexedEnd<Self>>(range: RangeInclusive<Self>, end: E) -> E::Out;
+}
+
+macro_rules! counted {
+    ($($number:ty, |$range:ident| $source:expr, $len:expr;)+) => {$(
+        impl NumberInclusive for $number {
+            fn run<E: End<Self>>(range: RangeInclusive<Self>, is_backward: bool, end: E) -> E::Out {
+                if is_backward {
+                    Self::run_indexed(range, Backward(end))
+                } else {
+                    Self::run_indexed(range, Unindexed(end))
                 }
-                // All but the last, then the last: one more than can be counted.
-                let (first, last) = self.0.into_inner();
-                let but_last = (first..last).into_par_iter();
-                but_last.run(WithLast { last, end })
             }
 
-            fn opt_len(&self) -> Option<usize> {
-                if self.0.is_empty() {
-                    return Some(0);
-                }
-                usize::try_from(self.0.end().abs_diff(*self.0.start())).ok()?.checked_add(1)
+            fn known_len($range: &RangeInclusive<Self>) -> Option<usize> {
+                Some(if $range.is_empty() { 0 } else { $len })
+            }
+        }
+
+        impl CountedInclusive for $number {
+            fn run_indexed<E: IndexedEnd<Self>>($range: RangeInclusive<Self>, end: E) -> E::Out {
+                end.source($source)
             }
         }
     )+};
 }
 
-unindexed!(u64 i64 u128 i128 usize isize);
+counted! {
+    u8, |range| source(range), range.end().abs_diff(*range.start()) as usize + 1;
+    i8, |range| source(range), range.end().abs_diff(*range.start()) as usize + 1;
+    u16, |range| source(range), range.end().abs_diff(*range.start()) as usize + 1;
+    i16, |range| source(range), range.end().abs_diff(*range.start()) as usize + 1;
+    u32, |range| source(range), range.end().abs_diff(*range.start()) as usize + 1;
+    i32, |range| source(range), range.end().abs_diff(*range.start()) as usize + 1;
+    char,
+        |range| {
+            let (first, count) = (*range.start(), if range.is_empty() { 0 } else { chars(*range.start(), u32::from(*range.end()) + 1) });
+            source(0..count).map(move |index| char_at(first, index))
+        },
+        chars(*range.start(), u32::from(*range.end()) + 1) as usize;
+}
 
-/// A chain of all integers but the last, of which the last item makes two.
+macro_rules! uncounted {
+    ($($int:ty)+) => {$(
+        impl NumberInclusive for $int {
+            fn run<E: End<Self>>(range: RangeInclusive<Self>, is_backward: bool, end: E) -> E::Out {
+                if NumberInclusive::known_len(&range).is_some() {
+                    return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
+                }
+                // All but the last, then the last: one more than can be counted.
+                let (first, last) = range.into_inner();
+                Number::run(first..last, is_backward, WithLast { last, is_backward, end })
+            }
+
+            fn known_len(range: &RangeInclusive<Self>) -> Option<usize> {
+                if range.is_empty() {
+                    return Some(0);
+                }
+                usize::try_from(range.end().abs_diff(*range.start())).ok()?.checked_add(1)
+            }
+        }
+
+        impl Next for $int {
+            fn next(self) -> Self {
+                self.wrapping_add(1)
+            }
+        }
+    )+};
+}
+
+uncounted!(u64 i64 u128 i128 usize isize);
+
+/// An integer that has a next one.
+trait Next: Copy + PartialEq + Send + Sync {
+    fn next(self) -> Self;
+}
+
+/// Waits for a chain of all integers but the last. The item before the last makes two.
 struct WithLast<T, E> {
     last: T,
+    is_backward: bool,
     end: E,
 }
 
@@ -78,34 +156,11 @@ impl<T: Next, E: End<T>> End<T> for WithLast<T, E> {
     where
         C: Chain<Item = T, State = Stateless> + Sync,
     {
-        let last = self.last;
-        self.end.chain(source(chain).flat_map(move |item: T| {
+        let Self { last, is_backward, end } = self;
+        end.chain(source(chain).flat_map(move |item: T| {
             let also = (item.next() == last).then_some(last);
-            std::iter::once(item).chain(also)
+            let pair = if is_backward { [also, Some(item)] } else { [Some(item), also] };
+            pair.into_iter().flatten()
         }))
     }
 }
-
-/// An integer that has a next one.
-trait Next: Copy + PartialEq + Send + Sync {
-    fn next(self) -> Self;
-}
-
-macro_rules! next {
-    ($($int:ty)+) => {$(
-        impl Next for $int {
-            fn next(self) -> Self {
-                self.wrapping_add(1)
-            }
-        }
-    )+};
-}
-
-next!(u64 i64 u128 i128 usize isize);
-
-begins!([] Iter<char> => char,
-    |self| {
-        let (first, count) = (*self.0.start(), IndexedParallelIterator::len(&self));
-        source(0..count).map(move |index| char_at(first, index as u32))
-    },
-    |self| if self.0.is_empty() { 0 } else { chars(*self.0.start(), u32::from(*self.0.end()) + 1) });

@@ -128,22 +128,25 @@ pub(crate) fn in_scope<'scope, R>(pool: &Shared, op: impl FnOnce(&Scope<'scope>)
     let returned = scope.0.run(|| op(&scope));
     loop {
         // What other threads than those of the loop have added is seen in the next round.
-        let mut tasks = scope.0.take();
-        if tasks.is_empty() {
-            drop(seat);
-            return scope.0.end(returned);
-        }
-        if tasks.len() == 1 {
+        let tasks = scope.0.take();
+        match <[_; 1]>::try_from(tasks) {
             // Nobody would help with it, and what it adds is the next round. A loop takes some stack.
-            tasks.pop().and_then(|task| scope.0.run(|| task(&scope)));
-            continue;
+            Ok([task]) => _ = scope.0.run(|| task(&scope)),
+            Err(tasks) if tasks.is_empty() => break,
+            Err(tasks) => newest_first(pool, &scope, tasks),
         }
-        tasks.reverse();
-        pool.grow(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task), feed| {
-            scope.0.run(|| task(&scope));
-            scope.0.take().into_iter().for_each(|task| feed.push(task));
-        });
     }
+    drop(seat);
+    scope.0.end(returned)
+}
+
+#[inline(never)]
+fn newest_first<'scope>(pool: &Shared, scope: &Scope<'scope>, mut tasks: Vec<Task<'scope, Scope<'scope>>>) {
+    tasks.reverse();
+    pool.grow(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task), feed| {
+        scope.0.run(|| task(scope));
+        scope.0.take().into_iter().for_each(|task| feed.push(task));
+    });
 }
 
 /// A scope whose tasks run on a pool, the oldest first: in rounds, since what a task adds is younger
@@ -153,17 +156,24 @@ pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'sco
     let seat = Seat::take(pool, 0);
     let returned = scope.0.run(|| op(&scope));
     loop {
-        let mut tasks = scope.0.take();
-        if tasks.is_empty() {
-            drop(seat);
-            return scope.0.end(returned);
+        let tasks = scope.0.take();
+        match <[_; 1]>::try_from(tasks) {
+            Ok([task]) => _ = scope.0.run(|| task(&scope)),
+            Err(tasks) if tasks.is_empty() => break,
+            Err(tasks) => oldest_first(pool, &scope, tasks),
         }
-        if tasks.len() == 1 {
-            tasks.pop().and_then(|task| scope.0.run(|| task(&scope)));
-            continue;
-        }
-        pool.on(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task)| {
-            scope.0.run(|| task(&scope));
-        });
     }
+    drop(seat);
+    scope.0.end(returned)
+}
+
+#[inline(never)]
+fn oldest_first<'scope>(
+    pool: &Shared,
+    scope: &ScopeFifo<'scope>,
+    tasks: Vec<Task<'scope, ScopeFifo<'scope>>>,
+) {
+    pool.on(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task)| {
+        scope.0.run(|| task(scope));
+    });
 }

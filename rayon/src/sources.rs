@@ -10,6 +10,10 @@ macro_rules! begins {
                 $crate::iter::IndexedParallelIterator::run_indexed(self, $crate::iter::Unindexed(end))
             }
 
+            fn run_backward<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
+                $crate::iter::IndexedParallelIterator::run_indexed(self, $crate::iter::Backward(end))
+            }
+
             fn opt_len(&self) -> Option<usize> {
                 Some($crate::iter::IndexedParallelIterator::len(self))
             }

@@ -3,6 +3,7 @@
 
 use rangesteal::{
     options::Stateless,
+    source,
     source::{Chain, Source},
 };
 
@@ -37,6 +38,17 @@ impl<T, E: End<T>> IndexedEnd<T> for Unindexed<E> {
     }
 }
 
+/// Of a source in reverse, what can be done with any chain.
+pub(crate) struct Backward<E>(pub(crate) E);
+
+impl<T, E: End<T>> IndexedEnd<T> for Backward<E> {
+    type Out = E::Out;
+
+    fn source<S: Source<Item = T> + Sync>(self, items: S) -> E::Out {
+        self.0.chain(source(items).rev())
+    }
+}
+
 /// A stage of a chain, behind which other items come out.
 #[doc(hidden)]
 pub trait Stage<T> {
@@ -44,6 +56,8 @@ pub trait Stage<T> {
     type Made: Send;
     /// Whether one comes out for each.
     const ONE_EACH: bool = false;
+    /// Whether at most one does.
+    const ONE_AT_MOST: bool = true;
 
     /// Puts it behind a chain.
     fn behind<C: Chain<Item = T, State = Stateless> + Sync>(

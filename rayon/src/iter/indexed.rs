@@ -259,7 +259,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
 
     /// The items, the last one first.
     fn rev(self) -> Rev<Self> {
-        Placed { base: self, stage: places::Backward() }
+        Placed { base: self, stage: places::Reversed() }
     }
 
     /// The items: advice that [`fold`](ParallelIterator::fold) follows.

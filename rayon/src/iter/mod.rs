@@ -33,7 +33,7 @@ pub(crate) use shown;
 
 pub use either::Either;
 
-pub(crate) use self::end::{Then, Unindexed};
+pub(crate) use self::end::{Backward, Then, Unindexed};
 #[allow(deprecated, reason = "rayon still has it")]
 pub use self::make::repeatn;
 #[doc(hidden)]

@@ -13,6 +13,7 @@ use std::{
 };
 
 use either::Either;
+use rangesteal::source;
 
 use super::{
     Chain, Cloned, Copied, End, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter, Fold,
@@ -38,6 +39,12 @@ pub trait ParallelIterator: Sized + Send {
     /// Gives the chain of this iterator to `end`.
     #[doc(hidden)]
     fn run<E: End<Self::Item>>(self, end: E) -> E::Out;
+
+    /// Gives a chain of the same items in reverse to `end`.
+    #[doc(hidden)]
+    fn run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
+        end.chain(source(self.into_items()).rev())
+    }
 
     /// All items, in order.
     #[doc(hidden)]
@@ -390,9 +397,9 @@ pub trait ParallelIterator: Sized + Send {
         self.find_map_first(|item| predicate(&item).then_some(item))
     }
 
-    /// The last item of which `predicate` is true: all items are looked at.
+    /// The last item of which `predicate` is true.
     fn find_last<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<Self::Item> {
-        self.filter(predicate).reduce_with(|_, last| last)
+        self.find_map_last(|item| predicate(&item).then_some(item))
     }
 
     /// What `predicate` makes of an item for which it returns `Some`.
@@ -413,13 +420,13 @@ pub trait ParallelIterator: Sized + Send {
         self.run(ends::FindMapFirst { f: predicate })
     }
 
-    /// What `predicate` makes of the last item for which it returns `Some`: all are looked at.
+    /// What `predicate` makes of the last item for which it returns `Some`.
     fn find_map_last<P, R>(self, predicate: P) -> Option<R>
     where
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
         R: Send,
     {
-        self.filter_map(predicate).reduce_with(|_, last| last)
+        self.run_backward(ends::FindMapFirst { f: predicate })
     }
 
     /// Whether `predicate` is true of any item.

@@ -37,7 +37,7 @@ place! {
 }
 place! {
     /// See [`IndexedParallelIterator::rev`](super::IndexedParallelIterator::rev).
-    Rev, Backward(), T => T, |self, of| source(of).rev(), |count| count
+    Rev, Reversed(), T => T, |self, of| source(of).rev(), |count| count
 }
 place! {
     /// See [`IndexedParallelIterator::skip`](super::IndexedParallelIterator::skip).

@@ -2,8 +2,11 @@
 
 use std::fmt;
 
+use rangesteal::source;
+
 use super::{
-    End, IndexedEnd, IndexedParallelIterator, IndexedStage, ParallelIterator, Stage, Then, Unindexed,
+    Backward, End, IndexedEnd, IndexedParallelIterator, IndexedStage, ParallelIterator, Stage, Then,
+    Unindexed,
 };
 
 /// An iterator and a stage behind it.
@@ -19,6 +22,13 @@ impl<I: ParallelIterator, G: Stage<I::Item> + Send> ParallelIterator for Staged<
 
     fn run<E: End<G::Made>>(self, end: E) -> E::Out {
         self.base.run(Then(self.stage, end))
+    }
+
+    fn run_backward<E: End<G::Made>>(self, end: E) -> E::Out {
+        if G::ONE_AT_MOST {
+            return self.base.run_backward(Then(self.stage, end));
+        }
+        end.chain(source(self.into_items()).rev())
     }
 
     fn opt_len(&self) -> Option<usize> {
@@ -63,6 +73,10 @@ impl<I: IndexedParallelIterator, G: IndexedStage<I::Item> + Send> ParallelIterat
 
     fn run<E: End<G::Made>>(self, end: E) -> E::Out {
         self.run_indexed(Unindexed(end))
+    }
+
+    fn run_backward<E: End<G::Made>>(self, end: E) -> E::Out {
+        self.run_indexed(Backward(end))
     }
 
     fn opt_len(&self) -> Option<usize> {

@@ -45,9 +45,10 @@ macro_rules! behind {
             }
         }
     };
-    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, any, ($self:ident, $chain:ident) $behind:expr) => {
+    ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, $most:ident, ($self:ident, $chain:ident) $behind:expr) => {
         impl<$($generic)*> Stage<$item> for $stage {
             type Made = $made;
+            const ONE_AT_MOST: bool = behind!(@ $most);
 
             fn behind<C: Chain<Item = $item, State = Stateless> + Sync>(
                 $self,
@@ -56,6 +57,12 @@ macro_rules! behind {
                 $behind
             }
         }
+    };
+    (@ one) => {
+        true
+    };
+    (@ any) => {
+        false
     };
 }
 
@@ -86,13 +93,13 @@ stage! {
     /// See [`ParallelIterator::filter`].
     Filter, FilterBy
 }
-behind!([T: Send, F: Fn(&T) -> bool + Sync] FilterBy<F>, T => T, any, (self, chain) source(chain).filter(self.0));
+behind!([T: Send, F: Fn(&T) -> bool + Sync] FilterBy<F>, T => T, one, (self, chain) source(chain).filter(self.0));
 
 stage! {
     /// See [`ParallelIterator::filter_map`].
     FilterMap, FilterMapBy
 }
-behind!([T, R: Send, F: Fn(T) -> Option<R> + Sync] FilterMapBy<F>, T => R, any, (self, chain) {
+behind!([T, R: Send, F: Fn(T) -> Option<R> + Sync] FilterMapBy<F>, T => R, one, (self, chain) {
     source(chain).filter_map(self.0)
 });
 
@@ -163,7 +170,7 @@ pub struct SkipSome(pub(super) usize);
 
 /// See [`ParallelIterator::skip_any`].
 pub type SkipAny<I> = Staged<I, SkipSome>;
-behind!([T: Send] SkipSome, T => T, any, (self, chain) {
+behind!([T: Send] SkipSome, T => T, one, (self, chain) {
     let left = AtomicUsize::new(self.0);
     source(chain).filter(move |_: &T| left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_err())
 });
@@ -172,7 +179,7 @@ stage! {
     /// See [`ParallelIterator::skip_any_while`].
     SkipAnyWhile, SkipWhile
 }
-behind!([T: Send, F: Fn(&T) -> bool + Sync] SkipWhile<F>, T => T, any, (self, chain) {
+behind!([T: Send, F: Fn(&T) -> bool + Sync] SkipWhile<F>, T => T, one, (self, chain) {
     let is_over = AtomicBool::new(false);
     source(chain).filter(move |item: &T| {
         let is_kept = is_over.load(Relaxed) || !(self.0)(item);

@@ -2,7 +2,9 @@
 
 use rangesteal::{source, source::Source};
 
-use super::{End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Unindexed};
+use super::{
+    Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Unindexed,
+};
 
 /// Two iterators in step, as far as the shorter one goes. See [`IndexedParallelIterator::zip`].
 #[derive(Clone, Debug)]
@@ -20,6 +22,10 @@ impl<A: IndexedParallelIterator, B: IndexedParallelIterator> ParallelIterator fo
 
     fn run<E: End<Self::Item>>(self, end: E) -> E::Out {
         self.run_indexed(Unindexed(end))
+    }
+
+    fn run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
+        self.run_indexed(Backward(end))
     }
 
     fn opt_len(&self) -> Option<usize> {
