@@ -22,6 +22,8 @@ impl<T: Number> IntoParallelIterator for Range<T> {
     }
 }
 
+impl<T> crate::absent::IsOfThisCrate for Iter<T> {}
+
 impl<T: Number> ParallelIterator for Iter<T> {
     type Item = T;
 
