@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process::Command};
 
-const PROGRAM: &str = r#"
+const PROGRAM: &str = r"
 use rayon::{iter::plumbing::*, prelude::*};
 
 pub struct Mine;
@@ -25,7 +25,7 @@ pub fn all(pool: &rayon::ThreadPool) {
     rayon::ThreadPoolBuilder::new().spawn_handler(|_| Ok(()));
     bridge(0..3, ());
 }
-"#;
+";
 
 /// What is said of the program, how often at least.
 const SAID: [(&str, usize); 6] = [
