@@ -1,0 +1,180 @@
+//! The ends: what runs a loop and makes one value of all items.
+
+use std::{
+    iter::{Product, Sum},
+    marker::PhantomData,
+};
+
+use rangesteal::{
+    options::Stateless,
+    source,
+    source::{Chain, Source},
+};
+
+use super::{End, IndexedEnd};
+use crate::pool::{Seat, current, on};
+
+/// Declares an end: its fields, what it makes of a chain of items `T`, and how.
+macro_rules! end {
+    ($(#[$doc:meta])* $name:ident { $($field:ident: $of:ident),* } [$($generic:tt)*] $item:ty => $out:ty, |$self:ident, $chain:ident, $pool:ident| $run:expr) => {
+        $(#[$doc])*
+        pub(crate) struct $name<$($of),*> {
+            $(pub(crate) $field: $of,)*
+        }
+
+        impl<$($generic)*> End<$item> for $name<$($of),*> {
+            type Out = $out;
+
+            fn chain<C: Chain<Item = $item, State = Stateless> + Sync>($self, $chain: C) -> $out {
+                let $pool = current();
+                $run
+            }
+        }
+    };
+}
+
+end! {
+    /// Calls a closure with each item.
+    Each { f: F } [T, F: Fn(T) + Sync] T => (),
+    |self, chain, pool| on!(pool, chain).for_each(|(_, item)| (self.f)(item))
+}
+end! {
+    /// Calls a closure with each item until it returns an error.
+    TryEach { f: F } [T, Z: Send, F: Fn(T) -> Result<(), Z> + Sync] T => Result<(), Z>,
+    |self, chain, pool| on!(pool, chain).try_for_each(|(_, item)| (self.f)(item))
+}
+end! {
+    /// Collects all items.
+    ToVec {} [T: Send] T => Vec<T>,
+    |self, chain, pool| on!(pool, chain).collect()
+}
+end! {
+    /// Collects the contents of all items, or the first error.
+    ToResult {} [T: Send, Z: Send] Result<T, Z> => Result<Vec<T>, Z>,
+    |self, chain, pool| on!(pool, chain).collect()
+}
+end! {
+    /// Collects the contents of all items, or none if one has none.
+    ToOption {} [T: Send] Option<T> => Option<Vec<T>>,
+    |self, chain, pool| on!(pool, chain).collect()
+}
+end! {
+    /// Counts.
+    Count {} [T] T => usize,
+    |self, chain, pool| on!(pool, chain).count()
+}
+end! {
+    /// Reduces in order.
+    Reduce { op: F } [T: Send, F: Fn(T, T) -> T + Sync] T => Option<T>,
+    |self, chain, pool| on!(pool, chain).reduce(self.op)
+}
+end! {
+    /// Reduces what is in the items in order, or ends at the first error.
+    TryReduce { op: F } [T: Send, Z: Send, F: Fn(T, T) -> T + Sync] Result<T, Z> => Result<Option<T>, Z>,
+    |self, chain, pool| on!(pool, chain).try_reduce(self.op)
+}
+end! {
+    /// The first item of which a closure makes something.
+    FindMapFirst { f: F } [T, R: Send, F: Fn(T) -> Option<R> + Sync] T => Option<R>,
+    |self, chain, pool| on!(pool, chain).find_map(|(_, item)| (self.f)(item))
+}
+end! {
+    /// An item of which a closure is true.
+    FindAny { f: F } [T: Send, F: Fn(&T) -> bool + Sync] T => Option<T>,
+    |self, chain, pool| on!(pool, chain).find_any(|(_, item)| (self.f)(item))
+}
+end! {
+    /// Whether there is an item of which a closure is true.
+    Any { f: F } [T, F: Fn(T) -> bool + Sync] T => bool,
+    |self, chain, pool| on!(pool, chain).any(|(_, item)| (self.f)(item))
+}
+end! {
+    /// Folds into accumulators, and merges them in order.
+    FoldMerge { init: ID, step: F, merge: M }
+    [T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync, M: Fn(A, A) -> A + Sync] T => A,
+    |self, chain, pool| on!(pool, chain).fold(self.init, |acc, (_, item)| (self.step)(acc, item), self.merge)
+}
+end! {
+    /// The parts of pairs.
+    Unzip {} [A: Send, B: Send] (A, B) => (Vec<A>, Vec<B>),
+    |self, chain, pool| on!(pool, chain).unzip()
+}
+end! {
+    /// The items of which a closure is true, and the others.
+    Partition { f: F } [T: Send, F: Fn(&T) -> bool + Sync] T => (Vec<T>, Vec<T>),
+    |self, chain, pool| on!(pool, chain).partition(|(_, item)| (self.f)(item))
+}
+end! {
+    /// Maps with a state for each worker, and collects.
+    MapWithState { init: ID, f: F } [T, W, R: Send, ID: Fn() -> W + Sync, F: Fn(&mut W, T) -> R + Sync] T => Vec<R>,
+    |self, chain, pool| {
+        let state = |worker| (Seat::take(&pool, worker), (self.init)());
+        pool.on(chain).with(state).map(|((_, state), item)| (self.f)(state, item)).collect()
+    }
+}
+end! {
+    /// Calls a closure with a state for each worker and each item, until it returns an error.
+    TryEachWithState { init: ID, f: F }
+    [T, W, Z: Send, ID: Fn() -> W + Sync, F: Fn(&mut W, T) -> Result<(), Z> + Sync] T => Result<(), Z>,
+    |self, chain, pool| {
+        let state = |worker| (Seat::take(&pool, worker), (self.init)());
+        pool.on(chain).with(state).try_for_each(|((_, state), item)| (self.f)(state, item))
+    }
+}
+end! {
+    /// Calls a closure with a state for each worker and each item.
+    EachWithState { init: ID, f: F } [T, W, ID: Fn() -> W + Sync, F: Fn(&mut W, T) + Sync] T => (),
+    |self, chain, pool| {
+        let state = |worker| (Seat::take(&pool, worker), (self.init)());
+        pool.on(chain).with(state).for_each(|((_, state), item)| (self.f)(state, item));
+    }
+}
+
+/// Adds up.
+pub(crate) struct Add<S>(pub(crate) PhantomData<S>);
+
+impl<T, S: Send + Sum<T> + Sum<S>> End<T> for Add<S> {
+    type Out = S;
+
+    fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> S {
+        let pool = current();
+        on!(pool, chain).sum()
+    }
+}
+
+/// Multiplies.
+pub(crate) struct Multiply<S>(pub(crate) PhantomData<S>);
+
+impl<T, S: Send + Product<T> + Product<S>> End<T> for Multiply<S> {
+    type Out = S;
+
+    fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> S {
+        let pool = current();
+        on!(pool, chain).product()
+    }
+}
+
+/// Writes all items into a vector, behind what is there.
+pub(crate) struct Into<'v, T>(pub(crate) &'v mut Vec<T>);
+
+impl<T: Send> End<T> for Into<'_, T> {
+    type Out = ();
+
+    fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) {
+        let pool = current();
+        on!(pool, chain).collect_into(self.0);
+    }
+}
+
+/// The index of the first item of which a closure is true.
+pub(crate) struct Position<F>(pub(crate) F);
+
+impl<T, F: Fn(T) -> bool + Sync> IndexedEnd<T> for Position<F> {
+    type Out = Option<usize>;
+
+    fn source<S: Source<Item = T> + Sync>(self, items: S) -> Option<usize> {
+        let pool = current();
+        let numbered = source(items).enumerate();
+        on!(pool, numbered).find_map(|(_, (at, item))| (self.0)(item).then_some(at))
+    }
+}

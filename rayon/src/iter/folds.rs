@@ -1,0 +1,319 @@
+//! Iterators over the accumulators of a fold, and over what is made with a state.
+
+use std::{marker::PhantomData, ops::ControlFlow, sync::Mutex};
+
+use rangesteal::{
+    options::Stateless,
+    source::{Chain, Source},
+};
+
+use super::{
+    End, Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, Try, ends, shown,
+};
+use crate::pool::{Seat, current, on};
+
+/// What a worker has folded of neighbouring items.
+struct Runs<T> {
+    full: Vec<T>,
+    /// The last one, and how many items it has.
+    last: Option<(T, usize)>,
+}
+
+/// Folds runs of items, whose number has bounds.
+struct InRuns<ID, F> {
+    init: ID,
+    op: F,
+    lengths: (usize, usize),
+    count: Option<usize>,
+}
+
+impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRuns<ID, F> {
+    type Out = Vec<A>;
+
+    fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Vec<A> {
+        let Self { init, op, lengths: (least, most), count } = self;
+        let least = least.clamp(1, count.unwrap_or(usize::MAX).max(1));
+        // Blocks of this size leave none at the end that is shorter than the least.
+        let leaves_enough = |block: &usize| {
+            count.is_none_or(|count| matches!(count % block, rest if rest == 0 || rest >= least))
+        };
+        let block = (least..least.saturating_mul(2)).find(leaves_enough).unwrap_or(least);
+        let most = (most / block * block).max(block);
+        let step = |mut runs: Runs<A>, (_, item): (&mut Seat, T)| {
+            let (run, len) = match runs.last.take() {
+                Some((run, len)) if len < most => (run, len),
+                full => {
+                    runs.full.extend(full.map(|(run, _)| run));
+                    (init(), 0)
+                }
+            };
+            runs.last = Some((op(run, item), len + 1));
+            runs
+        };
+        let merge = |mut a: Runs<A>, b: Runs<A>| {
+            a.full.extend(a.last.map(|(run, _)| run));
+            a.full.extend(b.full);
+            a.last = b.last;
+            a
+        };
+        let pool = current();
+        let on = on!(pool, chain);
+        let nothing = || Runs { full: Vec::new(), last: None };
+        let runs = if block > 1 {
+            on.grain(block).fold(nothing, step, merge)
+        } else {
+            on.fold(nothing, step, merge)
+        };
+        let mut all = runs.full;
+        all.extend(runs.last.map(|(run, _)| run));
+        all
+    }
+}
+
+/// The accumulators of a fold.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct FoldOf<I, ID, F> {
+    pub(super) base: I,
+    pub(super) init: ID,
+    pub(super) op: F,
+}
+shown!(FoldOf<I, ID, F>);
+
+/// See [`ParallelIterator::fold`].
+pub type Fold<I, ID, F> = Gathered<FoldOf<I, ID, F>>;
+
+impl<I, T, ID, F> Gather for FoldOf<I, ID, F>
+where
+    I: ParallelIterator,
+    T: Send,
+    ID: Fn() -> T + Sync + Send,
+    F: Fn(T, I::Item) -> T + Sync + Send,
+{
+    type Item = T;
+
+    fn gather(self) -> Vec<T> {
+        let (lengths, count) = (self.base.lengths(), self.base.opt_len());
+        self.base.run(InRuns { init: self.init, op: self.op, lengths, count })
+    }
+}
+
+/// The accumulators of a fold that begins with clones.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct FoldWithOf<I, T, F> {
+    pub(super) base: I,
+    pub(super) init: T,
+    pub(super) op: F,
+}
+shown!(FoldWithOf<I, T, F>);
+
+/// See [`ParallelIterator::fold_with`].
+pub type FoldWith<I, T, F> = Gathered<FoldWithOf<I, T, F>>;
+
+impl<I, T, F> Gather for FoldWithOf<I, T, F>
+where
+    I: ParallelIterator,
+    T: Send + Clone,
+    F: Fn(T, I::Item) -> T + Sync + Send,
+{
+    type Item = T;
+
+    fn gather(self) -> Vec<T> {
+        let init = cloned_from(self.init);
+        FoldOf { base: self.base, init, op: self.op }.gather()
+    }
+}
+
+/// A closure that gives out clones of a value that need not be shared.
+pub(super) fn cloned_from<T: Send + Clone>(value: T) -> impl Fn() -> T + Sync + Send {
+    let value = Mutex::new(value);
+    move || value.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+}
+
+/// The accumulators of a fold that may stop.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct TryFoldOf<I, R, ID, F> {
+    pub(super) base: I,
+    pub(super) init: ID,
+    pub(super) op: F,
+    pub(super) of: PhantomData<R>,
+}
+shown!(TryFoldOf<I, R, ID, F>);
+
+/// See [`ParallelIterator::try_fold`].
+pub type TryFold<I, R, ID, F> = Gathered<TryFoldOf<I, R, ID, F>>;
+
+impl<I, R, ID, F> Gather for TryFoldOf<I, R, ID, F>
+where
+    I: ParallelIterator,
+    R: Try + Send,
+    ID: Fn() -> R::Output + Sync + Send,
+    F: Fn(R::Output, I::Item) -> R + Sync + Send,
+{
+    type Item = R;
+
+    fn gather(self) -> Vec<R> {
+        let Self { base, init, op, .. } = self;
+        let init = move || R::from_output(init());
+        let op = move |acc: R, item| match acc.branch() {
+            ControlFlow::Continue(acc) => op(acc, item),
+            ControlFlow::Break(why) => R::from_residual(why),
+        };
+        FoldOf { base, init, op }.gather()
+    }
+}
+
+/// The accumulators of a fold that begins with clones and may stop.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct TryFoldWithOf<I, R: Try, F> {
+    pub(super) base: I,
+    pub(super) init: R::Output,
+    pub(super) op: F,
+}
+
+impl<I, R: Try, F> std::fmt::Debug for TryFoldWithOf<I, R, F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TryFoldWithOf").finish_non_exhaustive()
+    }
+}
+
+/// See [`ParallelIterator::try_fold_with`].
+pub type TryFoldWith<I, R, F> = Gathered<TryFoldWithOf<I, R, F>>;
+
+impl<I, R, F> Gather for TryFoldWithOf<I, R, F>
+where
+    I: ParallelIterator,
+    R: Try + Send,
+    R::Output: Send + Clone,
+    F: Fn(R::Output, I::Item) -> R + Sync + Send,
+{
+    type Item = R;
+
+    fn gather(self) -> Vec<R> {
+        let init = cloned_from(self.init);
+        TryFoldOf { base: self.base, init, op: self.op, of: PhantomData }.gather()
+    }
+}
+
+/// What a closure makes of a state and each item.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct MapInitOf<I, ID, F> {
+    pub(super) base: I,
+    pub(super) init: ID,
+    pub(super) op: F,
+}
+shown!(MapInitOf<I, ID, F>);
+
+/// See [`ParallelIterator::map_init`].
+pub type MapInit<I, ID, F> = Gathered<MapInitOf<I, ID, F>>;
+
+impl<I, W, R, ID, F> Gather for MapInitOf<I, ID, F>
+where
+    I: ParallelIterator,
+    R: Send,
+    ID: Fn() -> W + Sync + Send,
+    F: Fn(&mut W, I::Item) -> R + Sync + Send,
+{
+    type Item = R;
+
+    fn gather(self) -> Vec<R> {
+        self.base.run(ends::MapWithState { init: self.init, f: self.op })
+    }
+
+    fn known_len(&self) -> Option<usize> {
+        self.base.opt_len()
+    }
+}
+
+impl<I: IndexedParallelIterator, ID, F> GatherExact for MapInitOf<I, ID, F> where Self: Gather {}
+
+/// What a closure makes of a clone and each item.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct MapWithOf<I, W, F> {
+    pub(super) base: I,
+    pub(super) init: W,
+    pub(super) op: F,
+}
+shown!(MapWithOf<I, W, F>);
+
+/// See [`ParallelIterator::map_with`].
+pub type MapWith<I, W, F> = Gathered<MapWithOf<I, W, F>>;
+
+impl<I, W, R, F> Gather for MapWithOf<I, W, F>
+where
+    I: ParallelIterator,
+    R: Send,
+    W: Send + Clone,
+    F: Fn(&mut W, I::Item) -> R + Sync + Send,
+{
+    type Item = R;
+
+    fn gather(self) -> Vec<R> {
+        MapInitOf { base: self.base, init: cloned_from(self.init), op: self.op }.gather()
+    }
+
+    fn known_len(&self) -> Option<usize> {
+        self.base.opt_len()
+    }
+}
+
+impl<I: IndexedParallelIterator, W, F> GatherExact for MapWithOf<I, W, F> where Self: Gather {}
+
+/// Folds pieces of so many items.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct FoldPieces<ID, F> {
+    pub(super) size: usize,
+    pub(super) init: ID,
+    pub(super) op: F,
+}
+shown!(FoldPieces<ID, F>);
+
+/// See [`IndexedParallelIterator::fold_chunks`].
+pub type FoldChunks<I, ID, F> = super::Placed<I, FoldPieces<ID, F>>;
+
+impl<T: Send, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> super::IndexedStage<T>
+    for FoldPieces<ID, F>
+{
+    type Made = A;
+
+    fn behind<S: Source<Item = T> + Sync>(self, source: S) -> impl Source<Item = A> + Sync {
+        let Self { size, init, op } = self;
+        let pieces = rangesteal::source(source).map(|item| item).chunks(size);
+        pieces.map(move |piece| piece.into_iter().fold(init(), &op))
+    }
+
+    fn count(&self, count: usize) -> usize {
+        count.div_ceil(self.size)
+    }
+}
+
+/// Folds pieces of so many items into clones.
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct FoldPiecesWith<A, F> {
+    pub(super) size: usize,
+    pub(super) init: A,
+    pub(super) op: F,
+}
+shown!(FoldPiecesWith<A, F>);
+
+/// See [`IndexedParallelIterator::fold_chunks_with`].
+pub type FoldChunksWith<I, A, F> = super::Placed<I, FoldPiecesWith<A, F>>;
+
+impl<T: Send, A: Send + Clone, F: Fn(A, T) -> A + Sync> super::IndexedStage<T> for FoldPiecesWith<A, F> {
+    type Made = A;
+
+    fn behind<S: Source<Item = T> + Sync>(self, source: S) -> impl Source<Item = A> + Sync {
+        FoldPieces { size: self.size, init: cloned_from(self.init), op: self.op }.behind(source)
+    }
+
+    fn count(&self, count: usize) -> usize {
+        count.div_ceil(self.size)
+    }
+}

@@ -1,0 +1,146 @@
+//! What becomes a parallel iterator, and what is made of one.
+
+use super::{IndexedParallelIterator, ParallelIterator};
+
+/// What becomes a parallel iterator.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` becomes no parallel iterator of `rangesteal-rayon`",
+    note = "other crates implement the traits of the real rayon, not these: collect their items into a `Vec` first",
+    note = "see \"What is not there\" in the README of rangesteal-rayon"
+)]
+pub trait IntoParallelIterator {
+    /// What it becomes.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// An item.
+    type Item: Send;
+
+    /// Makes a parallel iterator of it.
+    fn into_par_iter(self) -> Self::Iter;
+}
+
+impl<T: ParallelIterator> IntoParallelIterator for T {
+    type Iter = T;
+    type Item = T::Item;
+
+    fn into_par_iter(self) -> T {
+        self
+    }
+}
+
+/// What lends its items to a parallel iterator.
+pub trait IntoParallelRefIterator<'data> {
+    /// What goes over them.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// A reference to an item.
+    type Item: Send + 'data;
+
+    /// Goes over references to the items.
+    fn par_iter(&'data self) -> Self::Iter;
+}
+
+impl<'data, I: 'data + ?Sized> IntoParallelRefIterator<'data> for I
+where
+    &'data I: IntoParallelIterator,
+{
+    type Iter = <&'data I as IntoParallelIterator>::Iter;
+    type Item = <&'data I as IntoParallelIterator>::Item;
+
+    fn par_iter(&'data self) -> Self::Iter {
+        self.into_par_iter()
+    }
+}
+
+/// What lends its items to a parallel iterator that may change them.
+pub trait IntoParallelRefMutIterator<'data> {
+    /// What goes over them.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// A reference to an item.
+    type Item: Send + 'data;
+
+    /// Goes over exclusive references to the items.
+    fn par_iter_mut(&'data mut self) -> Self::Iter;
+}
+
+impl<'data, I: 'data + ?Sized> IntoParallelRefMutIterator<'data> for I
+where
+    &'data mut I: IntoParallelIterator,
+{
+    type Iter = <&'data mut I as IntoParallelIterator>::Iter;
+    type Item = <&'data mut I as IntoParallelIterator>::Item;
+
+    fn par_iter_mut(&'data mut self) -> Self::Iter {
+        self.into_par_iter()
+    }
+}
+
+/// What is made of the items of a parallel iterator.
+pub trait FromParallelIterator<T: Send> {
+    /// Collects the items.
+    fn from_par_iter<I: IntoParallelIterator<Item = T>>(par_iter: I) -> Self;
+}
+
+/// What the items of a parallel iterator are added to.
+pub trait ParallelExtend<T: Send> {
+    /// Adds the items.
+    fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, par_iter: I);
+}
+
+/// What gives away all its items, and stays.
+pub trait ParallelDrainFull {
+    /// What goes over them.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// An item.
+    type Item: Send;
+
+    /// Goes over the items by value, and takes them out.
+    fn par_drain(self) -> Self::Iter;
+}
+
+/// What gives away the items of a range, and stays.
+pub trait ParallelDrainRange<Idx = usize> {
+    /// What goes over them.
+    type Iter: ParallelIterator<Item = Self::Item>;
+    /// An item.
+    type Item: Send;
+
+    /// Goes over the items of the range by value, and takes them out.
+    fn par_drain<R: std::ops::RangeBounds<Idx>>(self, range: R) -> Self::Iter;
+}
+
+impl<L, R> crate::absent::IsOfThisCrate for either::Either<L, R> {}
+
+impl<L: ParallelIterator, R: ParallelIterator<Item = L::Item>> ParallelIterator for either::Either<L, R> {
+    type Item = L::Item;
+
+    fn run<E: super::End<L::Item>>(self, end: E) -> E::Out {
+        either::for_both!(self, iter => iter.run(end))
+    }
+
+    fn into_items(self) -> Vec<L::Item> {
+        either::for_both!(self, iter => iter.into_items())
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        either::for_both!(self, iter => iter.opt_len())
+    }
+}
+
+impl<L, R> IndexedParallelIterator for either::Either<L, R>
+where
+    L: IndexedParallelIterator,
+    R: IndexedParallelIterator<Item = L::Item>,
+{
+    fn run_indexed<E: super::IndexedEnd<L::Item>>(self, end: E) -> E::Out {
+        either::for_both!(self, iter => iter.run_indexed(end))
+    }
+
+    fn len(&self) -> usize {
+        either::for_both!(self, iter => iter.len())
+    }
+}
+
+impl<T: Send, L: ParallelExtend<T>, R: ParallelExtend<T>> ParallelExtend<T> for either::Either<L, R> {
+    fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, par_iter: I) {
+        either::for_both!(self, collection => collection.par_extend(par_iter));
+    }
+}

@@ -1,0 +1,106 @@
+//! Iterators made of two, or of one and what stands between its items: their items are gathered.
+
+use super::{Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, shown};
+
+/// The items of one iterator, then those of another.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct OneAfterOther<A, B>(pub(super) A, pub(super) B);
+shown!(OneAfterOther<A, B>);
+
+/// See [`ParallelIterator::chain`].
+pub type Chain<A, B> = Gathered<OneAfterOther<A, B>>;
+
+impl<A: ParallelIterator, B: ParallelIterator<Item = A::Item>> Gather for OneAfterOther<A, B> {
+    type Item = A::Item;
+
+    fn gather(self) -> Vec<A::Item> {
+        let mut all = self.0.into_items();
+        all.append(&mut self.1.into_items());
+        all
+    }
+
+    fn known_len(&self) -> Option<usize> {
+        self.0.opt_len()?.checked_add(self.1.opt_len()?)
+    }
+}
+
+impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> GatherExact
+    for OneAfterOther<A, B>
+{
+}
+
+/// Items of two iterators by turns.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct ByTurns<A, B> {
+    pub(super) a: A,
+    pub(super) b: B,
+    /// Whether it ends with the one whose turn it is and has none.
+    pub(super) ends_early: bool,
+}
+shown!(ByTurns<A, B>);
+
+/// See [`IndexedParallelIterator::interleave`].
+pub type Interleave<A, B> = Gathered<ByTurns<A, B>>;
+/// See [`IndexedParallelIterator::interleave_shortest`].
+pub type InterleaveShortest<A, B> = Gathered<ByTurns<A, B>>;
+
+impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> Gather for ByTurns<A, B> {
+    type Item = A::Item;
+
+    fn gather(self) -> Vec<A::Item> {
+        let mut all = Vec::new();
+        let (mut now, mut next) = (self.a.into_items().into_iter(), self.b.into_items().into_iter());
+        while let Some(item) = now.next() {
+            all.push(item);
+            std::mem::swap(&mut now, &mut next);
+        }
+        if !self.ends_early {
+            all.extend(next);
+        }
+        all
+    }
+
+    fn known_len(&self) -> Option<usize> {
+        let (a, b) = (self.a.len(), self.b.len());
+        if !self.ends_early {
+            return a.checked_add(b);
+        }
+        if a <= b { a.checked_mul(2) } else { b.checked_mul(2)?.checked_add(1) }
+    }
+}
+
+impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> GatherExact for ByTurns<A, B> {}
+
+/// Items with the same one between all of them.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct WithBetween<I, T>(pub(super) I, pub(super) T);
+shown!(WithBetween<I, T>);
+
+/// See [`ParallelIterator::intersperse`].
+pub type Intersperse<I> = Gathered<WithBetween<I, <I as ParallelIterator>::Item>>;
+
+impl<T: Clone + Send, I: ParallelIterator<Item = T>> Gather for WithBetween<I, T> {
+    type Item = T;
+
+    fn gather(self) -> Vec<T> {
+        let Self(base, between) = self;
+        let mut all = Vec::new();
+        for item in base.into_items() {
+            if !all.is_empty() {
+                all.push(between.clone());
+            }
+            all.push(item);
+        }
+        all
+    }
+
+    fn known_len(&self) -> Option<usize> {
+        let items = self.0.opt_len()?;
+        items.checked_add(items.saturating_sub(1))
+    }
+}
+
+impl<T: Clone + Send, I: IndexedParallelIterator<Item = T>> GatherExact for WithBetween<I, T> {}

@@ -1,0 +1,67 @@
+//! Parallel iterators: the traits, and the iterators that their methods return.
+
+mod collect;
+mod end;
+mod ends;
+mod folds;
+mod gathered;
+mod indexed;
+mod into;
+mod make;
+mod mixed;
+mod parallel;
+mod places;
+pub mod plumbing;
+mod positions;
+mod prefixes;
+mod staged;
+mod stages;
+mod tries;
+mod zip;
+
+/// Prints the name of an iterator alone: closures cannot be printed.
+macro_rules! shown {
+    ($name:ident<$($generic:ident),+>) => {
+        impl<$($generic),+> std::fmt::Debug for $name<$($generic),+> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(crate) use shown;
+
+pub use either::Either;
+
+pub(crate) use self::end::{Backward, Then, Unindexed};
+#[allow(deprecated, reason = "rayon still has it")]
+pub use self::make::repeatn;
+#[doc(hidden)]
+pub use self::{
+    end::{End, IndexedEnd, IndexedStage, Stage},
+    gathered::{Counted, Gather, GatherExact, Gathered, Listed},
+    staged::{Placed, Staged},
+    tries::Try,
+};
+pub use self::{
+    folds::{Fold, FoldChunks, FoldChunksWith, FoldWith, MapInit, MapWith, TryFold, TryFoldWith},
+    indexed::IndexedParallelIterator,
+    into::{
+        FromParallelIterator, IntoParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator,
+        ParallelDrainFull, ParallelDrainRange, ParallelExtend,
+    },
+    make::{
+        Empty, IterBridge, Once, ParallelBridge, Repeat, RepeatN, Split, WalkTree, WalkTreePostfix,
+        WalkTreePrefix, empty, once, repeat, repeat_n, split, walk_tree, walk_tree_postfix, walk_tree_prefix,
+    },
+    mixed::{Chain, Interleave, InterleaveShortest, Intersperse},
+    parallel::ParallelIterator,
+    places::{Chunks, Enumerate, MaxLen, MinLen, Rev, Skip, StepBy, Take},
+    positions::Positions,
+    prefixes::{TakeAny, TakeAnyWhile, WhileSome},
+    stages::{
+        Cloned, Copied, ExponentialBlocks, Filter, FilterMap, FlatMap, FlatMapIter, Flatten, FlattenIter,
+        Inspect, Map, PanicFuse, SkipAny, SkipAnyWhile, UniformBlocks, Update,
+    },
+    zip::{MultiZip, Zip, ZipEq},
+};

@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod absent;
+pub mod array;
+pub mod collections;
+pub mod iter;
+mod join;
+pub mod option;
+mod pool;
+pub mod prelude;
+pub mod range;
+pub mod range_inclusive;
+pub mod result;
+mod scope;
+pub mod slice;
+mod sources;
+pub mod str;
+pub mod string;
+mod thread_pool;
+pub mod vec;
+
+pub use self::{
+    absent::{BroadcastContext, ThreadBuilder, broadcast, spawn, spawn_broadcast, spawn_fifo},
+    join::{FnContext, join, join_context},
+    scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo},
+    thread_pool::{
+        ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield, current_num_threads,
+        current_thread_index, max_num_threads, yield_local, yield_now,
+    },
+};

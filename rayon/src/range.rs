@@ -1,0 +1,189 @@
+//! Ranges of integers and of characters, without their end.
+
+use std::ops::{Bound, Range, RangeBounds};
+
+use rangesteal::source;
+
+use crate::iter::{
+    Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Unindexed,
+};
+
+/// The integers, or characters, of a range.
+#[derive(Clone, Debug)]
+#[must_use = "an iterator runs nothing: its last method does"]
+pub struct Iter<T>(Range<T>);
+
+impl<T: Number> IntoParallelIterator for Range<T> {
+    type Iter = Iter<T>;
+    type Item = T;
+
+    fn into_par_iter(self) -> Iter<T> {
+        Iter(self)
+    }
+}
+
+impl<T> crate::absent::IsOfThisCrate for Iter<T> {}
+
+impl<T: Number> ParallelIterator for Iter<T> {
+    type Item = T;
+
+    fn run<E: End<T>>(self, end: E) -> E::Out {
+        T::run(self.0, false, end)
+    }
+
+    fn run_backward<E: End<T>>(self, end: E) -> E::Out {
+        T::run(self.0, true, end)
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        T::known_len(&self.0)
+    }
+}
+
+impl<T: Counted> IndexedParallelIterator for Iter<T> {
+    fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
+        T::run_indexed(self.0, end)
+    }
+
+    fn len(&self) -> usize {
+        T::known_len(&self.0).expect("it is counted")
+    }
+}
+
+/// An integer or a character. (One implementation for all lets the compiler infer which.)
+#[doc(hidden)]
+pub trait Number: Sized + Send {
+    /// Gives the chain of a range to `end`, in reverse if that is asked for.
+    fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out;
+
+    /// How many there are in a range, if a `usize` can count them.
+    fn known_len(range: &Range<Self>) -> Option<usize>;
+}
+
+/// An integer or a character of whose ranges each has an index.
+#[doc(hidden)]
+pub trait Counted: Number {
+    /// Gives the source of a range to `end`.
+    fn run_indexed<E: IndexedEnd<Self>>(range: Range<Self>, end: E) -> E::Out;
+}
+
+macro_rules! counted {
+    ($($number:ty, |$range:ident| $source:expr, $len:expr;)+) => {$(
+        impl Number for $number {
+            fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
+                if is_backward {
+                    Self::run_indexed(range, Backward(end))
+                } else {
+                    Self::run_indexed(range, Unindexed(end))
+                }
+            }
+
+            fn known_len($range: &Range<Self>) -> Option<usize> {
+                Some($len)
+            }
+        }
+
+        impl Counted for $number {
+            fn run_indexed<E: IndexedEnd<Self>>($range: Range<Self>, end: E) -> E::Out {
+                end.source($source)
+            }
+        }
+    )+};
+}
+
+counted! {
+    u8, |range| source(range), range.len();
+    i8, |range| source(range), range.len();
+    u16, |range| source(range), range.len();
+    i16, |range| source(range), range.len();
+    u32, |range| source(range), range.len();
+    i32, |range| source(range), range.len();
+    usize, |range| source(range), range.len();
+    isize, |range| source(range), range.len();
+    char,
+        |range| {
+            let first = range.start;
+            source(0..chars(first, u32::from(range.end))).map(move |index| char_at(first, index))
+        },
+        chars(range.start, u32::from(range.end)) as usize;
+}
+
+/// So many integers of a range that is too long to be counted are one item of the chain.
+const BLOCK: u128 = 1 << 32;
+
+macro_rules! uncounted {
+    ($($int:ty, $unsigned:ty;)+) => {$(
+        #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "wraps")]
+        impl Number for $int {
+            fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
+                let (first, behind) = (range.start, range.end);
+                if Self::known_len(&range).is_some() {
+                    return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
+                }
+                let len = u128::from(behind.wrapping_sub(first) as $unsigned);
+                let blocks = usize::try_from(len.div_ceil(BLOCK)).expect("at most 2^96 integers");
+                let block = move |block| {
+                    let at = block as u128 * BLOCK;
+                    first.wrapping_add(at as Self)..first.wrapping_add(len.min(at + BLOCK) as Self)
+                };
+                if is_backward {
+                    end.chain(source(0..blocks).rev().flat_map(move |at| block(at).rev()))
+                } else {
+                    end.chain(source(0..blocks).flat_map(block))
+                }
+            }
+
+            fn known_len(range: &Range<Self>) -> Option<usize> {
+                if range.is_empty() {
+                    return Some(0);
+                }
+                usize::try_from(range.end.wrapping_sub(range.start) as $unsigned).ok()
+            }
+        }
+    )+};
+}
+
+uncounted! {
+    u64, u64;
+    i64, u64;
+    u128, u128;
+    i128, u128;
+}
+
+/// Surrogates are no characters: the first behind them, and how many there are.
+const BEHIND_SURROGATES: u32 = 0xE000;
+const SURROGATES: u32 = 0x800;
+
+/// The characters from `first` on, by index.
+pub(crate) fn char_at(first: char, index: u32) -> char {
+    let plain = u32::from(first) + index;
+    let jumps = u32::from(first) < BEHIND_SURROGATES && plain >= BEHIND_SURROGATES - SURROGATES;
+    char::from_u32(if jumps { plain + SURROGATES } else { plain }).expect("a character")
+}
+
+/// How many characters there are from `first` to before the code `behind`.
+pub(crate) fn chars(first: char, behind: u32) -> u32 {
+    let count = behind.saturating_sub(u32::from(first));
+    let jumps = u32::from(first) < BEHIND_SURROGATES && behind >= BEHIND_SURROGATES;
+    if jumps { count - SURROGATES } else { count }
+}
+
+/// A range of indices within `len`.
+///
+/// # Panics
+/// If it is not within.
+pub(crate) fn within(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
+    let start = match range.start_bound() {
+        Bound::Included(&start) => start,
+        Bound::Excluded(&before) => before + 1,
+        Bound::Unbounded => 0,
+    };
+    let end = match range.end_bound() {
+        Bound::Included(&last) => last + 1,
+        Bound::Excluded(&end) => end,
+        Bound::Unbounded => len,
+    };
+    assert!(start <= end, "the range starts at {start}, but ends at {end}");
+    assert!(end <= len, "the range ends at {end}, but there are {len} items");
+    start..end
+}

@@ -1,0 +1,179 @@
+//! Tasks that may spawn others: a list that grows while a loop runs over it.
+
+use std::{
+    any::Any,
+    fmt, mem,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use crate::{
+    absent::{BroadcastContext, BroadcastIsNotThere},
+    pool::{Seat, Shared, current},
+};
+
+type Task<'scope, S> = Box<dyn FnOnce(&S) + Send + 'scope>;
+type Payload = Box<dyn Any + Send>;
+
+/// What tasks have spawned, and what came of them.
+struct Tasks<'scope, S> {
+    waiting: Mutex<Vec<Task<'scope, S>>>,
+    /// The first panic.
+    panic: Mutex<Option<Payload>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'scope, S> Tasks<'scope, S> {
+    fn new() -> Self {
+        Self { waiting: Mutex::new(Vec::new()), panic: Mutex::new(None) }
+    }
+
+    fn add(&self, task: impl FnOnce(&S) + Send + 'scope) {
+        lock(&self.waiting).push(Box::new(task));
+    }
+
+    fn take(&self) -> Vec<Task<'scope, S>> {
+        mem::take(&mut lock(&self.waiting))
+    }
+
+    /// Runs a task, and keeps its panic.
+    fn run<R>(&self, task: impl FnOnce() -> R) -> Option<R> {
+        let ended = catch_unwind(AssertUnwindSafe(task));
+        ended.map_err(|payload| _ = lock(&self.panic).get_or_insert(payload)).ok()
+    }
+
+    /// What the closure of the scope has returned, or the first panic.
+    fn end<R>(&self, returned: Option<R>) -> R {
+        if let Some(payload) = lock(&self.panic).take() {
+            resume_unwind(payload);
+        }
+        returned.expect("it has returned, or there is a panic")
+    }
+}
+
+/// A place for tasks that may borrow what lives longer than the scope. See [`scope`].
+pub struct Scope<'scope>(Tasks<'scope, Scope<'scope>>);
+
+/// A scope whose tasks begin in the order in which they are spawned. See [`scope_fifo`].
+pub struct ScopeFifo<'scope>(Tasks<'scope, ScopeFifo<'scope>>);
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("waiting", &lock(&self.0.waiting).len()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopeFifo").field("waiting", &lock(&self.0.waiting).len()).finish_non_exhaustive()
+    }
+}
+
+impl<'scope> Scope<'scope> {
+    /// Adds a task to the scope. It begins when the closure or the task that adds it has ended.
+    pub fn spawn<BODY: FnOnce(&Scope<'scope>) + Send + 'scope>(&self, body: BODY) {
+        self.0.add(body);
+    }
+
+    /// Not there: the compiler refuses it.
+    pub fn spawn_broadcast<BODY>(&self, _body: BODY)
+    where
+        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope + BroadcastIsNotThere,
+    {
+    }
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    /// Adds a task to the scope. It begins when those that were added before it have begun.
+    pub fn spawn_fifo<BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope>(&self, body: BODY) {
+        self.0.add(body);
+    }
+
+    /// Not there: the compiler refuses it.
+    pub fn spawn_broadcast<BODY>(&self, _body: BODY)
+    where
+        BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope + BroadcastIsNotThere,
+    {
+    }
+}
+
+/// Calls `op` with a scope, then runs all tasks of the scope, and returns when they are done. All
+/// tasks run, even if one panics; the first panic comes out.
+pub fn scope<'scope, OP: FnOnce(&Scope<'scope>) -> R + Send, R: Send>(op: OP) -> R {
+    in_scope(&current(), op)
+}
+
+/// Calls `op` with a scope whose tasks begin in the order in which they are spawned.
+pub fn scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R + Send, R: Send>(op: OP) -> R {
+    in_order(&current(), op)
+}
+
+/// Calls `op` on this thread with a scope, and returns when all tasks of the scope are done.
+pub fn in_place_scope<'scope, OP: FnOnce(&Scope<'scope>) -> R, R>(op: OP) -> R {
+    in_scope(&current(), op)
+}
+
+/// Calls `op` on this thread with a scope whose tasks begin in the order in which they are spawned.
+pub fn in_place_scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R, R>(op: OP) -> R {
+    in_order(&current(), op)
+}
+
+/// A scope whose tasks run on a pool, the newest first.
+pub(crate) fn in_scope<'scope, R>(pool: &Shared, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    let scope = Scope(Tasks::new());
+    let seat = Seat::take(pool, 0);
+    let returned = scope.0.run(|| op(&scope));
+    loop {
+        // What other threads than those of the loop have added is seen in the next round.
+        let tasks = scope.0.take();
+        match <[_; 1]>::try_from(tasks) {
+            // Nobody would help with it, and what it adds is the next round. A loop takes some stack.
+            Ok([task]) => _ = scope.0.run(|| task(&scope)),
+            Err(tasks) if tasks.is_empty() => break,
+            Err(tasks) => newest_first(pool, &scope, tasks),
+        }
+    }
+    drop(seat);
+    scope.0.end(returned)
+}
+
+#[inline(never)]
+fn newest_first<'scope>(pool: &Shared, scope: &Scope<'scope>, mut tasks: Vec<Task<'scope, Scope<'scope>>>) {
+    tasks.reverse();
+    pool.grow(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task), feed| {
+        scope.0.run(|| task(scope));
+        scope.0.take().into_iter().for_each(|task| feed.push(task));
+    });
+}
+
+/// A scope whose tasks run on a pool, the oldest first: in rounds, since what a task adds is younger
+/// than all that is there.
+pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
+    let scope = ScopeFifo(Tasks::new());
+    let seat = Seat::take(pool, 0);
+    let returned = scope.0.run(|| op(&scope));
+    loop {
+        let tasks = scope.0.take();
+        match <[_; 1]>::try_from(tasks) {
+            Ok([task]) => _ = scope.0.run(|| task(&scope)),
+            Err(tasks) if tasks.is_empty() => break,
+            Err(tasks) => oldest_first(pool, &scope, tasks),
+        }
+    }
+    drop(seat);
+    scope.0.end(returned)
+}
+
+#[inline(never)]
+fn oldest_first<'scope>(
+    pool: &Shared,
+    scope: &ScopeFifo<'scope>,
+    tasks: Vec<Task<'scope, ScopeFifo<'scope>>>,
+) {
+    pool.on(tasks).with(|worker| Seat::take(pool, worker)).for_each(|(_, task)| {
+        scope.0.run(|| task(scope));
+    });
+}

@@ -1,0 +1,51 @@
+//! What iterators that begin a chain have in common.
+
+/// Implements both traits of an iterator that begins a chain: by its source, and its length.
+macro_rules! begins {
+    ([$($generic:tt)*] $iter:ty => $item:ty, |$self:ident| $source:expr, |$of:ident| $len:expr) => {
+        impl<$($generic)*> $crate::absent::IsOfThisCrate for $iter {}
+
+        impl<$($generic)*> $crate::iter::ParallelIterator for $iter {
+            type Item = $item;
+
+            fn run<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
+                $crate::iter::IndexedParallelIterator::run_indexed(self, $crate::iter::Unindexed(end))
+            }
+
+            fn run_backward<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
+                $crate::iter::IndexedParallelIterator::run_indexed(self, $crate::iter::Backward(end))
+            }
+
+            fn opt_len(&self) -> Option<usize> {
+                Some($crate::iter::IndexedParallelIterator::len(self))
+            }
+        }
+
+        impl<$($generic)*> $crate::iter::IndexedParallelIterator for $iter {
+            #[allow(unused_mut, reason = "some sources are taken out of what is dropped")]
+            fn run_indexed<E_: $crate::iter::IndexedEnd<$item>>(mut $self, end: E_) -> E_::Out {
+                end.source($source)
+            }
+
+            fn len(&$of) -> usize {
+                $len
+            }
+        }
+    };
+}
+pub(crate) use begins;
+
+/// Implements `IntoParallelIterator` for a collection whose items are gathered.
+macro_rules! becomes {
+    ([$($generic:tt)*] $collection:ty => $item:ty, $iter:ty, |$self:ident| $make:expr) => {
+        impl<$($generic)*> $crate::iter::IntoParallelIterator for $collection {
+            type Iter = $iter;
+            type Item = $item;
+
+            fn into_par_iter($self) -> $iter {
+                $make
+            }
+        }
+    };
+}
+pub(crate) use becomes;

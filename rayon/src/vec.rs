@@ -1,0 +1,81 @@
+//! Vectors.
+
+use std::ops::{Range, RangeBounds};
+
+use rangesteal::{source, source::drain};
+
+use crate::{
+    iter::{End, IndexedEnd, IndexedParallelIterator, ParallelDrainRange, ParallelIterator, Unindexed},
+    slice::{Iter, IterMut},
+    sources::{becomes, begins},
+};
+
+/// The items of a vector.
+#[derive(Clone, Debug)]
+#[must_use = "an iterator runs nothing: its last method does"]
+pub struct IntoIter<T>(Vec<T>);
+
+impl<T> crate::absent::IsOfThisCrate for IntoIter<T> {}
+
+impl<T: Send> ParallelIterator for IntoIter<T> {
+    type Item = T;
+
+    fn run<E: End<T>>(self, end: E) -> E::Out {
+        self.run_indexed(Unindexed(end))
+    }
+
+    fn into_items(self) -> Vec<T> {
+        self.0
+    }
+
+    fn opt_len(&self) -> Option<usize> {
+        Some(self.0.len())
+    }
+}
+
+impl<T: Send> IndexedParallelIterator for IntoIter<T> {
+    fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
+        end.source(source(self.0))
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+becomes!([T: Send] Vec<T> => T, IntoIter<T>, |self| IntoIter(self));
+becomes!([T: Send] Box<[T]> => T, IntoIter<T>, |self| IntoIter(self.into_vec()));
+becomes!(['data, T: Sync] &'data Vec<T> => &'data T, Iter<'data, T>, |self| self.as_slice().into_par_iter());
+becomes!(['data, T: Send] &'data mut Vec<T> => &'data mut T, IterMut<'data, T>, |self| {
+    self.as_mut_slice().into_par_iter()
+});
+
+/// The items of a part of a vector, which are taken out of it.
+#[derive(Debug)]
+#[must_use = "an iterator runs nothing: its last method does"]
+pub struct Drain<'data, T: Send> {
+    /// None if the loop has it.
+    vec: Option<&'data mut Vec<T>>,
+    range: Range<usize>,
+}
+
+begins!(['data, T: Send] Drain<'data, T> => T,
+    |self| source(drain(self.vec.take().expect("one loop has it"), self.range.clone())), |self| self.range.len());
+
+impl<T: Send> Drop for Drain<'_, T> {
+    fn drop(&mut self) {
+        if let Some(vec) = self.vec.take() {
+            vec.drain(self.range.clone());
+        }
+    }
+}
+
+impl<'data, T: Send> ParallelDrainRange<usize> for &'data mut Vec<T> {
+    type Iter = Drain<'data, T>;
+    type Item = T;
+
+    fn par_drain<R: RangeBounds<usize>>(self, range: R) -> Drain<'data, T> {
+        let range = crate::range::within(range, self.len());
+        Drain { vec: Some(self), range }
+    }
+}
