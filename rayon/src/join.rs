@@ -1,5 +1,7 @@
 //! Two closures, perhaps at the same time.
 
+use rangesteal::Pool;
+
 use crate::pool::{Seat, Shared, current};
 
 /// Calls both closures, perhaps at the same time, and returns what they return.
@@ -56,16 +58,15 @@ where
         let _seat = Seat::take(pool, 1);
         b(FnContext { migrated: std::thread::current().id() != caller })
     };
-    both(a, b)
+    both(pool, a, b)
 }
 
-/// Calls both closures on this thread, one after the other. The second is called even if the first
-/// panics.
-fn both<RA, RB: Send>(a: impl FnOnce() -> RA, b: impl FnOnce() -> RB + Send) -> (RA, RB) {
+/// Calls both closures: this thread the first one, and an idle thread of the pool the second, or
+/// this one as well. The second is called even if the first panics.
+fn both<RA, RB: Send>(pool: &Pool, a: impl FnOnce() -> RA, b: impl FnOnce() -> RB + Send) -> (RA, RB) {
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    let of_a = catch_unwind(AssertUnwindSafe(a));
-    let of_b = catch_unwind(AssertUnwindSafe(b));
-    match (of_a, of_b) {
+    let caught = pool.join(|| catch_unwind(AssertUnwindSafe(a)), || catch_unwind(AssertUnwindSafe(b)));
+    match caught {
         (Ok(a), Ok(b)) => (a, b),
         (Err(payload), _) | (_, Err(payload)) => resume_unwind(payload),
     }
