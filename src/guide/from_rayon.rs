@@ -1,5 +1,19 @@
 //! Coming from rayon: what is called otherwise, what differs, and when to stay.
 //!
+//! To try it, change one line of `Cargo.toml`, and none of the code: the package `rangesteal-rayon`
+//! in this repository has rayon's names.
+//!
+//! ```sh
+//! cargo remove rayon
+//! cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
+//! ```
+//!
+//! Go on to `pool.on(..)` if you want what rayon has no names for: [options](crate::On) such as
+//! `threads` and `grain`, [reports](crate::RunReport), sums with the same bits on any number of
+//! threads ([`reproducible`](crate::On::reproducible)), states that are kept from loop to loop
+//! ([`with_kept`](crate::On::with_kept)), and loops that can be cancelled
+//! ([`CancelToken`](crate::CancelToken)).
+//!
 //! In most lines the name is the same: write `pool.on(&v)` for `v.par_iter()`, and leave the rest
 //! of the line as it is.
 //!

@@ -5,9 +5,10 @@ use crate::{documents::between, unsafe_inventory::read};
 
 const WORDS: std::ops::RangeInclusive<usize> = 500..=700;
 
-const PARTS: [&str; 10] = [
+const PARTS: [&str; 11] = [
     "# rangesteal",
     "## Add it",
+    "## Try it in a minute",
     "## Example",
     "## How fast",
     "## When to use it",
