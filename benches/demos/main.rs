@@ -1,7 +1,7 @@
 //! Programs written for rayon, with rayon and with the drop-in: the same source, compiled twice.
 //!
-//! `cargo bench --bench demos [-- WORD]`: those whose names contain the word. Two threads; turns are
-//! interleaved; medians of the times, as parts of the time of the drop-in on one thread.
+//! `cargo bench --bench demos [-- WORD]`: those whose names contain the word. Two threads; turns
+//! are interleaved; medians of the times, as parts of the time of the drop-in on one thread.
 
 #![allow(clippy::cast_precision_loss)] // small numbers
 

@@ -19,6 +19,11 @@ const PARTS: [&str; 11] = [
     "## Licence",
 ];
 
+const TRIAL: &str = "\
+cargo remove rayon
+cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
+";
+
 const COMMANDS: &str = "\
 cargo run --release --no-default-features --example stv -- --input examples/stv/sample.blt meek
 cargo test
@@ -106,8 +111,9 @@ fn front_page_has_four_ratios_and_the_command_that_measures_them() {
 }
 
 #[test]
-fn front_page_has_two_commands() {
+fn front_page_has_the_commands() {
     let readme = read("README.md");
-    assert_eq!(between(&readme, "```sh\n", "```").collect::<Vec<_>>(), [COMMANDS]);
+    assert_eq!(between(&readme, "```sh\n", "```").collect::<Vec<_>>(), [TRIAL, COMMANDS]);
+    assert!(part(&readme, "## Try it in a minute").contains(TRIAL));
     assert!(part(&readme, "## Try it").contains(COMMANDS));
 }
