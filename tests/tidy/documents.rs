@@ -11,7 +11,7 @@ use crate::top;
 fn documents() -> Vec<(PathBuf, String)> {
     let top = top();
     let mut folders: Vec<_> =
-        ["benches", "examples", "profiling", "src", "tests"].map(|name| top.join(name)).into();
+        ["benches", "examples", "profiling", "rayon", "src", "tests"].map(|name| top.join(name)).into();
     let mut files: Vec<_> = entries(top);
     while let Some(folder) = folders.pop() {
         let (inner, own): (Vec<_>, Vec<_>) = entries(&folder).into_iter().partition(|entry| entry.is_dir());
