@@ -22,12 +22,12 @@ pub trait BroadcastIsNotThere {}
 
 /// Met by nothing.
 #[diagnostic::on_unimplemented(
-    message = "handlers of the threads of a pool are not in rangesteal-rayon",
+    message = "threads that a program starts for a pool are not in rangesteal-rayon",
     label = "a pool starts its threads itself",
-    note = "what a thread needs is made by `map_init` or `for_each_init`: see \"What is not there\" in the README of rangesteal-rayon"
+    note = "`rangesteal::PoolBuilder::spawn_handler` has them: see \"What is not there\" in the README of rangesteal-rayon"
 )]
 #[doc(hidden)]
-pub trait HandlersAreNotThere {}
+pub trait SpawnedThreadsAreNotThere {}
 
 /// Met by nothing.
 #[diagnostic::on_unimplemented(

@@ -10,7 +10,9 @@ use std::{
 use rangesteal::{BuildError, Pool, PoolBuilder};
 
 use crate::{
-    absent::{BroadcastContext, BroadcastIsNotThere, HandlersAreNotThere, SpawnIsNotThere, ThreadBuilder},
+    absent::{
+        BroadcastContext, BroadcastIsNotThere, SpawnIsNotThere, SpawnedThreadsAreNotThere, ThreadBuilder,
+    },
     join::{FnContext, join_in},
     pool::{self, Seat, Shared, current},
     scope::{Scope, ScopeFifo, in_order, in_scope},
@@ -166,7 +168,12 @@ pub struct ThreadPoolBuilder {
     threads: usize,
     stack: Option<usize>,
     name: Option<Box<dyn FnMut(usize) -> String>>,
+    start: Option<Handler>,
+    exit: Option<Handler>,
 }
+
+/// What a thread calls with its number.
+type Handler = Box<dyn Fn(usize) + Send + Sync>;
 
 impl ThreadPoolBuilder {
     /// A pool of as many threads as there are CPUs for this process.
@@ -176,7 +183,7 @@ impl ThreadPoolBuilder {
     }
 
     fn options(self) -> PoolBuilder {
-        let Self { threads, stack, name } = self;
+        let Self { threads, stack, name, start, exit } = self;
         let threads = if !cfg!(feature = "threads") {
             Some(1)
         } else if threads == 0 {
@@ -197,6 +204,12 @@ impl ThreadPoolBuilder {
                 let mut name = name.lock().unwrap_or_else(PoisonError::into_inner);
                 (*name)(worker)
             });
+        }
+        if let Some(start) = start {
+            options = options.start_handler(start);
+        }
+        if let Some(exit) = exit {
+            options = options.exit_handler(exit);
         }
         options
     }
@@ -255,29 +268,24 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// Not there: the compiler refuses it.
+    /// Each thread that the pool starts calls it with its number, from 1 on, before it works. If it
+    /// panics, the pool is not built.
     #[must_use]
-    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static + HandlersAreNotThere>(
-        self,
-        _handler: H,
-    ) -> Self {
-        self
+    pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, handler: H) -> Self {
+        Self { start: Some(Box::new(handler)), ..self }
     }
 
-    /// Not there: the compiler refuses it.
+    /// Each thread that the pool starts calls it with its number, from 1 on, after its last work.
     #[must_use]
-    pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static + HandlersAreNotThere>(
-        self,
-        _handler: H,
-    ) -> Self {
-        self
+    pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(self, handler: H) -> Self {
+        Self { exit: Some(Box::new(handler)), ..self }
     }
 
     /// Not there: the compiler refuses it.
     #[must_use]
     pub fn spawn_handler<F>(self, _spawn: F) -> Self
     where
-        F: FnMut(ThreadBuilder) -> std::io::Result<()> + HandlersAreNotThere,
+        F: FnMut(ThreadBuilder) -> std::io::Result<()> + SpawnedThreadsAreNotThere,
     {
         self
     }
@@ -288,7 +296,7 @@ impl ThreadPoolBuilder {
     /// None, since nothing calls it.
     pub fn build_scoped<W, F, R>(self, _wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
     where
-        W: Fn(ThreadBuilder) + Sync + HandlersAreNotThere,
+        W: Fn(ThreadBuilder) + Sync + SpawnedThreadsAreNotThere,
         F: FnOnce(&ThreadPool) -> R,
     {
         self.build().map(|pool| with_pool(&pool))
