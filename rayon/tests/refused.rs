@@ -33,7 +33,7 @@ const SAID: [(&str, usize); 6] = [
     ("threads that a program starts for a pool are not in rangesteal-rayon", 1),
     ("`rayon::iter::plumbing` is not in rangesteal-rayon", 2),
     ("`Mine` is no parallel iterator of rangesteal-rayon", 1),
-    ("in the README of rangesteal-rayon", 13),
+    ("in the README of rangesteal-rayon", 11),
 ];
 
 #[test]
