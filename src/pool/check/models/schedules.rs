@@ -103,7 +103,7 @@ fn a_seed_makes_the_same_schedule_again() {
 
 #[test]
 fn large_calls() {
-    fuzz(8000, || calls(ITEMS, whole));
+    fuzz(5000, || calls(ITEMS, whole));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn small_calls() {
 
 #[test]
 fn large_calls_that_panic() {
-    fuzz(8000, || calls(ITEMS, panicking));
+    fuzz(5000, || calls(ITEMS, panicking));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn many_rounds(work: fn(&Frame, usize)) {
 
 #[test]
 fn many_come_late() {
-    fuzz(8000, || many_rounds(enter_and_leave));
+    fuzz(5000, || many_rounds(enter_and_leave));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn lists() {
 
 #[test]
 fn lists_that_grow() {
-    fuzz(8000, lists);
+    fuzz(5000, lists);
 }
 
 #[test]
