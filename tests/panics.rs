@@ -5,7 +5,7 @@ mod busy;
 
 use std::{
     mem,
-    panic::{AssertUnwindSafe, catch_unwind, panic_any},
+    panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind},
     sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed},
     thread,
     time::{Duration, Instant},
@@ -535,5 +535,80 @@ fn in_the_only_block_of_more_items_than_half_of_all_indices() {
             huge.try_for_each(|i| if round % 2 == 0 { Err(i) } else { panic_any("user") })
         };
         assert_eq!(catch_unwind(AssertUnwindSafe(run)).is_ok(), round % 2 == 0);
+    }
+}
+
+/// A partial result that panics when it is dropped, once, on any thread but one.
+struct Bomb(AtomicBool);
+
+impl Bomb {
+    fn armed_but_on(caller: thread::ThreadId) -> Self {
+        Self(AtomicBool::new(thread::current().id() != caller))
+    }
+}
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if self.0.swap(false, Relaxed) && !thread::panicking() {
+            resume_unwind(Box::new("dropped")); // no message
+        }
+    }
+}
+
+/// Loops end early while a helper has a partial result, which is not needed any more, and whose
+/// drop panics. The helper comes to the next loop all the same.
+#[test]
+#[cfg_attr(miri, ignore = "the time of items is not known")]
+fn a_partial_result_that_panics_when_it_is_dropped_costs_no_worker() {
+    let (pool, caller) = (Pool::builder().num_threads(2).build().unwrap(), thread::current().id());
+    let nap = || thread::sleep(Duration::from_micros(500));
+    let is_elsewhere = || thread::current().id() != caller;
+    let forget = |a: Bomb, b: Bomb| {
+        mem::forget(b);
+        a
+    };
+    let waits = || {
+        let others = AtomicUsize::new(0);
+        let ended = pool.on(0..200).waiting(50).try_map_reduce(
+            async |i| {
+                nap();
+                others.fetch_add(usize::from(is_elsewhere()), Relaxed);
+                if !is_elsewhere() && others.load(Relaxed) > 3 {
+                    Err(i)
+                } else {
+                    Ok(Bomb::armed_but_on(caller))
+                }
+            },
+            forget,
+        );
+        mem::forget(ended);
+    };
+    let grows = || {
+        let begun = AtomicUsize::new(0);
+        let ended = pool.grow(0..40).fold_unordered(
+            || {
+                begun.fetch_add(usize::from(is_elsewhere()), Relaxed);
+                Bomb::armed_but_on(caller)
+            },
+            |bomb, _item, _feed| {
+                nap();
+                if is_elsewhere() && begun.load(Relaxed) >= 2 {
+                    panic_any("an item of the second run");
+                }
+                bomb
+            },
+            forget,
+        );
+        mem::forget(ended);
+    };
+    for _ in 0..15 {
+        drop(catch_unwind(AssertUnwindSafe(waits)).map_err(mem::forget));
+        drop(catch_unwind(AssertUnwindSafe(grows)).map_err(mem::forget));
+        let helped = AtomicUsize::new(0);
+        pool.on(0..40).for_each(|_| {
+            nap();
+            helped.fetch_add(usize::from(is_elsewhere()), Relaxed);
+        });
+        assert!(helped.into_inner() > 0, "the helper is gone");
     }
 }

@@ -61,7 +61,11 @@ pub(crate) struct Lender<'b, 'm, L: Body> {
 
 impl<L: Body> Lend for Lender<'_, '_, L> {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate)) {
-        work(&mut Accumulator::new(self.body, me, self.made));
+        let mut own = Accumulator::new(self.body, me, self.made);
+        work(&mut own);
+        if mem::needs_drop::<L::Acc>() {
+            discard(own.own); // what a panic has left behind
+        }
     }
 }
 

@@ -19,8 +19,7 @@
 #![allow(unused_qualifications)] // builds for tests have steps of their own
 
 use std::{
-    mem::ManuallyDrop,
-    ptr,
+    mem, ptr,
     sync::atomic::{AtomicU64, AtomicUsize as Hint},
 };
 
@@ -305,15 +304,15 @@ impl<J: Copy> Barrier<J> {
             Round { job: Some(job), helpers, places: helpers, called: 0, visits, caller_waits: false };
         state.open += helpers;
         state.callers += usize::from(caller.worker.is_none());
-        self.open(state, caller.thread(), number);
+        self.open(state, caller.thread());
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
     }
 
-    /// Announces the places that have been opened in arena `number`, and wakes workers, from
-    /// `first` on, until as many are awake; and if there are not enough, the callers around that
-    /// loop. One after the other, each after a look whether it is still needed: to wake one takes a
-    /// microsecond or more, and the lock is not held meanwhile.
-    fn open<'a>(&'a self, mut state: MutexGuard<'a, State<J>>, mut first: usize, number: usize) {
+    /// Announces the places that have been opened, and wakes workers, from `first` on, until as
+    /// many are awake; and if there are not enough, callers. One after the other, each after a look
+    /// whether it is still needed: to wake one takes a microsecond or more, and the lock is not
+    /// held meanwhile.
+    fn open<'a>(&'a self, mut state: MutexGuard<'a, State<J>>, mut first: usize) {
         while let Some(worker) = state.rouse(first) {
             self.tell(&state);
             drop(state);
@@ -322,15 +321,21 @@ impl<J: Copy> Barrier<J> {
             state = lock(&self.desk.state);
         }
         self.tell(&state);
-        if state.waiting == 0 {
+        self.wake_callers(&state);
+    }
+
+    /// If more places are open than workers are awake: wakes, for each loop that has places, the
+    /// innermost caller around it that sleeps.
+    fn wake_callers(&self, state: &State<J>) {
+        let (open, awake) = (state.open, state.count(Rest::Awake));
+        if state.waiting == 0 || !steps::wants_more(open, awake) {
             return;
         }
-        for (around, arena) in self.arenas.around(number) {
-            let awake = state.count(Rest::Awake);
-            if steps::wants_more(state.open, awake) && steps::sleeps(&state, around) {
-                drop(state);
+        let has_places = |number: &usize| state.rounds[*number].open() > 0;
+        for number in (0..ARENAS).filter(has_places) {
+            let mut around = self.arenas.around(number);
+            if let Some((_, arena)) = around.find(|(around, _)| steps::sleeps(state, *around)) {
                 arena.done.notify_one();
-                state = lock(&self.desk.state);
             }
         }
     }
@@ -397,6 +402,7 @@ impl<J: Copy> Barrier<J> {
         if others && let Some(other) = state.rouse(me + 1) {
             self.wake[other].notify_one(); // it comes in place of this one
         }
+        self.wake_callers(&state); // or one of these
         let state = self.sleep(state, me, Rest::Away);
         (!state.stop).then_some(())
     }
@@ -495,7 +501,7 @@ impl<J: Copy> Barrier<J> {
             drop(state);
             arena.done.notify_one();
         } else {
-            self.open(state, 0, number);
+            self.open(state, 0);
         }
     }
 
@@ -554,7 +560,8 @@ impl<J: Copy> Published<'_, J> {
     /// Ends the offer. While the caller waits, it helps the loops that are called in items of this
     /// one: `help` does what a worker does in a loop.
     pub(crate) fn end(self, help: impl Fn(&Entered<'_, J>)) {
-        ManuallyDrop::new(self).retract_and_wait(Some(&help));
+        self.retract_and_wait(Some(&help)); // if that unwinds, the drop of `self` waits
+        mem::forget(self);
     }
 
     fn retract_and_wait(&self, help: Help<'_, J>) {

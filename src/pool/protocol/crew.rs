@@ -206,6 +206,8 @@ impl Drop for Crew {
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
     use std::{
+        panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+        sync::atomic::AtomicBool,
         thread,
         time::{Duration, Instant},
     };
@@ -230,6 +232,45 @@ mod tests {
         let patient = crew(Patience::of(Duration::from_secs(60)));
         thread::sleep(Duration::from_millis(50));
         assert_eq!(patient.awake(), 1, "it polls");
+    }
+
+    fn wait_for(word: &AtomicBool) {
+        let begin = Instant::now();
+        while !word.load(Ordering::Relaxed) {
+            assert!(begin.elapsed() < Duration::from_secs(60), "nobody comes");
+            thread::yield_now();
+        }
+    }
+
+    /// No work unwinds; but if it did, while a caller helps, nothing borrowed would be touched
+    /// after the call.
+    #[test]
+    fn a_caller_whose_help_unwinds_has_waited_all_the_same() {
+        let mut crew = Crew::new(1, Fence::Symmetric, Patience::default());
+        let post = crew.post();
+        crew.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
+        let (crew, caller) = (crew, thread::current().id());
+        let [came, helped, is_inside] = [const { AtomicBool::new(false) }; 3];
+        let offer = Offer { helpers: 1, ..Offer::default() };
+        let inner = |_| {
+            if thread::current().id() == caller {
+                helped.store(true, Ordering::Relaxed);
+                resume_unwind(Box::new("help"));
+            }
+        };
+        let outer = |_| {
+            is_inside.store(true, Ordering::Relaxed);
+            came.store(true, Ordering::Relaxed);
+            let turn = crew.take_turn().expect("an arena");
+            crew.share(&turn, offer, &inner, || wait_for(&helped));
+            thread::sleep(Duration::from_millis(20));
+            is_inside.store(false, Ordering::Relaxed);
+        };
+        let turn = crew.take_turn().expect("an arena");
+        let ended = catch_unwind(AssertUnwindSafe(|| crew.share(&turn, offer, &outer, || wait_for(&came))));
+        assert_eq!(ended.expect_err("a panic").downcast_ref(), Some(&"help"));
+        assert!(!is_inside.load(Ordering::Relaxed), "the worker is inside after the return");
+        assert_eq!(crew.callers(), 0);
     }
 
     #[test]

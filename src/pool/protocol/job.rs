@@ -49,8 +49,8 @@ pub(crate) fn share(
     let pointer: *const (dyn Fn(usize) + Sync + '_) = work;
     // SAFETY: the types differ in the lifetime alone. It is kept by hand: `published` is ended or
     // dropped before `work`'s borrow ends, on every way out of this function, and both retract the
-    // job and wait for those inside (barrier.rs). It never leaves this function, so nobody can
-    // forget it.
+    // job and wait for those inside, even if what the caller helps meanwhile unwinds (barrier.rs).
+    // It goes to `end` alone, so nobody else can forget it.
     #[expect(clippy::transmute_ptr_to_ptr, reason = "only a transmute may lengthen a lifetime")]
     let erased = unsafe {
         std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync + 'static)>(

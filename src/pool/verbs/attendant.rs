@@ -303,6 +303,8 @@ where
         self.over = self.run.take();
         if is_needed {
             self.hand_over();
+        } else {
+            discard(self.over.take());
         }
         self.state = None;
     }
