@@ -564,7 +564,8 @@ impl<J: Copy> Published<'_, J> {
         mem::forget(self);
     }
 
-    fn retract_and_wait(&self, help: Help<'_, J>) {
+    /// What [`end`](Self::end) does. Once.
+    pub(crate) fn retract_and_wait(&self, help: Help<'_, J>) {
         let Self { barrier, arena, number, patience, .. } = *self;
         let mut state = lock(&barrier.desk.state);
         steps::retract(&mut state, number);

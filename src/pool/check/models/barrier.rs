@@ -127,8 +127,9 @@ fn publish_by<'a>(
     ManuallyDrop::new(barrier.publish(turn, caller, offer, job))
 }
 
+/// Ends an offer, which is not dropped even if loom stops the model.
 fn end(published: ManuallyDrop<Published<'_, usize>>, help: impl Fn(usize)) {
-    ManuallyDrop::into_inner(published).end(|entered| help(entered.job));
+    published.retract_and_wait(Some(&|entered| help(entered.job)));
 }
 
 /// A job for one worker, which does `work` whenever it comes; the caller does `own` meanwhile.
