@@ -602,8 +602,8 @@ fn a_partial_result_that_panics_when_it_is_dropped_costs_no_worker() {
         mem::forget(ended);
     };
     for _ in 0..15 {
-        drop(catch_unwind(AssertUnwindSafe(waits)).map_err(mem::forget));
-        drop(catch_unwind(AssertUnwindSafe(grows)).map_err(mem::forget));
+        let _waited = catch_unwind(AssertUnwindSafe(waits)).map_err(mem::forget);
+        let _grew = catch_unwind(AssertUnwindSafe(grows)).map_err(mem::forget);
         let helped = AtomicUsize::new(0);
         pool.on(0..40).for_each(|_| {
             nap();
