@@ -38,6 +38,15 @@ pub trait HandlersAreNotThere {}
 #[doc(hidden)]
 pub trait PlumbingIsNotThere {}
 
+/// Met by the iterators of this crate.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no parallel iterator of rangesteal-rayon",
+    label = "no iterator of your own, nor one of another crate",
+    note = "see \"What is not there\" in the README of rangesteal-rayon"
+)]
+#[doc(hidden)]
+pub trait IsOfThisCrate {}
+
 /// Not there: no value of it exists.
 #[derive(Debug)]
 pub struct BroadcastContext<'a> {

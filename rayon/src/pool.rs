@@ -18,6 +18,14 @@ pub(crate) enum Shared {
     Own(Arc<Pool>),
 }
 
+impl Shared {
+    /// Whether it is a certain pool.
+    fn is(&self, pool: &Pool) -> bool {
+        let own: &Pool = self;
+        std::ptr::eq(own, pool)
+    }
+}
+
 impl Deref for Shared {
     type Target = Pool;
 
@@ -87,7 +95,7 @@ pub(crate) fn current() -> Shared {
 pub(crate) fn worker(of: Option<&Pool>) -> Option<usize> {
     PLACE.with_borrow(|place| {
         let place = place.as_ref()?;
-        of.is_none_or(|of| std::ptr::eq(&*place.pool, of)).then_some(place.worker)
+        of.is_none_or(|of| place.pool.is(of)).then_some(place.worker)
     })
 }
 
@@ -100,7 +108,7 @@ impl Seat {
         PLACE.with_borrow_mut(|place| {
             let before = place.clone();
             match place {
-                Some(place) if std::ptr::eq(&*place.pool, &**pool) => {}
+                Some(place) if place.pool.is(pool) => {}
                 _ => *place = Some(Place { pool: pool.clone(), worker }),
             }
             Self(before)

@@ -22,6 +22,8 @@ impl<T: Number> IntoParallelIterator for Range<T> {
     }
 }
 
+impl<T> crate::absent::IsOfThisCrate for Iter<T> {}
+
 impl<T: Number> ParallelIterator for Iter<T> {
     type Item = T;
 
@@ -111,6 +113,7 @@ const BLOCK: u128 = 1 << 32;
 
 macro_rules! uncounted {
     ($($int:ty, $unsigned:ty;)+) => {$(
+        #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "wraps")]
         impl Number for $int {
             fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
                 let (first, behind) = (range.start, range.end);

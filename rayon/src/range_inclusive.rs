@@ -25,6 +25,8 @@ impl<T: NumberInclusive> IntoParallelIterator for RangeInclusive<T> {
     }
 }
 
+impl<T> crate::absent::IsOfThisCrate for Iter<T> {}
+
 impl<T: NumberInclusive> ParallelIterator for Iter<T> {
     type Item = T;
 

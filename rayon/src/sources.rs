@@ -3,6 +3,8 @@
 /// Implements both traits of an iterator that begins a chain: by its source, and its length.
 macro_rules! begins {
     ([$($generic:tt)*] $iter:ty => $item:ty, |$self:ident| $source:expr, |$of:ident| $len:expr) => {
+        impl<$($generic)*> $crate::absent::IsOfThisCrate for $iter {}
+
         impl<$($generic)*> $crate::iter::ParallelIterator for $iter {
             type Item = $item;
 

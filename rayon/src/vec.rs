@@ -15,6 +15,8 @@ use crate::{
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct IntoIter<T>(Vec<T>);
 
+impl<T> crate::absent::IsOfThisCrate for IntoIter<T> {}
+
 impl<T: Send> ParallelIterator for IntoIter<T> {
     type Item = T;
 

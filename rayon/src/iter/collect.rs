@@ -116,7 +116,7 @@ impl ParallelExtend<()> for () {
     }
 }
 
-impl<'a, C, T> FromParallelIterator<T> for Cow<'a, C>
+impl<C, T> FromParallelIterator<T> for Cow<'_, C>
 where
     C: ToOwned<Owned: FromParallelIterator<T>> + ?Sized,
     T: Send,

@@ -126,7 +126,7 @@ end! {
     EachWithState { init: ID, f: F } [T, W, ID: Fn() -> W + Sync, F: Fn(&mut W, T) + Sync] T => (),
     |self, chain, pool| {
         let state = |worker| (Seat::take(&pool, worker), (self.init)());
-        pool.on(chain).with(state).for_each(|((_, state), item)| (self.f)(state, item))
+        pool.on(chain).with(state).for_each(|((_, state), item)| (self.f)(state, item));
     }
 }
 

@@ -31,6 +31,8 @@ pub trait GatherExact: Gather {}
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Gathered<G>(pub(crate) G);
 
+impl<G> crate::absent::IsOfThisCrate for Gathered<G> {}
+
 impl<G: Gather> ParallelIterator for Gathered<G> {
     type Item = G::Item;
 

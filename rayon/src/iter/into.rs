@@ -107,6 +107,8 @@ pub trait ParallelDrainRange<Idx = usize> {
     fn par_drain<R: std::ops::RangeBounds<Idx>>(self, range: R) -> Self::Iter;
 }
 
+impl<L, R> crate::absent::IsOfThisCrate for either::Either<L, R> {}
+
 impl<L: ParallelIterator, R: ParallelIterator<Item = L::Item>> ParallelIterator for either::Either<L, R> {
     type Item = L::Item;
 

@@ -80,6 +80,9 @@ impl<T: Clone + Send> Repeat<T> {
     }
 }
 
+impl<T> crate::absent::IsOfThisCrate for Repeat<T> {}
+impl<T> crate::absent::IsOfThisCrate for RepeatN<T> {}
+
 impl<T: Clone + Send> ParallelIterator for Repeat<T> {
     type Item = T;
 

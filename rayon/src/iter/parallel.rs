@@ -22,6 +22,8 @@ use super::{
     TryFoldWith, Update, WhileSome, ends, folds, mixed, prefixes, stages,
 };
 
+use crate::absent::IsOfThisCrate;
+
 /// Items that the threads of a pool go through.
 ///
 /// The names and what they mean are those of rayon; the README of this package tells what differs.
@@ -32,7 +34,7 @@ use super::{
     note = "custom iterators (`plumbing`) are not there: see \"What is not there\" in the README of rangesteal-rayon",
     note = "other crates' iterators for rayon are those of the real rayon: collect them into a `Vec` first"
 )]
-pub trait ParallelIterator: Sized + Send {
+pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     /// An item.
     type Item: Send;
 

@@ -9,6 +9,7 @@ pub struct Positions<I, P> {
     pub(super) base: I,
     pub(super) predicate: P,
 }
+impl<I, P> crate::absent::IsOfThisCrate for Positions<I, P> {}
 shown!(Positions<I, P>);
 
 impl<I: IndexedParallelIterator, P: Fn(I::Item) -> bool + Sync + Send> ParallelIterator for Positions<I, P> {

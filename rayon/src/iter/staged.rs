@@ -17,6 +17,9 @@ pub struct Staged<I, G> {
     pub(crate) stage: G,
 }
 
+impl<I, G> crate::absent::IsOfThisCrate for Staged<I, G> {}
+impl<I, G> crate::absent::IsOfThisCrate for Placed<I, G> {}
+
 impl<I: ParallelIterator, G: Stage<I::Item> + Send> ParallelIterator for Staged<I, G> {
     type Item = G::Made;
 

@@ -17,6 +17,9 @@ pub struct Zip<A, B> {
 /// See [`IndexedParallelIterator::zip_eq`].
 pub type ZipEq<A, B> = Zip<A, B>;
 
+impl<A, B> crate::absent::IsOfThisCrate for Zip<A, B> {}
+impl<T> crate::absent::IsOfThisCrate for MultiZip<T> {}
+
 impl<A: IndexedParallelIterator, B: IndexedParallelIterator> ParallelIterator for Zip<A, B> {
     type Item = (A::Item, B::Item);
 
