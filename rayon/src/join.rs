@@ -4,7 +4,13 @@ use crate::pool::{Seat, Shared, current};
 
 /// Calls both closures, perhaps at the same time, and returns what they return.
 ///
-/// If one panics, the other ends before the panic comes out.
+/// ```
+/// # use rangesteal_rayon as rayon;
+/// assert_eq!(rayon::join(|| 1 + 1, || "two".len()), (2, 3));
+/// ```
+///
+/// # Panics
+/// If one does; the other ends before the panic comes out.
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,

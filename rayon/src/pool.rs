@@ -48,8 +48,8 @@ thread_local! {
     static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
 }
 
-/// The number of threads that the environment asks for: of the variable that programs with rayon are
-/// started with.
+/// The number of threads that the environment asks for: of the variable that programs with rayon
+/// are started with.
 pub(crate) fn wanted() -> Option<usize> {
     std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok().filter(|threads| *threads > 0)
 }

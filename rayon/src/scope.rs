@@ -102,6 +102,20 @@ impl<'scope> ScopeFifo<'scope> {
 
 /// Calls `op` with a scope, then runs all tasks of the scope, and returns when they are done. All
 /// tasks run, even if one panics; the first panic comes out.
+///
+/// ```
+/// # use rangesteal_rayon as rayon;
+/// let mut lengths = [0; 2];
+/// let [first, second] = &mut lengths;
+/// rayon::scope(|scope| {
+///     scope.spawn(|_| *first = "one".len());
+///     scope.spawn(|_| *second = "three".len());
+/// });
+/// assert_eq!(lengths, [3, 5]);
+/// ```
+///
+/// # Panics
+/// If `op` or a task does, when all others have ended.
 pub fn scope<'scope, OP: FnOnce(&Scope<'scope>) -> R + Send, R: Send>(op: OP) -> R {
     in_scope(&current(), op)
 }
@@ -130,7 +144,8 @@ pub(crate) fn in_scope<'scope, R>(pool: &Shared, op: impl FnOnce(&Scope<'scope>)
         // What other threads than those of the loop have added is seen in the next round.
         let tasks = scope.0.take();
         match <[_; 1]>::try_from(tasks) {
-            // Nobody would help with it, and what it adds is the next round. A loop takes some stack.
+            // Nobody would help with it, and what it adds is the next round. A loop takes some
+            // stack.
             Ok([task]) => _ = scope.0.run(|| task(&scope)),
             Err(tasks) if tasks.is_empty() => break,
             Err(tasks) => newest_first(pool, &scope, tasks),
@@ -149,8 +164,8 @@ fn newest_first<'scope>(pool: &Shared, scope: &Scope<'scope>, mut tasks: Vec<Tas
     });
 }
 
-/// A scope whose tasks run on a pool, the oldest first: in rounds, since what a task adds is younger
-/// than all that is there.
+/// A scope whose tasks run on a pool, the oldest first: in rounds, since what a task adds is
+/// younger than all that is there.
 pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
     let scope = ScopeFifo(Tasks::new());
     let seat = Seat::take(pool, 0);

@@ -17,6 +17,16 @@ use crate::{
 };
 
 /// A pool of threads: loops inside [`install`](Self::install) run on it.
+///
+/// ```
+/// # use rangesteal_rayon as rayon;
+/// use rayon::prelude::*;
+///
+/// let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
+/// let sum: u32 = pool.install(|| (0..100_u32).into_par_iter().sum());
+/// assert_eq!(sum, 4950);
+/// # Ok::<(), rayon::ThreadPoolBuildError>(())
+/// ```
 #[derive(Debug)]
 pub struct ThreadPool(Shared);
 

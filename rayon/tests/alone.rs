@@ -1,5 +1,5 @@
-//! Without the feature `threads` everything runs on the calling thread: loops, pools, scopes, joins.
-//! `cargo test -p rangesteal-rayon --no-default-features`
+//! Without the feature `threads` everything runs on the calling thread: loops, pools, scopes,
+//! joins. `cargo test -p rangesteal-rayon --no-default-features`
 
 #![cfg(not(feature = "threads"))]
 

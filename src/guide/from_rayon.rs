@@ -15,6 +15,9 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
+//! A program need not be rewritten to try it: the package `rangesteal-rayon`, in the folder `rayon`
+//! of the repository, has rayon's names over this library.
+//!
 //! Three names are false friends: `zip`, `fold` and `reduce`. The compiler refuses the last two as
 //! rayon writes them.
 //!

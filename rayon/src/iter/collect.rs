@@ -166,6 +166,20 @@ where
     }
 }
 
+impl<L, R, A, B> ParallelExtend<either::Either<L, R>> for (A, B)
+where
+    L: Send,
+    R: Send,
+    A: Default + Send + ParallelExtend<L>,
+    B: Default + Send + ParallelExtend<R>,
+{
+    fn par_extend<I: IntoParallelIterator<Item = either::Either<L, R>>>(&mut self, par_iter: I) {
+        let (left, right): (Vec<L>, Vec<R>) = par_iter.into_par_iter().partition_map(|item| item);
+        self.0.par_extend(left);
+        self.1.par_extend(right);
+    }
+}
+
 impl<L, R, A, B> FromParallelIterator<either::Either<L, R>> for (A, B)
 where
     L: Send,

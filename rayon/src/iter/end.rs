@@ -77,8 +77,8 @@ pub trait IndexedStage<T> {
         count
     }
 
-    /// The least and the greatest length of a run: advice, which [`fold`](super::ParallelIterator::fold)
-    /// follows.
+    /// The least and the greatest length of a run: advice, which
+    /// [`fold`](super::ParallelIterator::fold) follows.
     fn lengths(&self, lengths: (usize, usize)) -> (usize, usize) {
         lengths
     }

@@ -72,8 +72,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Zip { a: self, b }
     }
 
-    /// Items of two iterators by turns, then what is left of the longer one; all are gathered into a
-    /// vector.
+    /// Items of two iterators by turns, then what is left of the longer one; all are gathered into
+    /// a vector.
     fn interleave<I>(self, other: I) -> Interleave<Self, I::Iter>
     where
         I: IntoParallelIterator<Item = Self::Item, Iter: IndexedParallelIterator>,
@@ -81,8 +81,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Gathered(mixed::ByTurns { a: self, b: other.into_par_iter(), ends_early: false })
     }
 
-    /// Items of two iterators by turns, until the one whose turn it is has none; all are gathered into
-    /// a vector.
+    /// Items of two iterators by turns, until the one whose turn it is has none; all are gathered
+    /// into a vector.
     fn interleave_shortest<I>(self, other: I) -> InterleaveShortest<Self, I::Iter>
     where
         I: IntoParallelIterator<Item = Self::Item, Iter: IndexedParallelIterator>,

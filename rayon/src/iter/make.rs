@@ -100,7 +100,8 @@ pub struct RepeatN<T> {
     n: usize,
 }
 
-/// `n` items: clones of `element`, and itself at last. A lock guards it, since it need not be shared.
+/// `n` items: clones of `element`, and itself at last. A lock guards it, since it need not be
+/// shared.
 pub fn repeat_n<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
     RepeatN { element: (n > 0).then_some(element), n }
 }
@@ -254,8 +255,16 @@ pub type IterBridge<I> = Gathered<super::Listed<I>>;
 
 /// A plain iterator that becomes a parallel one.
 pub trait ParallelBridge: Sized {
-    /// The items of a plain iterator: the calling thread collects them all before the loop begins, so
-    /// the iterator must end.
+    /// ```
+    /// # use rangesteal_rayon as rayon;
+    /// use rayon::prelude::*;
+    ///
+    /// let lengths: usize = "one two".split(' ').par_bridge().map(str::len).sum();
+    /// assert_eq!(lengths, 6);
+    /// ```
+    ///
+    /// The items of a plain iterator: the calling thread collects them all before the loop begins,
+    /// so the iterator must end.
     fn par_bridge(self) -> IterBridge<Self>;
 }
 

@@ -523,7 +523,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::SkipSome(n) }
     }
 
-    /// The items before the first of which `predicate` is false.
+    /// Items of which `predicate` is true, in order, until it is false of one, whichever comes
+    /// first in time.
     fn take_any_while<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> TakeAnyWhile<Self, P> {
         Gathered(prefixes::TakenWhile(self, predicate))
     }

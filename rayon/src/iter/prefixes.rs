@@ -74,7 +74,7 @@ impl<T: Send, I: ParallelIterator<Item = Option<T>>> Gather for SomeOf<I> {
     }
 }
 
-/// The items before the first of which a closure is false.
+/// Items of which a closure is true, until it is false of one.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct TakenWhile<I, P>(pub(super) I, pub(super) P);
@@ -88,7 +88,7 @@ impl<I: ParallelIterator, P: Fn(&I::Item) -> bool + Sync + Send> Gather for Take
 
     fn gather(self) -> Vec<I::Item> {
         let Self(base, test) = self;
-        base.run(Until { f: |item| Some(item).filter(&test), is_prefix: true })
+        base.run(Until { f: |item| Some(item).filter(&test), is_prefix: false })
     }
 }
 

@@ -157,9 +157,9 @@ pub struct Same;
 
 /// See [`ParallelIterator::panic_fuse`].
 pub type PanicFuse<I> = Staged<I, Same>;
-/// See [`IndexedParallelIterator::by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks).
+/// See [`by_exponential_blocks`](super::IndexedParallelIterator::by_exponential_blocks).
 pub type ExponentialBlocks<I> = Staged<I, Same>;
-/// See [`IndexedParallelIterator::by_uniform_blocks`](super::IndexedParallelIterator::by_uniform_blocks).
+/// See [`by_uniform_blocks`](super::IndexedParallelIterator::by_uniform_blocks).
 pub type UniformBlocks<I> = Staged<I, Same>;
 behind!([T: Send] Same, T => T, one of each, (self, chain) chain);
 

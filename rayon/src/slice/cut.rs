@@ -19,7 +19,8 @@ pub type Split<'data, T, P> = Gathered<Separated<&'data [T], P, false>>;
 pub type SplitInclusive<'data, T, P> = Gathered<Separated<&'data [T], P, true>>;
 /// See [`ParallelSliceMut::par_split_mut`](super::ParallelSliceMut::par_split_mut).
 pub type SplitMut<'data, T, P> = Gathered<Separated<&'data mut [T], P, false>>;
-/// See [`ParallelSliceMut::par_split_inclusive_mut`](super::ParallelSliceMut::par_split_inclusive_mut).
+/// See
+/// [`ParallelSliceMut::par_split_inclusive_mut`](super::ParallelSliceMut::par_split_inclusive_mut).
 pub type SplitInclusiveMut<'data, T, P> = Gathered<Separated<&'data mut [T], P, true>>;
 
 impl<'data, T: Sync, P: Fn(&T) -> bool + Sync + Send, const INCLUSIVE: bool> Gather
