@@ -125,7 +125,8 @@ macro_rules! tuples {
             }
         }
 
-        // Not `&'a $name: IntoParallelIterator`, which the compiler would ask of tuples of tuples without end.
+        // Not `&'a $name: IntoParallelIterator`: the compiler would ask it of tuples of tuples
+        // without end.
         impl<'a, $($name),+> IntoParallelIterator for &'a ($($name,)+)
         where
             $($name: IntoParallelRefIterator<'a, Iter: IndexedParallelIterator>,)+
