@@ -3,7 +3,8 @@
 use rangesteal::{source, source::Source};
 
 use super::{
-    Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Unindexed,
+    Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator,
+    IntoParallelRefMutIterator, ParallelIterator, Unindexed,
 };
 
 /// Two iterators in step, as far as the shorter one goes. See [`IndexedParallelIterator::zip`].
@@ -124,31 +125,33 @@ macro_rules! tuples {
             }
         }
 
+        // Not `&'a $name: IntoParallelIterator`: the compiler would ask it of tuples of tuples
+        // without end.
         impl<'a, $($name),+> IntoParallelIterator for &'a ($($name,)+)
         where
-            $(&'a $name: IntoParallelIterator<Iter: IndexedParallelIterator>,)+
+            $($name: IntoParallelRefIterator<'a, Iter: IndexedParallelIterator>,)+
         {
-            type Item = ($(<&'a $name as IntoParallelIterator>::Item,)+);
-            type Iter = MultiZip<($(<&'a $name as IntoParallelIterator>::Iter,)+)>;
+            type Item = ($(<$name as IntoParallelRefIterator<'a>>::Item,)+);
+            type Iter = MultiZip<($(<$name as IntoParallelRefIterator<'a>>::Iter,)+)>;
 
             #[allow(non_snake_case, reason = "values are called as their types are")]
             fn into_par_iter(self) -> Self::Iter {
                 let ($($name,)+) = self;
-                MultiZip(($($name.into_par_iter(),)+))
+                MultiZip(($($name.par_iter(),)+))
             }
         }
 
         impl<'a, $($name),+> IntoParallelIterator for &'a mut ($($name,)+)
         where
-            $(&'a mut $name: IntoParallelIterator<Iter: IndexedParallelIterator>,)+
+            $($name: IntoParallelRefMutIterator<'a, Iter: IndexedParallelIterator>,)+
         {
-            type Item = ($(<&'a mut $name as IntoParallelIterator>::Item,)+);
-            type Iter = MultiZip<($(<&'a mut $name as IntoParallelIterator>::Iter,)+)>;
+            type Item = ($(<$name as IntoParallelRefMutIterator<'a>>::Item,)+);
+            type Iter = MultiZip<($(<$name as IntoParallelRefMutIterator<'a>>::Iter,)+)>;
 
             #[allow(non_snake_case, reason = "values are called as their types are")]
             fn into_par_iter(self) -> Self::Iter {
                 let ($($name,)+) = self;
-                MultiZip(($($name.into_par_iter(),)+))
+                MultiZip(($($name.par_iter_mut(),)+))
             }
         }
     )+};
