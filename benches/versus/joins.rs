@@ -5,6 +5,7 @@ use std::{hint::black_box, time::Instant};
 use rangesteal::Pool;
 
 use crate::{
+    machine::Freed,
     race::Turn,
     random::Random,
     rival::Rival,
@@ -88,6 +89,7 @@ impl Scene for Recursion {
 }
 
 pub(crate) fn rows(_: &Pool, runner: &mut Runner) -> Vec<Row> {
+    let _freed = Freed::to(&runner.mask); // other threads would inherit the CPU of this one
     let mut random = Random::default();
     let mut numbers = |len: usize| (0..len).map(|_| random.draw()).collect::<Vec<u32>>();
     let executors = Executors::new(runner.threads);

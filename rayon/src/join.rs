@@ -1,8 +1,11 @@
 //! Two closures, perhaps at the same time.
 
-use rangesteal::Pool;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    thread,
+};
 
-use crate::pool::{Seat, Shared, current};
+use crate::pool::{Seat, Shared, here};
 
 /// Calls both closures, perhaps at the same time, and returns what they return.
 ///
@@ -20,7 +23,7 @@ where
     RA: Send,
     RB: Send,
 {
-    join_context(|_| oper_a(), |_| oper_b())
+    join_in(&here(), oper_a, oper_b)
 }
 
 /// Like [`join`]; the closures are told whether they run on another thread than this one.
@@ -31,7 +34,9 @@ where
     RA: Send,
     RB: Send,
 {
-    join_in(&current(), oper_a, oper_b)
+    let caller = thread::current().id();
+    let b = || oper_b(FnContext { migrated: thread::current().id() != caller });
+    join_in(&here(), || oper_a(FnContext { migrated: false }), b)
 }
 
 /// Tells a closure of [`join_context`] where it runs.
@@ -48,29 +53,21 @@ impl FnContext {
     }
 }
 
-/// Calls both closures in a pool.
-pub(crate) fn join_in<A, B, RA, RB>(pool: &Shared, a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce(FnContext) -> RA,
-    B: FnOnce(FnContext) -> RB + Send,
-    RB: Send,
-{
-    let caller = std::thread::current().id();
+/// Calls both closures: this thread the first one, and an idle thread of the pool the second, or
+/// this one as well. The second is called even if the first panics.
+pub(crate) fn join_in<RA, RB: Send>(
+    pool: &Shared,
+    a: impl FnOnce() -> RA,
+    b: impl FnOnce() -> RB + Send,
+) -> (RA, RB) {
     let a = || {
         let _seat = Seat::take(pool, 0);
-        a(FnContext { migrated: false })
+        a()
     };
     let b = || {
         let _seat = Seat::take(pool, 1);
-        b(FnContext { migrated: std::thread::current().id() != caller })
+        b()
     };
-    both(pool, a, b)
-}
-
-/// Calls both closures: this thread the first one, and an idle thread of the pool the second, or
-/// this one as well. The second is called even if the first panics.
-fn both<RA, RB: Send>(pool: &Pool, a: impl FnOnce() -> RA, b: impl FnOnce() -> RB + Send) -> (RA, RB) {
-    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
     let caught = pool.join(|| catch_unwind(AssertUnwindSafe(a)), || catch_unwind(AssertUnwindSafe(b)));
     match caught {
         (Ok(a), Ok(b)) => (a, b),

@@ -4,6 +4,7 @@
 use std::{
     cell::RefCell,
     ops::Deref,
+    rc::Rc,
     sync::{Arc, Once, OnceLock},
 };
 
@@ -37,15 +38,17 @@ impl Deref for Shared {
     }
 }
 
-/// The pool of a thread, and the number that the thread has in it.
+/// The pool of a thread, and the number that the thread has in it. Counted by the thread itself: the
+/// count of a `Shared` is written by all threads, and a recursion of joins would wait for it.
 #[derive(Clone)]
-struct Place {
-    pool: Shared,
+pub(crate) struct Place {
+    pool: Rc<Shared>,
     worker: usize,
 }
 
 thread_local! {
     static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
+    static GLOBAL: Rc<Shared> = Rc::new(Shared::Global(global()));
 }
 
 /// The number of threads that the environment asks for: of the variable that programs with rayon
@@ -85,9 +88,13 @@ pub(crate) fn build_global(options: PoolBuilder) -> Result<(), BuildError> {
 
 /// The pool that loops of this thread run on.
 pub(crate) fn current() -> Shared {
-    PLACE.with_borrow(|place| match place {
-        Some(place) => place.pool.clone(),
-        None => Shared::Global(global()),
+    Shared::clone(&here())
+}
+
+/// The same, for this thread alone.
+pub(crate) fn here() -> Rc<Shared> {
+    PLACE.with_borrow(|place| {
+        place.as_ref().map_or_else(|| GLOBAL.with(Rc::clone), |place| Rc::clone(&place.pool))
     })
 }
 
@@ -100,25 +107,29 @@ pub(crate) fn worker(of: Option<&Pool>) -> Option<usize> {
 }
 
 /// As long as it lives, loops of this thread run on a certain pool.
-pub(crate) struct Seat(Option<Place>);
+pub(crate) enum Seat {
+    /// They did before.
+    Kept,
+    /// They have another place before and after.
+    Taken(Option<Place>),
+}
 
 impl Seat {
     /// Gives this thread a place. It keeps the number that it has in that pool.
     pub(crate) fn take(pool: &Shared, worker: usize) -> Self {
-        PLACE.with_borrow_mut(|place| {
-            let before = place.clone();
-            match place {
-                Some(place) if place.pool.is(pool) => {}
-                _ => *place = Some(Place { pool: pool.clone(), worker }),
-            }
-            Self(before)
-        })
+        if PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.pool.is(pool))) {
+            return Self::Kept;
+        }
+        let place = Place { pool: Rc::new(pool.clone()), worker };
+        Self::Taken(PLACE.with_borrow_mut(|before| before.replace(place)))
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        PLACE.with_borrow_mut(|place| *place = self.0.take());
+        if let Self::Taken(before) = self {
+            PLACE.with_borrow_mut(|place| *place = before.take());
+        }
     }
 }
 

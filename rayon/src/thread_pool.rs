@@ -13,7 +13,7 @@ use crate::{
     absent::{
         BroadcastContext, BroadcastIsNotThere, SpawnIsNotThere, SpawnedThreadsAreNotThere, ThreadBuilder,
     },
-    join::{FnContext, join_in},
+    join::join_in,
     pool::{self, Seat, Shared, current},
     scope::{Scope, ScopeFifo, in_order, in_scope},
 };
@@ -65,7 +65,7 @@ impl ThreadPool {
         RA: Send,
         RB: Send,
     {
-        join_in(&self.0, |_| oper_a(), |_: FnContext| oper_b())
+        join_in(&self.0, oper_a, oper_b)
     }
 
     /// Calls `op` with a scope, and returns when all tasks of the scope are done.
