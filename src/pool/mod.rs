@@ -319,7 +319,7 @@ impl Pool {
     ///
     /// The calling thread runs `first`, and then `second` if no worker has taken that. Only the
     /// first levels of a recursion are offered to workers (`join` inside `join`: five on two
-    /// threads), so that what is offered is large; and only where `second` took long enough the
+    /// threads, and three more if a thread is idle), so that what is offered is large; and only where `second` took long enough the
     /// last times. A thread that waits for its second closure helps the joins and the loops inside
     /// it. A join that is offered counts as one of the sixteen loops of a pool that can be shared
     /// at a time, until it is over. A join that is not offered costs a few nanoseconds. End a

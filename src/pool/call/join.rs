@@ -96,7 +96,7 @@ impl Executor {
         let this = Loop { site: site(&first, &second), slice };
         let Some(turn) = self.turn_to_join(this, level) else {
             let first = first();
-            let begin = launch::is_join_timed(level, draw()).then(Instant::now);
+            let begin = launch::is_join_timed(level, self.levels(PARTS), draw()).then(Instant::now);
             let second = second();
             if let Some(begin) = begin {
                 self.learn_join(this, begin);

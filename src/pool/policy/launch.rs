@@ -180,10 +180,11 @@ pub(crate) fn is_join_worth_it(prices: &Prices, cost: Option<f32>, awake: bool, 
     cost.is_none_or(|cost| cost >= worth_it) || draw.is_one_in(EXPLORED_ONE_IN)
 }
 
-/// Whether the second closure of a join that is not offered is timed: below the outermost `level`
-/// always, since there are few levels, so that a recursion over more data is soon noticed.
-pub(crate) fn is_join_timed(level: u32, draw: Draw) -> bool {
-    level > 0 || draw.is_one_in(TIMED_ONE_IN)
+/// Whether the second closure of a join that is not offered is timed: between the outermost level
+/// and the `last` of the upper ones always, since these are few, so that a recursion over more data
+/// is soon noticed.
+pub(crate) fn is_join_timed(level: u32, last: u32, draw: Draw) -> bool {
+    level > 0 && level < last || draw.is_one_in(TIMED_ONE_IN)
 }
 
 /// How many helpers `work` nanoseconds are worth, if so much is worth sharing with one.

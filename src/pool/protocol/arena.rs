@@ -42,8 +42,10 @@ pub(crate) struct Arena {
     /// Written by the caller before it publishes. Read under the state lock, and by threads that
     /// work in this loop as a hint.
     outer: Hint,
-    /// Whether the caller sleeps until the last worker leaves. A hint, and Relaxed.
+    /// Whether the caller waits for the last worker, and whether a place has been opened inside
+    /// since it last looked. Hints, and Relaxed.
     pub(super) waits: AtomicBool,
+    pub(super) is_wanted: AtomicBool,
     /// How many workers have entered and not left. Written under the state lock, which orders it,
     /// hence Relaxed; read without the lock only while polling. Written in one step for loom's
     /// sake: loom tries a store before what another thread read, but not if the storing thread has
@@ -61,6 +63,7 @@ impl Arena {
             seats: (0..workers).map(|_| Hint::new(0)).collect(),
             outer: Hint::new(0),
             waits: AtomicBool::new(false),
+            is_wanted: AtomicBool::new(false),
             active: CachePadded::new(AtomicUsize::new(0)),
         }
     }
@@ -68,6 +71,11 @@ impl Arena {
     /// The thread that has `seat`. If nobody has, the one that has it most often.
     pub(crate) fn thread_at(&self, seat: usize) -> usize {
         self.seats[seat].load(Ordering::Relaxed).checked_sub(1).unwrap_or(seat)
+    }
+
+    /// Whether no worker is inside, or a place has been opened in a loop inside: a hint.
+    pub(super) fn is_over_or_wanted(&self) -> bool {
+        self.active.load(Ordering::Relaxed) == 0 || self.is_wanted.load(Ordering::Relaxed)
     }
 
     /// The arena of the loop in whose item this loop was called.

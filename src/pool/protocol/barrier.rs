@@ -61,7 +61,7 @@ struct Desk<J> {
 #[derive(Debug, Default)]
 struct Told {
     /// Workers that are in no loop, and for which no place is open; workers that would find a job
-    /// without being woken; callers of shared loops that are no workers; and callers that sleep.
+    /// without being woken; callers of shared loops that are no workers; and callers that wait.
     idle: Hint,
     awake: Hint,
     callers: Hint,
@@ -112,7 +112,7 @@ pub(crate) struct State<J> {
     rests: Box<[Rest]>,
     /// How many workers are `Awake`, and so on.
     counts: [usize; 4],
-    /// Callers of shared loops that are no workers, and callers that sleep.
+    /// Callers of shared loops that are no workers, and callers that wait.
     callers: usize,
     waiting: usize,
     pub(crate) stop: bool,
@@ -271,13 +271,13 @@ impl<J: Copy> Barrier<J> {
         self.desk.told.callers.load(Ordering::Relaxed)
     }
 
-    /// About how many callers of shared loops sleep until the last worker leaves.
+    /// About how many callers of shared loops wait for the last worker.
     #[inline(always)]
     pub(crate) fn waiting(&self) -> usize {
         self.desk.told.waiting.load(Ordering::Relaxed)
     }
 
-    /// About how many callers of the loops around the calling thread sleep: they would help a loop
+    /// About how many callers of the loops around the calling thread wait: they would help a loop
     /// that it calls. It works in the loop of arena `number`, if in any.
     pub(crate) fn waiting_around(&self, number: Option<usize>) -> usize {
         let Some(number) = number.filter(|_| self.waiting() > 0) else { return 0 };
@@ -304,6 +304,7 @@ impl<J: Copy> Barrier<J> {
             Round { job: Some(job), helpers, places: helpers, called: 0, visits, caller_waits: false };
         state.open += helpers;
         state.callers += usize::from(caller.worker.is_none());
+        self.announce_inside(number);
         self.open(state, caller.thread());
         Published { barrier: self, arena, number, caller, patience: polls.at_end.max(self.patience) }
     }
@@ -322,6 +323,11 @@ impl<J: Copy> Barrier<J> {
         }
         self.tell(&state);
         self.wake_callers(&state);
+    }
+
+    /// Announces that a place has been opened in arena `number` to callers around that poll.
+    fn announce_inside(&self, number: usize) {
+        self.arenas.around(number).for_each(|(_, arena)| arena.is_wanted.store(true, Ordering::Relaxed));
     }
 
     /// If more places are open than workers are awake: wakes, for each loop that has places, the
@@ -459,33 +465,38 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// The caller of the loop in arena `of` helps a loop inside that one, if there is a place; or
-    /// else sleeps until a worker has left, somebody is called, or a place opens inside.
+    /// else sleeps until a worker has left, somebody is called, or a place opens inside. It polls
+    /// for `patience` after it has helped.
     fn help_or_sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, State<J>>,
         (of, arena, caller): (usize, &Arena, Caller),
+        patience: Patience,
         help: Help<'_, J>,
     ) -> MutexGuard<'a, State<J>> {
+        arena.is_wanted.store(false, Ordering::Relaxed);
         let comer = Comer { thread: caller.thread(), waits_for: Some(of) };
         if let Some(help) = help
             && let Some(entered) = self.take_place(&mut state, comer)
         {
-            self.tell(&state);
+            self.set_waits(&mut state, arena, false);
             drop(state);
             help(&entered);
             drop(entered);
+            self.set_waits(&mut lock(&self.desk.state), arena, true);
+            patience.poll(|| arena.is_over_or_wanted());
             return lock(&self.desk.state);
         }
-        self.set_sleeps(&mut state, (of, arena), true);
+        state.rounds[of].caller_waits = true;
         state = wait(&arena.done, state);
-        self.set_sleeps(&mut state, (of, arena), false);
+        state.rounds[of].caller_waits = false;
         state
     }
 
-    fn set_sleeps(&self, state: &mut State<J>, (of, arena): (usize, &Arena), sleeps: bool) {
-        state.rounds[of].caller_waits = sleeps;
-        state.waiting = if sleeps { state.waiting + 1 } else { state.waiting - 1 };
-        arena.waits.store(sleeps, Ordering::Relaxed);
+    /// The caller of the loop in an arena waits for the last worker, or does not any more.
+    fn set_waits(&self, state: &mut State<J>, arena: &Arena, waits: bool) {
+        state.waiting = if waits { state.waiting + 1 } else { state.waiting - 1 };
+        arena.waits.store(waits, Ordering::Relaxed);
         self.tell(state);
     }
 
@@ -501,6 +512,7 @@ impl<J: Copy> Barrier<J> {
             drop(state);
             arena.done.notify_one();
         } else {
+            self.announce_inside(number);
             self.open(state, 0);
         }
     }
@@ -514,16 +526,18 @@ impl<J: Copy> Barrier<J> {
             arena.active.load(Ordering::Relaxed) == 0 || arena.calls.load(Ordering::Relaxed) != calls
         });
         let mut state = lock(&self.desk.state);
-        loop {
+        self.set_waits(&mut state, arena, true);
+        let is_called = loop {
             if steps::takes_the_call(&mut state, number) {
-                self.tell(&state);
-                return true;
+                break true;
             }
             if steps::is_empty(arena) {
-                return false;
+                break false;
             }
-            state = self.help_or_sleep(state, (number, arena, caller), help);
-        }
+            state = self.help_or_sleep(state, (number, arena, caller), self.patience, help);
+        };
+        self.set_waits(&mut state, arena, false);
+        is_called
     }
 
     /// Stops all workers.
@@ -572,9 +586,10 @@ impl<J: Copy> Published<'_, J> {
         if steps::is_empty(arena) {
             return self.go(&mut state);
         }
-        barrier.tell(&state);
+        arena.is_wanted.store(false, Ordering::Relaxed);
+        barrier.set_waits(&mut state, arena, true);
         drop(state);
-        patience.poll(|| arena.active.load(Ordering::Relaxed) == 0);
+        patience.poll(|| arena.is_over_or_wanted());
         steps::wait_for_the_last(self, help);
     }
 
@@ -677,11 +692,12 @@ pub(crate) fn is_empty(arena: &Arena) -> bool {
 /// been seen already: it is the happens-before edge from leaving to returning.
 #[inline(always)]
 pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: Help<'_, J>) {
-    let &Published { barrier, arena, number, caller, .. } = published;
+    let &Published { barrier, arena, number, caller, patience } = published;
     let mut state = lock(&barrier.desk.state);
     while arena.active.load(Ordering::Relaxed) != 0 {
-        state = barrier.help_or_sleep(state, (number, arena, caller), help);
+        state = barrier.help_or_sleep(state, (number, arena, caller), patience, help);
     }
+    barrier.set_waits(&mut state, arena, false);
     published.go(&mut state);
 }
 

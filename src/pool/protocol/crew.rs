@@ -70,7 +70,7 @@ impl Crew {
         here::worker(self.barrier.address())
     }
 
-    /// About how many callers of shared loops sleep until the last worker of their loop leaves.
+    /// About how many callers of shared loops wait for the last worker of their loop.
     pub(crate) fn waiting(&self) -> usize {
         self.barrier.waiting()
     }
