@@ -38,8 +38,8 @@ impl Deref for Shared {
     }
 }
 
-/// The pool of a thread, and the number that the thread has in it. Counted by the thread itself: the
-/// count of a `Shared` is written by all threads, and a recursion of joins would wait for it.
+/// The pool of a thread, and the number that the thread has in it. Counted by the thread itself:
+/// the count of a `Shared` is written by all threads, and a recursion of joins would wait for it.
 #[derive(Clone)]
 pub(crate) struct Place {
     pool: Rc<Shared>,

@@ -319,13 +319,13 @@ impl Pool {
     ///
     /// The calling thread runs `first`, and then `second` if no worker has taken that. Only the
     /// first levels of a recursion are offered to workers (`join` inside `join`: five on two
-    /// threads, and three more if a thread is idle), so that what is offered is large; and only where `second` took long enough the
-    /// last times. A thread that waits for its second closure helps the joins and the loops inside
-    /// it. A join that is offered counts as one of the sixteen loops of a pool that can be shared
-    /// at a time, until it is over. A join that is not offered costs a few nanoseconds. End a
-    /// recursion over numbers with a plain loop over some hundred of them all the same. Parts
-    /// without results that go on are better items of a list that grows ([`grow`](Self::grow)), and
-    /// a known number of parts items of a loop.
+    /// threads, and three more if a thread is idle), so that what is offered is large; and only
+    /// where `second` took long enough the last times. A thread that waits for its second closure
+    /// helps the joins and the loops inside it. A join that is offered counts as one of the sixteen
+    /// loops of a pool that can be shared at a time, until it is over. A join that is not offered
+    /// costs a few nanoseconds. End a recursion over numbers with a plain loop over some hundred of
+    /// them all the same. Parts without results that go on are better items of a list that grows
+    /// ([`grow`](Self::grow)), and a known number of parts items of a loop.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
