@@ -27,10 +27,12 @@ impl<T> crate::absent::IsOfThisCrate for Iter<T> {}
 impl<T: Number> ParallelIterator for Iter<T> {
     type Item = T;
 
+    #[track_caller]
     fn run<E: End<T>>(self, end: E) -> E::Out {
         T::run(self.0, false, end)
     }
 
+    #[track_caller]
     fn run_backward<E: End<T>>(self, end: E) -> E::Out {
         T::run(self.0, true, end)
     }
@@ -41,6 +43,7 @@ impl<T: Number> ParallelIterator for Iter<T> {
 }
 
 impl<T: Counted> IndexedParallelIterator for Iter<T> {
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
         T::run_indexed(self.0, end)
     }
@@ -54,6 +57,7 @@ impl<T: Counted> IndexedParallelIterator for Iter<T> {
 #[doc(hidden)]
 pub trait Number: Sized + Send {
     /// Gives the chain of a range to `end`, in reverse if that is asked for.
+    #[track_caller]
     fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out;
 
     /// How many there are in a range, if a `usize` can count them.
@@ -64,12 +68,14 @@ pub trait Number: Sized + Send {
 #[doc(hidden)]
 pub trait Counted: Number {
     /// Gives the source of a range to `end`.
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<Self>>(range: Range<Self>, end: E) -> E::Out;
 }
 
 macro_rules! counted {
     ($($number:ty, |$range:ident| $source:expr, $len:expr;)+) => {$(
         impl Number for $number {
+            #[track_caller]
             fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
                 if is_backward {
                     Self::run_indexed(range, Backward(end))
@@ -84,6 +90,7 @@ macro_rules! counted {
         }
 
         impl Counted for $number {
+            #[track_caller]
             fn run_indexed<E: IndexedEnd<Self>>($range: Range<Self>, end: E) -> E::Out {
                 end.source($source)
             }
@@ -115,6 +122,7 @@ macro_rules! uncounted {
     ($($int:ty, $unsigned:ty;)+) => {$(
         #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "wraps")]
         impl Number for $int {
+            #[track_caller]
             fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
                 let (first, behind) = (range.start, range.end);
                 if Self::known_len(&range).is_some() {

@@ -30,10 +30,12 @@ impl<T> crate::absent::IsOfThisCrate for Iter<T> {}
 impl<T: NumberInclusive> ParallelIterator for Iter<T> {
     type Item = T;
 
+    #[track_caller]
     fn run<E: End<T>>(self, end: E) -> E::Out {
         T::run(self.0, false, end)
     }
 
+    #[track_caller]
     fn run_backward<E: End<T>>(self, end: E) -> E::Out {
         T::run(self.0, true, end)
     }
@@ -44,6 +46,7 @@ impl<T: NumberInclusive> ParallelIterator for Iter<T> {
 }
 
 impl<T: CountedInclusive> IndexedParallelIterator for Iter<T> {
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
         T::run_indexed(self.0, end)
     }
@@ -57,6 +60,7 @@ impl<T: CountedInclusive> IndexedParallelIterator for Iter<T> {
 #[doc(hidden)]
 pub trait NumberInclusive: Sized + Send {
     /// Gives the chain of a range to `end`, in reverse if that is asked for.
+    #[track_caller]
     fn run<E: End<Self>>(range: RangeInclusive<Self>, is_backward: bool, end: E) -> E::Out;
 
     /// How many there are in a range, if a `usize` can count them.
@@ -67,12 +71,14 @@ pub trait NumberInclusive: Sized + Send {
 #[doc(hidden)]
 pub trait CountedInclusive: NumberInclusive {
     /// Gives the source of a range to `end`.
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<Self>>(range: RangeInclusive<Self>, end: E) -> E::Out;
 }
 
 macro_rules! counted {
     ($($number:ty, |$range:ident| $source:expr, $len:expr;)+) => {$(
         impl NumberInclusive for $number {
+            #[track_caller]
             fn run<E: End<Self>>(range: RangeInclusive<Self>, is_backward: bool, end: E) -> E::Out {
                 if is_backward {
                     Self::run_indexed(range, Backward(end))
@@ -87,6 +93,7 @@ macro_rules! counted {
         }
 
         impl CountedInclusive for $number {
+            #[track_caller]
             fn run_indexed<E: IndexedEnd<Self>>($range: RangeInclusive<Self>, end: E) -> E::Out {
                 end.source($source)
             }
@@ -112,6 +119,7 @@ counted! {
 macro_rules! uncounted {
     ($($int:ty)+) => {$(
         impl NumberInclusive for $int {
+            #[track_caller]
             fn run<E: End<Self>>(range: RangeInclusive<Self>, is_backward: bool, end: E) -> E::Out {
                 if NumberInclusive::known_len(&range).is_some() {
                     return if is_backward { end.chain(source(range).rev()) } else { end.chain(source(range)) };
@@ -154,6 +162,7 @@ struct WithLast<T, E> {
 impl<T: Next, E: End<T>> End<T> for WithLast<T, E> {
     type Out = E::Out;
 
+    #[track_caller]
     fn chain<C>(self, chain: C) -> E::Out
     where
         C: Chain<Item = T, State = Stateless> + Sync,

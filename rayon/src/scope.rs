@@ -40,6 +40,7 @@ impl<'scope, S> Tasks<'scope, S> {
     }
 
     /// Runs a task, and keeps its panic.
+    #[track_caller]
     fn run<R>(&self, task: impl FnOnce() -> R) -> Option<R> {
         let ended = catch_unwind(AssertUnwindSafe(task));
         ended.map_err(|payload| _ = lock(&self.panic).get_or_insert(payload)).ok()

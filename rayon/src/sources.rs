@@ -8,10 +8,12 @@ macro_rules! begins {
         impl<$($generic)*> $crate::iter::ParallelIterator for $iter {
             type Item = $item;
 
+            #[track_caller]
             fn run<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
                 $crate::iter::IndexedParallelIterator::run_indexed(self, $crate::iter::Unindexed(end))
             }
 
+            #[track_caller]
             fn run_backward<E_: $crate::iter::End<$item>>(self, end: E_) -> E_::Out {
                 $crate::iter::IndexedParallelIterator::run_indexed(self, $crate::iter::Backward(end))
             }
@@ -23,6 +25,7 @@ macro_rules! begins {
 
         impl<$($generic)*> $crate::iter::IndexedParallelIterator for $iter {
             #[allow(unused_mut, reason = "some sources are taken out of what is dropped")]
+            #[track_caller]
             fn run_indexed<E_: $crate::iter::IndexedEnd<$item>>(mut $self, end: E_) -> E_::Out {
                 end.source($source)
             }

@@ -320,6 +320,7 @@ impl fmt::Display for ThreadPoolBuildError {
 }
 
 impl Error for ThreadPoolBuildError {
+    #[track_caller]
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.source()
     }

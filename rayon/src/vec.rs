@@ -20,6 +20,7 @@ impl<T> crate::absent::IsOfThisCrate for IntoIter<T> {}
 impl<T: Send> ParallelIterator for IntoIter<T> {
     type Item = T;
 
+    #[track_caller]
     fn run<E: End<T>>(self, end: E) -> E::Out {
         self.run_indexed(Unindexed(end))
     }
@@ -34,6 +35,7 @@ impl<T: Send> ParallelIterator for IntoIter<T> {
 }
 
 impl<T: Send> IndexedParallelIterator for IntoIter<T> {
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
         end.source(source(self.0))
     }

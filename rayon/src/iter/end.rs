@@ -14,6 +14,7 @@ pub trait End<T> {
     type Out;
 
     /// Does it.
+    #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Self::Out;
 }
 
@@ -24,6 +25,7 @@ pub trait IndexedEnd<T> {
     type Out;
 
     /// Does it.
+    #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> Self::Out;
 }
 
@@ -33,6 +35,7 @@ pub(crate) struct Unindexed<E>(pub(crate) E);
 impl<T, E: End<T>> IndexedEnd<T> for Unindexed<E> {
     type Out = E::Out;
 
+    #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> E::Out {
         self.0.chain(source)
     }
@@ -44,6 +47,7 @@ pub(crate) struct Backward<E>(pub(crate) E);
 impl<T, E: End<T>> IndexedEnd<T> for Backward<E> {
     type Out = E::Out;
 
+    #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, items: S) -> E::Out {
         self.0.chain(source(items).rev())
     }
@@ -93,6 +97,7 @@ pub(crate) struct Then<G, E>(pub(crate) G, pub(crate) E);
 impl<T, G: Stage<T>, E: End<G::Made>> End<T> for Then<G, E> {
     type Out = E::Out;
 
+    #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> E::Out {
         self.1.chain(self.0.behind(chain))
     }
@@ -101,6 +106,7 @@ impl<T, G: Stage<T>, E: End<G::Made>> End<T> for Then<G, E> {
 impl<T, G: IndexedStage<T>, E: IndexedEnd<G::Made>> IndexedEnd<T> for Then<G, E> {
     type Out = E::Out;
 
+    #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> E::Out {
         self.1.source(self.0.behind(source))
     }

@@ -25,6 +25,7 @@ macro_rules! end {
         impl<$($generic)*> End<$item> for $name<$($of),*> {
             type Out = $out;
 
+            #[track_caller]
             fn chain<C: Chain<Item = $item, State = Stateless> + Sync>($self, $chain: C) -> $out {
                 let $pool = current();
                 $run
@@ -136,6 +137,7 @@ pub(crate) struct Add<S>(pub(crate) PhantomData<S>);
 impl<T, S: Send + Sum<T> + Sum<S>> End<T> for Add<S> {
     type Out = S;
 
+    #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> S {
         let pool = current();
         on!(pool, chain).sum()
@@ -148,6 +150,7 @@ pub(crate) struct Multiply<S>(pub(crate) PhantomData<S>);
 impl<T, S: Send + Product<T> + Product<S>> End<T> for Multiply<S> {
     type Out = S;
 
+    #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> S {
         let pool = current();
         on!(pool, chain).product()
@@ -160,6 +163,7 @@ pub(crate) struct Into<'v, T>(pub(crate) &'v mut Vec<T>);
 impl<T: Send> End<T> for Into<'_, T> {
     type Out = ();
 
+    #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) {
         let pool = current();
         on!(pool, chain).collect_into(self.0);
@@ -172,6 +176,7 @@ pub(crate) struct Position<F>(pub(crate) F);
 impl<T, F: Fn(T) -> bool + Sync> IndexedEnd<T> for Position<F> {
     type Out = Option<usize>;
 
+    #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, items: S) -> Option<usize> {
         let pool = current();
         let numbered = source(items).enumerate();

@@ -30,6 +30,7 @@ struct InRuns<ID, F> {
 impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRuns<ID, F> {
     type Out = Vec<A>;
 
+    #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Vec<A> {
         let Self { init, op, lengths: (least, most), count } = self;
         let least = least.clamp(1, count.unwrap_or(usize::MAX).max(1));

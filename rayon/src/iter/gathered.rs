@@ -36,6 +36,7 @@ impl<G> crate::absent::IsOfThisCrate for Gathered<G> {}
 impl<G: Gather> ParallelIterator for Gathered<G> {
     type Item = G::Item;
 
+    #[track_caller]
     fn run<E: End<G::Item>>(self, end: E) -> E::Out {
         end.chain(source(self.0.gather()))
     }
@@ -50,6 +51,7 @@ impl<G: Gather> ParallelIterator for Gathered<G> {
 }
 
 impl<G: GatherExact> IndexedParallelIterator for Gathered<G> {
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<G::Item>>(self, end: E) -> E::Out {
         end.source(source(self.0.gather()))
     }

@@ -17,12 +17,14 @@ use super::{
 pub trait IndexedParallelIterator: ParallelIterator {
     /// Gives the source of this iterator to `end`.
     #[doc(hidden)]
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out;
 
     /// How many items there are.
     fn len(&self) -> usize;
 
     /// The items: searches go from the front anyway.
+    #[track_caller]
     fn by_exponential_blocks(self) -> ExponentialBlocks<Self> {
         Staged { base: self, stage: stages::Same }
     }
@@ -31,18 +33,21 @@ pub trait IndexedParallelIterator: ParallelIterator {
     ///
     /// # Panics
     /// If `block_size` is 0.
+    #[track_caller]
     fn by_uniform_blocks(self, block_size: usize) -> UniformBlocks<Self> {
         assert!(block_size != 0, "block_size must not be zero");
         Staged { base: self, stage: stages::Same }
     }
 
     /// Collects the items into `target`, instead of what is there.
+    #[track_caller]
     fn collect_into_vec(self, target: &mut Vec<Self::Item>) {
         target.clear();
         self.run(ends::Into(target));
     }
 
     /// Collects the first parts of pairs and the second ones, instead of what is there.
+    #[track_caller]
     fn unzip_into_vecs<A: Send, B: Send>(self, left: &mut Vec<A>, right: &mut Vec<B>)
     where
         Self: IndexedParallelIterator<Item = (A, B)>,
@@ -51,6 +56,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Pairs of items of two iterators, as far as the shorter one goes.
+    #[track_caller]
     fn zip<Z>(self, zip_op: Z) -> Zip<Self, Z::Iter>
     where
         Z: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -74,6 +80,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
 
     /// Items of two iterators by turns, then what is left of the longer one; all are gathered into
     /// a vector.
+    #[track_caller]
     fn interleave<I>(self, other: I) -> Interleave<Self, I::Iter>
     where
         I: IntoParallelIterator<Item = Self::Item, Iter: IndexedParallelIterator>,
@@ -83,6 +90,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
 
     /// Items of two iterators by turns, until the one whose turn it is has none; all are gathered
     /// into a vector.
+    #[track_caller]
     fn interleave_shortest<I>(self, other: I) -> InterleaveShortest<Self, I::Iter>
     where
         I: IntoParallelIterator<Item = Self::Item, Iter: IndexedParallelIterator>,
@@ -130,6 +138,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Compares two iterators, item by item, then by length.
+    #[track_caller]
     fn cmp<I>(self, other: I) -> Ordering
     where
         I: IntoParallelIterator<Item = Self::Item, Iter: IndexedParallelIterator>,
@@ -142,6 +151,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Compares two iterators, item by item, then by length; none if an item cannot be compared.
+    #[track_caller]
     fn partial_cmp<I>(self, other: I) -> Option<Ordering>
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -157,6 +167,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Whether two iterators have equal items.
+    #[track_caller]
     fn eq<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -167,6 +178,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Whether two iterators do not have equal items.
+    #[track_caller]
     fn ne<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -176,6 +188,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Whether this one goes before another.
+    #[track_caller]
     fn lt<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -185,6 +198,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Whether this one goes before another, or is equal.
+    #[track_caller]
     fn le<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -194,6 +208,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Whether this one goes behind another.
+    #[track_caller]
     fn gt<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -203,6 +218,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Whether this one goes behind another, or is equal.
+    #[track_caller]
     fn ge<I>(self, other: I) -> bool
     where
         I: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -212,6 +228,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// Pairs of an index and an item.
+    #[track_caller]
     fn enumerate(self) -> Enumerate<Self> {
         Placed { base: self, stage: places::Numbered() }
     }
@@ -227,47 +244,56 @@ pub trait IndexedParallelIterator: ParallelIterator {
     }
 
     /// The items behind the first `n`.
+    #[track_caller]
     fn skip(self, n: usize) -> Skip<Self> {
         Placed { base: self, stage: places::Without(n) }
     }
 
     /// The first `n` items, or all if there are fewer.
+    #[track_caller]
     fn take(self, n: usize) -> Take<Self> {
         Placed { base: self, stage: places::First(n) }
     }
 
     /// The index of an item of which `predicate` is true.
+    #[track_caller]
     fn position_any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
         self.position_first(predicate)
     }
 
     /// The index of the first item of which `predicate` is true.
+    #[track_caller]
     fn position_first<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
         self.run_indexed(ends::Position(predicate))
     }
 
     /// The index of the last item of which `predicate` is true.
+    #[track_caller]
     fn position_last<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
         let len = self.len();
         self.rev().position_first(predicate).map(|from_end| len - 1 - from_end)
     }
 
     /// The indices of the items of which `predicate` is true.
+    #[track_caller]
     fn positions<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Positions<Self, P> {
         Positions { base: self, predicate }
     }
 
     /// The items, the last one first.
+    #[track_caller]
     fn rev(self) -> Rev<Self> {
         Placed { base: self, stage: places::Reversed() }
     }
 
     /// The items: advice that [`fold`](ParallelIterator::fold) follows.
+    #[track_caller]
     fn with_min_len(self, min: usize) -> MinLen<Self> {
         Placed { base: self, stage: places::AtLeast(min) }
     }
 
     /// The items: advice that [`fold`](ParallelIterator::fold) follows.
+    #[track_caller]
     fn with_max_len(self, max: usize) -> MaxLen<Self> {
         Placed { base: self, stage: places::AtMost(max) }
     }

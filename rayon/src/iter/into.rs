@@ -112,6 +112,7 @@ impl<L, R> crate::absent::IsOfThisCrate for either::Either<L, R> {}
 impl<L: ParallelIterator, R: ParallelIterator<Item = L::Item>> ParallelIterator for either::Either<L, R> {
     type Item = L::Item;
 
+    #[track_caller]
     fn run<E: super::End<L::Item>>(self, end: E) -> E::Out {
         either::for_both!(self, iter => iter.run(end))
     }
@@ -130,6 +131,7 @@ where
     L: IndexedParallelIterator,
     R: IndexedParallelIterator<Item = L::Item>,
 {
+    #[track_caller]
     fn run_indexed<E: super::IndexedEnd<L::Item>>(self, end: E) -> E::Out {
         either::for_both!(self, iter => iter.run_indexed(end))
     }

@@ -86,6 +86,7 @@ impl<T> crate::absent::IsOfThisCrate for RepeatN<T> {}
 impl<T: Clone + Send> ParallelIterator for Repeat<T> {
     type Item = T;
 
+    #[track_caller]
     fn run<E: End<T>>(self, end: E) -> E::Out {
         self.take(usize::MAX).run(end)
     }
@@ -115,6 +116,7 @@ pub fn repeatn<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
 impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
     type Item = T;
 
+    #[track_caller]
     fn run<E: End<T>>(self, end: E) -> E::Out {
         self.run_indexed(Unindexed(end))
     }
@@ -125,6 +127,7 @@ impl<T: Clone + Send> ParallelIterator for RepeatN<T> {
 }
 
 impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
         let left = Mutex::new((self.element, self.n));
         let next = move |_| {

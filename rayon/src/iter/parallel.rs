@@ -40,16 +40,19 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
 
     /// Gives the chain of this iterator to `end`.
     #[doc(hidden)]
+    #[track_caller]
     fn run<E: End<Self::Item>>(self, end: E) -> E::Out;
 
     /// Gives a chain of the same items in reverse to `end`.
     #[doc(hidden)]
+    #[track_caller]
     fn run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
         end.chain(source(self.into_items()).rev())
     }
 
     /// All items, in order.
     #[doc(hidden)]
+    #[track_caller]
     fn into_items(self) -> Vec<Self::Item> {
         self.run(ends::ToVec {})
     }
@@ -66,11 +69,13 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Calls `op` with each item.
+    #[track_caller]
     fn for_each<OP: Fn(Self::Item) + Sync + Send>(self, op: OP) {
         self.run(ends::Each { f: op });
     }
 
     /// Calls `op` with a state and each item; each worker has a clone of `init`.
+    #[track_caller]
     fn for_each_with<OP, T>(self, init: T, op: OP)
     where
         OP: Fn(&mut T, Self::Item) + Sync + Send,
@@ -80,6 +85,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Calls `op` with a state and each item; each worker makes one.
+    #[track_caller]
     fn for_each_init<OP, INIT, T>(self, init: INIT, op: OP)
     where
         OP: Fn(&mut T, Self::Item) + Sync + Send,
@@ -89,6 +95,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Calls `op` with each item until it fails; returns the first failure.
+    #[track_caller]
     fn try_for_each<OP, R>(self, op: OP) -> R
     where
         OP: Fn(Self::Item) -> R + Sync + Send,
@@ -99,6 +106,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Calls `op` with a state and each item until it fails; each worker has a clone of `init`.
+    #[track_caller]
     fn try_for_each_with<OP, T, R>(self, init: T, op: OP) -> R
     where
         OP: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -109,6 +117,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Calls `op` with a state and each item until it fails; each worker makes a state.
+    #[track_caller]
     fn try_for_each_init<OP, INIT, T, R>(self, init: INIT, op: OP) -> R
     where
         OP: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -121,11 +130,13 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Counts the items.
+    #[track_caller]
     fn count(self) -> usize {
         self.run(ends::Count {})
     }
 
     /// What `map_op` makes of each item.
+    #[track_caller]
     fn map<F, R>(self, map_op: F) -> Map<Self, F>
     where
         F: Fn(Self::Item) -> R + Sync + Send,
@@ -135,6 +146,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// What `map_op` makes of a state and each item; each worker has a clone of `init`.
+    #[track_caller]
     fn map_with<F, T, R>(self, init: T, map_op: F) -> MapWith<Self, T, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -145,6 +157,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// What `map_op` makes of a state and each item; each worker makes one.
+    #[track_caller]
     fn map_init<F, INIT, T, R>(self, init: INIT, map_op: F) -> MapInit<Self, INIT, F>
     where
         F: Fn(&mut T, Self::Item) -> R + Sync + Send,
@@ -155,6 +168,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Clones of the items.
+    #[track_caller]
     fn cloned<'a, T>(self) -> Cloned<Self>
     where
         T: 'a + Clone + Send,
@@ -164,6 +178,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Copies of the items.
+    #[track_caller]
     fn copied<'a, T>(self) -> Copied<Self>
     where
         T: 'a + Copy + Send,
@@ -173,21 +188,25 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Calls `inspect_op` with each item that passes by.
+    #[track_caller]
     fn inspect<OP: Fn(&Self::Item) + Sync + Send>(self, inspect_op: OP) -> Inspect<Self, OP> {
         Staged { base: self, stage: stages::InspectBy(inspect_op) }
     }
 
     /// The items, changed by `update_op`.
+    #[track_caller]
     fn update<F: Fn(&mut Self::Item) + Sync + Send>(self, update_op: F) -> Update<Self, F> {
         Staged { base: self, stage: stages::UpdateBy(update_op) }
     }
 
     /// The items of which `filter_op` is true.
+    #[track_caller]
     fn filter<P: Fn(&Self::Item) -> bool + Sync + Send>(self, filter_op: P) -> Filter<Self, P> {
         Staged { base: self, stage: stages::FilterBy(filter_op) }
     }
 
     /// What `filter_op` makes of the items for which it returns `Some`.
+    #[track_caller]
     fn filter_map<P, R>(self, filter_op: P) -> FilterMap<Self, P>
     where
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
@@ -198,6 +217,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
 
     /// All that comes out of the parallel iterators that `map_op` makes: each is gathered into a
     /// vector by a loop of its own.
+    #[track_caller]
     fn flat_map<F, PI>(self, map_op: F) -> FlatMap<Self, F>
     where
         F: Fn(Self::Item) -> PI + Sync + Send,
@@ -207,6 +227,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// All that comes out of the plain iterators that `map_op` makes.
+    #[track_caller]
     fn flat_map_iter<F, SI>(self, map_op: F) -> FlatMapIter<Self, F>
     where
         F: Fn(Self::Item) -> SI + Sync + Send,
@@ -216,6 +237,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// All that comes out of the items, which are parallel iterators.
+    #[track_caller]
     fn flatten(self) -> Flatten<Self>
     where
         Self::Item: IntoParallelIterator,
@@ -224,6 +246,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// All that comes out of the items, which are plain iterators.
+    #[track_caller]
     fn flatten_iter(self) -> FlattenIter<Self>
     where
         Self::Item: IntoIterator<Item: Send>,
@@ -232,6 +255,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Reduces the items in order; `identity` where there are none.
+    #[track_caller]
     fn reduce<OP, ID>(self, identity: ID, op: OP) -> Self::Item
     where
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
@@ -241,6 +265,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Reduces the items in order; none if there are none.
+    #[track_caller]
     fn reduce_with<OP>(self, op: OP) -> Option<Self::Item>
     where
         OP: Fn(Self::Item, Self::Item) -> Self::Item + Sync + Send,
@@ -249,6 +274,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Reduces what is in the items until one, or `op`, fails.
+    #[track_caller]
     fn try_reduce<T, OP, ID>(self, identity: ID, op: OP) -> Self::Item
     where
         OP: Fn(T, T) -> Self::Item + Sync + Send,
@@ -259,6 +285,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Reduces what is in the items until one, or `op`, fails; none if there are no items.
+    #[track_caller]
     fn try_reduce_with<T, OP>(self, op: OP) -> Option<Self::Item>
     where
         OP: Fn(T, T) -> Self::Item + Sync + Send,
@@ -298,6 +325,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Folds runs of items; the accumulators, in order, are the items of what is returned.
+    #[track_caller]
     fn fold<T, ID, F>(self, identity: ID, fold_op: F) -> Fold<Self, ID, F>
     where
         F: Fn(T, Self::Item) -> T + Sync + Send,
@@ -308,6 +336,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Folds runs of items into clones of `init`.
+    #[track_caller]
     fn fold_with<F, T>(self, init: T, fold_op: F) -> FoldWith<Self, T, F>
     where
         F: Fn(T, Self::Item) -> T + Sync + Send,
@@ -317,6 +346,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Folds runs of items until `fold_op` fails.
+    #[track_caller]
     fn try_fold<T, R, ID, F>(self, identity: ID, fold_op: F) -> TryFold<Self, R, ID, F>
     where
         F: Fn(T, Self::Item) -> R + Sync + Send,
@@ -327,6 +357,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Folds runs of items into clones of `init` until `fold_op` fails.
+    #[track_caller]
     fn try_fold_with<F, T, R>(self, init: T, fold_op: F) -> TryFoldWith<Self, R, F>
     where
         F: Fn(T, Self::Item) -> R + Sync + Send,
@@ -337,16 +368,19 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Adds up the items.
+    #[track_caller]
     fn sum<S: Send + Sum<Self::Item> + Sum<S>>(self) -> S {
         self.run(ends::Add(PhantomData))
     }
 
     /// Multiplies the items.
+    #[track_caller]
     fn product<P: Send + Product<Self::Item> + Product<P>>(self) -> P {
         self.run(ends::Multiply(PhantomData))
     }
 
     /// The smallest item, and of several equal ones the first.
+    #[track_caller]
     fn min(self) -> Option<Self::Item>
     where
         Self::Item: Ord,
@@ -355,17 +389,20 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// The smallest item by `f`, and of several equal ones the first.
+    #[track_caller]
     fn min_by<F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering>(self, f: F) -> Option<Self::Item> {
         self.reduce_with(|a, b| if f(&a, &b).is_gt() { b } else { a })
     }
 
     /// The item with the smallest key, and of several equal ones the first.
+    #[track_caller]
     fn min_by_key<K: Ord + Send, F: Sync + Send + Fn(&Self::Item) -> K>(self, f: F) -> Option<Self::Item> {
         let keyed = self.map(|item| (f(&item), item));
         keyed.min_by(|a, b| a.0.cmp(&b.0)).map(|(_, item)| item)
     }
 
     /// The largest item, and of several equal ones the last.
+    #[track_caller]
     fn max(self) -> Option<Self::Item>
     where
         Self::Item: Ord,
@@ -374,37 +411,44 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// The largest item by `f`, and of several equal ones the last.
+    #[track_caller]
     fn max_by<F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering>(self, f: F) -> Option<Self::Item> {
         self.reduce_with(|a, b| if f(&a, &b).is_gt() { a } else { b })
     }
 
     /// The item with the largest key, and of several equal ones the last.
+    #[track_caller]
     fn max_by_key<K: Ord + Send, F: Sync + Send + Fn(&Self::Item) -> K>(self, f: F) -> Option<Self::Item> {
         let keyed = self.map(|item| (f(&item), item));
         keyed.max_by(|a, b| a.0.cmp(&b.0)).map(|(_, item)| item)
     }
 
     /// The items of this iterator, then those of another; both are gathered into one vector.
+    #[track_caller]
     fn chain<C: IntoParallelIterator<Item = Self::Item>>(self, chain: C) -> Chain<Self, C::Iter> {
         Gathered(mixed::OneAfterOther(self, chain.into_par_iter()))
     }
 
     /// An item of which `predicate` is true.
+    #[track_caller]
     fn find_any<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<Self::Item> {
         self.run(ends::FindAny { f: predicate })
     }
 
     /// The first item of which `predicate` is true.
+    #[track_caller]
     fn find_first<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<Self::Item> {
         self.find_map_first(|item| predicate(&item).then_some(item))
     }
 
     /// The last item of which `predicate` is true.
+    #[track_caller]
     fn find_last<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<Self::Item> {
         self.find_map_last(|item| predicate(&item).then_some(item))
     }
 
     /// What `predicate` makes of an item for which it returns `Some`.
+    #[track_caller]
     fn find_map_any<P, R>(self, predicate: P) -> Option<R>
     where
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
@@ -414,6 +458,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// What `predicate` makes of the first item for which it returns `Some`.
+    #[track_caller]
     fn find_map_first<P, R>(self, predicate: P) -> Option<R>
     where
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
@@ -423,6 +468,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// What `predicate` makes of the last item for which it returns `Some`.
+    #[track_caller]
     fn find_map_last<P, R>(self, predicate: P) -> Option<R>
     where
         P: Fn(Self::Item) -> Option<R> + Sync + Send,
@@ -432,16 +478,19 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// Whether `predicate` is true of any item.
+    #[track_caller]
     fn any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> bool {
         self.run(ends::Any { f: predicate })
     }
 
     /// Whether `predicate` is true of all items.
+    #[track_caller]
     fn all<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> bool {
         !self.any(|item| !predicate(item))
     }
 
     /// What is in the items before the first that is `None`.
+    #[track_caller]
     fn while_some<T: Send>(self) -> WhileSome<Self>
     where
         Self: ParallelIterator<Item = Option<T>>,
@@ -450,16 +499,19 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// The items: after a panic few are begun anyway.
+    #[track_caller]
     fn panic_fuse(self) -> PanicFuse<Self> {
         Staged { base: self, stage: stages::Same }
     }
 
     /// Collects the items, in order.
+    #[track_caller]
     fn collect<C: FromParallelIterator<Self::Item>>(self) -> C {
         C::from_par_iter(self)
     }
 
     /// The first parts of pairs, and the second ones, both in order.
+    #[track_caller]
     fn unzip<A, B, FromA, FromB>(self) -> (FromA, FromB)
     where
         Self: ParallelIterator<Item = (A, B)>,
@@ -472,6 +524,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// The items of which `predicate` is true, and the others, both in order.
+    #[track_caller]
     fn partition<A, B, P>(self, predicate: P) -> (A, B)
     where
         A: Default + Send + ParallelExtend<Self::Item>,
@@ -482,6 +535,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// What `predicate` makes of the items: what is left, and what is right, both in order.
+    #[track_caller]
     fn partition_map<A, B, P, L, R>(self, predicate: P) -> (A, B)
     where
         A: Default + Send + ParallelExtend<L>,
@@ -506,6 +560,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// The items, with `element` between all of them; they are gathered into a vector.
+    #[track_caller]
     fn intersperse(self, element: Self::Item) -> Intersperse<Self>
     where
         Self::Item: Clone,
@@ -514,27 +569,32 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 
     /// `n` of the items, whichever, or all if there are fewer.
+    #[track_caller]
     fn take_any(self, n: usize) -> TakeAny<Self> {
         Gathered(prefixes::SomeItems(self, n))
     }
 
     /// All items but `n`, whichever.
+    #[track_caller]
     fn skip_any(self, n: usize) -> SkipAny<Self> {
         Staged { base: self, stage: stages::SkipSome(n) }
     }
 
     /// Items of which `predicate` is true, in order, until it is false of one, whichever comes
     /// first in time.
+    #[track_caller]
     fn take_any_while<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> TakeAnyWhile<Self, P> {
         Gathered(prefixes::TakenWhile(self, predicate))
     }
 
     /// The items, without those of which `predicate` is true before it is false of any.
+    #[track_caller]
     fn skip_any_while<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> SkipAnyWhile<Self, P> {
         Staged { base: self, stage: stages::SkipWhile(predicate) }
     }
 
     /// Collects the items into a list of vectors: of one.
+    #[track_caller]
     fn collect_vec_list(self) -> LinkedList<Vec<Self::Item>> {
         let items = self.into_items();
         if items.is_empty() { LinkedList::new() } else { LinkedList::from([items]) }

@@ -15,6 +15,7 @@ shown!(Positions<I, P>);
 impl<I: IndexedParallelIterator, P: Fn(I::Item) -> bool + Sync + Send> ParallelIterator for Positions<I, P> {
     type Item = usize;
 
+    #[track_caller]
     fn run<E: End<usize>>(self, end: E) -> E::Out {
         let Self { base, predicate } = self;
         base.enumerate().filter_map(move |(at, item)| predicate(item).then_some(at)).run(end)

@@ -38,6 +38,7 @@ struct Until<F> {
 impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> End<T> for Until<F> {
     type Out = Vec<R>;
 
+    #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Vec<R> {
         let (pool, to) = (current(), Mutex::new(Vec::new()));
         let begin = |number| Block { number, made: Vec::new(), to: &to, _seat: Seat::take(&pool, 0) };

@@ -23,10 +23,12 @@ impl<I, G> crate::absent::IsOfThisCrate for Placed<I, G> {}
 impl<I: ParallelIterator, G: Stage<I::Item> + Send> ParallelIterator for Staged<I, G> {
     type Item = G::Made;
 
+    #[track_caller]
     fn run<E: End<G::Made>>(self, end: E) -> E::Out {
         self.base.run(Then(self.stage, end))
     }
 
+    #[track_caller]
     fn run_backward<E: End<G::Made>>(self, end: E) -> E::Out {
         if G::ONE_AT_MOST {
             return self.base.run_backward(Then(self.stage, end));
@@ -48,6 +50,7 @@ where
     I: IndexedParallelIterator,
     G: Stage<I::Item> + IndexedStage<I::Item, Made = <G as Stage<I::Item>>::Made> + Send,
 {
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
         self.base.run_indexed(Then(self.stage, end))
     }
@@ -74,10 +77,12 @@ pub struct Placed<I, G> {
 impl<I: IndexedParallelIterator, G: IndexedStage<I::Item> + Send> ParallelIterator for Placed<I, G> {
     type Item = G::Made;
 
+    #[track_caller]
     fn run<E: End<G::Made>>(self, end: E) -> E::Out {
         self.run_indexed(Unindexed(end))
     }
 
+    #[track_caller]
     fn run_backward<E: End<G::Made>>(self, end: E) -> E::Out {
         self.run_indexed(Backward(end))
     }
@@ -92,6 +97,7 @@ impl<I: IndexedParallelIterator, G: IndexedStage<I::Item> + Send> ParallelIterat
 }
 
 impl<I: IndexedParallelIterator, G: IndexedStage<I::Item> + Send> IndexedParallelIterator for Placed<I, G> {
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
         self.base.run_indexed(Then(self.stage, end))
     }

@@ -24,10 +24,12 @@ impl<T> crate::absent::IsOfThisCrate for MultiZip<T> {}
 impl<A: IndexedParallelIterator, B: IndexedParallelIterator> ParallelIterator for Zip<A, B> {
     type Item = (A::Item, B::Item);
 
+    #[track_caller]
     fn run<E: End<Self::Item>>(self, end: E) -> E::Out {
         self.run_indexed(Unindexed(end))
     }
 
+    #[track_caller]
     fn run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
         self.run_indexed(Backward(end))
     }
@@ -43,6 +45,7 @@ impl<A: IndexedParallelIterator, B: IndexedParallelIterator> ParallelIterator fo
 }
 
 impl<A: IndexedParallelIterator, B: IndexedParallelIterator> IndexedParallelIterator for Zip<A, B> {
+    #[track_caller]
     fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out {
         self.a.run_indexed(First { b: self.b, end })
     }
@@ -61,6 +64,7 @@ struct First<B, E> {
 impl<T, B: IndexedParallelIterator, E: IndexedEnd<(T, B::Item)>> IndexedEnd<T> for First<B, E> {
     type Out = E::Out;
 
+    #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> E::Out {
         self.b.run_indexed(Second { a: source, end: self.end })
     }
@@ -75,6 +79,7 @@ struct Second<S, E> {
 impl<T, A: Source + Sync, E: IndexedEnd<(A::Item, T)>> IndexedEnd<T> for Second<A, E> {
     type Out = E::Out;
 
+    #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, b: S) -> E::Out {
         self.end.source(source(self.a).zip_shortest(b))
     }
@@ -90,6 +95,7 @@ macro_rules! tuples {
         impl<$($name: IndexedParallelIterator),+> ParallelIterator for MultiZip<($($name,)+)> {
             type Item = ($($name::Item,)+);
 
+            #[track_caller]
             fn run<E_: End<Self::Item>>(self, end: E_) -> E_::Out {
                 self.run_indexed(Unindexed(end))
             }
@@ -101,6 +107,7 @@ macro_rules! tuples {
 
         impl<$($name: IndexedParallelIterator),+> IndexedParallelIterator for MultiZip<($($name,)+)> {
             #[allow(non_snake_case, reason = "values are called as their types are")]
+            #[track_caller]
             fn run_indexed<E_: IndexedEnd<Self::Item>>(self, end: E_) -> E_::Out {
                 let ($($name,)+) = self.0;
                 in_step!($($name),+).map(|$nested| ($($name,)+)).run_indexed(end)

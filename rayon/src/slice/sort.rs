@@ -67,6 +67,7 @@ pub trait ParallelSliceMut<T: Send> {
     }
 
     /// Sorts, stably.
+    #[track_caller]
     fn par_sort(&mut self)
     where
         T: Ord,
@@ -75,21 +76,25 @@ pub trait ParallelSliceMut<T: Send> {
     }
 
     /// Sorts by `compare`, stably.
+    #[track_caller]
     fn par_sort_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
         current().sort_by(self.as_parallel_slice_mut(), compare);
     }
 
     /// Sorts by a key, stably.
+    #[track_caller]
     fn par_sort_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         current().sort_by_key(self.as_parallel_slice_mut(), f);
     }
 
     /// Sorts by a key that is computed once for each item, stably.
+    #[track_caller]
     fn par_sort_by_cached_key<K: Ord + Send, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         current().sort_by_cached_key(self.as_parallel_slice_mut(), f);
     }
 
     /// Sorts, not stably.
+    #[track_caller]
     fn par_sort_unstable(&mut self)
     where
         T: Ord,
@@ -98,11 +103,13 @@ pub trait ParallelSliceMut<T: Send> {
     }
 
     /// Sorts by `compare`, not stably.
+    #[track_caller]
     fn par_sort_unstable_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
         current().sort_unstable_by(self.as_parallel_slice_mut(), compare);
     }
 
     /// Sorts by a key, not stably.
+    #[track_caller]
     fn par_sort_unstable_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         current().sort_unstable_by_key(self.as_parallel_slice_mut(), f);
     }
