@@ -579,7 +579,7 @@
 //! lane of many colours is a thief's. Arrows point from the victim to the thief; grey is waiting;
 //! fine lines are readings of the clock.
 //!
-//! A loop inside an item is a framed bar at the foot of its run. Who helps it has a bar of the same
+//! A loop inside an item is a framed bar at the foot of its run. Each helper has a bar of the same
 //! colour, that of the worker that called the loop, on the grey of its own lane. A worker that only
 //! helps has a lane, too. So an outer loop of two items can be seen to keep all workers busy, or
 //! not:

@@ -18,7 +18,8 @@ pub(super) struct Help<'a> {
     pub(super) is_whole: bool,
     /// How many workers were idle.
     pub(super) idle: usize,
-    /// What is known of it, and the boundaries of its ranges if others worked the last time.
+    /// Knowledge of the loop; and the boundaries of its ranges, if another number of workers ran it
+    /// the last time.
     pub(super) known: Option<Arc<Known>>,
     pub(super) new_bounds: Option<Vec<usize>>,
     pub(super) times: Times,

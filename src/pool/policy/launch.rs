@@ -174,7 +174,8 @@ pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch>
 
 /// Whether the second closure of a join, which takes `cost` nanoseconds if that is known, is
 /// offered to a worker: always if it is clearly worth one, else now and then to see what it costs.
-/// What is too short to time is not: on a worker, whose caches are cold, it takes much longer.
+/// Work that is too short to be timed is never worth it: on a worker, whose caches are cold, it
+/// takes much longer.
 pub(crate) fn is_join_worth_it(prices: &Prices, cost: Option<f32>, awake: bool, draw: Draw) -> bool {
     let worth_it = f32::max(CLEARLY * prices.help(awake), TOO_SHORT_TO_TIME_NS);
     cost.is_none_or(|cost| cost >= worth_it) || draw.is_one_in(EXPLORED_ONE_IN)

@@ -20,7 +20,7 @@ fn has_tag(word: u64, number: u64) -> bool {
     word >> u32::BITS == tag(number)
 }
 
-/// What is known of a number whose word is not the first of its pair. (Out of line: most are.)
+/// Looks for a number in the second word of its pair. (Out of line: most are in the first.)
 #[inline(never)]
 fn known(second: &AtomicU64, number: u64) -> Option<u32> {
     let word = second.load(Ordering::Relaxed);

@@ -44,17 +44,18 @@ pub(crate) struct Splits {
     times: Times,
 }
 
-/// What is known of a loop over its slice, from its last round.
+/// Knowledge of a loop over its slice, from its last round.
 #[derive(Debug)]
 pub(crate) struct Known {
     of: (Loop, bool),
     pub(crate) profile: Profile,
-    /// Where the ranges of neighbouring workers are to meet, if as many work as in that round.
+    /// The boundaries between the ranges of neighbouring workers, for as many workers as there were
+    /// in that round.
     bounds: Vec<usize>,
 }
 
 impl Known {
-    /// Where the ranges of `workers` workers are to meet, if as many worked in the last round.
+    /// The boundaries between the ranges of `workers` workers, if as many worked in the last round.
     pub(crate) fn bounds(&self, workers: usize) -> Option<&[usize]> {
         Some(&*self.bounds).filter(|bounds| bounds.len() + 1 == workers)
     }
@@ -110,8 +111,8 @@ impl Splits {
         (of.number() as usize ^ usize::from(awake)) % Self::SLOTS
     }
 
-    /// What was learnt from the last round of a loop over its slice, with helpers that were `awake`
-    /// or asleep.
+    /// Knowledge of a loop over its slice, from its last round with helpers that were `awake` or
+    /// asleep.
     pub(crate) fn known(&self, of: Loop, awake: bool) -> Option<&Arc<Known>> {
         let of = (of, awake);
         self.table[Self::slot(of)].as_ref().filter(|known| known.of == of)

@@ -556,7 +556,7 @@ impl<J: Copy> Barrier<J> {
     }
 }
 
-/// What a caller that waits does in a loop that it has entered; none if it is unwinding.
+/// Runs the job of a loop that a waiting caller has entered; none if the caller is unwinding.
 pub(crate) type Help<'a, J> = Option<&'a dyn Fn(&Entered<'_, J>)>;
 
 /// A job on offer. Ending or dropping it retracts the offer and waits until every worker that

@@ -29,7 +29,7 @@ impl Job {
     }
 }
 
-/// What a worker does in a loop that it has entered.
+/// Runs the job of a loop that the calling thread has entered.
 pub(crate) fn work(entered: &Entered<'_, Job>) {
     let _in_loop = InLoop::new(entered.barrier.address(), entered.number);
     entered.job.run(entered.seat);
