@@ -64,7 +64,9 @@ fn a_program_tells_at_its_end_where_its_time_went() {
     assert!(columns[3].parse::<f64>().unwrap() > 0.5, "{stderr}");
     assert_eq!(told(stderr, "pool.on(0..1000)").0[..2], ["1", "1000"]);
     let (columns, alone) = told(stderr, "pool.on(0..3)");
-    assert!(columns[..2] == ["1000", "3000"] && alone.contains("busy"), "{stderr}");
+    // Nobody is idle, but for the caller of the outer loop if that waits for the last items.
+    let is_alone = alone.contains("busy") || alone.contains("short");
+    assert!(columns[..2] == ["1000", "3000"] && is_alone, "{stderr}");
     let (columns, alone) = told(stderr, "one.on(0..100)");
     assert_eq!((columns[0], columns[1], alone), ("1", "100", "alone: one worker 1"), "{stderr}");
     for of_several_parts in ["pool.on(&numbers)", "pool.sort("] {

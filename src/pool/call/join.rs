@@ -3,9 +3,8 @@
 //!
 //! A recursion joins again and again, and most of its joins are small. Only the joins of the first
 //! levels are offered, down to about [`PARTS`] for each worker; and of some levels more if a thread
-//! is idle, since parts may be uneven. At each level a second closure is
-//! taken to cost as much as the last one there: where that is too little to wake a worker for, none
-//! is woken.
+//! is idle, since parts may be uneven. At each level a second closure is taken to cost as much as
+//! the last one there: where that is too little to wake a worker for, none is woken.
 
 use std::{
     cell::Cell,
