@@ -1,5 +1,5 @@
 //! The README is a front page: short, complete, and with commands that work. The test
-//! `the_first_command_of_the_front_page` in `tests/stv.rs` runs the first of them.
+//! `the_count_of_the_front_page` in `tests/stv.rs` runs the first of "Try it".
 
 use crate::{documents::between, unsafe_inventory::read};
 
