@@ -99,8 +99,8 @@ pub(crate) fn rows(_: &Pool, runner: &mut Runner) -> Vec<Row> {
         ("quicksort of 1M to 1000", Recursion::Quicksort { numbers: numbers(1_000_000), least: 1000 }),
         ("quicksort of 1M to 10", Recursion::Quicksort { numbers: numbers(1_000_000), least: 10 }),
         ("quicksort of 10,000 to 100", Recursion::Quicksort { numbers: numbers(10_000), least: 100 }),
-        ("a skewed tree of 3 ms", Recursion::Skewed(26)),
-        ("a skewed tree of 15 µs", Recursion::Skewed(12)),
+        ("a skewed tree, 26 deep", Recursion::Skewed(26)),
+        ("a skewed tree, 12 deep", Recursion::Skewed(12)),
     ];
     let entrants = [Who::Plain, Who::Rangesteal, Who::Rayon];
     let rows = recursions.map(|(name, recursion)| {
