@@ -1117,8 +1117,8 @@ fn the_five_commands_of_the_readme() {
     fs::remove_dir_all(&folder).expect("it can be removed");
 }
 
-/// The command of the README in the root that counts. The program is the one that these tests build: a
-/// release build would be another one of minutes.
+/// The command of the README in the root that counts. The program is the one that these tests
+/// build: a release build would be another one of minutes.
 #[test]
 fn the_count_of_the_front_page() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
