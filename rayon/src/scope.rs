@@ -139,21 +139,31 @@ pub fn in_place_scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R, R>(op: O
 /// A scope whose tasks run on a pool, the newest first.
 pub(crate) fn in_scope<'scope, R>(pool: &Shared, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
     let scope = Scope(Tasks::new());
+    in_rounds(pool, &scope, &scope.0, op, newest_first)
+}
+
+/// Calls `op`, and then runs what has been spawned, round after round: `many` runs several tasks.
+fn in_rounds<'scope, S, R>(
+    pool: &Shared,
+    scope: &S,
+    tasks: &Tasks<'scope, S>,
+    op: impl FnOnce(&S) -> R,
+    many: impl Fn(&Shared, &S, Vec<Task<'scope, S>>),
+) -> R {
     let seat = Seat::take(pool, 0);
-    let returned = scope.0.run(|| op(&scope));
+    let returned = tasks.run(|| op(scope));
     loop {
         // What other threads than those of the loop have added is seen in the next round.
-        let tasks = scope.0.take();
-        match <[_; 1]>::try_from(tasks) {
+        match <[_; 1]>::try_from(tasks.take()) {
             // Nobody would help with it, and what it adds is the next round. A loop takes some
             // stack.
-            Ok([task]) => _ = scope.0.run(|| task(&scope)),
-            Err(tasks) if tasks.is_empty() => break,
-            Err(tasks) => newest_first(pool, &scope, tasks),
+            Ok([task]) => _ = tasks.run(|| task(scope)),
+            Err(none) if none.is_empty() => break,
+            Err(several) => many(pool, scope, several),
         }
     }
     drop(seat);
-    scope.0.end(returned)
+    tasks.end(returned)
 }
 
 #[inline(never)]
@@ -169,18 +179,7 @@ fn newest_first<'scope>(pool: &Shared, scope: &Scope<'scope>, mut tasks: Vec<Tas
 /// younger than all that is there.
 pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
     let scope = ScopeFifo(Tasks::new());
-    let seat = Seat::take(pool, 0);
-    let returned = scope.0.run(|| op(&scope));
-    loop {
-        let tasks = scope.0.take();
-        match <[_; 1]>::try_from(tasks) {
-            Ok([task]) => _ = scope.0.run(|| task(&scope)),
-            Err(tasks) if tasks.is_empty() => break,
-            Err(tasks) => oldest_first(pool, &scope, tasks),
-        }
-    }
-    drop(seat);
-    scope.0.end(returned)
+    in_rounds(pool, &scope, &scope.0, op, oldest_first)
 }
 
 #[inline(never)]
