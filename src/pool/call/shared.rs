@@ -54,13 +54,14 @@ impl Executor {
         left: Range<usize>,
     ) -> Option<Help<'_>> {
         let Call { this, awake, launch, .. } = *call;
-        let idle = self.idle();
+        let around = self.crew.waiting_around();
+        let idle = self.crew.idle() + around;
         if idle == 0 {
             return None;
         }
         let turn = self.take_turn(options)?;
         let here = self.crew.here();
-        let others = self.workers - 1 - usize::from(here > 0) + self.crew.waiting_around();
+        let others = self.workers - 1 - usize::from(here > 0) + around;
         let most = self.most(this, options).min(others);
         let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
         let mut splits = try_lock_soon(&self.learnt);

@@ -278,9 +278,8 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// About how many callers of the loops around the calling thread wait: they would help a loop
-    /// that it calls. It works in the loop of arena `number`, if in any.
-    pub(crate) fn waiting_around(&self, number: Option<usize>) -> usize {
-        let Some(number) = number.filter(|_| self.waiting() > 0) else { return 0 };
+    /// that it calls. It works in the loop of arena `number`.
+    pub(crate) fn waiting_around(&self, number: usize) -> usize {
         let waits = |arena: &Arena| usize::from(arena.waits.load(Ordering::Relaxed));
         let own = self.arenas.get(number).map_or(0, waits);
         own + self.arenas.around(number).map(|(_, arena)| waits(arena)).sum::<usize>()

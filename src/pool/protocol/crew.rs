@@ -79,7 +79,10 @@ impl Crew {
     /// loops around it.
     #[inline(always)]
     pub(crate) fn waiting_around(&self) -> usize {
-        if self.waiting() == 0 { 0 } else { self.barrier.waiting_around(here::arena(self.barrier.address())) }
+        if self.waiting() == 0 {
+            return 0;
+        }
+        here::arena(self.barrier.address()).map_or(0, |number| self.barrier.waiting_around(number))
     }
 
     /// The right to share a loop, if there is an arena for it.
