@@ -1,6 +1,6 @@
 //! What one loop did when.
 
-use std::{iter, ops::Range, panic::Location, time::Duration};
+use std::{ops::Range, panic::Location, time::Duration};
 
 use crate::{pool::record::alone::Alone, sorted::sort};
 
@@ -135,7 +135,8 @@ pub struct Helper {
 impl Timeline {
     /// When a worker had nothing to do: before its first run; between its runs, while it looked for
     /// something to steal; and after its last run, while it waited for the others. A worker that
-    /// helps an inner loop does not wait.
+    /// helps an inner loop does not wait. It also helps inside a run: while the run waits for the
+    /// helpers of an inner loop.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -153,9 +154,16 @@ impl Timeline {
         let helped =
             helpers.filter(|helper| helper.worker == worker).map(|helper| (helper.begin, helper.end));
         let mut works: Vec<_> = runs.chain(helped).chain([(self.wall, self.wall)]).collect();
-        sort(&mut works, |a, b| a.1 < b.1);
-        let ends: Vec<_> = iter::once(Duration::ZERO).chain(works.iter().map(|work| work.1)).collect();
-        ends.into_iter().zip(works).map(|(end, (begin, _))| end..begin).filter(|wait| !wait.is_empty())
+        sort(&mut works, |a, b| a.0 < b.0);
+        // A worker also helps inside a run, while it waits for the end of a loop that an item of the
+        // run has called. So the end of all earlier work counts, not that of the last.
+        let mut end = Duration::ZERO;
+        let waits = works.into_iter().map(move |(begin, its_end)| {
+            let wait = end..begin;
+            end = end.max(its_end);
+            wait
+        });
+        waits.filter(|wait| !wait.is_empty())
     }
 
     /// How many workers the loop and its inner loops had.
@@ -174,5 +182,49 @@ impl Timeline {
     /// to none.
     pub(super) fn owner(&self, run: &Run) -> usize {
         self.dealt.iter().position(|dealt| dealt.contains(&run.items.start)).unwrap_or(run.worker)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Worker 0 helps a loop inside its own inner loop while it waits for the end of that one.
+    #[test]
+    fn help_inside_a_run_is_no_wait() {
+        let at = Duration::from_millis;
+        let run = |begin, end| Run {
+            worker: 0,
+            items: 0..1,
+            begin: at(begin),
+            end: at(end),
+            theft: None,
+            ticks: Vec::new(),
+        };
+        let inner = |depth, worker, begin, end, helpers| InnerLoop {
+            at: Location::caller(),
+            depth,
+            worker,
+            begin: at(begin),
+            end: at(end),
+            items: 9,
+            helpers,
+        };
+        let help = |worker, begin, end| Helper { worker, items: 1, begin: at(begin), end: at(end) };
+        let timeline = Timeline {
+            title: String::new(),
+            called: Duration::ZERO,
+            wall: at(10),
+            alone: None,
+            dealt: vec![0..1, 1..2],
+            runs: vec![run(1, 6)],
+            slowest: Vec::new(),
+            inner: vec![
+                inner(1, 0, 2, 6, vec![help(2, 2, 6)]),
+                inner(2, 2, 2, 6, vec![help(0, 4, 5), help(0, 8, 9)]),
+            ],
+        };
+        let waits: Vec<_> = timeline.waits(0).collect();
+        assert_eq!(waits, [at(0)..at(1), at(6)..at(8), at(9)..at(10)]);
     }
 }
