@@ -126,7 +126,7 @@ pub mod source {
     #[doc(hidden)]
     pub use crate::pool::{
         Chunks, Cloned, Cuts, Drained, Filter, FilterMap, FlatMap, Flatten, Holder, InStep, Indices, Inspect,
-        Integer, Integers, Lent, Located, Makes, Map, Nested, Offsets, Part, Rev, StepBy, TryFlatMap,
+        Integer, Integers, Lent, Located, Makes, Map, Nested, Offsets, Rev, StepBy, Subrange, TryFlatMap,
         Windows, With, Zip,
     };
 }

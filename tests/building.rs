@@ -437,9 +437,15 @@ fn a_worker_makes_room_for_the_caller() {
         let mut only = CpuSet::new();
         only.set(cpu).unwrap();
         sched_setaffinity(Pid::from_raw(0), &only).unwrap(); // as if the system had moved this thread
-        let seen = masks(&pool);
-        assert_eq!(seen.len(), 2, "on CPU {cpu}, the threads of a loop have been on {seen:?}");
-        assert!(seen.contains(&vec![cpu]), "{seen:?}");
+        // While another program has the helper's CPU, the helper is not pinned.
+        let mut tries = (0..20).map(|_| {
+            std::thread::sleep(Duration::from_millis(20));
+            masks(&pool)
+        });
+        let is_apart = |seen: &HashSet<Vec<usize>>| {
+            seen.len() == 2 && seen.contains(&vec![cpu]) && seen.iter().all(|mask| mask.len() == 1)
+        };
+        assert!(tries.any(|seen| is_apart(&seen)), "the helper does not leave CPU {cpu} to the caller");
     }
 }
 

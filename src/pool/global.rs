@@ -16,15 +16,15 @@ use std::{
 
 use super::{
     Pool,
-    builder::{Assembled, Options, PoolBuilder, Role, Spawn},
+    builder::{Assembled, PoolBuilder, PoolOptions, Role, Spawn},
     call::executor::Executor,
     error::BuildError,
-    hold::Hold,
+    executor_cell::ExecutorCell,
     thread::WorkerThread,
 };
 
 // SAFETY: whoever hands it out has filled it: `begin`, or one who found that somebody has begun.
-static GLOBAL: Pool = Pool { hold: unsafe { Hold::empty() } };
+static GLOBAL: Pool = Pool { hold: unsafe { ExecutorCell::empty() } };
 
 /// Whether somebody builds the global pool, or has built it.
 static BEGUN: AtomicBool = AtomicBool::new(false);
@@ -89,7 +89,7 @@ impl Pool {
     #[cold]
     fn first_use() {
         if begin() {
-            match Options::default().assemble(Role::Global, None) {
+            match PoolOptions::default().assemble(Role::Global, None) {
                 Ok(Assembled { executor, said, .. }) => {
                     GLOBAL.hold.replace(executor);
                     aside(|| said.log());
@@ -133,7 +133,7 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
     }
 }
 
-fn build(options: Options, spawn: Option<Spawn<'_>>) -> Result<&'static Pool, BuildError> {
+fn build(options: PoolOptions, spawn: Option<Spawn<'_>>) -> Result<&'static Pool, BuildError> {
     /// Lets others build it, if this does not.
     struct Undo;
     impl Drop for Undo {

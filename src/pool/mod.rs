@@ -5,8 +5,8 @@ mod call;
 #[cfg(any(test, planted))]
 mod check;
 mod error;
+mod executor_cell;
 mod global;
-mod hold;
 mod place;
 mod policy;
 mod protocol;
@@ -18,19 +18,19 @@ pub use builder::PoolBuilder;
 pub use call::handles::{CancelToken, Cancelled, Progress};
 pub use error::BuildError;
 pub use place::{
+    cpu_assignment::{Seat, Seating},
     placement::{CountSource, PinState, Pinning, Placement},
-    seats::{Seat, Seating},
     topology::Cpu,
 };
 pub use policy::victim::Stealing;
 pub use record::{
-    alone::Alone,
     report::{RunReport, WorkerReport},
     trace::{
         Trace,
         timeline::{Helper, InnerLoop, Run, Slow, Theft, Timeline},
     },
-    waits::WaitReport,
+    wait_report::WaitReport,
+    why_alone::Alone,
 };
 pub use thread::WorkerThread;
 pub use verbs::{
@@ -39,8 +39,8 @@ pub use verbs::{
     feed::Feed,
     grow::Grow,
     indexed::{
-        At, Chunks, Cuts, InStep, Located, Nested, Offsets, Part, Rev, StepBy, Windows, Zip, chunks_exact,
-        pieces,
+        At, Chunks, Cuts, InStep, Located, Nested, Offsets, Rev, StepBy, Subrange, Windows, Zip,
+        chunks_exact, pieces,
     },
     on::{NoPool, On, source},
     options::{Cancellable, Ending, OnPool, Uncancellable},
@@ -54,9 +54,9 @@ pub use verbs::{
 
 use std::{cmp::Ordering, fmt, io};
 
-use builder::{Assembled, Options, Role, Spawn};
+use builder::{Assembled, PoolOptions, Role, Spawn};
 use call::executor::Executor;
-use hold::Hold;
+use executor_cell::ExecutorCell;
 use verbs::{comparator::By, sort};
 
 /// A team of threads that runs loops over slices.
@@ -108,7 +108,7 @@ use verbs::{comparator::By, sort};
 /// With floating-point numbers, where addition is not associative, the last digits of a sum can
 /// differ from run to run, unless the loop is [`reproducible`](On::reproducible).
 pub struct Pool {
-    hold: Hold,
+    hold: ExecutorCell,
 }
 
 impl fmt::Debug for Pool {
@@ -166,15 +166,15 @@ impl<S: FnMut(WorkerThread) -> io::Result<()>> PoolBuilder<S> {
         let (options, spawn) = self.parts();
         let Assembled { executor, pinned: _pinned, said } = options.assemble(Role::Scope, spawn)?;
         said.log();
-        Ok(work(&Pool { hold: Hold::new(executor) }))
+        Ok(work(&Pool { hold: ExecutorCell::new(executor) }))
     }
 }
 
 impl Pool {
-    fn build(options: Options, spawn: Option<Spawn<'_>>) -> Result<Self, BuildError> {
+    fn build(options: PoolOptions, spawn: Option<Spawn<'_>>) -> Result<Self, BuildError> {
         let Assembled { executor, said, .. } = options.assemble(Role::Own, spawn)?;
         said.log();
-        Ok(Self { hold: Hold::new(executor) })
+        Ok(Self { hold: ExecutorCell::new(executor) })
     }
 
     #[inline(always)]

@@ -12,9 +12,9 @@ use super::{
     call::ending::discard,
     place::{
         affinity::{self, Pinned},
-        heritage::Heritage,
+        inherited_scheduling::InheritedScheduling,
     },
-    protocol::{crew::Post, fork::Process, gate::Gate, oneshot::Sender},
+    protocol::{fork::Process, gate::Gate, oneshot::Sender, threads::Post},
 };
 
 /// What the program wants done on each thread, given the number of its worker.
@@ -23,7 +23,7 @@ pub(crate) type Handler = Arc<dyn Fn(usize) + Send + Sync>;
 /// What a thread does before its first job and after its last one.
 pub(crate) struct Life {
     pub(crate) worker: usize,
-    pub(crate) heritage: Option<Heritage>,
+    pub(crate) heritage: Option<InheritedScheduling>,
     /// The CPU that it is pinned to.
     pub(crate) cpu: Option<usize>,
     /// Whether the thread was there before, and will be there afterwards: it gets its mask back.

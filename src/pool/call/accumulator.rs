@@ -56,7 +56,7 @@ pub(crate) trait Lend: Sync {
 /// Makes the accumulators of the workers of a loop.
 pub(crate) struct Lender<'b, 'm, L: Body> {
     pub(crate) body: &'b L,
-    pub(crate) made: &'m Made<L::Acc, L::Found>,
+    pub(crate) made: &'m Partials<L::Acc, L::Found>,
 }
 
 impl<L: Body> Lend for Lender<'_, '_, L> {
@@ -70,28 +70,28 @@ impl<L: Body> Lend for Lender<'_, '_, L> {
 }
 
 /// The state and the partial result of the first items of a loop, which had no accumulator yet.
-pub(crate) type Begun<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
+pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
 
 /// The state and the partial results of one worker in the loop `body`.
 pub(crate) struct Accumulator<'b, 'm, L: Body> {
     body: &'b L,
     me: usize,
-    made: &'m Made<L::Acc, L::Found>,
+    made: &'m Partials<L::Acc, L::Found>,
     state: Option<L::State<'b>>,
     acc: Option<L::Acc>,
-    own: Parts<L::Acc, L::Found>,
+    own: WorkerPartials<L::Acc, L::Found>,
 }
 
 impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
     /// For worker `me`, which hands over to `made`.
     #[inline(always)]
-    pub(crate) fn new(body: &'b L, me: usize, made: &'m Made<L::Acc, L::Found>) -> Self {
-        Self { body, me, made, state: None, acc: None, own: Parts::NONE }
+    pub(crate) fn new(body: &'b L, me: usize, made: &'m Partials<L::Acc, L::Found>) -> Self {
+        Self { body, me, made, state: None, acc: None, own: WorkerPartials::NONE }
     }
 
     /// Goes on with what was `begun`, if anything was.
     #[inline(always)]
-    pub(crate) fn after(self, begun: Option<Begun<'b, L>>) -> Self {
+    pub(crate) fn after(self, begun: Option<Started<'b, L>>) -> Self {
         match begun {
             Some((state, acc)) => Self { state: Some(state), acc, ..self },
             None => self,
@@ -148,7 +148,7 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
     }
 
     fn leave(&mut self) {
-        self.made.add(mem::replace(&mut self.own, Parts::NONE));
+        self.made.add(mem::replace(&mut self.own, WorkerPartials::NONE));
         self.state = None;
     }
 
@@ -224,7 +224,7 @@ impl Lend for BlocksOf<'_> {
 }
 
 /// Partial results, and what each of them is made of. In a box: a loop that is not shared has none.
-pub(crate) struct Parts<A, Z>(Option<Box<Stored<A, Z>>>);
+pub(crate) struct WorkerPartials<A, Z>(Option<Box<Stored<A, Z>>>);
 
 struct Stored<A, Z> {
     /// A part without a partial result has been reduced with its left neighbour.
@@ -233,7 +233,7 @@ struct Stored<A, Z> {
     found: Earliest<Z>,
 }
 
-impl<A, Z> Parts<A, Z> {
+impl<A, Z> WorkerPartials<A, Z> {
     const NONE: Self = Self(None);
 
     fn stored(&mut self) -> &mut Stored<A, Z> {
@@ -292,18 +292,18 @@ impl<A, Z> Parts<A, Z> {
 }
 
 /// What the workers of a loop have handed over.
-pub(crate) struct Made<A, Z>(Mutex<Parts<A, Z>>);
+pub(crate) struct Partials<A, Z>(Mutex<WorkerPartials<A, Z>>);
 
-impl<A, Z> Made<A, Z> {
+impl<A, Z> Partials<A, Z> {
     /// Nothing has been handed over yet.
     #[inline(always)]
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Parts::NONE))
+        Self(Mutex::new(WorkerPartials::NONE))
     }
 
     /// Takes the partial results of a worker.
     #[inline(never)]
-    fn add(&self, own: Parts<A, Z>) {
+    fn add(&self, own: WorkerPartials<A, Z>) {
         let surplus = lock(&self.0).append(own);
         discard(surplus);
     }
@@ -315,7 +315,7 @@ impl<A, Z> Made<A, Z> {
         &self,
         how: How,
         acc: Option<A>,
-        own: Parts<A, Z>,
+        own: WorkerPartials<A, Z>,
         order: Order,
         reduce: &dyn Fn(A, A) -> A,
     ) -> Outcome<Option<A>, Z> {
@@ -327,7 +327,7 @@ impl<A, Z> Made<A, Z> {
     }
 
     fn take(&self) -> Stored<A, Z> {
-        mem::replace(&mut *lock(&self.0), Parts::NONE).into_stored()
+        mem::replace(&mut *lock(&self.0), WorkerPartials::NONE).into_stored()
     }
 
     /// The partial results that workers have handed over, from left to right.

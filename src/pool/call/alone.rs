@@ -7,9 +7,9 @@ use std::{ops::Range, time::Duration};
 use super::{
     accumulator::{Accumulate, Halt},
     ending::How,
-    growing::Growing,
     handles::Watch,
-    options::Options,
+    loop_options::LoopOptions,
+    work_list::WorkList,
 };
 use crate::{
     clock::{Instant, nanos},
@@ -37,7 +37,7 @@ pub(crate) struct Solo<'a> {
     looked: usize,
     took: Duration,
     closeup: Option<Closeup>,
-    list: Option<&'a dyn Growing>,
+    list: Option<&'a dyn WorkList>,
 }
 
 impl Drop for Solo<'_> {
@@ -48,8 +48,8 @@ impl Drop for Solo<'_> {
 
 impl<'a> Solo<'a> {
     /// For a call that begins now, with the indices `left`.
-    pub(crate) fn new(options: &Options<'a>, left: Range<usize>) -> Self {
-        let Options { watch, units, .. } = *options;
+    pub(crate) fn new(options: &LoopOptions<'a>, left: Range<usize>) -> Self {
+        let LoopOptions { watch, units, .. } = *options;
         let begin = Instant::now();
         let closeup = options.closeup(left.start, begin);
         let list = options.list;
@@ -63,7 +63,7 @@ impl<'a> Solo<'a> {
     }
 
     /// Whether it runs over a list that grows.
-    pub(crate) fn is_growing(&self) -> bool {
+    pub(crate) fn has_work_list(&self) -> bool {
         self.list.is_some()
     }
 
@@ -127,7 +127,7 @@ impl<'a> Solo<'a> {
     }
 
     /// The same for a list that grows. It looks at the clock itself.
-    fn fold_list(&mut self, list: &dyn Growing, acc: &mut dyn Accumulate, limit: Duration) -> Option<How> {
+    fn fold_list(&mut self, list: &dyn WorkList, acc: &mut dyn Accumulate, limit: Duration) -> Option<How> {
         /// The most seeds that are folded between two looks at the clock and at a token.
         const SEEDS: usize = 64;
         list.until(Some(limit).filter(|limit| *limit < Duration::MAX));
@@ -241,7 +241,7 @@ impl<'a> Solo<'a> {
 mod tests {
     use super::*;
     use crate::pool::{
-        call::{options::Wishes, order::Node},
+        call::{loop_options::Wishes, order::Node},
         policy::site::LoopKind,
     };
 
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn a_part_is_left_when_its_time_is_over() {
         for expected in [1, 1000] {
-            let options = Options::new(2, Watch::default(), Wishes::here(), LoopKind::Through);
+            let options = LoopOptions::new(2, Watch::default(), Wishes::here(), LoopKind::Through);
             let mut solo = Solo::new(&options, 0..1000);
             assert!(solo.fold_before(&mut Slow, 500, Duration::from_micros(500), expected).is_none());
             assert!((1..=20).contains(&solo.done), "{} instead of 10", solo.done);

@@ -3,31 +3,31 @@
 use std::{panic::Location, time::Duration};
 
 use super::{
-    accumulator::{Accumulate, Accumulator, Begun, BlocksOf, InBlocks, Lend, Lender, Made},
+    accumulator::{Accumulate, Accumulator, BlocksOf, InBlocks, Lend, Lender, Partials, Started},
     alone::Solo,
     body::{Body, kernel},
     ending::{How, Outcome},
-    given::{Gaps, Inside, draw},
-    help::Help,
-    options::{Account, Options, is_logged},
+    help::FoundHelp,
+    inputs::{Gaps, Inside, draw},
+    loop_options::{Account, LoopOptions, is_logged},
     order::{Node, Order},
     plan,
 };
 use crate::{
     clock::{Instant, Moment, nanos},
     pool::{
-        place::{placement::SeatPlan, seats::Seats},
+        place::{cpu_assignment::CpuAssignment, placement::SeatPlan},
         policy::{
-            belief,
-            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Glance, Launch},
+            alone_or_shared,
+            launch::{self, CHECKED, CHECKED_AFTER, Case, Gap, Launch, QuickVerdict},
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
             split::{Splits, equal_parts},
             victim::Stealing,
         },
-        protocol::{Fence, arena::Turn, crew::Crew, range::Claims},
-        record::{alone::Alone, ledger::Ledger, trace::scene::Place, units::Units},
+        protocol::{Fence, arena::Turn, range::Claims, threads::Threads},
+        record::{program_report::ProgramReport, trace::scene::ScenePlace, units::Units, why_alone::Alone},
     },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
 };
@@ -41,14 +41,14 @@ pub(crate) struct Executor {
     /// polls between loops may take its CPU. Relaxed: it is a hint.
     pub(super) is_crowded: AtomicBool,
     /// Where all loops of the program are told of, if that is wanted.
-    pub(super) ledger: Option<&'static Ledger>,
+    pub(super) ledger: Option<&'static ProgramReport>,
     pub(super) memory: Memory,
     pub(super) prices: Prices,
     pub(super) gaps: Gaps,
     /// How many helpers can run at a time.
     pub(super) placed: usize,
-    pub(super) crew: Crew,
-    pub(super) seats: Seats,
+    pub(super) threads: Threads,
+    pub(super) seats: CpuAssignment,
     pub(super) stealing: Stealing,
     /// The memory of shared loops. Locked before a loop is shared and after it. All of it is a
     /// hint: a call that finds the lock held for long goes without.
@@ -58,19 +58,24 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    /// For a crew whose threads are placed on CPUs; helpers poll for `patience` before they sleep,
-    /// or as long as seems to pay.
-    pub(crate) fn new(crew: Crew, seats: Seats, stealing: Stealing, patience: Option<Duration>) -> Self {
-        let workers = crew.size() + 1;
+    /// For a threads whose threads are placed on CPUs; helpers poll for `patience` before they
+    /// sleep, or as long as seems to pay.
+    pub(crate) fn new(
+        threads: Threads,
+        seats: CpuAssignment,
+        stealing: Stealing,
+        patience: Option<Duration>,
+    ) -> Self {
+        let workers = threads.size() + 1;
         Self {
             workers,
             is_crowded: AtomicBool::new(false),
             memory: Memory::new(),
             prices: Prices::new(),
             gaps: Gaps::new(patience),
-            ledger: Ledger::if_wanted(),
+            ledger: ProgramReport::if_wanted(),
             placed: workers.min(seats.at_a_time()).max(2) - 1,
-            crew,
+            threads,
             seats,
             stealing,
             learnt: Mutex::new(Splits::new(workers)),
@@ -81,12 +86,12 @@ impl Executor {
     /// Without helpers, because of these `doubts`, or for the global pool until it is built.
     /// Nothing is logged, and the system is asked for memory and one variable alone.
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
-        let crew = Crew::new(0, Fence::Symmetric, Patience::default());
-        let seats = Seats::new(SeatPlan::alone(doubts), Vec::new());
-        Self::new(crew, seats, Stealing::default(), None)
+        let threads = Threads::new(0, Fence::Symmetric, Patience::default());
+        let seats = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new());
+        Self::new(threads, seats, Stealing::default(), None)
     }
 
-    pub(crate) fn seats(&self) -> &Seats {
+    pub(crate) fn seats(&self) -> &CpuAssignment {
         &self.seats
     }
 
@@ -94,8 +99,8 @@ impl Executor {
         self.workers
     }
 
-    pub(crate) fn crew(&self) -> &Crew {
-        &self.crew
+    pub(crate) fn threads(&self) -> &Threads {
+        &self.threads
     }
 
     pub(crate) fn prices(&self) -> &Prices {
@@ -103,30 +108,30 @@ impl Executor {
     }
 
     pub(crate) fn thefts(&self) -> u64 {
-        self.crew.thefts()
+        self.threads.thefts()
     }
 
     /// Whether a loop is being shared at the moment.
     pub(crate) fn is_busy(&self) -> bool {
-        self.crew.is_busy()
+        self.threads.is_busy()
     }
 
     /// Whether a loop would be shared if it were long enough. A hint.
     pub(crate) fn is_free(&self) -> bool {
-        self.crew.process.is_current() && self.idle() > 0
+        self.threads.process.is_current() && self.idle() > 0
     }
 
     /// Makes room for the calling thread, which shares a loop. Only one caller from elsewhere at a
     /// time: two of them would send one helper to and fro.
     pub(super) fn make_room(&self) {
-        if self.crew.here() == 0 && self.crew.callers() == 0 {
+        if self.threads.here() == 0 && self.threads.callers() == 0 {
             self.seats.make_room();
         }
     }
 
     /// The calling thread checks its CPU when it looks at the clock.
     pub(crate) fn look(&self, now: Instant) {
-        plan::look(&self.crew, &self.seats, now);
+        plan::look(&self.threads, &self.seats, now);
     }
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
@@ -138,19 +143,19 @@ impl Executor {
     pub(crate) fn call<L: Body>(
         &self,
         slice: Slice,
-        options: Options<'_>,
+        options: LoopOptions<'_>,
         body: &L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let (this, len) = (loop_of::<L>(slice), slice.len);
         let glance = self.glance(&this, options.kind, options.threads, options.is_plain());
         let from = 'plain: {
-            if glance == Glance::Unclear || options.units.are_blocks() {
+            if glance == QuickVerdict::Unclear || options.units.are_blocks() {
                 break 'plain (0, None);
             }
             if len == 0 {
                 return Outcome::Through(None);
             }
-            let timed = (glance == Glance::Timed).then(Instant::now);
+            let timed = (glance == QuickVerdict::Timed).then(Instant::now);
             // A loop that was short may be long this time.
             let first = if len < CHECKED { len } else { CHECKED_AFTER };
             let begin = (first < len).then(Moment::now);
@@ -181,12 +186,12 @@ impl Executor {
     fn call_with_care<'b, L: Body>(
         &self,
         this: Loop,
-        glance: Glance,
-        (mut done, mut begun): (usize, Option<Begun<'b, L>>),
-        options: &mut Options<'_>,
+        glance: QuickVerdict,
+        (mut done, mut begun): (usize, Option<Started<'b, L>>),
+        options: &mut LoopOptions<'_>,
         body: &'b L,
     ) -> Outcome<Option<L::Acc>, L::Found> {
-        let is_plain = glance == Glance::Plain || done > 0;
+        let is_plain = glance == QuickVerdict::Plain || done > 0;
         let call = if is_plain { None } else { self.weigh(this, glance, options) };
         // A loop that ends at one of its first items needs nothing that is set up below.
         let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
@@ -199,7 +204,7 @@ impl Executor {
             }
         }
         let order = if options.leaves.is_some() { Order::Tree } else { Order::Runs };
-        let made = Made::new();
+        let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made).after(begun);
         let others = &Lender { body, made: &made };
         let Finish { how, account } = self.carry_out(this, (call, done), options, &mut own, others);
@@ -213,13 +218,13 @@ impl Executor {
     pub(crate) fn call_for_nodes<L: Body>(
         &self,
         slice: Slice,
-        mut options: Options<'_>,
+        mut options: LoopOptions<'_>,
         body: &L,
     ) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let this = loop_of::<L>(slice);
         let glance = self.glance(&this, options.kind, options.threads, options.is_plain());
-        let call = if glance == Glance::Plain { None } else { self.weigh(this, glance, &options) };
-        let made = Made::new();
+        let call = if glance == QuickVerdict::Plain { None } else { self.weigh(this, glance, &options) };
+        let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made);
         let others = &Lender { body, made: &made };
         let Finish { how, account } = self.carry_out(this, (call, 0), &options, &mut own, others);
@@ -235,7 +240,7 @@ impl Executor {
         &self,
         this: Loop,
         begin: (Option<Call>, usize),
-        options: &Options<'_>,
+        options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> Finish {
@@ -253,7 +258,7 @@ impl Executor {
         &self,
         this: Loop,
         (call, done): (Option<Call>, usize),
-        options: &Options<'_>,
+        options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> Finish {
@@ -282,28 +287,28 @@ impl Executor {
 
     /// Whether a loop has to look at the clock or at a handle.
     #[inline(always)]
-    fn is_watched(&self, options: &Options<'_>) -> bool {
+    fn is_watched(&self, options: &LoopOptions<'_>) -> bool {
         options.is_watched() || self.ledger.is_some()
     }
 
     /// Whether anybody wants to know what a loop does.
-    fn wants_account(&self, options: &Options<'_>) -> bool {
+    fn wants_account(&self, options: &LoopOptions<'_>) -> bool {
         options.wants_account() || self.ledger.is_some()
     }
 
     /// Decides at a glance whether to run the plain loop; the user allows `threads` threads. A very
     /// short loop pays for nothing else, so this looks at few places in memory.
     #[inline(never)]
-    fn glance(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> Glance {
+    fn glance(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> QuickVerdict {
         if !is_plain || is_logged() || self.ledger.is_some() {
-            Glance::Unclear
+            QuickVerdict::Unclear
         } else if most(this.slice.len, self.workers.min(threads)) == 0 {
-            Glance::Plain
+            QuickVerdict::Plain
         } else {
             let idle = || self.idle();
             match launch::glance(&self.memory, &self.prices, *this, kind, idle, draw) {
                 // A timed loop writes where all threads read, so loops inside items are not timed.
-                Glance::Timed if Inside::is_here() => Glance::Plain,
+                QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
                 glance => glance,
             }
         }
@@ -318,16 +323,16 @@ impl Executor {
 
     /// Notes that this thread calls a loop while another one shares one, unless it works in that.
     fn notice_crowd(&self) {
-        if self.crew.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
+        if self.threads.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
             self.is_crowded.store(true, Ordering::Relaxed);
         }
     }
 
     /// How a call begins that is more than the plain loop. A watched loop is never the plain loop.
     #[inline(never)]
-    fn weigh(&self, this: Loop, glance: Glance, options: &Options<'_>) -> Option<Call> {
+    fn weigh(&self, this: Loop, glance: QuickVerdict, options: &LoopOptions<'_>) -> Option<Call> {
         let most = self.most(this, options);
-        let polling = self.crew.awake();
+        let polling = self.threads.awake();
         let awake = polling > 0;
         let (mut launch, mut gap) = (Launch::Plain, None);
         let is_busy = self.idle() == 0;
@@ -345,7 +350,7 @@ impl Executor {
                 awake,
                 polling,
                 is_busy,
-                is_timed: glance == Glance::Timed,
+                is_timed: glance == QuickVerdict::Timed,
                 gap: gap.unwrap_or(Gap::LONG),
                 draw: draw(),
             };
@@ -361,14 +366,14 @@ impl Executor {
     #[cold]
     #[inline(never)]
     fn weigh_again(&self, this: Loop) -> Call {
-        let awake = self.crew.awake() > 0;
+        let awake = self.threads.awake() > 0;
         Call { this, launch: launch::unexpected(&self.prices, awake), awake, gap: None }
     }
 
     /// How many helpers there can be, such that each has at least one index, or may get some of a
     /// list that grows.
     #[inline(always)]
-    pub(super) fn most(&self, this: Loop, options: &Options<'_>) -> usize {
+    pub(super) fn most(&self, this: Loop, options: &LoopOptions<'_>) -> usize {
         let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
         most(len, self.workers.min(options.threads))
     }
@@ -379,7 +384,7 @@ impl Executor {
         &self,
         call: &Call,
         mut done: usize,
-        options: &Options<'_>,
+        options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> Finish {
@@ -409,7 +414,7 @@ impl Executor {
                 }
             }
         };
-        let is_told_around = why == Alone::Busy && Place::is_near();
+        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
         if !is_told_around && !self.wants_account(options) {
             return Finish::of(how);
         }
@@ -427,7 +432,7 @@ impl Executor {
         &self,
         call: &Call,
         solo: &mut Solo<'_>,
-        options: &Options<'_>,
+        options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
     ) -> Option<How> {
         let ended = match call.launch {
@@ -457,12 +462,12 @@ impl Executor {
         solo: &mut Solo<'_>,
         own: &mut dyn Accumulate,
     ) -> Option<How> {
-        if solo.is_growing() {
+        if solo.has_work_list() {
             return solo.fold_until(own, shared, 1);
         }
-        let is_current = self.crew.process.is_current();
+        let is_current = self.threads.process.is_current();
         let learnt = if is_current { try_lock_soon(&self.learnt) } else { None };
-        let parts = belief::parts_for(shared);
+        let parts = alone_or_shared::parts_for(shared);
         let known = learnt.and_then(|learnt| learnt.ends(call.this, call.awake, parts));
         // If nobody knows where the work lies, parts with equal numbers of items may be anything:
         // then the clock is looked at within them, too.
@@ -472,7 +477,7 @@ impl Executor {
         let ends = known.unwrap_or_else(|| [equal_parts(&(0..len), parts.into()), vec![len]].concat());
         let mut begin = 0;
         for (part, end) in (1..).zip(ends) {
-            let limit = belief::time_for(part, parts, shared);
+            let limit = alone_or_shared::time_for(part, parts, shared);
             let expected = if is_known { end.saturating_sub(begin).max(1) } else { 1 };
             let ended = solo.fold_before(own, end, limit, expected);
             if ended.is_some() || solo.elapsed() > limit {
@@ -485,7 +490,7 @@ impl Executor {
 
     /// Tells what a loop did, if anybody wants to know.
     #[inline(always)]
-    fn tell(&self, options: &mut Options<'_>, account: Option<Box<(Account, Duration)>>) {
+    fn tell(&self, options: &mut LoopOptions<'_>, account: Option<Box<(Account, Duration)>>) {
         if let Some(account) = account {
             self.tell_account(options, *account);
         }
@@ -493,7 +498,7 @@ impl Executor {
 
     #[cold]
     #[inline(never)]
-    fn tell_account(&self, options: &mut Options<'_>, (account, help): (Account, Duration)) {
+    fn tell_account(&self, options: &mut LoopOptions<'_>, (account, help): (Account, Duration)) {
         options.tell(account, self.ledger, help);
     }
 
@@ -526,9 +531,9 @@ impl Executor {
 
     /// The right to share a loop. In a forked child nothing of the parent is touched: its threads
     /// do not exist there.
-    pub(super) fn take_turn(&self, options: &Options<'_>) -> Option<Turn<'_>> {
-        let ours = self.crew.process.is_current() && options.watch.is_current();
-        if ours { self.crew.take_turn() } else { None }
+    pub(super) fn take_turn(&self, options: &LoopOptions<'_>) -> Option<Turn<'_>> {
+        let ours = self.threads.process.is_current() && options.watch.is_current();
+        if ours { self.threads.take_turn() } else { None }
     }
 
     /// Goes on alone, since nobody is idle, until a worker is, and the rest is worth sharing.
@@ -536,9 +541,9 @@ impl Executor {
         &self,
         call: &Call,
         solo: &mut Solo<'_>,
-        options: &Options<'_>,
+        options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
-    ) -> Result<How, Box<(Call, Help<'_>)>> {
+    ) -> Result<How, Box<(Call, FoundHelp<'_>)>> {
         let (this, between) = (call.this, self.prices.help_time(false));
         loop {
             let limit = solo.elapsed().saturating_add(between);
@@ -550,7 +555,7 @@ impl Executor {
                 }
                 return Ok(how.unwrap_or(How::Through));
             }
-            let awake = self.crew.awake() > 0;
+            let awake = self.threads.awake() > 0;
             if self.idle() > 0
                 && let Some(launch) = launch::of_rest(&self.prices, solo.work_left(), awake)
             {

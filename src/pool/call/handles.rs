@@ -17,7 +17,7 @@ use crate::pool::call::handles as steps;
 use crate::pool::check::planted as steps;
 use crate::{
     pool::{
-        protocol::{fork::Process, hub::Hub, hunger::Hunger, range::Ranges},
+        protocol::{fork::Process, range::Ranges, searching::Searching, wake_queues::WakeQueues},
         record::units::Units,
     },
     sync::{Mutex, lock},
@@ -76,14 +76,14 @@ pub(crate) trait End: fmt::Debug + Send + Sync {
 }
 
 /// Of a list that grows.
-impl End for Hunger {
+impl End for Searching {
     fn end(&self) {
         self.close();
     }
 }
 
 /// Of items that wait.
-impl End for Hub {
+impl End for WakeQueues {
     fn end(&self) {
         self.stop_at(0);
     }
@@ -100,7 +100,7 @@ impl Cancel {
 pub(crate) fn tell_token(token: &Cancel, ranges: &Arc<Ranges>) {
     let mut rounds = lock(&token.rounds);
     if token.is_cancelled() {
-        ranges.cut(0);
+        ranges.truncate(0);
     }
     rounds.push(Arc::clone(ranges));
 }
@@ -137,7 +137,7 @@ impl CancelToken {
         }
         let rounds = lock(&self.0.rounds);
         raise();
-        rounds.iter().for_each(|ranges| ranges.cut(0));
+        rounds.iter().for_each(|ranges| ranges.truncate(0));
         drop(rounds);
         lock(&self.0.ends).iter().for_each(|end| end.end());
     }
@@ -217,14 +217,14 @@ struct Done {
 struct Underway {
     ranges: Arc<Ranges>,
     /// Items that have been begun may wait there.
-    hub: Option<Arc<Hub>>,
+    queues: Option<Arc<WakeQueues>>,
     units: usize,
     items: usize,
 }
 
 impl Underway {
     fn done(&self) -> usize {
-        let wait = self.hub.as_ref().map_or(0, |hub| hub.under_way().0);
+        let wait = self.queues.as_ref().map_or(0, |queues| queues.under_way().0);
         let done = self.units.saturating_sub(self.ranges.left()).saturating_sub(wait);
         let items = self.items as u128 * done as u128 / (self.units.max(1)) as u128;
         usize::try_from(items).unwrap_or(self.items)
@@ -311,34 +311,34 @@ impl Watch<'_> {
     }
 
     /// The same if its items may wait there.
-    pub(crate) fn begin_waiting(self, ranges: &Arc<Ranges>, hub: &Arc<Hub>, len: usize) {
+    pub(crate) fn begin_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
         if !self.is_current() {
             return;
         }
-        self.begin_round(ranges, Some(Arc::clone(hub)), Units::Items, 0..len);
-        self.begin_with(hub);
+        self.begin_round(ranges, Some(Arc::clone(queues)), Units::Items, 0..len);
+        self.begin_with(queues);
     }
 
     /// The loop over `ranges` has ended; it had `len` items.
-    pub(crate) fn end_waiting(self, ranges: &Arc<Ranges>, hub: &Arc<Hub>, len: usize) {
+    pub(crate) fn end_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
         if !self.is_current() {
             return self.done(len);
         }
-        self.end_with(hub);
+        self.end_with(queues);
         self.end(ranges);
     }
 
     fn begin_round(
         self,
         ranges: &Arc<Ranges>,
-        hub: Option<Arc<Hub>>,
+        queues: Option<Arc<WakeQueues>>,
         units: Units,
         round: std::ops::Range<usize>,
     ) {
         if let Some(progress) = self.progress {
             let ranges = Arc::clone(ranges);
             let (units, items) = (round.len(), units.items(round).len());
-            lock(&progress.0.rounds).push(Underway { ranges, hub, units, items });
+            lock(&progress.0.rounds).push(Underway { ranges, queues, units, items });
         }
         if let Some(token) = self.cancel {
             token.begin(ranges);
@@ -374,12 +374,12 @@ mod tests {
         let watch = Watch { cancel: None, progress: Some(&progress) };
         let blocks = Units::Blocks(Blocks { size: 3, len: 29 });
         for before in [0, 29] {
-            ranges.deal(0..10, &[5]);
+            ranges.partition(0..10, &[5]);
             watch.begin(&ranges, blocks, 0..10);
             assert_eq!(progress.done(), before);
             let (mut owner, first) = ranges.enter(0);
             assert_eq!((first, progress.done()), (Some(0), before + 2), "a block is 2.9 items on average");
-            assert_eq!((owner.settle(3), progress.done()), (1..4, before + 11));
+            assert_eq!((owner.resolve(3), progress.done()), (1..4, before + 11));
             watch.end(&ranges);
             assert_eq!(progress.done(), before + 29, "all, whatever was left");
         }
@@ -390,7 +390,7 @@ mod tests {
         let (token, ranges) = (CancelToken::new(), ranges());
         let watch = Watch { cancel: Some(&token), progress: None };
         let enter = || {
-            ranges.deal(0..10, &[5]);
+            ranges.partition(0..10, &[5]);
             watch.begin(&ranges, Units::Items, 0..10);
             ranges.left()
         };
@@ -402,7 +402,7 @@ mod tests {
         watch.end(&ranges);
         assert_eq!(enter(), 0, "one that begins later");
         watch.end(&ranges);
-        ranges.deal(0..10, &[5]);
+        ranges.partition(0..10, &[5]);
         token.cancel();
         assert_eq!(ranges.left(), 10, "another loop's");
     }
@@ -411,7 +411,7 @@ mod tests {
     fn a_token_ends_the_loops_that_it_knows() {
         let token = CancelToken::new();
         let watch = Watch { cancel: Some(&token), progress: None };
-        let [early, over, late] = [(); 3].map(|()| Arc::new(Hunger::new()));
+        let [early, over, late] = [(); 3].map(|()| Arc::new(Searching::new()));
         watch.begin_with(&early);
         watch.begin_with(&over);
         watch.end_with(&over);

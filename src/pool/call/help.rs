@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::pool::{policy::split::Known, protocol::arena::Turn, record::journal::Times};
 
 /// An arena, workers that are idle, and what the pool knows of the loop.
-pub(super) struct Help<'a> {
+pub(super) struct FoundHelp<'a> {
     pub(super) turn: Turn<'a>,
     /// How many helpers the loop is worth. As many places are open, also to workers that are idle
     /// later.
@@ -25,7 +25,7 @@ pub(super) struct Help<'a> {
     pub(super) times: Times,
 }
 
-impl Help<'_> {
+impl FoundHelp<'_> {
     /// Found late, for the rest of a call.
     pub(super) fn of_a_rest(self) -> Self {
         Self { is_full: false, ..self }

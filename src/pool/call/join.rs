@@ -2,9 +2,9 @@
 //! no worker comes before the first one is done, the calling thread runs both.
 //!
 //! A recursion joins again and again, and most of its joins are small. Only the joins of the first
-//! levels are offered, down to about [`PARTS`] for each worker; and of some levels more if a thread
-//! is idle, since parts may be uneven. At each level a second closure is taken to cost as much as
-//! the last one there: where that is too little to wake a worker for, none is woken.
+//! levels are offered, down to about [`TRIAL_PARTS`] for each worker; and of some levels more if a
+//! thread is idle, since parts may be uneven. At each level a second closure is taken to cost as
+//! much as the last one there: where that is too little to wake a worker for, none is woken.
 
 use std::{
     cell::Cell,
@@ -15,19 +15,19 @@ use std::{
 use super::{
     ending::discard,
     executor::Executor,
-    given::{Inside, draw},
+    inputs::{Inside, draw},
 };
 use crate::{
     clock::{Instant, nanos},
     pool::{
         policy::{
-            belief::PARTS,
+            alone_or_shared::TRIAL_PARTS,
             launch::{self, Gap},
             site::{Loop, LoopKind, Site, Slice},
         },
         protocol::{
             arena::Turn,
-            barrier::{Offer, Polls, Visits},
+            barrier::{Offer, PollTimes, Visits},
         },
     },
     sync::{Mutex, Ordering, Patience, lock},
@@ -35,7 +35,7 @@ use crate::{
 
 /// How many parts for each worker a recursion makes at most. (With 16, a tree whose children are as
 /// 1 to 2 took 0.58 of its time on two threads.)
-const MOST: u16 = 8 * PARTS;
+const MOST_PARTS: u16 = 8 * TRIAL_PARTS;
 
 thread_local!(static LEVEL: Cell<u32> = const { Cell::new(0) });
 
@@ -87,7 +87,7 @@ impl Executor {
         }
         let level = LEVEL.get();
         let _deeper = Level::new(level.saturating_add(1));
-        if level >= self.levels(MOST) {
+        if level >= self.levels(MOST_PARTS) {
             return both(first, second);
         }
         // As a loop over one item at this level.
@@ -95,7 +95,7 @@ impl Executor {
         let this = Loop { site: site(&first, &second), slice };
         let Some(turn) = self.turn_to_join(this, level) else {
             let first = first();
-            let begin = launch::is_join_timed(level, self.levels(PARTS), draw()).then(Instant::now);
+            let begin = launch::is_join_timed(level, self.levels(TRIAL_PARTS), draw()).then(Instant::now);
             let second = second();
             if let Some(begin) = begin {
                 self.learn_join(this, begin);
@@ -134,31 +134,31 @@ impl Executor {
     /// The right to offer a second closure, if that is worth it.
     #[inline(never)]
     fn turn_to_join(&self, this: Loop, level: u32) -> Option<Turn<'_>> {
-        if level >= self.levels(PARTS) && self.idle() == 0 {
+        if level >= self.levels(TRIAL_PARTS) && self.idle() == 0 {
             return None;
         }
-        let awake = self.crew.awake() > 0;
+        let awake = self.threads.awake() > 0;
         let cost = self.memory.over_this(this);
         let is_worth_it = launch::is_join_worth_it(&self.prices, cost, awake, draw());
-        if is_worth_it && self.crew.process.is_current() { self.crew.take_turn() } else { None }
+        if is_worth_it && self.threads.process.is_current() { self.threads.take_turn() } else { None }
     }
 
     /// How long threads poll before they sleep. The next join of a recursion is near. The next
     /// recursion may be.
-    fn polls_of_join(&self, gap: Option<Gap>) -> Polls {
+    fn polls_of_join(&self, gap: Option<Gap>) -> PollTimes {
         if self.workers > self.placed + 1 {
-            return Polls { at_end: Patience::BRIEF, between: self.gaps.asked() };
+            return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };
         }
         let at_end = Patience::of(self.prices.worth_polling(None)).max(Patience::BRIEF);
         let between = match gap {
             Some(gap) => {
                 let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
-                let awake = self.crew.awake() > 0;
+                let awake = self.threads.awake() > 0;
                 self.gaps.next(awake, gap.is_short(0.0), is_crowded, &self.prices)
             }
             None => Patience::of(self.prices.worth_staying_awake()),
         };
-        Polls { at_end, between }
+        PollTimes { at_end, between }
     }
 
     /// The second closure began to run at `begin`, and is done.
@@ -185,7 +185,7 @@ impl Executor {
             }
         };
         let offer = Offer { helpers: 1, visits: Visits::Once, polls: self.polls_of_join(gap) };
-        self.crew.share(turn, offer, &work, || {
+        self.threads.share(turn, offer, &work, || {
             let went_well = {
                 let _inside = Inside::new();
                 first()

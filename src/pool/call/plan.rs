@@ -3,9 +3,9 @@
 use crate::{
     clock::Instant,
     pool::{
-        place::{home::Distance, seats::Seats},
+        place::{cpu_assignment::CpuAssignment, locality::Distance},
         policy::{estimate::Estimate, split::Profile, victim::Stealing},
-        protocol::{arena::Arena, barrier::Polls, crew::Crew},
+        protocol::{arena::Arena, barrier::PollTimes, threads::Threads},
         record::units::Units,
     },
 };
@@ -21,45 +21,45 @@ pub(crate) struct Plan<'a> {
     pub(crate) profile: Option<&'a Profile>,
     pub(crate) stealing: Stealing,
     /// Whether partial results may grow.
-    pub(crate) is_growing: bool,
+    pub(crate) has_large_partials: bool,
     /// The cost of the heavy fence to a thief, in nanoseconds, where it is expensive.
     pub(crate) heavy: &'a Estimate,
     /// Where the workers are; none if that is not known.
-    pub(crate) places: Option<Places<'a>>,
+    pub(crate) places: Option<WorkerPlaces<'a>>,
     /// How long threads poll before they sleep.
-    pub(crate) polls: Polls,
+    pub(crate) polls: PollTimes,
 }
 
 impl Plan<'_> {
     /// The distance from a thief to a victim, both known by their seats in the loop.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
-        self.places.map_or(Distance::Beyond, |Places { seats, arena, .. }| {
+        self.places.map_or(Distance::Beyond, |WorkerPlaces { seats, arena, .. }| {
             seats.distance(arena.thread_at(thief), arena.thread_at(victim))
         })
     }
 
     /// A worker of the loop checks its CPU when it looks at the clock. For the calling thread.
     pub(crate) fn look(&self, now: Instant) {
-        if let Some(Places { crew, seats, .. }) = self.places {
-            look(crew, seats, now);
+        if let Some(WorkerPlaces { threads, seats, .. }) = self.places {
+            look(threads, seats, now);
         }
     }
 }
 
 /// Where the workers of a loop are.
 #[derive(Clone, Copy)]
-pub(crate) struct Places<'a> {
-    pub(crate) crew: &'a Crew,
-    pub(crate) seats: &'a Seats,
+pub(crate) struct WorkerPlaces<'a> {
+    pub(crate) threads: &'a Threads,
+    pub(crate) seats: &'a CpuAssignment,
     /// Which thread has which seat in the loop.
     pub(crate) arena: &'a Arena,
 }
 
 /// The calling thread checks whether it has its CPU to itself. Callers from elsewhere do so one at
 /// a time: two of them would send one helper to and fro.
-pub(crate) fn look(crew: &Crew, seats: &Seats, now: Instant) {
-    let here = crew.here();
-    if here > 0 || crew.callers() <= 1 {
+pub(crate) fn look(threads: &Threads, seats: &CpuAssignment, now: Instant) {
+    let here = threads.here();
+    if here > 0 || threads.callers() <= 1 {
         seats.look(here, now);
     }
 }

@@ -9,14 +9,14 @@ use std::{
 
 use super::{
     accumulator::{Accumulate, Halt, Lend},
-    course::{Course, Visit},
     ending::{FirstStop, Panic, discard},
-    given::Inside,
-    growing::{Forager, Growing},
     handles::Watch,
+    inputs::Inside,
     order::Node,
     plan::Plan,
+    round_log::{RoundLog, WorkerLog},
     thief::Thief,
+    work_list::{GrowWorker, WorkList},
 };
 #[cfg(not(any(test, planted)))]
 use crate::pool::call::ending as steps;
@@ -32,11 +32,11 @@ use crate::{
         protocol::{
             arena::Turn,
             barrier::{Offer, Visits},
-            crew::Crew,
-            range::{Claims, Loot, Owner, Ranges},
+            range::{Claims, Owner, Ranges, Stolen},
+            threads::Threads,
         },
         record::{
-            journal::{Robbed, Times},
+            journal::{TheftNote, Times},
             units::Units,
         },
     },
@@ -46,9 +46,9 @@ use crate::{
 pub(crate) struct Round<'a> {
     pub(crate) ranges: &'a Arc<Ranges>,
     pub(crate) plan: Plan<'a>,
-    pub(crate) course: Course,
+    pub(crate) course: RoundLog,
     /// What items make, if the loop runs over a list that grows.
-    pub(crate) list: Option<&'a dyn Growing>,
+    pub(crate) list: Option<&'a dyn WorkList>,
 }
 
 impl Round<'_> {
@@ -56,7 +56,7 @@ impl Round<'_> {
     /// least one worker more than there are bounds: others steal what they do.
     pub(crate) fn run(
         self,
-        (crew, turn): (&Crew, &Turn<'_>),
+        (threads, turn): (&Threads, &Turn<'_>),
         (range, bounds): (Range<usize>, &[usize]),
         watch: Watch<'_>,
         own: &mut dyn Accumulate,
@@ -64,7 +64,7 @@ impl Round<'_> {
     ) -> (Times, FirstStop) {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
-        self.ranges.deal(range.clone(), bounds);
+        self.ranges.partition(range.clone(), bounds);
         if let Some(list) = self.list {
             list.share(self.plan.workers, turn.number);
         }
@@ -80,7 +80,7 @@ impl Round<'_> {
         };
         let visits = if self.list.is_some() { Visits::Again } else { Visits::Once };
         let offer = Offer { helpers: self.plan.workers - 1, visits, polls: self.plan.polls };
-        crew.share(turn, offer, &work, || self.work(0, entered, own, &|| crew.rest(turn)));
+        threads.share(turn, offer, &work, || self.work(0, entered, own, &|| threads.rest(turn)));
         watch.end(self.ranges);
         self.course.into_inner()
     }
@@ -88,7 +88,7 @@ impl Round<'_> {
     /// What worker `me` does from entering to leaving. Never unwinds: a panic ends the loop and is
     /// kept for the caller. Items before the panic are still to be folded, perhaps by no other
     /// worker, so this worker goes on; but a list that grows has no order. `rest` is for the
-    /// caller: see [`Forager::graze`].
+    /// caller: see [`GrowWorker::run`].
     pub(crate) fn work(
         &self,
         me: usize,
@@ -99,7 +99,7 @@ impl Round<'_> {
         let _inside = Inside::new();
         let mut visit = self.course.visit(me, self.plan.units);
         if self.plan.stealing == Stealing::Off {
-            owner.rob_late_only();
+            owner.steal_from_late_only();
         }
         if let Some(list) = self.list {
             list.hunger().begin();
@@ -108,8 +108,8 @@ impl Round<'_> {
             let drained = catch_unwind(AssertUnwindSafe(|| {
                 self.drain(me, &mut owner, first.take(), acc, &mut visit);
                 if let Some(list) = self.list {
-                    let forager = Forager::new(list, me, &self.plan, self.ranges);
-                    if forager.graze(acc, &mut visit, rest).is_err() {
+                    let forager = GrowWorker::new(list, me, &self.plan, self.ranges);
+                    if forager.run(acc, &mut visit, rest).is_err() {
                         self.stop(0, None, &mut visit.stop);
                     }
                     acc.end(Node::run(0));
@@ -118,7 +118,7 @@ impl Round<'_> {
             }));
             let Err(panic) = drained else { break };
             let goes_on = steps::goes_on_after(&panic) && self.list.is_none();
-            self.stop(owner.lose_count(), Some(panic), &mut visit.stop);
+            self.stop(owner.abandon(), Some(panic), &mut visit.stop);
             acc.lose();
             if !goes_on {
                 break;
@@ -138,14 +138,16 @@ impl Round<'_> {
         owner: &mut Owner<'_>,
         mut first: Option<usize>,
         acc: &mut dyn Accumulate,
-        visit: &mut Visit,
+        visit: &mut WorkerLog,
     ) {
         let mut thief = Thief::new(me, &self.plan);
         loop {
             let (item, theft) = match first.take() {
                 Some(item) => (item, None),
                 None => match thief.steal(owner) {
-                    Some(Loot { item, victim }) => (item, Some(Robbed { victim, indices: owner.left() + 1 })),
+                    Some(Stolen { item, victim }) => {
+                        (item, Some(TheftNote { victim, indices: owner.left() + 1 }))
+                    }
                     None => return,
                 },
             };
@@ -165,11 +167,11 @@ impl Round<'_> {
         &self,
         owner: &mut Owner<'_>,
         mut first: usize,
-        theft: Option<Robbed>,
+        theft: Option<TheftNote>,
         acc: &mut dyn Accumulate,
-        visit: &mut Visit,
+        visit: &mut WorkerLog,
     ) -> Result<usize, Halt> {
-        let Plan { units, pace, is_growing, .. } = self.plan;
+        let Plan { units, pace, has_large_partials, .. } = self.plan;
         let begin = visit.journal.begin(first, theft);
         acc.take(&mut Claims::of(first..first + 1))?;
         visit.journal.look_closely(first + 1);
@@ -180,7 +182,7 @@ impl Round<'_> {
             let (taken, contested) = owner.claim(size, claims, |claims| acc.take(claims));
             taken?;
             if contested {
-                let settled = owner.settle(size);
+                let settled = owner.resolve(size);
                 if !settled.is_empty() {
                     acc.take(&mut Claims::of(settled))?;
                 }
@@ -189,7 +191,7 @@ impl Round<'_> {
             grain.look(owner.left(), now);
             visit.journal.look(owner.next(), now);
             self.plan.look(now);
-            if is_growing
+            if has_large_partials
                 && grain.is_dearer()
                 && let Some(next) = claim_one(owner)
             {
@@ -208,7 +210,7 @@ impl Round<'_> {
             list.hunger().close();
             place = 0;
         }
-        self.ranges.cut(place);
+        self.ranges.truncate(place);
         discard(stop.note(place, panic));
     }
 }
@@ -220,7 +222,7 @@ pub(super) fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
     }
     let mut claimed = None;
     let ((), contested) = owner.claim(1, 1, |claims| claimed = claims.next());
-    if contested { owner.settle(1).next() } else { claimed.map(|claimed| claimed.start) }
+    if contested { owner.resolve(1).next() } else { claimed.map(|claimed| claimed.start) }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -230,12 +232,12 @@ mod tests {
     use super::*;
     use crate::pool::{
         call::{
-            accumulator::{Accumulator, Made},
+            accumulator::{Accumulator, Partials},
             body::{Body, Stop},
             order::Order,
         },
         policy::estimate::Estimate,
-        protocol::{Fence, barrier::Polls},
+        protocol::{Fence, barrier::PollTimes},
         record::journal::Tally,
     };
 
@@ -274,7 +276,7 @@ mod tests {
         second_has_entered: bool,
     ) -> (Vec<(usize, usize)>, [Tally; 2]) {
         let (ranges, heavy) = (Arc::new(Ranges::new(2, fence)), Estimate::new(5e3));
-        ranges.deal(0..10, &[5]);
+        ranges.partition(0..10, &[5]);
         let (units, places) = (Units::Items, None);
         let plan = Plan {
             workers: 2,
@@ -282,14 +284,14 @@ mod tests {
             pace: None,
             profile: None,
             stealing,
-            is_growing: true,
+            has_large_partials: true,
             heavy: &heavy,
             places,
-            polls: Polls::default(),
+            polls: PollTimes::default(),
         };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
-        let course = Course::new(Instant::now(), times);
-        let (round, made) = (Round { ranges: &ranges, plan, course, list: None }, Made::new());
+        let course = RoundLog::new(Instant::now(), times);
+        let (round, made) = (Round { ranges: &ranges, plan, course, list: None }, Partials::new());
         let enter = |me| (me, ranges.enter(me));
         let work =
             |(me, entered)| round.work(me, entered, &mut Accumulator::new(&Count, me, &made), &|| false);

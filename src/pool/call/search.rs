@@ -13,32 +13,32 @@ use std::{
 
 use super::{
     accumulator::{Accumulate, Lend},
-    course::Course,
     ending::{FirstStop, discard},
-    given::Inside,
     handles::Watch,
+    inputs::Inside,
+    round_log::RoundLog,
 };
 use crate::pool::{
-    protocol::{arena::Turn, barrier::Offer, crew::Crew, front::Front, range::Claims},
+    protocol::{arena::Turn, barrier::Offer, range::Claims, shared_cursor::SharedCursor, threads::Threads},
     record::{journal::Times, units::Units},
 };
 
 /// A search that all workers make together from the front.
 pub(crate) struct Search<'a> {
-    front: Front,
+    front: SharedCursor,
     watch: Watch<'a>,
-    course: Course,
+    course: RoundLog,
 }
 
 impl<'a> Search<'a> {
     /// A search through `range`, the rest of a slice, by `workers` workers.
-    pub(crate) fn new(range: Range<usize>, workers: usize, watch: Watch<'a>, course: Course) -> Self {
-        Self { front: Front::new(range, workers), watch, course }
+    pub(crate) fn new(range: Range<usize>, workers: usize, watch: Watch<'a>, course: RoundLog) -> Self {
+        Self { front: SharedCursor::new(range, workers), watch, course }
     }
 
     pub(crate) fn run(
         self,
-        (crew, turn): (&Crew, &Turn<'_>),
+        (threads, turn): (&Threads, &Turn<'_>),
         offer: Offer,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
@@ -46,7 +46,7 @@ impl<'a> Search<'a> {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
         let work = |me| others.lend(me, &mut |acc| self.work(me, acc));
-        crew.share(turn, offer, &work, || self.work(0, own));
+        threads.share(turn, offer, &work, || self.work(0, own));
         self.course.into_inner()
     }
 

@@ -5,14 +5,14 @@ use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 
 use super::{
     accumulator::{Accumulate, Lend},
-    course::Course,
     ending::FirstStop,
     executor::{Call, Executor, Finish},
-    given::Inside,
-    help::Help,
-    options::Options,
-    plan::{Places, Plan},
+    help::FoundHelp,
+    inputs::Inside,
+    loop_options::LoopOptions,
+    plan::{Plan, WorkerPlaces},
     round::Round,
+    round_log::RoundLog,
     search::Search,
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
             split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::barrier::{Offer, Polls, Visits},
+        protocol::barrier::{Offer, PollTimes, Visits},
         record::{
             journal::{Tally, Times},
             trace::notes::Before,
@@ -35,13 +35,13 @@ use crate::{
 };
 
 /// The part of a call that is shared.
-struct Shared<'a> {
+struct SharedPart<'a> {
     call: &'a Call,
     begin: Instant,
     left: Range<usize>,
-    help: Help<'a>,
-    polls: Polls,
-    options: &'a Options<'a>,
+    help: FoundHelp<'a>,
+    polls: PollTimes,
+    options: &'a LoopOptions<'a>,
 }
 
 impl Executor {
@@ -50,17 +50,17 @@ impl Executor {
     pub(super) fn find_help(
         &self,
         call: &Call,
-        options: &Options<'_>,
+        options: &LoopOptions<'_>,
         left: Range<usize>,
-    ) -> Option<Help<'_>> {
+    ) -> Option<FoundHelp<'_>> {
         let Call { this, awake, launch, .. } = *call;
-        let around = self.crew.waiting_around();
-        let idle = self.crew.idle() + around;
+        let around = self.threads.waiting_around();
+        let idle = self.threads.idle() + around;
         if idle == 0 {
             return None;
         }
         let turn = self.take_turn(options)?;
-        let here = self.crew.here();
+        let here = self.threads.here();
         let others = self.workers - 1 - usize::from(here > 0) + around;
         let most = self.most(this, options).min(others);
         let asked = if let Launch::Shared { helpers } = launch { helpers.min(most) } else { most };
@@ -84,24 +84,24 @@ impl Executor {
         let measures_usage = self.workers > self.placed + 1;
         let times = splits.as_deref_mut().map(Splits::take_times).unwrap_or_default();
         let times = times.of(helpers + 1, measures_usage);
-        Some(Help { turn, helpers, is_full, dealt, is_whole, idle, known, new_bounds, times })
+        Some(FoundHelp { turn, helpers, is_full, dealt, is_whole, idle, known, new_bounds, times })
     }
 
     /// About how many threads would help a loop that the calling thread calls now: workers that are
     /// in no loop, and callers that wait for the loop in whose item it is called.
     #[inline(always)]
     pub(super) fn idle(&self) -> usize {
-        self.crew.idle() + self.crew.waiting_around()
+        self.threads.idle() + self.threads.waiting_around()
     }
 
     /// How many CPUs of the pool are left for helpers: no worker and no caller of a shared loop has
     /// them, unless that caller sleeps. `is_worker` says whether the calling thread is a worker of
     /// the pool.
     fn free_cpus(&self, is_worker: bool) -> usize {
-        let inside = (self.workers - 1).saturating_sub(self.crew.idle());
+        let inside = (self.workers - 1).saturating_sub(self.threads.idle());
         let is_counted = is_worker || Inside::is_here();
-        let running = inside + self.crew.callers() + usize::from(!is_counted);
-        (self.placed + 1 + self.crew.waiting()).saturating_sub(running)
+        let running = inside + self.threads.callers() + usize::from(!is_counted);
+        (self.placed + 1 + self.threads.waiting()).saturating_sub(running)
     }
 
     /// Shares what the caller has not done `before`, and learns from it.
@@ -109,8 +109,8 @@ impl Executor {
         &self,
         call: &Call,
         mut before: Before,
-        mut help: Help<'_>,
-        options: &Options<'_>,
+        mut help: FoundHelp<'_>,
+        options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> Finish {
@@ -119,7 +119,7 @@ impl Executor {
         self.make_room();
         let (workers, idle) = (help.helpers + 1, help.idle);
         help.times.notes = options.notes(before.took);
-        let mut shared = Shared { call, begin, left, polls: self.polls(call, workers), help, options };
+        let mut shared = SharedPart { call, begin, left, polls: self.polls(call, workers), help, options };
         let (mut times, stop) = if options.kind == LoopKind::First {
             self.search(&mut shared, own, others)
         } else {
@@ -133,7 +133,7 @@ impl Executor {
         let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
         let account = account.map(|account| account.helped(idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
-            let Help { is_full, is_whole, ref known, ref new_bounds, .. } = shared.help;
+            let FoundHelp { is_full, is_whole, ref known, ref new_bounds, .. } = shared.help;
             let is_of_use = stop.is_none() && !cancelled && is_full;
             if is_of_use {
                 splits.learn_cpu_bound(this, workers.min(self.placed + 1), &times);
@@ -152,34 +152,34 @@ impl Executor {
     /// How long threads poll before they sleep. If there are more workers than CPUs, they hardly
     /// do: they would have the CPU of one that works. If other threads call loops, no helper polls
     /// between loops.
-    fn polls(&self, call: &Call, workers: usize) -> Polls {
+    fn polls(&self, call: &Call, workers: usize) -> PollTimes {
         let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
         if workers > self.placed + 1 {
-            return Polls { at_end: Patience::BRIEF, between: self.gaps.asked() };
+            return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };
         }
         let at_end = Patience::of(self.prices.worth_polling(self.memory.pace(call.this)));
         let expected = self.memory.expected(call.this);
         let short = call.gap.is_some_and(|gap| gap.is_short(expected));
         let between = self.gaps.next(call.awake, short, is_crowded, &self.prices);
-        Polls { at_end: at_end.max(Patience::BRIEF), between }
+        PollTimes { at_end: at_end.max(Patience::BRIEF), between }
     }
 
     /// Runs a search: all workers go from the front together.
     fn search(
         &self,
-        shared: &mut Shared<'_>,
+        shared: &mut SharedPart<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> (Times, FirstStop) {
-        let Shared { begin, ref left, polls, options, ref mut help, .. } = *shared;
+        let SharedPart { begin, ref left, polls, options, ref mut help, .. } = *shared;
         let mut times = mem::take(&mut help.times);
         if let Some(notes) = &mut times.notes {
             notes.dealt = vec![0..0; help.helpers + 1]; // nobody owns anything
         }
-        let course = Course::new(begin, times);
+        let course = RoundLog::new(begin, times);
         let search = Search::new(left.clone(), help.helpers + 1, options.watch, course);
         let offer = Offer { helpers: help.helpers, visits: Visits::Once, polls };
-        let (times, stop) = search.run((&self.crew, &help.turn), offer, own, others);
+        let (times, stop) = search.run((&self.threads, &help.turn), offer, own, others);
         // When a search is over, all its items count as done.
         options.watch.done(left.len().saturating_sub(times.indices()));
         (times, stop)
@@ -188,11 +188,11 @@ impl Executor {
     /// Runs a round: each worker claims from the front of its own range.
     fn round(
         &self,
-        shared: &mut Shared<'_>,
+        shared: &mut SharedPart<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
     ) -> (Times, FirstStop) {
-        let Shared { call: &Call { this, .. }, begin, ref left, polls, options, ref mut help } = *shared;
+        let SharedPart { call: &Call { this, .. }, begin, ref left, polls, options, ref mut help } = *shared;
         let (workers, mut times) = (help.helpers + 1, mem::take(&mut help.times));
         let learnt = help.known.as_ref().and_then(|known| known.bounds(help.dealt));
         let bounds: Cow<'_, [usize]> = match help.new_bounds.as_deref().or(learnt) {
@@ -211,20 +211,20 @@ impl Executor {
             pace: if options.kind.may_stop() { self.memory.pace(this) } else { self.memory.recall(this) },
             profile: help.known.as_ref().map(|known| &known.profile),
             stealing: self.stealing,
-            is_growing: options.kind == LoopKind::Growing,
+            has_large_partials: options.kind == LoopKind::LargePartials,
             heavy: &self.prices.heavy,
-            places: Some(Places { crew: &self.crew, seats: &self.seats, arena }),
+            places: Some(WorkerPlaces { threads: &self.threads, seats: &self.seats, arena }),
             polls,
         };
-        let round = Round { ranges: &arena.ranges, plan, course: Course::new(begin, times), list };
-        round.run((&self.crew, &help.turn), (left.clone(), &bounds), options.watch, own, others)
+        let round = Round { ranges: &arena.ranges, plan, course: RoundLog::new(begin, times), list };
+        round.run((&self.threads, &help.turn), (left.clone(), &bounds), options.watch, own, others)
     }
 
     /// Learns what items cost and what help costs.
-    fn learn(&self, shared: &Shared<'_>, before: &Before, times: &Times, stop: Option<usize>) {
-        let Shared { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
+    fn learn(&self, shared: &SharedPart<'_>, before: &Before, times: &Times, stop: Option<usize>) {
+        let SharedPart { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
         let (kind, was_trial) = (options.kind, launch.is_trial());
-        let over = memory::Shared { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
+        let over = memory::SharedCall { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
         // If the caller has come to the stop itself, its own time is what the plain loop takes. (A
         // helper that was woken for two items had worked for 12 µs.)
         let front = &times.tallies[0];

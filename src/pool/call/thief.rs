@@ -10,7 +10,7 @@ use crate::{
             theft::{self, Watched},
             victim::Asks,
         },
-        protocol::range::{Glance, Loot, Owner, Tactics},
+        protocol::range::{Owner, StealPolicy, Stolen, VictimView},
     },
     sync::Patience,
 };
@@ -37,7 +37,7 @@ impl<'a> Thief<'a> {
     }
 
     /// Steals, and learns the cost of the fence if it is expensive.
-    pub(crate) fn steal(&mut self, owner: &mut Owner<'_>) -> Option<Loot> {
+    pub(crate) fn steal(&mut self, owner: &mut Owner<'_>) -> Option<Stolen> {
         self.nth += 1;
         let loot = owner.steal(self);
         if let (Some(_), Some(begun)) = (&loot, self.begun.take()) {
@@ -47,7 +47,7 @@ impl<'a> Thief<'a> {
     }
 }
 
-impl Tactics for Thief<'_> {
+impl StealPolicy for Thief<'_> {
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
         self.asked += 1;
         let Self { me, plan, asked, .. } = *self;
@@ -55,7 +55,7 @@ impl Tactics for Thief<'_> {
         plan.stealing.victim(others, distance, Asks { workers: plan.workers, thief: me, nth: asked })
     }
 
-    fn pays(&mut self, victim: Glance<'_>) -> bool {
+    fn pays(&mut self, victim: VictimView<'_>) -> bool {
         (self.is_dear, self.is_stuck, self.begun) = (false, false, None);
         let Some(fence) = victim.fence() else { return true };
         self.is_dear = fence.is_dear_for_thieves();

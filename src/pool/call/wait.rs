@@ -6,46 +6,46 @@ use std::{sync::Arc, time::Duration};
 use crossbeam_utils::CachePadded;
 
 use super::{
-    course::Course,
+    async_round::{AsyncReport, AsyncRound, LendPollItems, PollItems},
     ending::How,
     executor::Executor,
-    options::Options,
-    plan::{Places, Plan},
-    waiting::{Attend, LendAttend, Told, Waiting},
+    loop_options::LoopOptions,
+    plan::{Plan, WorkerPlaces},
+    round_log::RoundLog,
 };
 use crate::{
     clock::Instant,
     pool::{
-        policy::{site::Loop, waits},
+        policy::{poll_costs, site::Loop},
         protocol::{
             Fence,
-            barrier::{Offer, Polls, Visits},
-            early::Early,
-            hub::Hub,
+            barrier::{Offer, PollTimes, Visits},
+            first_indices::FirstIndices,
             range::Ranges,
+            wake_queues::WakeQueues,
         },
         record::{
-            alone::Alone,
             journal::{Tally, Times},
             trace::notes::Before,
+            why_alone::Alone,
         },
     },
     sync::{Mutex, Patience, try_lock_soon},
 };
 
 impl Executor {
-    /// Attends the items of `this` loop in the slots of `hub`.
+    /// Attends the items of `this` loop in the slots of `queues`.
     pub(crate) fn wait(
         &self,
         this: Loop,
-        options: &mut Options<'_>,
-        hub: &Arc<Hub>,
-        own: &mut dyn Attend,
-        others: LendAttend<'_>,
+        options: &mut LoopOptions<'_>,
+        queues: &Arc<WakeQueues>,
+        own: &mut dyn PollItems,
+        others: LendPollItems<'_>,
     ) -> How {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
         let _stay = options.enter();
-        let mut helpers = self.most(this, options).min(self.placed).min(hub.limit() - 1);
+        let mut helpers = self.most(this, options).min(self.placed).min(queues.limit() - 1);
         if watch.is_cancelled() {
             let (mut before, why) = (Before::nothing(begin), Err(Alone::Cancelled));
             if let Some(account) = options.account(&mut before, why, self.ledger.is_some()) {
@@ -54,11 +54,11 @@ impl Executor {
             return How::Cancelled;
         }
         let turn = if helpers > 0 { self.take_turn(options) } else { None };
-        let learnt = || self.crew.process.is_current().then(|| try_lock_soon(&self.learnt)).flatten();
-        let early = learnt().map(|learnt| learnt.waited(this, hub.limit())).unwrap_or_default();
+        let learnt = || self.threads.process.is_current().then(|| try_lock_soon(&self.learnt)).flatten();
+        let early = learnt().map(|learnt| learnt.waited(this, queues.limit())).unwrap_or_default();
         let (ranges, places) = match &turn {
             Some(turn) => {
-                let places = Places { crew: &self.crew, seats: &self.seats, arena: turn.arena };
+                let places = WorkerPlaces { threads: &self.threads, seats: &self.seats, arena: turn.arena };
                 (Arc::clone(&turn.arena.ranges), Some(places))
             }
             None => (Arc::new(Ranges::new(1, Fence::Symmetric)), None),
@@ -69,9 +69,9 @@ impl Executor {
             helpers = 0;
         }
         let times = Times { tallies: vec![Tally::default(); helpers + 1], ..Times::default() };
-        let awake = self.crew.awake() > 0;
-        let waiting = CachePadded::new(Waiting {
-            hub,
+        let awake = self.threads.awake() > 0;
+        let waiting = CachePadded::new(AsyncRound {
+            queues,
             ranges: &ranges,
             plan: Plan {
                 workers: helpers + 1,
@@ -79,13 +79,13 @@ impl Executor {
                 pace: self.memory.recall(this),
                 profile: None,
                 stealing: self.stealing,
-                is_growing: false,
+                has_large_partials: false,
                 heavy: &self.prices.heavy,
                 places,
-                polls: Polls { at_end: Patience::BRIEF, between: self.gaps.asked() },
+                polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() },
             },
-            early: Early::new(early),
-            course: Course::new(begin, times),
+            early: FirstIndices::new(early),
+            course: RoundLog::new(begin, times),
             help: self.prices.help(awake),
             token: watch.cancel.filter(|_| !watch.is_current()),
             told: Mutex::default(),
@@ -95,15 +95,15 @@ impl Executor {
         }
         // From here to the end nothing unwinds: all user code runs inside the workers, which catch
         // panics.
-        ranges.deal(0..len, &[]); // to the caller
-        watch.begin_waiting(&ranges, hub, len);
+        ranges.partition(0..len, &[]); // to the caller
+        watch.begin_waiting(&ranges, queues, len);
         let mut caller = waiting.worker(0, ranges.enter(0), own);
         let has_idle = || helpers > 0 && self.idle() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
         let mut idle = 0;
         if !is_through && let Some(turn) = &turn {
-            idle = self.crew.idle();
-            let helpers = waits::helpers(&self.prices, caller.work_left()).clamp(1, helpers);
+            idle = self.threads.idle();
+            let helpers = poll_costs::helpers(&self.prices, caller.work_left()).clamp(1, helpers);
             let work = |me| {
                 let mut entered = Some(ranges.enter(me));
                 others(me, &mut |attend| {
@@ -113,17 +113,17 @@ impl Executor {
                 });
             };
             let offer = Offer { helpers, visits: Visits::Once, polls: waiting.plan.polls };
-            self.crew.share(turn, offer, &work, || caller.work());
+            self.threads.share(turn, offer, &work, || caller.work());
         } else {
             caller.leave();
         }
-        watch.end_waiting(&ranges, hub, len);
-        let (mut times, stop, Told { report, waited }) = CachePadded::into_inner(waiting).into_inner();
+        watch.end_waiting(&ranges, queues, len);
+        let (mut times, stop, AsyncReport { report, waited }) = CachePadded::into_inner(waiting).into_inner();
         let is_cancelled = watch.is_cancelled();
         if stop.is_none() && !is_cancelled {
             self.memory.learn(this, options.kind, times.indices(), times.work());
             if let Some(mut learnt) = learnt() {
-                learnt.learn_waited(this, waited, hub.limit());
+                learnt.learn_waited(this, waited, queues.limit());
             }
         }
         drop(turn);

@@ -14,9 +14,9 @@ use std::{mem, ops::Range, ptr, time::Duration};
 
 use super::simulator::{PRICES, Random};
 use crate::pool::policy::{
-    belief::{PARTS, time_for},
+    alone_or_shared::{TRIAL_PARTS, time_for},
     launch::{Case, Draw, Gap, Launch},
-    memory::{Memory, Shared},
+    memory::{Memory, SharedCall},
     prices::Prices,
     rhythm::Rhythm,
     site::{GOLDEN, Loop, LoopKind, Site, Slice, scatter},
@@ -28,7 +28,7 @@ const ITEM: u64 = 100;
 /// A helper polls from one time to another, and then it sleeps. Until it begins to poll, it is on
 /// its way: it has been woken for a loop that is over.
 #[derive(Clone, Copy, Default)]
-struct Helper {
+struct GapHelper {
     since: u64,
     until: u64,
 }
@@ -57,7 +57,7 @@ struct Cost {
 struct Team {
     /// How long helpers poll, if the user has said that.
     spin: Option<Duration>,
-    helpers: Vec<Helper>,
+    helpers: Vec<GapHelper>,
     memory: Memory,
     prices: Prices,
     rhythm: Rhythm,
@@ -73,7 +73,7 @@ impl Team {
     fn new(workers: usize, spin: Option<Duration>) -> Self {
         Self {
             spin,
-            helpers: vec![Helper::default(); workers - 1],
+            helpers: vec![GapHelper::default(); workers - 1],
             memory: Memory::new(),
             prices: Prices::new(),
             rhythm: Rhythm::default(),
@@ -107,12 +107,12 @@ impl Team {
     }
 
     /// A loop of so much `work`, which begins after the `gap`: what an executor does.
-    fn call(&mut self, Call { gap, work }: Call) {
+    fn call(&mut self, GapCall { gap, work }: GapCall) {
         self.now += gap;
         let begin = self.now;
         let slice = Slice { address: 0x1000, len: (work / ITEM) as usize };
         let this = Loop { site: Site::new(ptr::without_provenance(work as usize)), slice };
-        let is_awake = |helper: &&Helper| (helper.since..helper.until).contains(&self.now);
+        let is_awake = |helper: &&GapHelper| (helper.since..helper.until).contains(&self.now);
         let awake = is_awake(&&self.helpers[0]);
         let polling = self.helpers.iter().filter(is_awake).count();
         let gap = self.gap();
@@ -135,10 +135,10 @@ impl Team {
             Launch::Plain => (0, work),
             Launch::Alone { limit, .. } => (all, work.min(limit.as_nanos() as u64)),
             Launch::Trial { shared } => {
-                let done = |part: u16| work * u64::from(part) / u64::from(PARTS);
+                let done = |part: u16| work * u64::from(part) / u64::from(TRIAL_PARTS);
                 let is_behind =
-                    |part: &u16| u128::from(done(*part)) > time_for(*part, PARTS, shared).as_nanos();
-                (all, (1..=PARTS).find(is_behind).map_or(work, done))
+                    |part: &u16| u128::from(done(*part)) > time_for(*part, TRIAL_PARTS, shared).as_nanos();
+                (all, (1..=TRIAL_PARTS).find(is_behind).map_or(work, done))
             }
             Launch::Shared { helpers } => (helpers, 0),
         };
@@ -149,7 +149,7 @@ impl Team {
             self.share(helpers, work - alone, patience, awake);
             self.ended = self.now;
             let took = (self.now - begin) as f32;
-            let call = Shared { this, kind: LoopKind::Through, was_trial: launch.is_trial(), took };
+            let call = SharedCall { this, kind: LoopKind::Through, was_trial: launch.is_trial(), took };
             self.memory.learn_shared(&self.prices, call, slice.len, work as f32);
         } else if launch != Launch::Plain {
             self.memory.learn(this, LoopKind::Through, slice.len, work as f32);
@@ -166,7 +166,7 @@ impl Team {
         let published = begin + PRICES.deal * (helpers as u64 + 1);
         let (mut own, mut comings) = (published, Vec::new());
         for (me, helper) in self.helpers.iter_mut().enumerate() {
-            let Helper { since, until } = *helper;
+            let GapHelper { since, until } = *helper;
             self.cost.polled += published.min(until).saturating_sub(since);
             if (since..until).contains(&published) {
                 comings.push(Coming { me, at: published + PRICES.notice, counts: published });
@@ -203,7 +203,7 @@ impl Team {
             } else {
                 (start, patience) // too late
             };
-            self.helpers[me] = Helper { since, until: since + patience };
+            self.helpers[me] = GapHelper { since, until: since + patience };
             self.cost.cpu += since - counts;
         }
         self.now = last;
@@ -213,7 +213,7 @@ impl Team {
     }
 
     /// What `calls` take, from now on.
-    fn run(&mut self, calls: impl IntoIterator<Item = Call>) -> Cost {
+    fn run(&mut self, calls: impl IntoIterator<Item = GapCall>) -> Cost {
         self.cost = Cost::default();
         calls.into_iter().for_each(|call| self.call(call));
         self.cost.cpu += self.cost.polled;
@@ -237,7 +237,7 @@ fn done(work: u64, mut starts: Vec<u64>) -> u64 {
 
 /// A loop of so much work, and the time since the last one ended.
 #[derive(Clone, Copy)]
-struct Call {
+struct GapCall {
     gap: u64,
     work: u64,
 }
@@ -249,24 +249,24 @@ const MICRO: u64 = 1_000;
 const MILLI: u64 = 1_000 * MICRO;
 
 /// The call with this number of a sequence of loops of so much work.
-type Sequence = fn(nth: u64, work: u64) -> Call;
+type Sequence = fn(nth: u64, work: u64) -> GapCall;
 
 const SEQUENCES: [(&str, Sequence); 12] = [
-    ("5 us", |_, work| Call { gap: 5 * MICRO, work }),
-    ("20 us", |_, work| Call { gap: 20 * MICRO, work }),
-    ("50 us", |_, work| Call { gap: 50 * MICRO, work }),
-    ("200 us", |_, work| Call { gap: 200 * MICRO, work }),
-    ("1 ms", |_, work| Call { gap: MILLI, work }),
-    ("20 us, 2 ms", |nth, work| Call { gap: [20 * MICRO, 2 * MILLI][nth as usize % 2], work }),
-    ("growing", |nth, work| Call { gap: (1000.0 * 1.02_f64.powf(nth as f64)) as u64, work }),
-    ("bursts of 10", |nth, work| Call { gap: if nth % 10 == 0 { 2 * MILLI } else { 10 * MICRO }, work }),
-    ("random, 20 us", |nth, work| Call { gap: random(nth, 20 * MICRO), work }),
-    ("random, 50 us", |nth, work| Call { gap: random(nth, 50 * MICRO), work }),
-    ("stops for 2 s", |nth, work| Call {
+    ("5 us", |_, work| GapCall { gap: 5 * MICRO, work }),
+    ("20 us", |_, work| GapCall { gap: 20 * MICRO, work }),
+    ("50 us", |_, work| GapCall { gap: 50 * MICRO, work }),
+    ("200 us", |_, work| GapCall { gap: 200 * MICRO, work }),
+    ("1 ms", |_, work| GapCall { gap: MILLI, work }),
+    ("20 us, 2 ms", |nth, work| GapCall { gap: [20 * MICRO, 2 * MILLI][nth as usize % 2], work }),
+    ("growing", |nth, work| GapCall { gap: (1000.0 * 1.02_f64.powf(nth as f64)) as u64, work }),
+    ("bursts of 10", |nth, work| GapCall { gap: if nth % 10 == 0 { 2 * MILLI } else { 10 * MICRO }, work }),
+    ("random, 20 us", |nth, work| GapCall { gap: random(nth, 20 * MICRO), work }),
+    ("random, 50 us", |nth, work| GapCall { gap: random(nth, 50 * MICRO), work }),
+    ("stops for 2 s", |nth, work| GapCall {
         gap: if nth == LEARNING + CALLS - 1 { 2_000 * MILLI } else { 10 * MICRO },
         work,
     }),
-    ("few, many", |nth, work| Call { gap: 10 * MICRO, work: [4 * MICRO, work][nth as usize % 2] }),
+    ("few, many", |nth, work| GapCall { gap: 10 * MICRO, work: [4 * MICRO, work][nth as usize % 2] }),
 ];
 
 /// Exponentially distributed.
@@ -327,8 +327,8 @@ fn who_stops_looping_is_polled_for_once() {
     for workers in [2, 4, 16, 64, 128] {
         let mut team = Team::new(workers, None);
         let (gap, work) = (10 * MICRO, 20 * MICRO * workers as u64);
-        assert!(team.run((0..CALLS).map(|_| Call { gap, work })).polled > 0);
-        let idle = team.run([Call { gap: 2_000 * MILLI, work }]);
+        assert!(team.run((0..CALLS).map(|_| GapCall { gap, work })).polled > 0);
+        let idle = team.run([GapCall { gap: 2_000 * MILLI, work }]);
         assert!((1..=(workers as u64 - 1) * PRICE).contains(&idle.polled), "{workers}: {idle:?}");
     }
 }

@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use crate::pool::{
     policy::victim::Stealing,
-    protocol::range::{Glance, Tactics},
+    protocol::range::{StealPolicy, VictimView},
 };
 
 /// Robs without watching, and takes half of the items by number.
 pub(crate) struct Halves(pub(crate) Stealing);
 
-impl Tactics for Halves {
+impl StealPolicy for Halves {
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
         let victim = match self.0 {
             Stealing::Largest => others.max_by_key(|&(worker, left)| (left, worker)),
@@ -19,7 +19,7 @@ impl Tactics for Halves {
         victim.map(|(worker, _)| worker)
     }
 
-    fn pays(&mut self, _victim: Glance<'_>) -> bool {
+    fn pays(&mut self, _victim: VictimView<'_>) -> bool {
         true
     }
 

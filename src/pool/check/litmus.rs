@@ -23,7 +23,7 @@ use proptest::prelude::*;
 
 use crate::pool::{
     check::{
-        fence::Fence,
+        fences::TestFence,
         planted::{Bug, plant},
     },
     place::affinity::{Mask, pin},
@@ -32,7 +32,7 @@ use crate::pool::{
 
 /// Which fences a worker asks for during a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asks {
+enum LitmusAsks {
     /// The best.
     Best,
     /// Now the best, now the full ones.
@@ -40,9 +40,9 @@ enum Asks {
 }
 
 /// Numbers that look random (xorshift).
-struct Random(u32);
+struct XorShift(u32);
 
-impl Random {
+impl XorShift {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 17;
@@ -56,7 +56,7 @@ const ITEMS: usize = 1 << 14;
 /// One worker in one round: pops one by one, and robs the other a few items before or behind where
 /// that claims. Notes what it has claimed, without any atomic that would order what the fences
 /// must.
-fn fight(ranges: &Ranges, me: usize, asks: Asks, random: &mut Random, claimed: &mut [u8]) -> usize {
+fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, claimed: &mut [u8]) -> usize {
     const NEAR: usize = 48;
     let (mut owner, first) = ranges.enter(me);
     if let Some(item) = first {
@@ -65,7 +65,7 @@ fn fight(ranges: &Ranges, me: usize, asks: Asks, random: &mut Random, claimed: &
     owner.use_full_fences(false);
     loop {
         while owner.left() > 0 {
-            if asks == Asks::Both && random.below(8) == 0 {
+            if asks == LitmusAsks::Both && random.below(8) == 0 {
                 owner.use_full_fences(random.below(2) == 0);
             }
             let claims = owner.left().min(16);
@@ -76,16 +76,16 @@ fn fight(ranges: &Ranges, me: usize, asks: Asks, random: &mut Random, claimed: &
             };
             let ((), contested) = owner.claim(1, claims, claim);
             if contested {
-                owner.settle(1).for_each(|item| claimed[item] += 1);
+                owner.resolve(1).for_each(|item| claimed[item] += 1);
             }
         }
         let ahead = random.below(NEAR);
-        match owner.rob(1 - me, &mut |left| Some(left.start + ahead.min(left.len() - 1))) {
+        match owner.try_steal(1 - me, &mut |left| Some(left.start + ahead.min(left.len() - 1))) {
             Attempt::Done(item) => claimed[item] += 1,
             Attempt::Nothing => return owner.failed(), // under both locks: nothing is left at all
             Attempt::Left | Attempt::Refused => unreachable!("the middle is given, and no fence is refused"),
         }
-        if asks == Asks::Best {
+        if asks == LitmusAsks::Best {
             owner.use_full_fences(false);
         }
     }
@@ -100,7 +100,7 @@ struct Fought {
 }
 
 /// Fights until something is wrong, the number of encounters is reached, or the time is over.
-fn litmus(bug: Option<Bug>, fence: Fence, asks: Asks, encounters: u64, limit: Duration) -> Fought {
+fn litmus(bug: Option<Bug>, fence: TestFence, asks: LitmusAsks, encounters: u64, limit: Duration) -> Fought {
     let ranges = Ranges::new(2, fence);
     let claimed = [Mutex::new(vec![0_u8; ITEMS]), Mutex::new(vec![0_u8; ITEMS])];
     let undone = AtomicUsize::new(0);
@@ -112,7 +112,7 @@ fn litmus(bug: Option<Bug>, fence: Fence, asks: Asks, encounters: u64, limit: Du
         if let &[.., one, other] = &cpus[..] {
             let _best_effort = pin([one, other][me]);
         }
-        let mut random = Random([2_463_534_242, 88_675_123][me]);
+        let mut random = XorShift([2_463_534_242, 88_675_123][me]);
         loop {
             begin.wait();
             if is_over.load(Relaxed) {
@@ -129,7 +129,7 @@ fn litmus(bug: Option<Bug>, fence: Fence, asks: Asks, encounters: u64, limit: Du
         let since = Instant::now();
         let mut fought = Fought { encounters: 0, wrong: None };
         while fought.wrong.is_none() && fought.encounters < encounters && since.elapsed() < limit {
-            ranges.deal(0..ITEMS, &[ITEMS / 2]);
+            ranges.partition(0..ITEMS, &[ITEMS / 2]);
             begin.wait();
             end.wait();
             fought.encounters = ranges.thefts() + undone.load(Relaxed) as u64;
@@ -147,13 +147,13 @@ fn litmus(bug: Option<Bug>, fence: Fence, asks: Asks, encounters: u64, limit: Du
     })
 }
 
-fn holds(fence: Fence, asks: Asks, encounters: u64) {
+fn holds(fence: TestFence, asks: LitmusAsks, encounters: u64) {
     let fought = litmus(None, fence, asks, encounters, Duration::MAX);
     assert_eq!(fought.wrong, None, "claimed so often, at encounter {}", fought.encounters);
     assert!(fought.encounters >= encounters);
 }
 
-const FEW: u64 = 20_000;
+const FEW_ROUNDS: u64 = 20_000;
 
 /// 10^8, or another number that the environment gives.
 fn many() -> u64 {
@@ -162,40 +162,40 @@ fn many() -> u64 {
 
 #[test]
 fn full_fences_hold() {
-    holds(Fence::Symmetric, Asks::Best, FEW);
+    holds(TestFence::Symmetric, LitmusAsks::Best, FEW_ROUNDS);
 }
 
 #[test]
 fn the_best_fences_hold() {
-    holds(Fence::of_this_process(), Asks::Best, FEW);
+    holds(TestFence::of_this_process(), LitmusAsks::Best, FEW_ROUNDS);
 }
 
 #[test]
 fn fences_may_be_changed() {
-    holds(Fence::of_this_process(), Asks::Both, FEW);
+    holds(TestFence::of_this_process(), LitmusAsks::Both, FEW_ROUNDS);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn full_fences_hold_for_long() {
-    holds(Fence::Symmetric, Asks::Best, many());
+    holds(TestFence::Symmetric, LitmusAsks::Best, many());
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn the_best_fences_hold_for_long() {
-    holds(Fence::of_this_process(), Asks::Best, many());
+    holds(TestFence::of_this_process(), LitmusAsks::Best, many());
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn fences_may_be_changed_for_long() {
-    holds(Fence::of_this_process(), Asks::Both, many());
+    holds(TestFence::of_this_process(), LitmusAsks::Both, many());
 }
 
 /// Something must go wrong within a minute, if each worker can have a CPU of its own: otherwise the
 /// litmus is blind on this machine.
-fn fails(bug: Option<Bug>, fence: Fence, asks: Asks) {
+fn fails(bug: Option<Bug>, fence: TestFence, asks: LitmusAsks) {
     if Mask::of_this_thread().is_ok_and(|mask| mask.cpus().len() > 1) {
         let fought = litmus(bug, fence, asks, u64::MAX, Duration::from_secs(60));
         assert!(fought.wrong.is_some_and(|(_, claims)| claims == 2), "{} encounters", fought.encounters);
@@ -205,33 +205,33 @@ fn fails(bug: Option<Bug>, fence: Fence, asks: Asks) {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
 fn no_fence_fails() {
-    fails(None, Fence::Missing, Asks::Best);
+    fails(None, TestFence::Missing, LitmusAsks::Best);
 }
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
 fn the_light_fence_alone_fails() {
-    fails(None, Fence::OnlyLight, Asks::Best);
+    fails(None, TestFence::OnlyLight, LitmusAsks::Best);
 }
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
 fn the_heavy_fence_alone_fails() {
-    fails(None, Fence::OnlyHeavy, Asks::Best);
+    fails(None, TestFence::OnlyHeavy, LitmusAsks::Best);
 }
 
 #[test]
 #[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
 fn a_change_of_fences_that_thieves_are_not_told_fails() {
-    let best = Fence::of_this_process();
+    let best = TestFence::of_this_process();
     if best != best.full() {
-        fails(Some(Bug::ChangesUntold), best, Asks::Both);
+        fails(Some(Bug::ChangesUntold), best, LitmusAsks::Both);
     }
 }
 
 /// What one of three workers does next.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum LitmusStep {
     /// Makes `claims` claims of `size` items: 1, 8 or 64.
     Pop { size: usize, claims: usize },
     /// Robs `victim`, `ahead` items behind the next one that it would claim, if the thief's own
@@ -243,12 +243,12 @@ enum Step {
     Cut { at: usize },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = LitmusStep> {
     prop_oneof![
-        8 => (prop_oneof![Just(1), Just(8), Just(64)], 1..6_usize).prop_map(|(size, claims)| Step::Pop { size, claims }),
-        8 => (0..3_usize, 0..80_usize).prop_map(|(victim, ahead)| Step::Rob { victim, ahead }),
-        3 => any::<bool>().prop_map(Step::UseFullFences),
-        1 => (0..LEN).prop_map(|at| Step::Cut { at }),
+        8 => (prop_oneof![Just(1), Just(8), Just(64)], 1..6_usize).prop_map(|(size, claims)| LitmusStep::Pop { size, claims }),
+        8 => (0..3_usize, 0..80_usize).prop_map(|(victim, ahead)| LitmusStep::Rob { victim, ahead }),
+        3 => any::<bool>().prop_map(LitmusStep::UseFullFences),
+        1 => (0..LEN).prop_map(|at| LitmusStep::Cut { at }),
     ]
 }
 
@@ -256,9 +256,9 @@ const LEN: usize = 300;
 
 /// Performs the steps one after the other on one thread, with this pair of fences, and returns what
 /// each step claims or sees.
-fn perform(fence: Fence, script: &[(usize, Step)]) -> Vec<Vec<usize>> {
+fn perform(fence: TestFence, script: &[(usize, LitmusStep)]) -> Vec<Vec<usize>> {
     let ranges = Ranges::new(3, fence);
-    ranges.deal(0..LEN, &[LEN / 3, LEN / 2]);
+    ranges.partition(0..LEN, &[LEN / 3, LEN / 2]);
     let (mut owners, mut trace): (Vec<_>, Vec<_>) = (0..3)
         .map(|me| {
             let (owner, first) = ranges.enter(me);
@@ -268,12 +268,13 @@ fn perform(fence: Fence, script: &[(usize, Step)]) -> Vec<Vec<usize>> {
     for &(me, step) in script {
         let owner = &mut owners[me];
         trace.push(match step {
-            Step::Pop { size: 1, claims } => pop::<1>(owner, claims),
-            Step::Pop { size: 8, claims } => pop::<8>(owner, claims),
-            Step::Pop { claims, .. } => pop::<64>(owner, claims),
-            Step::Rob { victim, .. } if victim == me || owner.left() > 0 => vec![],
-            Step::Rob { victim, ahead } => {
-                let theft = owner.rob(victim, &mut |left| (ahead < left.len()).then(|| left.start + ahead));
+            LitmusStep::Pop { size: 1, claims } => pop::<1>(owner, claims),
+            LitmusStep::Pop { size: 8, claims } => pop::<8>(owner, claims),
+            LitmusStep::Pop { claims, .. } => pop::<64>(owner, claims),
+            LitmusStep::Rob { victim, .. } if victim == me || owner.left() > 0 => vec![],
+            LitmusStep::Rob { victim, ahead } => {
+                let theft =
+                    owner.try_steal(victim, &mut |left| (ahead < left.len()).then(|| left.start + ahead));
                 match theft {
                     Attempt::Done(item) => vec![item, owner.next(), owner.left()],
                     Attempt::Nothing => vec![LEN + 1],
@@ -281,12 +282,12 @@ fn perform(fence: Fence, script: &[(usize, Step)]) -> Vec<Vec<usize>> {
                     Attempt::Refused => vec![LEN + 3],
                 }
             }
-            Step::UseFullFences(full) => {
+            LitmusStep::UseFullFences(full) => {
                 owner.use_full_fences(full);
                 vec![]
             }
-            Step::Cut { at } => {
-                ranges.cut(at);
+            LitmusStep::Cut { at } => {
+                ranges.truncate(at);
                 vec![ranges.left()]
             }
         });
@@ -300,7 +301,7 @@ fn pop<const N: usize>(owner: &mut Owner<'_>, claims: usize) -> Vec<usize> {
     let note = |claims: &mut Claims<'_>| iter::from_fn(|| claims.next()).flatten().collect::<Vec<_>>();
     let (mut claimed, contested) = owner.claim(N, claims, note);
     if contested {
-        claimed.extend(owner.settle(N));
+        claimed.extend(owner.resolve(N));
     }
     claimed
 }
@@ -311,18 +312,18 @@ proptest! {
     /// what a fence costs; what a theft does, does not.)
     #[test]
     fn both_pairs_of_fences_claim_alike(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
-        prop_assert_eq!(perform(Fence::of_this_process(), &script), perform(Fence::Symmetric, &script));
+        prop_assert_eq!(perform(TestFence::of_this_process(), &script), perform(TestFence::Symmetric, &script));
     }
 
     /// If it refuses, nothing is stolen from those who have entered.
     #[test]
     fn a_refused_fence_steals_nothing(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
-        let alone = |script: &[(usize, Step)]| {
-            let stays = |&(_, step): &(usize, Step)| !matches!(step, Step::Rob { .. });
-            perform(Fence::Symmetric, &script.iter().copied().filter(stays).collect::<Vec<_>>())
+        let alone = |script: &[(usize, LitmusStep)]| {
+            let stays = |&(_, step): &(usize, LitmusStep)| !matches!(step, LitmusStep::Rob { .. });
+            perform(TestFence::Symmetric, &script.iter().copied().filter(stays).collect::<Vec<_>>())
         };
-        let trace = perform(Fence::Refusing, &script);
-        let rest = (0..3).chain(3..trace.len()).filter(|&at| at < 3 || !matches!(script[at - 3].1, Step::Rob { .. }));
+        let trace = perform(TestFence::Refusing, &script);
+        let rest = (0..3).chain(3..trace.len()).filter(|&at| at < 3 || !matches!(script[at - 3].1, LitmusStep::Rob { .. }));
         prop_assert_eq!(rest.map(|at| trace[at].clone()).collect::<Vec<_>>(), alone(&script));
     }
 }

@@ -14,9 +14,9 @@ use crate::pool::{
     error::BuildError,
     place::{
         affinity,
+        cpu_assignment::CpuAssignment,
         placement::{CountSource, PinState, Pinning, Placement, SeatPlan, System, Wish},
         quota::quota,
-        seats::Seats,
     },
 };
 use Placement::{Compact, Cpus, LogicalCpus, PhysicalCores, Spread};
@@ -28,9 +28,9 @@ const HYBRID: &str = include_str!("machines/hybrid.txt");
 const PHONE: &str = include_str!("machines/phone.txt");
 const VM: &str = include_str!("machines/vm.txt");
 const CONTAINER: &str = include_str!("machines/container.txt");
-const LARGE: &str = include_str!("machines/large.txt");
+const LARGE_SERVER: &str = include_str!("machines/large.txt");
 
-struct Machine {
+struct KnownMachine {
     allowed: Vec<usize>,
     files: HashMap<String, String>,
 }
@@ -45,7 +45,7 @@ fn list(text: &str) -> Vec<usize> {
     text.split(',').flat_map(numbers).collect()
 }
 
-impl Machine {
+impl KnownMachine {
     fn new(text: &str) -> Self {
         let mut machine = Self { allowed: Vec::new(), files: HashMap::new() };
         for (path, text) in
@@ -116,7 +116,7 @@ impl Machine {
 
 /// The plan for two sockets.
 pub(crate) fn two_sockets(wish: Wish) -> SeatPlan {
-    Machine::new(SOCKETS).plan_of(wish, None).unwrap()
+    KnownMachine::new(SOCKETS).plan_of(wish, None).unwrap()
 }
 
 fn order(plan: &SeatPlan) -> Vec<usize> {
@@ -138,7 +138,7 @@ fn filled(text: &str, number: usize) -> String {
 
 #[test]
 fn a_laptop() {
-    let laptop = Machine::new(LAPTOP);
+    let laptop = KnownMachine::new(LAPTOP);
     assert_eq!(laptop.order(LogicalCpus), [0, 1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(laptop.order(PhysicalCores), [0, 1, 2, 3]);
     assert_eq!(laptop.order(Compact), [0, 4, 1, 5, 2, 6, 3, 7]);
@@ -150,7 +150,7 @@ fn a_laptop() {
 
 #[test]
 fn a_server_of_two_sockets() {
-    let server = Machine::new(SOCKETS);
+    let server = KnownMachine::new(SOCKETS);
     assert_eq!(server.order(LogicalCpus), list("0-34:2,1-35:2,36-70:2,37-71:2"));
     assert_eq!(server.order(PhysicalCores), list("0-34:2,1-35:2"));
     assert_eq!(
@@ -168,7 +168,7 @@ fn a_server_of_two_sockets() {
 
 #[test]
 fn chiplets() {
-    let server = Machine::new(CHIPLETS);
+    let server = KnownMachine::new(CHIPLETS);
     assert_eq!(server.order(LogicalCpus), list("0-127"));
     assert_eq!(server.order(PhysicalCores), list("0-63"));
     assert_eq!(server.order(Compact)[..20], list("0,64,1,65,2,66,3,67,4,68,5,69,6,70,7,71,8,72,9,73"));
@@ -185,7 +185,7 @@ fn chiplets() {
 
 #[test]
 fn strong_cores_and_weak_ones() {
-    let desktop = Machine::new(HYBRID);
+    let desktop = KnownMachine::new(HYBRID);
     assert_eq!(
         desktop.order(LogicalCpus),
         list("0-14:2,16-31,1-15:2"),
@@ -197,22 +197,22 @@ fn strong_cores_and_weak_ones() {
 
     // Linux has equal capacities for cores that are not, where there are SMT siblings; a third
     // kind; and a kind that is all offline.
-    let mut equal = Machine::new(HYBRID).lie("cpu_atom/cpus", "0-15");
+    let mut equal = KnownMachine::new(HYBRID).lie("cpu_atom/cpus", "0-15");
     for cpu in 0..32 {
         equal.add(&format!("cpu/cpu{cpu}/cpu_capacity"), "1024");
     }
     assert_eq!(equal.order(PhysicalCores), list("16-31,0-14:2"));
-    let mut three = Machine::new(HYBRID).lie("cpu_atom/cpus", "16-23\n");
+    let mut three = KnownMachine::new(HYBRID).lie("cpu_atom/cpus", "16-23\n");
     three.add("/sys/devices/cpu_lowpower/cpus", "0-1");
     assert_eq!(three.order(PhysicalCores), list("2-14:2,24-31,16-23,0"));
-    assert_eq!(Machine::new(HYBRID).lie("cpu_atom/cpus", "\n").order(Compact), list("0-31"));
+    assert_eq!(KnownMachine::new(HYBRID).lie("cpu_atom/cpus", "\n").order(Compact), list("0-31"));
 
     for (capacity, class) in [("900", 0), ("899", 1)] {
-        let two = Machine::new(VM).lie("cpu0/cpu_capacity", "1000").lie("cpu1/cpu_capacity", capacity);
+        let two = KnownMachine::new(VM).lie("cpu0/cpu_capacity", "1000").lie("cpu1/cpu_capacity", capacity);
         assert_eq!(two.plan(LogicalCpus).machine.cpus[1].class, class, "{capacity} of 1000");
     }
 
-    let phone = Machine::new(PHONE);
+    let phone = KnownMachine::new(PHONE);
     assert_eq!(phone.order(LogicalCpus), [7, 4, 5, 6, 0, 1, 2, 3]);
     let plan = phone.plan(LogicalCpus);
     let class = |cpu| plan.machine.cpu(cpu).unwrap().class;
@@ -223,7 +223,7 @@ fn strong_cores_and_weak_ones() {
 
 #[test]
 fn a_virtual_machine() {
-    let vm = Machine::new(VM);
+    let vm = KnownMachine::new(VM);
     for placement in [LogicalCpus, PhysicalCores, Compact, Spread] {
         assert_eq!(vm.order(placement), [0, 1]);
     }
@@ -232,7 +232,7 @@ fn a_virtual_machine() {
 #[test]
 #[cfg_attr(windows, ignore = "paths of Linux, which Windows joins by another sign: it has no control groups")]
 fn a_container() {
-    let container = Machine::new(CONTAINER);
+    let container = KnownMachine::new(CONTAINER);
     assert_eq!(container.order(LogicalCpus), [3, 7, 11], "11 is a sibling of 3");
     assert_eq!(container.order(PhysicalCores), [3, 7]);
     assert_eq!(container.order(Compact), [3, 11, 7]);
@@ -244,7 +244,7 @@ fn a_container() {
     );
 
     let group = "/sys/fs/cgroup/pod/cpu.max";
-    let narrow = Machine::new(CONTAINER).lie(group, "120000 100000\n");
+    let narrow = KnownMachine::new(CONTAINER).lie(group, "120000 100000\n");
     let required = Wish { pinning: Some(Pinning::Required), ..Wish::default() };
     let plan = narrow.plan_of(required.clone(), None).unwrap();
     assert_eq!((order(&plan), plan.counted_by), (vec![3, 7], CountSource::Quota(1.2)));
@@ -263,13 +263,13 @@ fn a_container() {
         (plan.workers, plan.cpu(0), plan.unpinned_because, plan.doubts.len()),
         (2, None, Some(PinState::Quota), 0)
     );
-    let tiny = Machine::new(CONTAINER).lie(group, "1000 100000\n").plan(LogicalCpus);
+    let tiny = KnownMachine::new(CONTAINER).lie(group, "1000 100000\n").plan(LogicalCpus);
     assert_eq!((tiny.workers, tiny.at_a_time), (1, 1));
 }
 
 #[test]
 fn two_thousand_cpus() {
-    let large = Machine::new(LARGE);
+    let large = KnownMachine::new(LARGE_SERVER);
     assert_eq!(large.order(LogicalCpus), list("0-1998:2,1-1999:2"));
     assert_eq!(large.order(PhysicalCores), list("0-1998:2"));
     assert_eq!(large.order(Compact), list("0-1999"));
@@ -278,7 +278,7 @@ fn two_thousand_cpus() {
 
 #[test]
 fn without_pinning_cores_still_count() {
-    let laptop = Machine::new(LAPTOP);
+    let laptop = KnownMachine::new(LAPTOP);
     let wish = |placement| Wish { pinning: Some(Pinning::Off), placement, ..Wish::default() };
     let plan = laptop.plan_of(wish(PhysicalCores), None).unwrap();
     assert_eq!((plan.workers, plan.cpu(0), plan.at_a_time), (4, None, 8), "they may run anywhere");
@@ -294,7 +294,7 @@ fn without_pinning_cores_still_count() {
 
 #[test]
 fn a_list_that_is_not_all_allowed() {
-    let container = Machine::new(CONTAINER);
+    let container = KnownMachine::new(CONTAINER);
     let plan = container.plan(Cpus(vec![11, 0, 3, 12]));
     assert_eq!((order(&plan), plan.doubts.len()), (vec![11, 3], 1));
     assert!(plan.doubts[0].contains("0,12") && plan.doubts[0].contains("3,7,11"), "{:?}", plan.doubts);
@@ -314,20 +314,20 @@ fn what_cannot_be_true_is_not_used() {
     let cores = "topology/core_cpus_list";
     let by_cache = [3, 11, 7]; // with what is known of cores it would be 3, 7, 11
     for lie in ["", "x", "3-11", "0-15", "11-3", "0-99999999999", "-1", "3,11\n\n7", "9"] {
-        let plan = Machine::new(CONTAINER).lie(cores, lie).plan(LogicalCpus);
+        let plan = KnownMachine::new(CONTAINER).lie(cores, lie).plan(LogicalCpus);
         assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{lie:?}: {:?}", plan.doubts);
         assert!(plan.doubts[0].starts_with("cores not used: "), "{:?}", plan.doubts);
     }
     // 3 is said to be 11's sibling, but not the reverse.
-    let plan = Machine::new(CONTAINER).lie("cpu3/topology/core_cpus_list", "3").plan(LogicalCpus);
+    let plan = KnownMachine::new(CONTAINER).lie("cpu3/topology/core_cpus_list", "3").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
     // 7 is said to be 3's sibling, and 3 is said to be 2's, which is not ours.
-    let lie = |machine: Machine| {
+    let lie = |machine: KnownMachine| {
         machine.lie("cpu3/topology/core_cpus_list", "2-3").lie("cpu11/topology/core_cpus_list", "11")
     };
-    let plan = lie(Machine::new(CONTAINER)).lie("cpu7/topology/core_cpus_list", "3,7").plan(LogicalCpus);
+    let plan = lie(KnownMachine::new(CONTAINER)).lie("cpu7/topology/core_cpus_list", "3,7").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (by_cache.to_vec(), 1), "{:?}", plan.doubts);
-    let plan = Machine::new(HYBRID).lie(cores, "0-31").plan(PhysicalCores);
+    let plan = KnownMachine::new(HYBRID).lie(cores, "0-31").plan(PhysicalCores);
     assert_eq!(
         (order(&plan), plan.doubts.len()),
         (list("0-31"), 1),
@@ -335,28 +335,28 @@ fn what_cannot_be_true_is_not_used() {
         plan.doubts
     );
     // 0 and 1 are said to be siblings in two nodes.
-    let siblings = |machine: Machine, cpu: usize, lie: &str| {
+    let siblings = |machine: KnownMachine, cpu: usize, lie: &str| {
         machine.lie(&format!("cpu{cpu}/topology/thread_siblings_list"), lie)
     };
     let twins = |machine| siblings(siblings(machine, 0, "0-1"), 1, "0-1");
-    let plan = siblings(siblings(twins(Machine::new(SOCKETS)), 36, "36"), 37, "37").plan(LogicalCpus);
+    let plan = siblings(siblings(twins(KnownMachine::new(SOCKETS)), 36, "36"), 37, "37").plan(LogicalCpus);
     assert_eq!(plan.doubts.len(), 1, "{:?}", plan.doubts);
     assert!(plan.doubts[0].contains("two nodes"), "{:?}", plan.doubts);
 
-    let plan = Machine::new(SOCKETS).lie("node1/cpulist", "0-71").plan(LogicalCpus);
+    let plan = KnownMachine::new(SOCKETS).lie("node1/cpulist", "0-71").plan(LogicalCpus);
     assert_eq!(plan.doubts.len(), 1, "{:?}", plan.doubts);
     assert_eq!(order(&plan), list("0-34:2,1-35:2,36-70:2,37-71:2"), "there are caches to go by");
     for lie in ["", "0-99999", "0-5000", "node", "3"] {
-        let plan = Machine::new(SOCKETS).lie("node/online", lie).plan(LogicalCpus);
+        let plan = KnownMachine::new(SOCKETS).lie("node/online", lie).plan(LogicalCpus);
         assert_eq!(plan.doubts.len(), 1, "{lie:?}: {:?}", plan.doubts);
     }
     for lie in ["17-16", "16-1048576"] {
-        let plan = Machine::new(HYBRID).lie("cpu_atom/cpus", lie).plan(LogicalCpus);
+        let plan = KnownMachine::new(HYBRID).lie("cpu_atom/cpus", lie).plan(LogicalCpus);
         assert_eq!(plan.doubts.len(), 1, "{lie:?}: {:?}", plan.doubts);
     }
-    let plan = Machine::new(PHONE).lie("cpu5/cpu_capacity", "-1").plan(LogicalCpus);
+    let plan = KnownMachine::new(PHONE).lie("cpu5/cpu_capacity", "-1").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (list("0-7"), 1), "{:?}", plan.doubts);
-    let plan = Machine::new(PHONE).lie("cpu5/cpu_capacity", "0").plan(LogicalCpus);
+    let plan = KnownMachine::new(PHONE).lie("cpu5/cpu_capacity", "0").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (list("0-7"), 1), "{:?}", plan.doubts);
 }
 
@@ -364,18 +364,18 @@ fn what_cannot_be_true_is_not_used() {
 #[test]
 fn what_is_true_though_strange() {
     // Emulated nodes have all CPUs each.
-    let mut fake = Machine::new(LAPTOP).lie("node/online", "0-3\n");
+    let mut fake = KnownMachine::new(LAPTOP).lie("node/online", "0-3\n");
     for node in 1..4 {
         fake.add(&format!("node/node{node}/cpulist"), "0-7");
     }
     assert_eq!(fake.order(PhysicalCores), [0, 1, 2, 3]);
     // A node without CPUs, and half of the machine offline.
-    let mut half = Machine::new(LAPTOP).lie("node/online", "0,2\n");
+    let mut half = KnownMachine::new(LAPTOP).lie("node/online", "0,2\n");
     half.add("node/node2/cpulist", "");
     half.allowed = vec![0, 3, 4, 5, 7];
     assert_eq!(half.order(LogicalCpus), [0, 5, 3, 4, 7], "5 has core 1 to itself");
     // A large core of two small ones with a cache each.
-    let mut large = Machine { allowed: list("0-15"), files: HashMap::new() };
+    let mut large = KnownMachine { allowed: list("0-15"), files: HashMap::new() };
     for cpu in 0..16 {
         let core = cpu / 8 * 8;
         large.add(&format!("cpu/cpu{cpu}/topology/core_cpus_list"), &format!("{core}-{}", core + 7));
@@ -389,19 +389,22 @@ fn what_is_true_though_strange() {
 
 #[test]
 fn what_is_not_told() {
-    let plan = Machine::new(SOCKETS).without("/").plan(LogicalCpus);
+    let plan = KnownMachine::new(SOCKETS).without("/").plan(LogicalCpus);
     assert_eq!((order(&plan), plan.doubts.len()), (list("0-71"), 1), "{:?}", plan.doubts);
     // No nodes: there are caches. No caches: there are sockets. Neither is worth a warning.
-    assert_eq!(Machine::new(SOCKETS).without("/node/").order(PhysicalCores), list("0-34:2,1-35:2"));
-    assert_eq!(Machine::new(SOCKETS).without("/cache/").order(PhysicalCores), list("0-34:2,1-35:2"));
-    let plan = Machine::new(SOCKETS).without("/cache/").plan(LogicalCpus);
+    assert_eq!(KnownMachine::new(SOCKETS).without("/node/").order(PhysicalCores), list("0-34:2,1-35:2"));
+    assert_eq!(KnownMachine::new(SOCKETS).without("/cache/").order(PhysicalCores), list("0-34:2,1-35:2"));
+    let plan = KnownMachine::new(SOCKETS).without("/cache/").plan(LogicalCpus);
     assert_eq!([4, 70, 5, 71].map(|cpu| plan.machine.cpu(cpu).unwrap().cache), [0, 0, 1, 1], "one a node");
-    assert_eq!(Machine::new(VM).without("topology/physical").without("/node/").order(LogicalCpus), [0, 1]);
+    assert_eq!(
+        KnownMachine::new(VM).without("topology/physical").without("/node/").order(LogicalCpus),
+        [0, 1]
+    );
     // Nothing is known of one CPU of many: it is taken to be a core of its own.
-    assert_eq!(Machine::new(LAPTOP).without("cpu4/topology").order(PhysicalCores), [0, 1, 2, 3, 4]);
-    assert_eq!(Machine::new(LAPTOP).without("cpu4/cache").order(PhysicalCores), [0, 1, 2, 3]);
+    assert_eq!(KnownMachine::new(LAPTOP).without("cpu4/topology").order(PhysicalCores), [0, 1, 2, 3, 4]);
+    assert_eq!(KnownMachine::new(LAPTOP).without("cpu4/cache").order(PhysicalCores), [0, 1, 2, 3]);
     // One CPU has no order.
-    let mut vm = Machine::new(VM).without("/");
+    let mut vm = KnownMachine::new(VM).without("/");
     vm.allowed = vec![1];
     assert_eq!(vm.order(LogicalCpus), [1]);
 }
@@ -436,7 +439,7 @@ fn the_mask_is_not_told() {
 #[cfg_attr(windows, ignore = "paths of Linux, which Windows joins by another sign: it has no control groups")]
 fn quotas() {
     let told = |text: &str| {
-        let machine = Machine::new(text);
+        let machine = KnownMachine::new(text);
         quota(&|path| machine.files.get(path).cloned())
     };
     assert_eq!(told(CONTAINER), Some(2.5));
@@ -456,7 +459,7 @@ fn quotas() {
     let with = |limits: &[String]| {
         // Paths with a blank cannot be written in a line here: the mount point's is looked up as
         // the kernel writes it.
-        let mut machine = Machine::new(old);
+        let mut machine = KnownMachine::new(old);
         for line in limits.concat().lines() {
             let (path, text) = line.rsplit_once(' ').unwrap();
             machine.add(path, text);
@@ -494,9 +497,9 @@ fn quotas() {
 
 #[test]
 fn a_placement_is_readable() {
-    let laptop = Machine::new(LAPTOP);
+    let laptop = KnownMachine::new(LAPTOP);
     let plan = laptop.plan_of(Wish { workers: Some(9), ..Wish::default() }, None).unwrap();
-    let shown = Seats::new(
+    let shown = CpuAssignment::new(
         plan,
         (1..9).filter(|worker| *worker != 2).map(|worker| (worker, affinity::this_thread())).collect(),
     );
@@ -517,8 +520,8 @@ worker    CPU   core thread  cache   node  class
     seating.seats.retain(|seat| seat.worker == 8);
     assert!(seating.to_string().ends_with("  pinned"), "{seating}");
 
-    let bound = Machine { allowed: vec![5], ..laptop };
-    let seating = Seats::new(bound.plan(LogicalCpus), Vec::new()).seating();
+    let bound = KnownMachine { allowed: vec![5], ..laptop };
+    let seating = CpuAssignment::new(bound.plan(LogicalCpus), Vec::new()).seating();
     let expected = "\
 1 worker, by the CPUs there are; LogicalCpus
 bound to 1 of 8 CPUs, one worker at a time: a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)
@@ -530,15 +533,15 @@ worker    CPU   core thread  cache   node  class
 /// A mask of fewer CPUs than there are is told of, whatever else is asked for.
 #[test]
 fn who_is_bound_is_told() {
-    let told = |machine: &Machine, wish: Wish| {
+    let told = |machine: &KnownMachine, wish: Wish| {
         let plan = machine.plan_of(wish, None).unwrap();
         let remarks = plan.remarks.clone();
-        let shown = Seats::new(plan, Vec::new()).seating().to_string();
+        let shown = CpuAssignment::new(plan, Vec::new()).seating().to_string();
         let line = shown.lines().find(|line| line.contains("bound")).map(str::to_owned);
         assert_eq!(remarks, line.clone().into_iter().collect::<Vec<_>>(), "the log says the same: {shown}");
         line
     };
-    let bound = |allowed: &str| Machine { allowed: list(allowed), ..Machine::new(SOCKETS) };
+    let bound = |allowed: &str| KnownMachine { allowed: list(allowed), ..KnownMachine::new(SOCKETS) };
     let hint = "a launcher may have done that (mpirun: --map-by slot:PE=k, or --bind-to none)";
     let one = format!("bound to 1 of 72 CPUs, one worker at a time: {hint}");
     let off = || Wish { pinning: Some(Pinning::Off), ..Wish::default() };
@@ -567,10 +570,10 @@ fn who_is_bound_is_told() {
         assert_eq!(told(&bound("40").lie("cpu/online", lie), Wish::default()), None, "{lie:?}");
     }
     assert_eq!(told(&bound("40").without("cpu/online"), Wish::default()), None, "the system does not tell");
-    let container = told(&Machine::new(CONTAINER), Wish::default());
+    let container = told(&KnownMachine::new(CONTAINER), Wish::default());
     assert_eq!(container.as_deref(), Some("bound to 3 of 16 CPUs"));
 
-    let whole = Machine::new(LAPTOP);
+    let whole = KnownMachine::new(LAPTOP);
     let file = |path: &str| whole.files.get(path).cloned();
     let allowed = Err(io::ErrorKind::Unsupported.into());
     let system = System { allowed, file: &file, num_threads: None, pinning: None };
@@ -604,7 +607,7 @@ proptest! {
         losses in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         placement in prop::sample::select(&[LogicalCpus, Compact, Spread][..]),
     ) {
-        let mut machine = Machine::new(machine);
+        let mut machine = KnownMachine::new(machine);
         let mut paths: Vec<String> = machine.files.keys().cloned().collect();
         paths.sort_unstable();
         for (path, text) in lies {

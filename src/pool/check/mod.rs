@@ -11,7 +11,7 @@
 //! May know everything; nothing that is built for users may know this room.
 
 #[cfg(test)]
-pub(crate) mod fence;
+pub(crate) mod fences;
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
 mod gaps;
 #[cfg(all(test, loom))]

@@ -13,12 +13,13 @@ use crate::{
         protocol::{
             Fence,
             arena::{self, Arena},
-            barrier::{self, Barrier, Entered, Help, Published, State},
+            barrier::{self, Barrier, BarrierState, Entered, HelpInside, Published},
             cell::{self, Both, Cell},
-            deque, front,
+            deque,
             gate::{self, Gate},
-            hub::{self, Desk, Hub, Lane, Slot, Told},
             range::Ranges,
+            shared_cursor,
+            wake_queues::{self, Hints, Parked, RunQueue, Slot, WakeQueues},
         },
     },
     sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock},
@@ -82,7 +83,7 @@ pub(crate) enum Bug {
     DropsAnother,
     /// A worker sleeps without a look at those that were woken meanwhile.
     SleepsUnwatched,
-    /// Nobody watches the list of the woken after it was taken to the desk.
+    /// Nobody watches the list of the woken after it was taken to the parked.
     WatchesOnce,
     /// Who rings does not take the lock.
     RingsUnlocked,
@@ -168,11 +169,11 @@ pub(crate) fn tell(known: &mut Option<Fence>, fence: Fence) {
     }
 }
 
-pub(crate) fn carry<'a>(mut both: Both<'a>, middle: usize, end: usize, moves: &AtomicUsize) -> Both<'a> {
+pub(crate) fn transfer<'a>(mut both: Both<'a>, middle: usize, end: usize, moves: &AtomicUsize) -> Both<'a> {
     if is_planted(Bug::CutsBeforeItShows) {
         both.victim.cell.end.store(middle, Ordering::Release);
     }
-    both = cell::carry(both, middle, end, moves);
+    both = cell::transfer(both, middle, end, moves);
     if is_planted(Bug::CutsOneTooFew) {
         both.victim.cell.end.store(middle + 1, Ordering::Release);
     }
@@ -264,105 +265,109 @@ pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
     barrier::wants_more(open, awake) && !is_planted(Bug::WakesNobody)
 }
 
-pub(crate) fn open_place<J: Copy>(state: &mut State<J>, number: usize) {
+pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     if !is_planted(Bug::OpensNoPlace) {
         barrier::open_place(state, number);
     }
 }
 
-pub(crate) fn takes_the_call<J: Copy>(state: &mut State<J>, number: usize) -> bool {
+pub(crate) fn takes_the_call<J: Copy>(state: &mut BarrierState<J>, number: usize) -> bool {
     !is_planted(Bug::RestsUncalled) && barrier::takes_the_call(state, number)
 }
 
-pub(crate) fn wakes(state: &AtomicUsize) -> bool {
-    if is_planted(Bug::WakesOnce) && state.load(Ordering::Relaxed) & hub::WOKEN != 0 {
+pub(crate) fn try_schedule(state: &AtomicUsize) -> bool {
+    if is_planted(Bug::WakesOnce) && state.load(Ordering::Relaxed) & wake_queues::NOTIFIED != 0 {
         return false;
     }
-    hub::wakes(state)
+    wake_queues::try_schedule(state)
 }
 
 pub(crate) fn poll_again(state: &AtomicUsize) {
     if is_planted(Bug::PollsUnseeing) {
-        state.swap(hub::TAKEN, Ordering::Relaxed);
+        state.swap(wake_queues::SCHEDULED, Ordering::Relaxed);
     } else if is_planted(Bug::PollsByStore) {
         state.load(Ordering::Acquire);
-        state.store(hub::TAKEN, Ordering::Relaxed);
+        state.store(wake_queues::SCHEDULED, Ordering::Relaxed);
     } else {
-        hub::poll_again(state);
+        wake_queues::poll_again(state);
     }
 }
 
-pub(crate) fn lets_go(state: &AtomicUsize) -> bool {
+pub(crate) fn try_suspend(state: &AtomicUsize) -> bool {
     if !is_planted(Bug::LetsGoByStore) {
-        return hub::lets_go(state);
+        return wake_queues::try_suspend(state);
     }
-    let was_woken = state.load(Ordering::Relaxed) & hub::WOKEN != 0;
+    let was_woken = state.load(Ordering::Relaxed) & wake_queues::NOTIFIED != 0;
     if !was_woken {
         state.store(0, Ordering::Release);
     }
     !was_woken
 }
 
-pub(crate) fn takes(state: &AtomicUsize) -> bool {
-    if is_planted(Bug::DropsUntaken) { state.load(Ordering::Acquire) == 0 } else { hub::takes(state) }
+pub(crate) fn try_take(state: &AtomicUsize) -> bool {
+    if is_planted(Bug::DropsUntaken) {
+        state.load(Ordering::Acquire) == 0
+    } else {
+        wake_queues::try_take(state)
+    }
 }
 
 pub(crate) fn is_still_behind(item: usize, stop: usize) -> bool {
-    hub::is_still_behind(item, stop) || is_planted(Bug::DropsAnother)
+    wake_queues::is_still_behind(item, stop) || is_planted(Bug::DropsAnother)
 }
 
-pub(crate) fn watches(lanes: &[CachePadded<Lane>]) -> bool {
-    hub::watches(lanes) || is_planted(Bug::SleepsUnwatched)
+pub(crate) fn watches(run_queues: &[CachePadded<RunQueue>]) -> bool {
+    wake_queues::watches(run_queues) || is_planted(Bug::SleepsUnwatched)
 }
 
 pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
-    is_planted(Bug::WatchesOnce) || hub::is_watched_again(woken)
+    is_planted(Bug::WatchesOnce) || wake_queues::is_watched_again(woken)
 }
 
-pub(crate) fn lock_to_ring(hub: &Hub) -> MutexGuard<'_, Desk> {
+pub(crate) fn lock_to_unpark(queues: &WakeQueues) -> MutexGuard<'_, Parked> {
     if is_planted(Bug::RingsUnlocked) {
-        hub.notify_all();
-        let mut desk = hub::lock_to_ring(hub);
-        desk.rouse_all(&hub.told); // so nobody is rung now
-        return desk;
+        queues.notify_all();
+        let mut parked = wake_queues::lock_to_unpark(queues);
+        parked.mark_all_awake(&queues.hints); // so nobody is rung now
+        return parked;
     }
-    hub::lock_to_ring(hub)
+    wake_queues::lock_to_unpark(queues)
 }
 
-pub(crate) fn make_all_look(hub: &Hub) {
-    if !is_planted(Bug::StopsUnheard) || hub.sleepers() > 0 {
-        hub::make_all_look(hub);
+pub(crate) fn make_all_check(queues: &WakeQueues) {
+    if !is_planted(Bug::StopsUnheard) || queues.sleepers() > 0 {
+        wake_queues::make_all_check(queues);
     }
 }
 
-pub(crate) fn free_slot(desk: &mut Desk, limit: usize) -> Option<Slot> {
-    hub::free_slot(desk, limit + usize::from(is_planted(Bug::BeginsOneTooMany)))
+pub(crate) fn free_slot(parked: &mut Parked, limit: usize) -> Option<Slot> {
+    wake_queues::free_slot(parked, limit + usize::from(is_planted(Bug::BeginsOneTooMany)))
 }
 
-pub(crate) fn who_is_fed(desk: &mut Desk, limit: usize, told: &Told) -> Option<usize> {
+pub(crate) fn sleeper_for_slot(parked: &mut Parked, limit: usize, hints: &Hints) -> Option<usize> {
     if is_planted(Bug::FeedsAnybody) {
-        desk.rouse(0, told, |_| true)
+        parked.take_sleeper(0, hints, |_| true)
     } else {
-        hub::who_is_fed(desk, limit, told)
+        wake_queues::sleeper_for_slot(parked, limit, hints)
     }
 }
 
-pub(crate) fn let_all_go(hub: &Hub, desk: MutexGuard<'_, Desk>) {
+pub(crate) fn release_all(queues: &WakeQueues, parked: MutexGuard<'_, Parked>) {
     if !is_planted(Bug::LeavesAlone) {
-        hub::let_all_go(hub, desk);
+        wake_queues::release_all(queues, parked);
     }
 }
 
 pub(crate) fn advance(next: &AtomicUsize, behind: impl Fn(usize) -> Option<usize>) -> Option<usize> {
     if !is_planted(Bug::ClaimsInTwoSteps) {
-        return front::advance(next, behind);
+        return shared_cursor::advance(next, behind);
     }
     let start = next.load(Ordering::Relaxed);
     next.store(behind(start)?, Ordering::Relaxed);
     Some(start)
 }
 
-pub(crate) fn retract<J: Copy>(state: &mut State<J>, number: usize) {
+pub(crate) fn retract<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     if !is_planted(Bug::RetractsNothing) {
         barrier::retract(state, number);
     }
@@ -372,13 +377,13 @@ pub(crate) fn is_empty(arena: &Arena) -> bool {
     barrier::is_empty(arena) || is_planted(Bug::WaitsForNobody)
 }
 
-pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: Help<'_, J>) {
+pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: HelpInside<'_, J>) {
     if !is_planted(Bug::SeesTheEndUnlocked) || !barrier::is_empty(published.arena) {
         barrier::wait_for_the_last(published, help);
     }
 }
 
-pub(crate) fn sleeps<J>(state: &State<J>, number: usize) -> bool {
+pub(crate) fn sleeps<J>(state: &BarrierState<J>, number: usize) -> bool {
     barrier::sleeps(state, number) && !is_planted(Bug::WakesNoCaller)
 }
 
@@ -403,7 +408,7 @@ pub(crate) fn stop<J: Copy>(barrier: &Barrier<J>) {
     barrier::stop(barrier);
 }
 
-pub(crate) fn is_open(state: &gate::State) -> bool {
+pub(crate) fn is_open(state: &gate::GateState) -> bool {
     gate::is_open(state) || is_planted(Bug::ComesTooLate)
 }
 

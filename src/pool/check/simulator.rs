@@ -2,10 +2,10 @@
 //! milliseconds.
 //!
 //! The policy is the real one: `Stealing::victim`, `theft`, `Grain`, `Splits` and the pieces of a
-//! journal are asked as a round asks them. What the protocol does is told in a few lines (`Round`),
-//! and what it costs is a table of prices. Nothing happens between two events, which are the ends
-//! of stretches and the steps of thieves: where a worker stands meanwhile is looked up in the sums
-//! of the costs of the items.
+//! journal are asked as a round asks them. What the protocol does is told in a few lines
+//! (`SimRound`), and what it costs is a table of prices. Nothing happens between two events, which
+//! are the ends of stretches and the steps of thieves: where a worker stands meanwhile is looked up
+//! in the sums of the costs of the items.
 //!
 //! Left out: hyper-threads slow each other; a far item costs its thief more than a near one; a
 //! claim is free; a theft is never undone; reducing is free.
@@ -18,7 +18,7 @@ use crate::{
     clock::{Instant, nanos},
     pool::{
         Pool,
-        place::home::{Distance, Home},
+        place::locality::{Distance, Locality},
         policy::{
             estimate::Estimate,
             grain::{Grain, Stretch},
@@ -27,13 +27,13 @@ use crate::{
             theft::{self, Watched},
             victim::{Asks, Stealing},
         },
-        record::journal::{Mark, Pieces, Times},
+        record::journal::{Mark, OpenPieces, Times},
     },
 };
 
 /// What things cost, in nanoseconds. "Assumed" is what has been measured on no large machine.
 #[derive(Clone, Copy)]
-pub(super) struct Prices {
+pub(super) struct SimPrices {
     /// A cell of a round that is dealt. Assumed: a lock that nobody holds, and three stores.
     pub(super) deal: u64,
     /// The caller, for each sleeper that it wakes. Assumed; 8 µs on a virtual machine of two CPUs.
@@ -59,7 +59,7 @@ pub(super) struct Prices {
 }
 
 /// A large machine that is not virtual.
-pub(super) const PRICES: Prices = Prices {
+pub(super) const PRICES: SimPrices = SimPrices {
     deal: 60,
     wake: 2_000,
     latency: 20_000,
@@ -76,18 +76,18 @@ pub(super) const PRICES: Prices = Prices {
 const BRIEF: u64 = 5_000;
 
 /// Where the workers sit.
-struct Machine {
+struct SimMachine {
     name: &'static str,
-    homes: Vec<Home>,
+    homes: Vec<Locality>,
 }
 
-impl Machine {
+impl SimMachine {
     /// Two nodes, each core with two hyper-threads: first the first ones of all cores, and then the
     /// second ones.
     fn two_nodes(name: &'static str, cores: usize, caches: usize) -> Self {
         let home = |worker| {
             let core = worker % cores;
-            Home::new(core * caches / cores, core * 2 / cores)
+            Locality::new(core * caches / cores, core * 2 / cores)
         };
         Self { name, homes: (0..2 * cores).map(home).collect() }
     }
@@ -96,7 +96,7 @@ impl Machine {
     fn chiplets(workers: usize) -> Self {
         Self {
             name: "chiplets",
-            homes: (0..workers).map(|worker| Home::new(worker / 8, worker / 64)).collect(),
+            homes: (0..workers).map(|worker| Locality::new(worker / 8, worker / 64)).collect(),
         }
     }
 }
@@ -104,10 +104,10 @@ impl Machine {
 /// What is the same for all rounds of a row.
 #[derive(Clone, Copy)]
 struct Setting<'a> {
-    prices: Prices,
-    homes: &'a [Home],
+    prices: SimPrices,
+    homes: &'a [Locality],
     /// Where thieves believe the workers to sit.
-    known: &'a [Home],
+    known: &'a [Locality],
     /// Whether the helpers poll for the job.
     awake: bool,
     /// How many workers the policy is told that there are.
@@ -115,7 +115,7 @@ struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    fn new(machine: &'a Machine) -> Self {
+    fn new(machine: &'a SimMachine) -> Self {
         let homes = &*machine.homes;
         Self { prices: PRICES, homes, known: homes, awake: true, told: homes.len() }
     }
@@ -128,7 +128,7 @@ impl<'a> Setting<'a> {
 
 /// What came of a round, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Outcome {
+struct SimOutcome {
     thefts: u64,
     /// How many of the thefts were between nodes, and how many took an expensive fence.
     between_nodes: u64,
@@ -140,7 +140,7 @@ struct Outcome {
     bound: u64,
 }
 
-impl Outcome {
+impl SimOutcome {
     fn add(&mut self, other: Self) {
         self.thefts += other.thefts;
         self.between_nodes += other.between_nodes;
@@ -166,9 +166,9 @@ impl Random {
 }
 
 /// The items of a round: the sums of the costs before each of them, and of all.
-struct Items(Vec<u64>);
+struct SimItems(Vec<u64>);
 
-impl Items {
+impl SimItems {
     fn new(costs: impl IntoIterator<Item = u64>) -> Self {
         let mut sum = 0;
         let sums = costs.into_iter().map(|cost| {
@@ -200,16 +200,16 @@ impl Items {
 
 /// Claims of `size` items, one after the other, from `first` to `end`.
 #[derive(Clone, Copy)]
-struct Claims {
+struct SimClaims {
     since: u64,
     first: usize,
     size: usize,
     end: usize,
 }
 
-impl Claims {
+impl SimClaims {
     /// The end of the claim that the worker is at.
-    fn claimed(&self, items: &Items, now: u64) -> usize {
+    fn claimed(&self, items: &SimItems, now: u64) -> usize {
         let gone = now.saturating_sub(self.since);
         let (mut begun, mut not_begun) = (0, (self.end - self.first).div_ceil(self.size));
         while begun + 1 < not_begun {
@@ -223,22 +223,22 @@ impl Claims {
         self.end.min(self.first + (begun + 1) * self.size)
     }
 
-    fn done(&self, items: &Items) -> u64 {
+    fn done(&self, items: &SimItems) -> u64 {
         self.since + items.take(self.first, self.end)
     }
 }
 
 /// A run that is under way.
-struct Run {
+struct SimRun {
     begin: u64,
-    pieces: Pieces,
+    pieces: OpenPieces,
     /// None while the first item is folded.
     grain: Option<Grain>,
 }
 
 /// What a worker does next.
 #[derive(Clone, Copy)]
-enum Step {
+enum SimStep {
     Come,
     /// Its claims are folded.
     Fold,
@@ -267,12 +267,12 @@ struct Worker {
     /// Its cell; `next` counts if it has no claims.
     next: usize,
     end: usize,
-    claims: Option<Claims>,
+    claims: Option<SimClaims>,
     /// Whether the fence of its cell is expensive for thieves; none if it has not entered.
     is_dear: Option<bool>,
     locked_until: u64,
-    run: Option<Run>,
-    step: Step,
+    run: Option<SimRun>,
+    step: SimStep,
     /// Events of an older version are void.
     version: u32,
     /// As in `Thief`: its current theft, from 1; and how often it has asked for a victim.
@@ -282,9 +282,9 @@ struct Worker {
 }
 
 /// A round.
-struct Round<'a> {
+struct SimRound<'a> {
     of: &'a Setting<'a>,
-    items: &'a Items,
+    items: &'a SimItems,
     profile: Option<&'a Profile>,
     pace: Option<f32>,
     heavy: &'a Estimate,
@@ -302,10 +302,10 @@ struct Round<'a> {
     caller: u64,
     marks: Vec<Mark>,
     times: Times,
-    outcome: Outcome,
+    outcome: SimOutcome,
 }
 
-impl Round<'_> {
+impl SimRound<'_> {
     fn at(&self, now: u64) -> Instant {
         self.begin + Duration::from_nanos(now)
     }
@@ -315,7 +315,7 @@ impl Round<'_> {
         nanos(Duration::from_nanos(time))
     }
 
-    fn then(&mut self, me: usize, at: u64, step: Step) {
+    fn then(&mut self, me: usize, at: u64, step: SimStep) {
         let worker = &mut self.workers[me];
         worker.step = step;
         worker.version += 1;
@@ -346,20 +346,22 @@ impl Round<'_> {
     /// Begins a run with an item that has been claimed.
     fn begin_run(&mut self, me: usize, first: usize, now: u64) {
         self.workers[me].run =
-            Some(Run { begin: now, pieces: Pieces::new(first, self.at(now), None), grain: None });
-        self.claim(me, Claims { since: now, first, size: 1, end: first + 1 });
+            Some(SimRun { begin: now, pieces: OpenPieces::new(first, self.at(now), None), grain: None });
+        self.claim(me, SimClaims { since: now, first, size: 1, end: first + 1 });
     }
 
-    fn claim(&mut self, me: usize, claims: Claims) {
+    fn claim(&mut self, me: usize, claims: SimClaims) {
         self.workers[me].claims = Some(claims);
-        self.then(me, claims.done(self.items), Step::Fold);
+        self.then(me, claims.done(self.items), SimStep::Fold);
     }
 
     /// What `fold_from` does after a stretch, or after the first item.
     fn fold(&mut self, me: usize, now: u64) {
         let at = self.at(now);
         let Worker { next, end, claims, run, is_dear, locked_until, .. } = &mut self.workers[me];
-        let (Some(done), Some(Run { begin, pieces, grain })) = (claims.take(), run.as_mut()) else { return };
+        let (Some(done), Some(SimRun { begin, pieces, grain })) = (claims.take(), run.as_mut()) else {
+            return;
+        };
         *next = done.end;
         self.folded += done.end - done.first;
         let left = *end - *next;
@@ -374,7 +376,7 @@ impl Round<'_> {
             if *locked_until <= now {
                 *is_dear = Some(!full_fences);
             }
-            let claims = Claims { since: now, first: *next, size, end: *next + size * claims };
+            let claims = SimClaims { since: now, first: *next, size, end: *next + size * claims };
             return self.claim(me, claims);
         }
         if grain.is_none() {
@@ -403,7 +405,7 @@ impl Round<'_> {
     fn scan(&mut self, me: usize, now: u64) {
         let others = (0..self.workers.len()).filter(|&other| other != me);
         let price: u64 = others.map(|other| self.of.prices.glance[self.distance(me, other) as usize]).sum();
-        self.then(me, now + price, Step::Scan(self.moves));
+        self.then(me, now + price, SimStep::Scan(self.moves));
     }
 
     fn choose(&mut self, me: usize, now: u64, moves: usize) {
@@ -445,14 +447,14 @@ impl Round<'_> {
 
     fn look(&mut self, me: usize, now: u64, victim: usize, since: u64) {
         if let Some(later) = self.waits(now, victim, since) {
-            return self.then(me, later, Step::Look { victim, since });
+            return self.then(me, later, SimStep::Look { victim, since });
         }
         let Some(is_dear) = self.workers[victim].is_dear else {
-            return self.rob(me, now, victim, false, now);
+            return self.try_steal(me, now, victim, false, now);
         };
         let moment = theft::moment(self.expected(is_dear)).as_nanos() as u64;
         let start = self.start(victim, now);
-        self.then(me, now + moment, Step::Watch { victim, start, is_dear });
+        self.then(me, now + moment, SimStep::Watch { victim, start, is_dear });
     }
 
     /// What a thief expects a heavy fence to cost.
@@ -467,13 +469,13 @@ impl Round<'_> {
                 self.outcome.vain += 1;
                 self.scan(me, now);
             }
-            watched => self.rob(me, now, victim, watched == Watched::Stuck, now),
+            watched => self.try_steal(me, now, victim, watched == Watched::Stuck, now),
         }
     }
 
-    fn rob(&mut self, me: usize, now: u64, victim: usize, is_stuck: bool, since: u64) {
+    fn try_steal(&mut self, me: usize, now: u64, victim: usize, is_stuck: bool, since: u64) {
         if let Some(later) = self.waits(now, victim, since) {
-            return self.then(me, later, Step::Rob { victim, is_stuck, since });
+            return self.then(me, later, SimStep::Rob { victim, is_stuck, since });
         }
         let range = self.start(victim, now)..self.workers[victim].end;
         if range.is_empty() {
@@ -529,18 +531,18 @@ impl Round<'_> {
         }
     }
 
-    fn run(mut self) -> (Outcome, Times) {
+    fn run(mut self) -> (SimOutcome, Times) {
         while let Some(Reverse((now, _, me, version))) = self.events.pop() {
             if self.workers[me].version != version {
                 continue;
             }
             match self.workers[me].step {
-                Step::Come => self.come(me, now),
-                Step::Fold => self.fold(me, now),
-                Step::Scan(moves) => self.choose(me, now, moves),
-                Step::Watch { victim, start, is_dear } => self.watch(me, now, victim, start, is_dear),
-                Step::Look { victim, since } => self.look(me, now, victim, since),
-                Step::Rob { victim, is_stuck, since } => self.rob(me, now, victim, is_stuck, since),
+                SimStep::Come => self.come(me, now),
+                SimStep::Fold => self.fold(me, now),
+                SimStep::Scan(moves) => self.choose(me, now, moves),
+                SimStep::Watch { victim, start, is_dear } => self.watch(me, now, victim, start, is_dear),
+                SimStep::Look { victim, since } => self.look(me, now, victim, since),
+                SimStep::Rob { victim, is_stuck, since } => self.try_steal(me, now, victim, is_stuck, since),
             }
         }
         let Self { of: Setting { prices, awake, .. }, items, door, caller, .. } = self;
@@ -585,7 +587,7 @@ impl Learnt {
     }
 
     /// Simulates a round, and learns from it: what `Executor::round` does.
-    fn round(&mut self, of: &Setting<'_>, items: &Items) -> Outcome {
+    fn round(&mut self, of: &Setting<'_>, items: &SimItems) -> SimOutcome {
         static SITE: u8 = 0;
         let slice = Slice { address: 0x1000, len: items.len() };
         let this = Loop { site: Site::new((&raw const SITE).cast()), slice };
@@ -603,13 +605,13 @@ impl Learnt {
             is_dear: None,
             locked_until: 0,
             run: None,
-            step: Step::Come,
+            step: SimStep::Come,
             version: 0,
             nth: 0,
             asked: 0,
             spared: None,
         };
-        let mut round = Round {
+        let mut round = SimRound {
             of,
             items,
             profile: known.as_ref().map(|known| &known.profile),
@@ -625,11 +627,11 @@ impl Learnt {
             caller: 0,
             marks: Vec::new(),
             times,
-            outcome: Outcome::default(),
+            outcome: SimOutcome::default(),
         };
         round.come(0, comings[0]); // it has entered its cell before it wakes the others
         for (me, at) in comings.into_iter().enumerate().skip(1) {
-            round.then(me, at, Step::Come);
+            round.then(me, at, SimStep::Come);
         }
         let (outcome, mut times) = round.run();
         self.pace = Some(times.work() / items.len() as f32);
@@ -704,10 +706,10 @@ const SHAPES: [(&str, Costs); 9] = [
 ];
 
 /// The sum over rounds with several seeds of which nothing is known.
-fn first_rounds(of: &Setting<'_>, costs: Costs, size: Size, seeds: u64) -> Outcome {
-    let mut sum = Outcome::default();
+fn first_rounds(of: &Setting<'_>, costs: Costs, size: Size, seeds: u64) -> SimOutcome {
+    let mut sum = SimOutcome::default();
     for seed in 0..seeds {
-        let items = Items::new(costs(&mut Random(seed << 32), size));
+        let items = SimItems::new(costs(&mut Random(seed << 32), size));
         sum.add(Learnt::nothing(of.homes.len(), seed).round(of, &items));
     }
     sum
@@ -727,9 +729,9 @@ fn fewer_thefts_between_nodes_and_hardly_a_longer_makespan() {
     println!("means of a round: by size alone -> near ones preferred");
     println!("machine  items a worker  costs           between nodes    all thefts   makespan in µs");
     let mut bad = Vec::new();
-    for machine in [Machine::two_nodes("2 x 36", 72, 2), Machine::two_nodes("8 x 8", 64, 8)] {
+    for machine in [SimMachine::two_nodes("2 x 36", 72, 2), SimMachine::two_nodes("8 x 8", 64, 8)] {
         let workers = machine.homes.len() as u64;
-        let nowhere = vec![Home::default(); machine.homes.len()];
+        let nowhere = vec![Locality::default(); machine.homes.len()];
         for (items, mean) in [(70, 10_000), (300, 1_000)] {
             let size = Size { workers, items: items * workers, each: items * mean };
             for (name, costs) in SHAPES {
@@ -773,7 +775,7 @@ fn many_thieves_look_for_many_victims() {
         ("growing", 128, 500_000, 1.15),
         ("dear node", 128, 500_000, 1.25),
     ] {
-        let machine = Machine::chiplets(workers);
+        let machine = SimMachine::chiplets(workers);
         let size = Size { workers: workers as u64, items, each: 1_000_000 };
         let setting = Setting::new(&machine);
         let rules = [setting.the_largest(), setting];
@@ -792,10 +794,10 @@ fn many_thieves_look_for_many_victims() {
 #[test]
 fn good_boundaries_stay_where_items_take_long() {
     const ROUNDS: usize = 10;
-    let machine = Machine::chiplets(64);
+    let machine = SimMachine::chiplets(64);
     let size = Size { workers: 64, items: 64_000, each: 1_000_000 };
     for seed in 0..4 {
-        let items = Items::new(shape("hot run")(&mut Random(seed << 32), size));
+        let items = SimItems::new(shape("hot run")(&mut Random(seed << 32), size));
         let mut learnt = Learnt::nothing(64, seed);
         let ratios = [(); ROUNDS].map(|()| learnt.round(&Setting::new(&machine), &items).ratio());
         let mean = ratios[1..].iter().sum::<f64>() / (ROUNDS - 1) as f64;
@@ -807,7 +809,7 @@ fn good_boundaries_stay_where_items_take_long() {
 #[test]
 fn few_thieves_do_as_ever() {
     for workers in [2, 8, 16, 31] {
-        let machine = Machine::chiplets(workers);
+        let machine = SimMachine::chiplets(workers);
         let size = Size { workers: workers as u64, items: 10_000, each: 1_000_000 };
         for (name, costs) in SHAPES {
             let setting = Setting::new(&machine);
@@ -829,12 +831,12 @@ fn table() {
         for ((name, costs), workers) in
             SHAPES.into_iter().flat_map(|shape| [8, 16, 32, 64, 128, 256].map(|workers| (shape, workers)))
         {
-            let machine = Machine::chiplets(workers);
+            let machine = SimMachine::chiplets(workers);
             let size = Size { workers: workers as u64, items, each: 1_000_000 };
             let setting = Setting::new(&machine);
-            let mut sums = [[Outcome::default(); 2]; 2];
+            let mut sums = [[SimOutcome::default(); 2]; 2];
             for seed in 0..SEEDS {
-                let items = Items::new(costs(&mut Random(seed << 32), size));
+                let items = SimItems::new(costs(&mut Random(seed << 32), size));
                 for (rule, of) in [setting.the_largest(), setting].iter().enumerate() {
                     let mut learnt = Learnt::nothing(workers, seed);
                     for sums in &mut sums {
@@ -870,12 +872,12 @@ fn helpers_that_cost_more_than_they_save() {
     for (pool, wake) in [64, 128, 256].into_iter().flat_map(|pool| [2_000, 8_000].map(|wake| (pool, wake))) {
         for work in [1_000_000, 10_000_000, 1_000_000 * pool, 10_000_000 * pool] {
             let micros = |workers: u64| {
-                let machine = Machine::chiplets(workers as usize);
-                let prices = Prices { wake, ..PRICES };
+                let machine = SimMachine::chiplets(workers as usize);
+                let prices = SimPrices { wake, ..PRICES };
                 let setting = Setting { prices, awake: false, ..Setting::new(&machine) };
                 let makespan = |seed| {
                     let size = Size { workers: 1, items: 50_000, each: work };
-                    let items = Items::new(shape("noise")(&mut Random(seed << 32), size));
+                    let items = SimItems::new(shape("noise")(&mut Random(seed << 32), size));
                     let mut learnt = Learnt::nothing(workers as usize, seed);
                     (0..ROUNDS).map(|_| learnt.round(&setting, &items).makespan).last().unwrap_or(0)
                 };
@@ -898,7 +900,7 @@ fn helpers_that_cost_more_than_they_save() {
 }
 
 /// The virtual machine of two CPUs on which some prices were measured one by one, not by rounds.
-const SMALL: Prices = Prices {
+const SMALL_VM: SimPrices = SimPrices {
     wake: 8_000,
     latency: 5_400,
     glance: [100; 3],
@@ -909,8 +911,8 @@ const SMALL: Prices = Prices {
     ..PRICES
 };
 
-/// Rounds of two workers on the machine at hand and in the simulator, with the prices of `SMALL`:
-/// medians in µs. On a machine with two free CPUs:
+/// Rounds of two workers on the machine at hand and in the simulator, with the prices of
+/// `SMALL_VM`: medians in µs. On a machine with two free CPUs:
 /// `cargo test --release --lib simulator::two -- --ignored --nocapture`
 #[test]
 #[ignore = "measures"]
@@ -931,8 +933,8 @@ fn two_workers_here_and_in_the_simulator() {
         times[times.len() / 2]
     };
     let pool = Pool::builder().num_threads(2).build().expect("a pool");
-    let machine = Machine { name: "small", homes: vec![Home::default(); 2] };
-    let setting = Setting { prices: SMALL, awake: false, ..Setting::new(&machine) };
+    let machine = SimMachine { name: "small", homes: vec![Locality::default(); 2] };
+    let setting = Setting { prices: SMALL_VM, awake: false, ..Setting::new(&machine) };
     println!("each µs  costs             alone | a first round: here, predicted | settled: here, predicted");
     let mut seen = Vec::new(); // no address comes back, so no loop is known
     for (each, items) in
@@ -954,7 +956,7 @@ fn two_workers_here_and_in_the_simulator() {
             let settled = (0..SETTLED + REPEATS).map(|_| timed(&|| sum(&steps))).skip(SETTLED as usize);
             let settled = median(settled.collect());
             let a_step = alone as f64 / steps.iter().sum::<u64>() as f64;
-            let items = Items::new(steps.iter().map(|&steps| (steps as f64 * a_step) as u64));
+            let items = SimItems::new(steps.iter().map(|&steps| (steps as f64 * a_step) as u64));
             let predicted = |rounds: u64| {
                 let last = |seed| {
                     let mut learnt = Learnt::nothing(2, seed);

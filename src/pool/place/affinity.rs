@@ -14,7 +14,7 @@ mod mask {
     use crate::pool::{
         place::{
             files::{File, number, parts, text, this_system},
-            tenure::Turns,
+            pin_monitor::Turns,
             topology::online,
         },
         record::usage::Usage,
@@ -160,7 +160,7 @@ mod mask {
     use std::{env, io, thread, time::Duration};
 
     use crate::pool::{
-        place::{files::File, tenure::Turns},
+        place::{files::File, pin_monitor::Turns},
         record::usage::Usage,
     };
 

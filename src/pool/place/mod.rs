@@ -15,12 +15,12 @@
 //! May know: `record`. Must not know: `policy`, `call`, `verbs`.
 
 pub(crate) mod affinity;
+pub(crate) mod cpu_assignment;
 pub(crate) mod files;
-pub(crate) mod heritage;
-pub(crate) mod home;
+pub(crate) mod inherited_scheduling;
+pub(crate) mod locality;
+pub(crate) mod pin_monitor;
 pub(crate) mod placement;
 pub(crate) mod quota;
-pub(crate) mod seats;
 pub(crate) mod starvation;
-pub(crate) mod tenure;
 pub(crate) mod topology;

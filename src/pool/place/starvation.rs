@@ -12,12 +12,12 @@
 
 use std::time::Duration;
 
-use super::tenure::{FIRST, LONGEST, Turns};
+use super::pin_monitor::{FIRST_PAUSE, LONGEST_PAUSE, Turns};
 use crate::clock::Instant;
 
 /// The least time between two looks, each of which takes some 3 µs. A helper that has waited less
 /// than this for its CPU in between has not starved.
-const SHORT: Duration = Duration::from_millis(20);
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 /// A helper has starved if it has waited for its CPU 16 times as long as it has run. Beside one
 /// thread of nice 0, a thread at nice 19 waits 68 times as long as it runs, and one at `SCHED_IDLE`
 /// 341 times (`sched_prio_to_weight` of the kernel).
@@ -39,7 +39,7 @@ pub(crate) struct Starvation {
 
 impl Starvation {
     pub(crate) fn new(now: Instant) -> Self {
-        Self { looked: now, turns: Turns::default(), has_starved: false, pause: FIRST }
+        Self { looked: now, turns: Turns::default(), has_starved: false, pause: FIRST_PAUSE }
     }
 
     /// Whether the helper may take part in the next loop. `turns` asks the kernel. A helper that
@@ -51,7 +51,7 @@ impl Starvation {
         run: impl FnOnce(Duration) -> Instant,
     ) -> bool {
         let passed = now - self.looked;
-        if passed < if self.has_starved { self.pause } else { SHORT } {
+        if passed < if self.has_starved { self.pause } else { LOOK_INTERVAL } {
             return !self.has_starved;
         }
         self.looked = now;
@@ -59,9 +59,9 @@ impl Starvation {
         if !self.has_starved {
             let (ran, waited) = before.since(self.turns);
             self.turns = before;
-            self.has_starved = waited >= SHORT && waited >= STARVES * ran;
-            if !self.has_starved && passed > LONGEST {
-                self.pause = FIRST;
+            self.has_starved = waited >= LOOK_INTERVAL && waited >= STARVES * ran;
+            if !self.has_starved && passed > LONGEST_PAUSE {
+                self.pause = FIRST_PAUSE;
             }
             return !self.has_starved;
         }
@@ -70,7 +70,7 @@ impl Starvation {
         self.turns = after;
         let (ran, waited) = after.since(before);
         self.has_starved = waited >= STARVES / 4 * ran;
-        self.pause = (2 * self.pause).min(LONGEST);
+        self.pause = (2 * self.pause).min(LONGEST_PAUSE);
         !self.has_starved
     }
 }

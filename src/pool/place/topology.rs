@@ -72,14 +72,15 @@ enum Unknown {
 }
 
 /// A relation of all CPUs, in their order, or why it is not used.
-type Known<T> = Result<Vec<T>, Unknown>;
+type Relation<T> = Result<Vec<T>, Unknown>;
 
 impl Machine {
     /// Reads what the system tells about the `allowed` CPUs, in ascending order. It reads some four
     /// files per CPU, at 5 to 10 µs each.
     pub(crate) fn read(allowed: &[usize], file: File<'_>) -> Self {
         let mut doubts = Vec::new();
-        let mut believe = |what: &str, known: Known<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known {
+        let mut believe = |what: &str, known: Relation<usize>, otherwise: &dyn Fn() -> Vec<usize>| match known
+        {
             Ok(known) => known,
             Err(unknown) => {
                 match unknown {
@@ -129,7 +130,7 @@ impl Machine {
 
 /// How many CPUs the system has online, whoever may use them.
 pub(crate) fn online(file: File<'_>) -> Option<usize> {
-    List::parse(&text(file, "/sys/devices/system/cpu/online")?).map(|list| list.count())
+    CpuList::parse(&text(file, "/sys/devices/system/cpu/online")?).map(|list| list.count())
 }
 
 /// For each CPU, the lowest CPU of its group.
@@ -157,7 +158,7 @@ fn groups(
             continue;
         };
         is_told = true;
-        let Some(group) = List::parse(&list).filter(|group| group.contains(cpu)) else {
+        let Some(group) = CpuList::parse(&list).filter(|group| group.contains(cpu)) else {
             return Err(Unknown::Doubtful(format!("CPU {cpu} is said to share one with {list:?}")));
         };
         groups.push(group.0.iter().fold(cpu, |lowest, (first, _)| lowest.min(*first)));
@@ -181,7 +182,7 @@ fn groups(
 /// The core of each CPU. `core_cpus_list` was called `thread_siblings_list` before Linux 5.3.
 ///
 /// A core may have more than one cache: a large core of POWER10 consists of two small ones.
-fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Known<usize> {
+fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Relation<usize> {
     let (cores, sizes) = groups(allowed, &|cpu| {
         let told = |name| text(file, &format!("{CPU}{cpu}/topology/{name}"));
         told("core_cpus_list").or_else(|| told("thread_siblings_list"))
@@ -198,7 +199,7 @@ fn cores(allowed: &[usize], nodes: &[usize], file: File<'_>) -> Known<usize> {
 }
 
 /// The last-level cache of each CPU: L3 if there is one, otherwise the highest level that there is.
-fn caches(allowed: &[usize], file: File<'_>) -> Known<usize> {
+fn caches(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let shared = |cpu| {
         let dir = format!("{CPU}{cpu}/cache/index");
         let level = |index| number_in(file, &format!("{dir}{index}/level"));
@@ -216,10 +217,10 @@ fn caches(allowed: &[usize], file: File<'_>) -> Known<usize> {
     Ok(groups(allowed, &shared)?.0)
 }
 
-fn nodes(allowed: &[usize], file: File<'_>) -> Known<usize> {
+fn nodes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let online = text(file, &format!("{NODE}online")).ok_or(Unknown::Missing)?;
     let doubtful = |why: String| Unknown::Doubtful(why);
-    let numbers = List::parse(&online)
+    let numbers = CpuList::parse(&online)
         .filter(|list| list.count() <= MOST_NODES)
         .ok_or_else(|| doubtful(format!("those online are said to be {online:?}")))?;
     let mut lists = Vec::new();
@@ -234,7 +235,7 @@ fn nodes(allowed: &[usize], file: File<'_>) -> Known<usize> {
         if lists.contains(&list) {
             continue;
         }
-        let cpus = List::parse(&list)
+        let cpus = CpuList::parse(&list)
             .ok_or_else(|| doubtful(format!("node {node} is said to have CPUs {list:?}")))?;
         for (&cpu, known) in allowed.iter().zip(&mut node_of) {
             if cpus.contains(cpu)
@@ -260,7 +261,7 @@ fn packages(allowed: &[usize], file: File<'_>) -> Vec<usize> {
 /// The class of each CPU: by `cpu_capacity` if Linux knows that cores differ (Arm, RISC-V, hybrid
 /// x86 without SMT); otherwise by the lists of the weaker kinds of hybrid x86. Clock rates are not
 /// used: a favoured core of a kind is not a kind of its own.
-fn classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
+fn classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let mut known = Vec::new();
     for cpu in allowed {
         let Some(text) = text(file, &format!("{CPU}{cpu}/cpu_capacity")) else { break };
@@ -286,14 +287,14 @@ fn classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
 
 /// The class of each CPU by the performance counters: those of each kind of core have a list of its
 /// CPUs, which is empty while all of them are offline.
-fn listed_classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
+fn listed_classes(allowed: &[usize], file: File<'_>) -> Relation<usize> {
     let mut classes = vec![0; allowed.len()];
     for (kind, weakness) in [("cpu_atom", 1), ("cpu_lowpower", 2)] {
         let told = text(file, &format!("/sys/devices/{kind}/cpus")).unwrap_or_default();
         if told.is_empty() {
             continue;
         }
-        let list = List::parse(&told)
+        let list = CpuList::parse(&told)
             .ok_or_else(|| Unknown::Doubtful(format!("the CPUs of {kind} are said to be {told:?}")))?;
         for (&cpu, class) in allowed.iter().zip(&mut classes) {
             *class = if list.contains(cpu) { weakness } else { *class };
@@ -303,9 +304,9 @@ fn listed_classes(allowed: &[usize], file: File<'_>) -> Known<usize> {
 }
 
 /// A list of numbers such as `0-3,8,10-11`: the first and the last of each part.
-struct List(Vec<(usize, usize)>);
+struct CpuList(Vec<(usize, usize)>);
 
-impl List {
+impl CpuList {
     #[inline(never)]
     fn parse(text: &str) -> Option<Self> {
         let mut list = Vec::new();

@@ -5,9 +5,9 @@
 use crate::sync::{AtomicU64, Ordering};
 
 /// The factor by which a sample moves an estimate.
-const STEP: f32 = 1.0625;
+const SAMPLE_STEP: f32 = 1.0625;
 /// In nanoseconds: no estimate is larger. What takes a millisecond is not run alone because of one.
-const MOST: f32 = 1e6;
+const MOST_NS: f32 = 1e6;
 
 /// An estimate in nanoseconds: roughly the running median of its samples. Each sample moves it by
 /// one step, so that no outlier moves it far.
@@ -27,8 +27,8 @@ impl Estimate {
 
     pub(crate) fn see(&self, nanos: f32) {
         let now = self.get();
-        let now = if nanos > now { now * STEP } else { now / STEP };
-        self.set(now.clamp(1.0, MOST));
+        let now = if nanos > now { now * SAMPLE_STEP } else { now / SAMPLE_STEP };
+        self.set(now.clamp(1.0, MOST_NS));
     }
 
     pub(crate) fn set(&self, nanos: f32) {

@@ -23,9 +23,9 @@ use super::prices::CLEARLY;
 use crate::clock::{Instant, nanos};
 
 /// In items: the sizes of a block.
-pub(crate) const SMALL: usize = 8;
-pub(crate) const LARGE: usize = SMALL * SMALL;
-const HUGE: usize = SMALL * LARGE;
+pub(crate) const SMALL_BLOCK: usize = 8;
+pub(crate) const LARGE_BLOCK: usize = SMALL_BLOCK * SMALL_BLOCK;
+const HUGE_BLOCK: usize = SMALL_BLOCK * LARGE_BLOCK;
 /// In nanoseconds per item: below this, items are claimed in blocks of 8, since single claims would
 /// cost more than one per cent; above, one by one.
 const CHEAP_NS: f32 = 128.0;
@@ -42,18 +42,18 @@ const MAY_PAY_NS: f32 = 16.0;
 const SOON: u32 = 1;
 /// In stretches of smaller blocks: how many there are before blocks of 64 that did not pay are
 /// tried again.
-const AGAIN: u32 = LARGE as u32;
+const AGAIN: u32 = LARGE_BLOCK as u32;
 /// In nanoseconds per item: above this, items are claimed with full fences, which make thefts
 /// cheap.
 pub(crate) const DEAR_NS: f32 = 400.0;
 /// In items: this many at the end of a range are claimed one by one, so that they can be stolen one
 /// by one.
-const TAIL: usize = LARGE;
+const TAIL: usize = LARGE_BLOCK;
 /// The least time that a stretch should last. A stretch that takes less makes the next one longer;
 /// one that takes more than twice as long makes it shorter.
 pub(crate) const STRETCH: Duration = Duration::from_micros(10);
 /// How many claims the first stretch of a run has.
-const FIRST: usize = SMALL;
+const FIRST_STRETCH: usize = SMALL_BLOCK;
 
 /// What a worker does until its next look at the clock.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl Grain {
         let mut grain = Self {
             singly,
             size: 1,
-            claims: FIRST,
+            claims: FIRST_STRETCH,
             large: Large::Untried(SOON),
             dear: true,
             items: 0,
@@ -126,7 +126,7 @@ impl Grain {
         let before_tail = left.saturating_sub(TAIL);
         let mut size = self.size;
         while size > before_tail.max(1) {
-            size /= SMALL;
+            size /= SMALL_BLOCK;
         }
         let claims = self.claims.min(if size == 1 { left } else { before_tail / size });
         self.items = size * claims;
@@ -144,7 +144,7 @@ impl Grain {
         let took = now - self.clock;
         self.clock = now;
         if left != self.left {
-            (self.size, self.claims, self.dear) = (1, FIRST, true);
+            (self.size, self.claims, self.dear) = (1, FIRST_STRETCH, true);
             self.large = Large::Untried(SOON);
             self.dearer = false;
             return;
@@ -173,12 +173,14 @@ impl Grain {
     fn choose(&mut self, each: f32) {
         let small = self.suited(each);
         let (size, large) = match self.large {
-            large if small == HUGE => (small, large),
-            Large::Untried(0) if small == SMALL && each < MAY_PAY_NS => (LARGE, Large::Tried(each)),
-            Large::Untried(more) if small == SMALL => (small, Large::Untried(more.saturating_sub(1))),
+            large if small == HUGE_BLOCK => (small, large),
+            Large::Untried(0) if small == SMALL_BLOCK && each < MAY_PAY_NS => {
+                (LARGE_BLOCK, Large::Tried(each))
+            }
+            Large::Untried(more) if small == SMALL_BLOCK => (small, Large::Untried(more.saturating_sub(1))),
             Large::Untried(more) => (small, Large::Untried(more)),
-            Large::Tried(before) if CLEARLY * each < before => (LARGE, Large::Faster(before)),
-            Large::Faster(before) if each < before => (LARGE, self.large),
+            Large::Tried(before) if CLEARLY * each < before => (LARGE_BLOCK, Large::Faster(before)),
+            Large::Faster(before) if each < before => (LARGE_BLOCK, self.large),
             Large::Tried(_) => (small, Large::Untried(AGAIN)),
             Large::Faster(_) => (small, Large::Untried(SOON)),
         };
@@ -193,8 +195,8 @@ impl Grain {
     fn suited(&self, each: f32) -> usize {
         match each {
             _ if self.singly => 1,
-            ..TRIVIAL_NS => HUGE,
-            ..CHEAP_NS => SMALL,
+            ..TRIVIAL_NS => HUGE_BLOCK,
+            ..CHEAP_NS => SMALL_BLOCK,
             _ => 1,
         }
     }
@@ -224,7 +226,7 @@ mod tests {
             [(0.2, 512, false), (1.0, 8, false), (100.0, 8, false), (150.0, 1, false), (500.0, 1, true)]
         {
             let first = after(0, MANY, nanos);
-            assert_eq!((first.size, first.claims, first.full_fences), (1, FIRST, true));
+            assert_eq!((first.size, first.claims, first.full_fences), (1, FIRST_STRETCH, true));
             let later = after(3, MANY, nanos);
             assert_eq!((later.size, later.full_fences), (size, full_fences), "{nanos} ns");
         }
@@ -305,7 +307,7 @@ mod tests {
         let Stretch { size, claims, .. } = grain.stretch(1 << 30);
         grain.look((1 << 29) - size * claims, now);
         let next = grain.stretch(1 << 29);
-        assert_eq!((next.size, next.claims, next.full_fences), (1, FIRST, true));
+        assert_eq!((next.size, next.claims, next.full_fences), (1, FIRST_STRETCH, true));
     }
 
     #[test]

@@ -11,13 +11,13 @@
 use std::time::Duration;
 
 use super::{
-    belief::PARTS,
-    grain::{LARGE, SMALL},
+    alone_or_shared::TRIAL_PARTS,
+    grain::{LARGE_BLOCK, SMALL_BLOCK},
     memory::Memory,
     prices::{AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
-use crate::{clock::nanos, pool::record::alone::Alone};
+use crate::{clock::nanos, pool::record::why_alone::Alone};
 
 /// In nanoseconds per item: below this, it takes more work for sharing to pay, since a shared loop
 /// begins with small claims, while the plain loop is vectorised from end to end. (200,000 items of
@@ -37,7 +37,7 @@ const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
 
 /// What can be said of a loop at a glance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Glance {
+pub(crate) enum QuickVerdict {
     /// It is far too short for help: run the plain loop.
     Plain,
     /// It is far too short for help, but it is time to measure how long it takes.
@@ -48,10 +48,10 @@ pub(crate) enum Glance {
 
 /// In items: a plain loop over at least this many is checked. Of a shorter one, the check would be
 /// a large part. It costs 14 ns.
-pub(crate) const CHECKED: usize = LARGE;
+pub(crate) const CHECKED: usize = LARGE_BLOCK;
 /// In items: a plain loop is checked after so many. A multiple of what a vector holds: if the slice
 /// begins where vectors do, so does the rest.
-pub(crate) const CHECKED_AFTER: usize = SMALL;
+pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
 
 /// Why a loop starts on the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,17 +150,17 @@ pub(crate) fn glance(
     kind: LoopKind,
     idle: impl FnOnce() -> usize,
     draw: impl FnOnce() -> Draw,
-) -> Glance {
-    let Some(cost) = memory.over_this(this) else { return Glance::Unclear };
+) -> QuickVerdict {
+    let Some(cost) = memory.over_this(this) else { return QuickVerdict::Unclear };
     let expected = cost * this.slice.len as f32;
     if expected >= 2.0 * prices.help(false) {
-        Glance::Unclear
+        QuickVerdict::Unclear
     } else if expected < prices.short() && kind.goes_through() {
-        if draw().is_one_in(TIMED_ONE_IN) { Glance::Timed } else { Glance::Plain }
+        if draw().is_one_in(TIMED_ONE_IN) { QuickVerdict::Timed } else { QuickVerdict::Plain }
     } else if idle() == 0 {
-        Glance::Plain
+        QuickVerdict::Plain
     } else {
-        Glance::Unclear
+        QuickVerdict::Unclear
     }
 }
 
@@ -273,7 +273,7 @@ impl Case<'_> {
     /// once. If they are many, the caller begins alone, and looks at the clock after the first one.
     fn unknown(&self) -> Launch {
         let &Self { prices, this, helpers, awake, is_busy, .. } = self;
-        let few = usize::from(PARTS) * (helpers + 1);
+        let few = usize::from(TRIAL_PARTS) * (helpers + 1);
         if (2..=few).contains(&this.slice.len) && !is_busy {
             Launch::Shared { helpers }
         } else {
@@ -284,8 +284,8 @@ impl Case<'_> {
     /// How a loop starts that is worth sharing at the current price of help: shared or alone,
     /// whichever is believed to be faster, or as a trial of the slower one. An item takes `cost`
     /// nanoseconds. A trial can only be given up at the end of an item, so there is none if an item
-    /// costs [`PARTS`] times the price of help, or clearly more than that price and more than one
-    /// of [`PARTS`] equal parts of a shared call.
+    /// costs [`TRIAL_PARTS`] times the price of help, or clearly more than that price and more than
+    /// one of [`TRIAL_PARTS`] equal parts of a shared call.
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
@@ -295,7 +295,7 @@ impl Case<'_> {
             return shared;
         }
         if !belief.alone {
-            let (help, parts, usually) = (prices.help(false), f32::from(PARTS), belief.usually * len);
+            let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), belief.usually * len);
             if cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually {
                 return shared;
             }
@@ -305,7 +305,7 @@ impl Case<'_> {
             return Launch::Plain;
         }
         let limit = f32::max(2.0 * expected, belief.usually * len);
-        let stretch = ((len / f32::from(PARTS)) as usize).max(1);
+        let stretch = ((len / f32::from(TRIAL_PARTS)) as usize).max(1);
         Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
     }
 
@@ -400,7 +400,7 @@ mod tests {
 
     use super::{
         super::{
-            memory::Shared,
+            memory::SharedCall,
             site::{Site, Slice},
         },
         *,
@@ -431,7 +431,7 @@ mod tests {
             Draw(self.drawn.get())
         }
 
-        fn glance(&self, this: Loop) -> Glance {
+        fn glance(&self, this: Loop) -> QuickVerdict {
             glance(&self.memory, &self.prices, this, LoopKind::Through, || 1, || self.draw())
         }
 
@@ -522,7 +522,7 @@ mod tests {
     #[test]
     fn few_items_of_which_nothing_is_known_are_shared() {
         let costs = Costs::new(Duration::ZERO);
-        for kind in [LoopKind::Through, LoopKind::Growing, LoopKind::MayStop, LoopKind::First] {
+        for kind in [LoopKind::Through, LoopKind::LargePartials, LoopKind::MayStop, LoopKind::First] {
             for (helpers, len, few) in
                 [(1, 2, true), (1, 32, true), (1, 33, false), (7, 128, true), (7, 129, false)]
             {
@@ -548,7 +548,7 @@ mod tests {
             let this = over(len);
             for _ in 0..2 {
                 let took = item * len as f32 / 2.0;
-                let call = Shared { this, kind: LoopKind::Through, was_trial: false, took };
+                let call = SharedCall { this, kind: LoopKind::Through, was_trial: false, took };
                 costs.memory.learn_shared(&costs.prices, call, len, item * len as f32);
             }
             assert_eq!(launch(&costs, len).is_trial(), tried, "{len} items of {item} ns");
@@ -581,10 +581,10 @@ mod tests {
             let mut plain = 0;
             for _ in 0..1600 {
                 let glance = costs.glance(over(100));
-                plain += usize::from(glance == Glance::Plain);
+                plain += usize::from(glance == QuickVerdict::Plain);
                 for awake in helpers {
                     let launch = costs.launch(over(100), *awake, LoopKind::Through);
-                    assert!(glance == Glance::Unclear || !is_shared(launch), "{work} ns");
+                    assert!(glance == QuickVerdict::Unclear || !is_shared(launch), "{work} ns");
                 }
             }
             plain

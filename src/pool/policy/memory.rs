@@ -4,7 +4,7 @@
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // estimates
 
 use super::{
-    belief::Belief,
+    alone_or_shared::AloneOrShared,
     prices::{Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
@@ -31,15 +31,15 @@ fn known(second: &AtomicU64, number: u64) -> Option<u32> {
 ///
 /// A table of words, in pairs: a number may be in either word of its pair. (With one place for each
 /// number, one of three loops was never known in some processes, since another had its place.) A
-/// word holds a tag (upper half) and the bits of an `f32` or of a [`Belief`] (lower half); an empty
-/// word is 0, which has no tag. Relaxed throughout: each word stands alone, nothing is published
-/// through it, and a lost update loses a hint.
+/// word holds a tag (upper half) and the bits of an `f32` or of a [`AloneOrShared`] (lower half);
+/// an empty word is 0, which has no tag. Relaxed throughout: each word stands alone, nothing is
+/// published through it, and a lost update loses a hint.
 #[derive(Debug)]
 pub(crate) struct Memory(Box<[AtomicU64; Self::SLOTS]>);
 
 /// A shared call that is over.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Shared {
+pub(crate) struct SharedCall {
     pub(crate) this: Loop,
     pub(crate) kind: LoopKind,
     /// Whether it began as a trial of running alone.
@@ -87,13 +87,13 @@ impl Memory {
 
     /// What is believed of a loop: over this slice or, if the slice is new, over slices of about as
     /// many items.
-    pub(crate) fn belief(&self, this: Loop) -> Option<Belief> {
-        this.belief_numbers()
-            .into_iter()
-            .find_map(|[way, usually]| Some(Belief::from_words([self.word(way)?, self.word(usually)?])))
+    pub(crate) fn belief(&self, this: Loop) -> Option<AloneOrShared> {
+        this.belief_numbers().into_iter().find_map(|[way, usually]| {
+            Some(AloneOrShared::from_words([self.word(way)?, self.word(usually)?]))
+        })
     }
 
-    fn believe(&self, this: Loop, belief: Belief) {
+    fn believe(&self, this: Loop, belief: AloneOrShared) {
         for numbers in this.belief_numbers() {
             for (number, word) in numbers.into_iter().zip(belief.to_words()) {
                 self.store(number, word);
@@ -135,14 +135,15 @@ impl Memory {
     /// shared; and from its `work`, if the loop is not believed to be better alone, what `indices`
     /// cost. (Where workers are in each other's way, the work of a shared call is more than the
     /// loop takes alone. A trial of sharing is measured by what it takes alone.)
-    pub(crate) fn learn_shared(&self, prices: &Prices, call: Shared, indices: usize, work: f32) {
-        let Shared { this, kind, was_trial, took } = call;
+    pub(crate) fn learn_shared(&self, prices: &Prices, call: SharedCall, indices: usize, work: f32) {
+        let SharedCall { this, kind, was_trial, took } = call;
         let took = took / this.slice.len as f32;
         let alone = self.recall(this).unwrap_or(f32::INFINITY);
         let before = self.belief(this);
-        let after = |before: Belief| before.after_shared(took, alone, cold(prices, this), was_trial);
-        self.believe(this, before.map_or(Belief::new(took), after));
-        let is_trial = |before: Belief| before.alone && before.is_tried() && !before.is_outdated(alone);
+        let after = |before: AloneOrShared| before.after_shared(took, alone, cold(prices, this), was_trial);
+        self.believe(this, before.map_or(AloneOrShared::new(took), after));
+        let is_trial =
+            |before: AloneOrShared| before.alone && before.is_tried() && !before.is_outdated(alone);
         if !before.is_some_and(is_trial) {
             self.learn(this, kind, indices, work);
         }
@@ -220,9 +221,9 @@ mod tests {
             let runs_alone = belief.is_some_and(|belief| belief.alone != belief.is_tried());
             if runs_alone {
                 memory.learn(this, LoopKind::Through, 1000, alone);
-                memory.learn_alone(&prices, this, belief.is_some_and(Belief::is_tried), alone);
+                memory.learn_alone(&prices, this, belief.is_some_and(AloneOrShared::is_tried), alone);
             } else {
-                let call = Shared { this, kind: LoopKind::Through, was_trial: false, took: shared };
+                let call = SharedCall { this, kind: LoopKind::Through, was_trial: false, took: shared };
                 memory.learn_shared(&prices, call, 1000, 2.0 * shared);
             }
             calls.push(!runs_alone);

@@ -61,7 +61,7 @@ pub(crate) enum LoopKind {
     Through,
     /// The same, with partial results that may grow from one reduction to the next: if items become
     /// dearer in a run, its worker begins a new partial result.
-    Growing,
+    LargePartials,
     /// A loop that an error or a match may end at any item. It is expected to take about as long as
     /// last time, wherever it stops.
     MayStop,
@@ -75,7 +75,7 @@ pub(crate) enum LoopKind {
 impl LoopKind {
     /// Whether it is expected to take as long as last time, as long as nothing changes.
     pub(crate) fn goes_through(self) -> bool {
-        matches!(self, Self::Through | Self::Growing)
+        matches!(self, Self::Through | Self::LargePartials)
     }
 
     /// Whether it is expected to stop before its last item.

@@ -8,14 +8,14 @@
 //! `check/simulator.rs` has what that saves on large machines.
 
 use super::site::scatter;
-use crate::pool::place::home::Distance;
+use crate::pool::place::locality::Distance;
 
 /// In workers: from this many on, chance has a say in whom a thief robs. If many thieves choose at
 /// the same time, and all of them the same victim, each of them but one finds less than it has
 /// seen.
-const MANY: usize = 32;
+const MANY_WORKERS: usize = 32;
 /// A range counts as being about as large as another if it lacks less than one part of so many.
-const PARTS: usize = 4;
+const CLOSE_PARTS: usize = 4;
 
 /// Whom an idle worker steals from; an option of
 /// [`PoolBuilder::stealing`](crate::PoolBuilder::stealing).
@@ -76,7 +76,7 @@ pub(crate) struct Asks {
 impl Asks {
     /// A number that differs from thief to thief and from time to time; none if chance has no say.
     fn draw(self) -> Option<u64> {
-        (self.workers >= MANY).then(|| scatter((self.thief as u64) << u32::BITS ^ self.nth))
+        (self.workers >= MANY_WORKERS).then(|| scatter((self.thief as u64) << u32::BITS ^ self.nth))
     }
 }
 
@@ -100,12 +100,12 @@ fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Opti
     let mut richest = [(0, 0, 0); Distance::Beyond as usize + 1]; // at each distance, the nearest first
     let mut most = 0;
     for (worker, left, distance) in others {
-        let seems = left - draw.map_or(0, |draw| part(left / PARTS, scatter(draw ^ worker as u64)));
+        let seems = left - draw.map_or(0, |draw| part(left / CLOSE_PARTS, scatter(draw ^ worker as u64)));
         let richest = &mut richest[distance as usize];
         *richest = (seems, worker, left).max(*richest);
         most = left.max(most);
     }
-    let robbed = richest.into_iter().find(|&(.., left)| left >= most - most / PARTS);
+    let robbed = richest.into_iter().find(|&(.., left)| left >= most - most / CLOSE_PARTS);
     robbed.filter(|_| most > 0).map(|(_, worker, _)| worker)
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::pool::place::home::Distance::*;
+    use crate::pool::place::locality::Distance::*;
 
     #[test]
     fn the_near_are_robbed_if_they_have_about_as_much() {
@@ -204,8 +204,8 @@ mod tests {
         #[test]
         fn among_few_workers_chance_has_no_say(
             others in others(),
-            workers in 2..MANY,
-            thief in 0..MANY,
+            workers in 2..MANY_WORKERS,
+            thief in 0..MANY_WORKERS,
             nth in any::<u64>(),
         ) {
             let left = || others.iter().map(|&(worker, left, _)| (worker, left));
@@ -235,14 +235,21 @@ mod tests {
             };
             thieves.map(victim).collect::<BTreeSet<_>>().len()
         };
-        assert_eq!(victims(MANY - 1, |_| 100), 2, "all but the last rob the last");
-        assert!(victims(MANY, |_| 100) > MANY / 2);
-        assert!(victims(MANY, |worker| 80 + worker % 20) > MANY / 6);
-        assert_eq!(victims(MANY, |worker| if worker == 9 { 100 } else { 74 }), 2, "one has clearly the most");
+        assert_eq!(victims(MANY_WORKERS - 1, |_| 100), 2, "all but the last rob the last");
+        assert!(victims(MANY_WORKERS, |_| 100) > MANY_WORKERS / 2);
+        assert!(victims(MANY_WORKERS, |worker| 80 + worker % 20) > MANY_WORKERS / 6);
+        assert_eq!(
+            victims(MANY_WORKERS, |worker| if worker == 9 { 100 } else { 74 }),
+            2,
+            "one has clearly the most"
+        );
         let again = |nth| {
-            let asks = Asks { workers: MANY, thief: 0, nth };
-            Stealing::Largest.victim(&mut (1..MANY).map(|other| (other, 100)), |_| Node, asks)
+            let asks = Asks { workers: MANY_WORKERS, thief: 0, nth };
+            Stealing::Largest.victim(&mut (1..MANY_WORKERS).map(|other| (other, 100)), |_| Node, asks)
         };
-        assert!((0..MANY as u64).map(again).collect::<BTreeSet<_>>().len() > MANY / 2, "each time another");
+        assert!(
+            (0..MANY_WORKERS as u64).map(again).collect::<BTreeSet<_>>().len() > MANY_WORKERS / 2,
+            "each time another"
+        );
     }
 }

@@ -38,7 +38,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 /// Where the callers and the workers of one pool meet. `J` is the job that is published.
 #[derive(Debug)]
 pub(crate) struct Barrier<J> {
-    desk: CachePadded<Desk<J>>,
+    hinted: CachePadded<HintedState<J>>,
     announced: CachePadded<Announced>,
     pub(crate) arenas: Arenas,
     /// How long a worker polls for its first job, and a caller for a call, before they sleep.
@@ -50,16 +50,16 @@ pub(crate) struct Barrier<J> {
 /// The state, behind the hints for callers. They begin in one cache line.
 #[derive(Debug)]
 #[repr(C)] // in this order
-struct Desk<J> {
-    told: Told,
-    state: Mutex<State<J>>,
+struct HintedState<J> {
+    hints: StateHints,
+    state: Mutex<BarrierState<J>>,
 }
 
 /// Counts of the state that are read without its lock: hints, and Relaxed. Written under the lock.
 /// They are std's atomics, not loom's: no step depends on their values, so there is nothing to
 /// explore.
 #[derive(Debug, Default)]
-struct Told {
+struct StateHints {
     /// Workers that are in no loop, and for which no place is open; workers that would find a job
     /// without being woken; callers of shared loops that are no workers; and callers that wait.
     idle: Hint,
@@ -68,8 +68,8 @@ struct Told {
     waiting: Hint,
 }
 
-/// Two words that workers with patience poll: hints, as in [`Told`]. A worker looks for the job
-/// under the lock.
+/// Two words that workers with patience poll: hints, as in [`StateHints`]. A worker looks for the
+/// job under the lock.
 #[derive(Debug)]
 struct Announced {
     epoch: AtomicU64,
@@ -79,7 +79,7 @@ struct Announced {
 
 /// Whether a worker is in a loop, and if not, whether it sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rest {
+enum WorkerState {
     /// It looks for a job, or will do so before it sleeps.
     Awake,
     /// It sleeps on its `wake`.
@@ -101,7 +101,7 @@ pub(crate) struct Seen {
 
 /// The workers and the offers of a pool, which the state lock protects.
 #[derive(Debug)]
-pub(crate) struct State<J> {
+pub(crate) struct BarrierState<J> {
     /// Counts the published jobs and the calls; `STOP`, when the pool stops.
     epoch: u64,
     /// How many workers the last job was for, and how long they poll after it.
@@ -109,19 +109,19 @@ pub(crate) struct State<J> {
     patience: Patience,
     /// How many places are open in all arenas together.
     open: usize,
-    rests: Box<[Rest]>,
+    worker_states: Box<[WorkerState]>,
     /// How many workers are `Awake`, and so on.
     counts: [usize; 4],
     /// Callers of shared loops that are no workers, and callers that wait.
     callers: usize,
     waiting: usize,
     pub(crate) stop: bool,
-    pub(crate) rounds: [Round<J>; ARENAS],
+    pub(crate) rounds: [ArenaJob<J>; ARENAS],
 }
 
 /// The job of an arena, and the places that are open for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Round<J> {
+pub(crate) struct ArenaJob<J> {
     /// The published job.
     pub(crate) job: Option<J>,
     /// How many helpers there can be: they have the seats from 1 on.
@@ -166,46 +166,46 @@ pub(crate) struct Offer {
     /// To how many helpers.
     pub(crate) helpers: usize,
     pub(crate) visits: Visits,
-    pub(crate) polls: Polls,
+    pub(crate) polls: PollTimes,
 }
 
 /// How long threads poll before they sleep.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Polls {
+pub(crate) struct PollTimes {
     /// The caller, for the last worker of a round.
     pub(crate) at_end: Patience,
     /// A worker, for the next job after a round.
     pub(crate) between: Patience,
 }
 
-impl<J: Copy> State<J> {
-    fn count(&self, rest: Rest) -> usize {
+impl<J: Copy> BarrierState<J> {
+    fn count(&self, rest: WorkerState) -> usize {
         self.counts[rest as usize]
     }
 
-    fn set_rest(&mut self, me: usize, rest: Rest) {
-        self.counts[self.rests[me] as usize] -= 1;
+    fn set_worker_state(&mut self, me: usize, rest: WorkerState) {
+        self.counts[self.worker_states[me] as usize] -= 1;
         self.counts[rest as usize] += 1;
-        self.rests[me] = rest;
+        self.worker_states[me] = rest;
     }
 
     /// A worker that is to be woken, since more places are open than workers are awake: the first
     /// one from `first` on that sleeps, or else one that has passed over a job. It counts as awake
     /// from now on.
-    fn rouse(&mut self, first: usize) -> Option<usize> {
-        let awake = self.count(Rest::Awake);
-        let rest = if self.count(Rest::Asleep) > 0 { Rest::Asleep } else { Rest::Away };
+    fn take_sleeper(&mut self, first: usize) -> Option<usize> {
+        let awake = self.count(WorkerState::Awake);
+        let rest = if self.count(WorkerState::Asleep) > 0 { WorkerState::Asleep } else { WorkerState::Away };
         if !steps::wants_more(self.open, awake) || self.count(rest) == 0 {
             return None;
         }
-        let workers = self.rests.len();
-        let worker = (first..workers).chain(0..first).find(|worker| self.rests[*worker] == rest)?;
-        self.set_rest(worker, Rest::Awake);
+        let workers = self.worker_states.len();
+        let worker = (first..workers).chain(0..first).find(|worker| self.worker_states[*worker] == rest)?;
+        self.set_worker_state(worker, WorkerState::Awake);
         Some(worker)
     }
 }
 
-impl<J> Round<J> {
+impl<J> ArenaJob<J> {
     const NONE: Self =
         Self { job: None, helpers: 0, places: 0, called: 0, visits: Visits::Once, caller_waits: false };
 
@@ -221,21 +221,22 @@ impl<J: Copy> Barrier<J> {
     /// A barrier for `workers` threads of a pool. `fence` is the one between them and their
     /// thieves.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
-        let told = Told { idle: Hint::new(workers), awake: Hint::new(workers), ..Told::default() };
-        let state = State {
+        let hints =
+            StateHints { idle: Hint::new(workers), awake: Hint::new(workers), ..StateHints::default() };
+        let state = BarrierState {
             epoch: 0,
             asked: 0,
             patience: Patience::default(),
             open: 0,
-            rests: (0..workers).map(|_| Rest::Awake).collect(),
+            worker_states: (0..workers).map(|_| WorkerState::Awake).collect(),
             counts: [workers, 0, 0, 0],
             callers: 0,
             waiting: 0,
             stop: false,
-            rounds: [Round::NONE; ARENAS],
+            rounds: [ArenaJob::NONE; ARENAS],
         };
         Self {
-            desk: CachePadded::new(Desk { told, state: Mutex::new(state) }),
+            hinted: CachePadded::new(HintedState { hints, state: Mutex::new(state) }),
             announced: CachePadded::new(Announced { epoch: AtomicU64::new(0), open: Hint::new(0) }),
             arenas: Arenas::new(workers + 1, fence),
             patience,
@@ -256,25 +257,25 @@ impl<J: Copy> Barrier<J> {
     /// About how many workers are in no loop, and are not wanted in one.
     #[inline(always)]
     pub(crate) fn idle(&self) -> usize {
-        self.desk.told.idle.load(Ordering::Relaxed)
+        self.hinted.hints.idle.load(Ordering::Relaxed)
     }
 
     /// About how many workers in no loop would find a job without being woken.
     #[inline(always)]
     pub(crate) fn awake(&self) -> usize {
-        self.desk.told.awake.load(Ordering::Relaxed)
+        self.hinted.hints.awake.load(Ordering::Relaxed)
     }
 
     /// About how many callers of shared loops are no workers.
     #[inline(always)]
     pub(crate) fn callers(&self) -> usize {
-        self.desk.told.callers.load(Ordering::Relaxed)
+        self.hinted.hints.callers.load(Ordering::Relaxed)
     }
 
     /// About how many callers of shared loops wait for the last worker.
     #[inline(always)]
     pub(crate) fn waiting(&self) -> usize {
-        self.desk.told.waiting.load(Ordering::Relaxed)
+        self.hinted.hints.waiting.load(Ordering::Relaxed)
     }
 
     /// About how many callers of the loops around the calling thread wait: they would help a loop
@@ -296,11 +297,11 @@ impl<J: Copy> Barrier<J> {
         let Offer { helpers, visits, polls } = offer;
         let &Turn { arena, number } = turn;
         arena.prepare(caller.thread(), caller.outer, helpers);
-        let mut state = lock(&self.desk.state);
+        let mut state = lock(&self.hinted.state);
         state.epoch += 1;
         (state.asked, state.patience) = (helpers, polls.between);
         state.rounds[number] =
-            Round { job: Some(job), helpers, places: helpers, called: 0, visits, caller_waits: false };
+            ArenaJob { job: Some(job), helpers, places: helpers, called: 0, visits, caller_waits: false };
         state.open += helpers;
         state.callers += usize::from(caller.worker.is_none());
         self.announce_inside(number);
@@ -312,13 +313,13 @@ impl<J: Copy> Barrier<J> {
     /// many are awake; and if there are not enough, callers. One after the other, each after a look
     /// whether it is still needed: to wake one takes a microsecond or more, and the lock is not
     /// held meanwhile.
-    fn open<'a>(&'a self, mut state: MutexGuard<'a, State<J>>, mut first: usize) {
-        while let Some(worker) = state.rouse(first) {
+    fn open<'a>(&'a self, mut state: MutexGuard<'a, BarrierState<J>>, mut first: usize) {
+        while let Some(worker) = state.take_sleeper(first) {
             self.tell(&state);
             drop(state);
             self.wake[worker].notify_one();
             first = worker + 1;
-            state = lock(&self.desk.state);
+            state = lock(&self.hinted.state);
         }
         self.tell(&state);
         self.wake_callers(&state);
@@ -331,8 +332,8 @@ impl<J: Copy> Barrier<J> {
 
     /// If more places are open than workers are awake: wakes, for each loop that has places, the
     /// innermost caller around it that sleeps.
-    fn wake_callers(&self, state: &State<J>) {
-        let (open, awake) = (state.open, state.count(Rest::Awake));
+    fn wake_callers(&self, state: &BarrierState<J>) {
+        let (open, awake) = (state.open, state.count(WorkerState::Awake));
         if state.waiting == 0 || !steps::wants_more(open, awake) {
             return;
         }
@@ -346,14 +347,14 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// Tells callers and workers of a change, before the lock is released.
-    fn tell(&self, state: &State<J>) {
-        let (Desk { told, .. }, announced) = (&*self.desk, &self.announced);
+    fn tell(&self, state: &BarrierState<J>) {
+        let (HintedState { hints, .. }, announced) = (&*self.hinted, &self.announced);
         let [awake, asleep, away, _] = state.counts;
         let in_no_loop = awake + asleep + away;
-        told.idle.store(in_no_loop.saturating_sub(state.open), Ordering::Relaxed);
-        told.awake.store(awake, Ordering::Relaxed);
-        told.callers.store(state.callers, Ordering::Relaxed);
-        told.waiting.store(state.waiting, Ordering::Relaxed);
+        hints.idle.store(in_no_loop.saturating_sub(state.open), Ordering::Relaxed);
+        hints.awake.store(awake, Ordering::Relaxed);
+        hints.callers.store(state.callers, Ordering::Relaxed);
+        hints.waiting.store(state.waiting, Ordering::Relaxed);
         announced.open.store(state.open, Ordering::Relaxed);
         announced.epoch.store(state.epoch, Ordering::Relaxed);
     }
@@ -368,7 +369,7 @@ impl<J: Copy> Barrier<J> {
                 seen.patience
                     .poll(|| epoch.load(Ordering::Relaxed) != seen.epoch || open.load(Ordering::Relaxed) > 0);
             }
-            let mut state = lock(&self.desk.state);
+            let mut state = lock(&self.hinted.state);
             loop {
                 if state.stop {
                     return None;
@@ -383,13 +384,13 @@ impl<J: Copy> Barrier<J> {
                     return Some(entered);
                 }
                 // It comes too late. If it was meant, it polls as if it had been in time.
-                let was_meant = is_new && state.count(Rest::Awake) <= state.asked;
+                let was_meant = is_new && state.count(WorkerState::Awake) <= state.asked;
                 let learnt = if was_meant { state.patience } else { Patience::default() };
                 seen.patience = learnt.max(self.patience);
                 if is_new && !seen.patience.is_none() {
                     break;
                 }
-                state = self.sleep(state, me, Rest::Asleep);
+                state = self.sleep(state, me, WorkerState::Asleep);
             }
         }
     }
@@ -397,41 +398,41 @@ impl<J: Copy> Barrier<J> {
     /// Passes over all jobs, and sleeps until worker `me` is woken. Others are woken first. To
     /// callers, it comes too late. Returns `None` if the pool stops.
     pub(crate) fn pass_over(&self, me: usize, seen: &mut Seen) -> Option<()> {
-        let mut state = lock(&self.desk.state);
+        let mut state = lock(&self.hinted.state);
         seen.epoch = state.epoch;
         if state.stop {
             return None;
         }
-        state.set_rest(me, Rest::Away);
-        let others = state.count(Rest::Asleep) > 0;
-        if others && let Some(other) = state.rouse(me + 1) {
+        state.set_worker_state(me, WorkerState::Away);
+        let others = state.count(WorkerState::Asleep) > 0;
+        if others && let Some(other) = state.take_sleeper(me + 1) {
             self.wake[other].notify_one(); // it comes in place of this one
         }
         self.wake_callers(&state); // or one of these
-        let state = self.sleep(state, me, Rest::Away);
+        let state = self.sleep(state, me, WorkerState::Away);
         (!state.stop).then_some(())
     }
 
     /// Sleeps until another thread has woken this one, or the pool stops.
     fn sleep<'a>(
         &self,
-        mut state: MutexGuard<'a, State<J>>,
+        mut state: MutexGuard<'a, BarrierState<J>>,
         me: usize,
-        rest: Rest,
-    ) -> MutexGuard<'a, State<J>> {
-        state.set_rest(me, rest);
+        rest: WorkerState,
+    ) -> MutexGuard<'a, BarrierState<J>> {
+        state.set_worker_state(me, rest);
         self.tell(&state);
-        while state.rests[me] == rest && !state.stop {
+        while state.worker_states[me] == rest && !state.stop {
             state = wait(&self.wake[me], state);
         }
-        if state.rests[me] == rest {
-            state.set_rest(me, Rest::Awake);
+        if state.worker_states[me] == rest {
+            state.set_worker_state(me, WorkerState::Awake);
         }
         state
     }
 
     /// A thread takes a place, if one is open to it.
-    fn take_place<'a>(&'a self, state: &mut State<J>, comer: Comer) -> Option<Entered<'a, J>> {
+    fn take_place<'a>(&'a self, state: &mut BarrierState<J>, comer: Comer) -> Option<Entered<'a, J>> {
         if state.open == 0 {
             return None;
         }
@@ -450,7 +451,7 @@ impl<J: Copy> Barrier<J> {
         state.open -= 1;
         let me = if comer.waits_for.is_none() { comer.thread.checked_sub(1) } else { None };
         if let Some(me) = me {
-            state.set_rest(me, Rest::Inside);
+            state.set_worker_state(me, WorkerState::Inside);
         }
         arena.active.fetch_add(1, Ordering::Relaxed);
         Some(Entered { barrier: self, job, seat, arena, number, me })
@@ -468,11 +469,11 @@ impl<J: Copy> Barrier<J> {
     /// for `patience` after it has helped.
     fn help_or_sleep<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State<J>>,
+        mut state: MutexGuard<'a, BarrierState<J>>,
         (of, arena, caller): (usize, &Arena, Caller),
         patience: Patience,
-        help: Help<'_, J>,
-    ) -> MutexGuard<'a, State<J>> {
+        help: HelpInside<'_, J>,
+    ) -> MutexGuard<'a, BarrierState<J>> {
         arena.is_wanted.store(false, Ordering::Relaxed);
         let comer = Comer { thread: caller.thread(), waits_for: Some(of) };
         if let Some(help) = help
@@ -482,9 +483,9 @@ impl<J: Copy> Barrier<J> {
             drop(state);
             help(&entered);
             drop(entered);
-            self.set_waits(&mut lock(&self.desk.state), arena, true);
+            self.set_waits(&mut lock(&self.hinted.state), arena, true);
             patience.poll(|| arena.is_over_or_wanted());
-            return lock(&self.desk.state);
+            return lock(&self.hinted.state);
         }
         state.rounds[of].caller_waits = true;
         state = wait(&arena.done, state);
@@ -493,17 +494,17 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// The caller of the loop in an arena waits for the last worker, or does not any more.
-    fn set_waits(&self, state: &mut State<J>, arena: &Arena, waits: bool) {
+    fn set_waits(&self, state: &mut BarrierState<J>, arena: &Arena, waits: bool) {
         state.waiting = if waits { state.waiting + 1 } else { state.waiting - 1 };
         arena.waits.store(waits, Ordering::Relaxed);
         self.tell(state);
     }
 
-    /// Calls somebody into the loop in arena `number`: its caller if that rests, or else the next
-    /// worker that is idle.
+    /// Calls somebody into the loop in arena `number`: its caller if that rests, or else
+    /// the next worker that is idle.
     pub(crate) fn call(&self, number: usize) {
         let Some(arena) = self.arenas.get(number) else { return };
-        let mut state = lock(&self.desk.state);
+        let mut state = lock(&self.hinted.state);
         steps::open_place(&mut state, number);
         arena.calls.fetch_add(1, Ordering::Relaxed);
         if state.rounds[number].caller_waits {
@@ -516,15 +517,15 @@ impl<J: Copy> Barrier<J> {
         }
     }
 
-    /// The caller rests while others work, until somebody is called or nobody is inside any more.
-    /// Returns whether somebody was called. Meanwhile it helps loops inside its own.
-    pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: Help<'_, J>) -> bool {
+    /// The caller rests while others work, until somebody is called or nobody is inside any
+    /// more. Returns whether somebody was called. Meanwhile it helps loops inside its own.
+    pub(crate) fn rest(&self, turn: &Turn<'_>, caller: Caller, help: HelpInside<'_, J>) -> bool {
         let &Turn { arena, number } = turn;
         let calls = arena.calls.load(Ordering::Relaxed);
         self.patience.poll(|| {
             arena.active.load(Ordering::Relaxed) == 0 || arena.calls.load(Ordering::Relaxed) != calls
         });
-        let mut state = lock(&self.desk.state);
+        let mut state = lock(&self.hinted.state);
         self.set_waits(&mut state, arena, true);
         let is_called = loop {
             if steps::takes_the_call(&mut state, number) {
@@ -545,8 +546,8 @@ impl<J: Copy> Barrier<J> {
     }
 
     /// The state lock.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State<J>> {
-        lock(&self.desk.state)
+    pub(crate) fn lock(&self) -> MutexGuard<'_, BarrierState<J>> {
+        lock(&self.hinted.state)
     }
 
     /// Wakes all workers.
@@ -556,7 +557,7 @@ impl<J: Copy> Barrier<J> {
 }
 
 /// Runs the job of a loop that a waiting caller has entered; none if the caller is unwinding.
-pub(crate) type Help<'a, J> = Option<&'a dyn Fn(&Entered<'_, J>)>;
+pub(crate) type HelpInside<'a, J> = Option<&'a dyn Fn(&Entered<'_, J>)>;
 
 /// A job on offer. Ending or dropping it retracts the offer and waits until every worker that
 /// entered has left.
@@ -578,9 +579,9 @@ impl<J: Copy> Published<'_, J> {
     }
 
     /// What [`end`](Self::end) does. Once.
-    pub(crate) fn retract_and_wait(&self, help: Help<'_, J>) {
+    pub(crate) fn retract_and_wait(&self, help: HelpInside<'_, J>) {
         let Self { barrier, arena, number, patience, .. } = *self;
-        let mut state = lock(&barrier.desk.state);
+        let mut state = lock(&barrier.hinted.state);
         steps::retract(&mut state, number);
         if steps::is_empty(arena) {
             return self.go(&mut state);
@@ -593,7 +594,7 @@ impl<J: Copy> Published<'_, J> {
     }
 
     /// The caller goes: nobody is inside any more.
-    fn go(&self, state: &mut State<J>) {
+    fn go(&self, state: &mut BarrierState<J>) {
         state.callers -= usize::from(self.caller.worker.is_none());
         self.barrier.tell(state);
     }
@@ -649,13 +650,13 @@ pub(crate) fn wants_more(open: usize, awake: usize) -> bool {
 
 /// Takes the offer back: a worker that comes from now on finds no job.
 #[inline(always)]
-pub(crate) fn retract<J: Copy>(state: &mut State<J>, number: usize) {
+pub(crate) fn retract<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     close(state, number);
     state.rounds[number].job = None;
 }
 
 /// Nobody enters from now on.
-fn close<J: Copy>(state: &mut State<J>, number: usize) {
+fn close<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     let round = &mut state.rounds[number];
     state.open -= round.open();
     (round.places, round.called) = (0, 0);
@@ -663,7 +664,7 @@ fn close<J: Copy>(state: &mut State<J>, number: usize) {
 
 /// Opens a place for somebody who is called, if the job is still there.
 #[inline(always)]
-pub(crate) fn open_place<J: Copy>(state: &mut State<J>, number: usize) {
+pub(crate) fn open_place<J: Copy>(state: &mut BarrierState<J>, number: usize) {
     if state.rounds[number].job.is_some() {
         state.epoch += 1;
         state.rounds[number].called += 1;
@@ -673,7 +674,7 @@ pub(crate) fn open_place<J: Copy>(state: &mut State<J>, number: usize) {
 
 /// Whether somebody was called, and has not come: the caller takes that place.
 #[inline(always)]
-pub(crate) fn takes_the_call<J: Copy>(state: &mut State<J>, number: usize) -> bool {
+pub(crate) fn takes_the_call<J: Copy>(state: &mut BarrierState<J>, number: usize) -> bool {
     let called = &mut state.rounds[number].called;
     let is_called = *called > 0;
     *called -= usize::from(is_called);
@@ -690,9 +691,9 @@ pub(crate) fn is_empty(arena: &Arena) -> bool {
 /// Waits under the lock until no worker is inside the round. The lock is taken even if the end has
 /// been seen already: it is the happens-before edge from leaving to returning.
 #[inline(always)]
-pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: Help<'_, J>) {
+pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: HelpInside<'_, J>) {
     let &Published { barrier, arena, number, caller, patience } = published;
-    let mut state = lock(&barrier.desk.state);
+    let mut state = lock(&barrier.hinted.state);
     while arena.active.load(Ordering::Relaxed) != 0 {
         state = barrier.help_or_sleep(state, (number, arena, caller), patience, help);
     }
@@ -702,7 +703,7 @@ pub(crate) fn wait_for_the_last<J: Copy>(published: &Published<'_, J>, help: Hel
 
 /// Whether the caller of the loop in arena `number` sleeps.
 #[inline(always)]
-pub(crate) fn sleeps<J>(state: &State<J>, number: usize) -> bool {
+pub(crate) fn sleeps<J>(state: &BarrierState<J>, number: usize) -> bool {
     state.rounds[number].caller_waits
 }
 
@@ -715,16 +716,16 @@ pub(crate) fn may_help(is_around: bool) -> bool {
 /// A worker leaves its round. Returns whether it was the last one and the caller sleeps.
 #[inline(always)]
 pub(crate) fn leave<J: Copy>(entered: &Entered<'_, J>) -> bool {
-    let mut state = lock(&entered.barrier.desk.state);
+    let mut state = lock(&entered.barrier.hinted.state);
     leave_under(entered, &mut state) && state.rounds[entered.number].caller_waits
 }
 
 /// A worker leaves its round. The lock is held. Returns whether it was the last one.
-pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut State<J>) -> bool {
+pub(crate) fn leave_under<J: Copy>(entered: &Entered<'_, J>, state: &mut BarrierState<J>) -> bool {
     let &Entered { barrier, seat, arena, number, me, .. } = entered;
     let was_last = arena.active.fetch_sub(1, Ordering::Relaxed) == 1;
     if let Some(me) = me {
-        state.set_rest(me, Rest::Awake);
+        state.set_worker_state(me, WorkerState::Awake);
     }
     match state.rounds[number].visits {
         Visits::Once => close(state, number),

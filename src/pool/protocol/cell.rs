@@ -60,7 +60,7 @@ pub(crate) fn tell(known: &mut Option<Fence>, fence: Fence) {
 /// the thief's cell and is counted in `moves`, and then it disappears from the victim's cell, so
 /// that no scan can believe that it is gone.
 #[inline(always)]
-pub(crate) fn carry<'a>(both: Both<'a>, middle: usize, end: usize, moves: &AtomicUsize) -> Both<'a> {
+pub(crate) fn transfer<'a>(both: Both<'a>, middle: usize, end: usize, moves: &AtomicUsize) -> Both<'a> {
     both.own.cell.start.store(middle + 1, Ordering::Relaxed);
     both.own.cell.end.store(end, Ordering::Relaxed);
     moves.fetch_add(1, Ordering::Release); // partner: the Acquire load in `steal`

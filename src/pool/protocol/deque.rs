@@ -22,37 +22,37 @@ use std::{
 
 use crossbeam_utils::CachePadded;
 
-use super::hunger::Hunger;
+use super::searching::Searching;
 #[cfg(any(test, planted))]
 use crate::pool::check::planted as steps;
 #[cfg(not(any(test, planted)))]
 use crate::pool::protocol::deque as steps;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon};
 
-/// Memory for items. Its length is 0: whoever holds the lock of the deque knows where items are.
-type Memory<T> = Vec<MaybeUninit<T>>;
+/// Storage for items. Its length is 0: whoever holds the lock of the deque knows where items are.
+type Storage<T> = Vec<MaybeUninit<T>>;
 
 /// The items that one worker has made, and that nobody has taken yet, at the places
 /// `bottom..next`. Whoever drops it takes them first ([`left`](Self::left)), or they are lost.
 pub(crate) struct Deque<T> {
-    ends: CachePadded<Ends<T>>,
+    ends: CachePadded<ThiefEnd<T>>,
     own: CachePadded<Owners<T>>,
 }
 
 /// What thieves see.
-struct Ends<T> {
+struct ThiefEnd<T> {
     /// The place of the oldest item. Written under the lock.
     bottom: AtomicUsize,
     /// Items below this place can be stolen. Written by the owner alone.
     top: AtomicUsize,
     /// Held to write `bottom`, to copy items out, and to change the memory.
-    memory: Mutex<Memory<T>>,
+    memory: Mutex<Storage<T>>,
 }
 
 /// What the owner alone uses.
 struct Owners<T> {
     /// The owner's end, while the owner does not have it in hand.
-    hand: Hand<T>,
+    hand: OwnerEnd<T>,
     /// For how many items there is memory.
     room: Cell<usize>,
     /// How many of its newest items the owner keeps to itself; up to twice as many before it shows
@@ -66,7 +66,7 @@ struct Owners<T> {
 /// parts the compiler can keep in registers. For that, whatever is not inlined is given a copy and
 /// returns another. (In memory that others may know it was loaded and stored with every item, which
 /// took as long as all the rest of `push` and `take`.)
-pub(crate) struct Hand<T> {
+pub(crate) struct OwnerEnd<T> {
     /// Where the memory lies.
     items: Cell<NonNull<T>>,
     /// The place behind the newest item.
@@ -84,7 +84,7 @@ unsafe impl<T: Send> Sync for Deque<T> {}
 // SAFETY: the memory belongs to the deque, and its items may go to any thread.
 unsafe impl<T: Send> Send for Deque<T> {}
 
-impl<T> Hand<T> {
+impl<T> OwnerEnd<T> {
     #[inline(always)]
     pub(crate) fn copy(&self) -> Self {
         Self {
@@ -185,9 +185,9 @@ impl<T> Deque<T> {
     /// Without items. As long as it is not shared, its owner keeps all to itself.
     pub(crate) fn new() -> Self {
         let (bottom, top) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let ends = Ends { bottom, top, memory: Mutex::new(Memory::new()) };
-        let room = Memory::<T>::new().capacity(); // without bound, if items take no memory
-        let hand = Hand {
+        let ends = ThiefEnd { bottom, top, memory: Mutex::new(Storage::new()) };
+        let room = Storage::<T>::new().capacity(); // without bound, if items take no memory
+        let hand = OwnerEnd {
             items: Cell::new(NonNull::dangling()),
             next: Cell::new(0),
             floor: Cell::new(0),
@@ -199,13 +199,13 @@ impl<T> Deque<T> {
 
     /// The owner takes its end in hand.
     #[inline(always)]
-    pub(crate) fn take_up(&self) -> Hand<T> {
+    pub(crate) fn load(&self) -> OwnerEnd<T> {
         self.own.hand.copy()
     }
 
     /// The owner puts its end down.
     #[inline(always)]
-    pub(crate) fn put_down(&self, hand: &Hand<T>) {
+    pub(crate) fn store_end(&self, hand: &OwnerEnd<T>) {
         self.own.hand.set(hand);
     }
 
@@ -237,7 +237,7 @@ impl<T> Deque<T> {
 
     /// Adds an item at the top; before that makes room for it, or after that shows thieves what the
     /// owner does not keep.
-    pub(crate) fn push_and_show(&self, hand: Hand<T>, item: T) -> Hand<T> {
+    pub(crate) fn push_and_show(&self, hand: OwnerEnd<T>, item: T) -> OwnerEnd<T> {
         if hand.next.get() == self.own.room.get() {
             self.make_room(&hand, 1);
         }
@@ -251,7 +251,7 @@ impl<T> Deque<T> {
     }
 
     /// From now on the owner keeps its `newest` items to itself, and shows all others.
-    pub(crate) fn keep(&self, hand: Hand<T>, newest: usize) -> Hand<T> {
+    pub(crate) fn keep(&self, hand: OwnerEnd<T>, newest: usize) -> OwnerEnd<T> {
         if self.own.keeps.replace(newest) != newest {
             self.show(&hand);
         }
@@ -259,7 +259,7 @@ impl<T> Deque<T> {
     }
 
     /// Shows thieves all items but those that the owner keeps.
-    fn show(&self, hand: &Hand<T>) {
+    fn show(&self, hand: &OwnerEnd<T>) {
         let floor = hand.next.get().saturating_sub(self.own.keeps.get()).max(hand.floor.get());
         if floor > hand.floor.get() {
             self.ends.top.store(floor, steps::order_of_top()); // case 9; partner: the Acquire loads in `rob`
@@ -268,7 +268,7 @@ impl<T> Deque<T> {
     }
 
     /// From `floor` on, all items are the owner's alone.
-    fn owns_from(&self, hand: &Hand<T>, floor: usize) {
+    fn owns_from(&self, hand: &OwnerEnd<T>, floor: usize) {
         hand.floor.set(floor);
         let keeps = self.own.keeps.get();
         let most = if keeps == 0 { 0 } else { floor.saturating_add(keeps.saturating_mul(2)) };
@@ -276,13 +276,13 @@ impl<T> Deque<T> {
     }
 
     /// Claims some of the items that thieves can see, when the owner has no others.
-    pub(crate) fn claim(&self, hand: Hand<T>) -> Hand<T> {
+    pub(crate) fn claim(&self, hand: OwnerEnd<T>) -> OwnerEnd<T> {
         let ends = &*self.ends;
         let lower = hand.floor.get().saturating_sub(self.own.keeps.get().max(1));
         ends.top.store(lower, Ordering::Release); // partner: the Acquire loads in `rob`
         steps::fence_of_claim(); // case 7; partner: the fence in `rob`
         if ends.bottom.load(Ordering::Relaxed) > lower {
-            self.settle(&hand, lower);
+            self.resolve(&hand, lower);
         } else {
             self.owns_from(&hand, lower);
         }
@@ -292,7 +292,7 @@ impl<T> Deque<T> {
     /// A thief has been here: claims under its lock what it has left, or begins again with an empty
     /// deque.
     #[cold]
-    fn settle(&self, hand: &Hand<T>, lower: usize) {
+    fn resolve(&self, hand: &OwnerEnd<T>, lower: usize) {
         let ends = &*self.ends;
         let _memory = steps::lock_own(&ends.memory); // case 8
         let bottom = ends.bottom.load(Ordering::Relaxed);
@@ -309,7 +309,7 @@ impl<T> Deque<T> {
     /// Makes room for at least so many `more` items: moves all to the front of the memory if half
     /// of it is free there, or to a larger memory.
     #[cold]
-    fn make_room(&self, hand: &Hand<T>, more: usize) {
+    fn make_room(&self, hand: &OwnerEnd<T>, more: usize) {
         const FEWEST: usize = if cfg!(loom) { 2 } else { 8 };
         let ends = &*self.ends;
         let memory = lock(&ends.memory); // case 8: no thief copies
@@ -322,7 +322,7 @@ impl<T> Deque<T> {
             // SAFETY: they do not overlap, since as many places are free before them.
             unsafe { ptr::copy_nonoverlapping(from.as_ptr(), hand.items.get().as_ptr(), len) };
         } else {
-            let mut larger = Memory::with_capacity((2 * len).max(len + more).max(FEWEST));
+            let mut larger = Storage::with_capacity((2 * len).max(len + more).max(FEWEST));
             let items = NonNull::new(larger.as_mut_ptr().cast()).expect("memory lies somewhere");
             if len > 0 {
                 // SAFETY: there is room, and it is another memory.
@@ -350,7 +350,7 @@ impl<T> Deque<T> {
 
     /// Steals the older half of what `victim` shows; how many items that is. The thief's own deque
     /// is empty, and it has put its end down.
-    pub(crate) fn rob(&self, victim: &Self) -> usize {
+    pub(crate) fn try_steal(&self, victim: &Self) -> usize {
         let Owners { hand, room, .. } = &*self.own;
         debug_assert!(self.is_empty(), "who has items does not steal");
         let most = victim.shown().div_ceil(2);
@@ -413,15 +413,15 @@ pub(crate) struct Deques<T> {
     first: Deque<T>,
     others: OnceLock<Box<[Deque<T>]>>,
     /// A token may know it, too.
-    hunger: Arc<Hunger>,
+    hunger: Arc<Searching>,
 }
 
 impl<T> Deques<T> {
     pub(crate) fn new() -> Self {
-        Self { first: Deque::new(), others: OnceLock::new(), hunger: Arc::new(Hunger::new()) }
+        Self { first: Deque::new(), others: OnceLock::new(), hunger: Arc::new(Searching::new()) }
     }
 
-    pub(crate) fn hunger(&self) -> &Arc<Hunger> {
+    pub(crate) fn hunger(&self) -> &Arc<Searching> {
         &self.hunger
     }
 
@@ -446,7 +446,7 @@ impl<T> Deques<T> {
     pub(crate) fn share(&self, workers: usize, newest: usize) {
         self.others.get_or_init(|| (1..workers).map(|_| Deque::new()).collect());
         for deque in self.all() {
-            deque.put_down(&deque.keep(deque.take_up(), newest));
+            deque.store_end(&deque.keep(deque.load(), newest));
         }
     }
 
@@ -530,34 +530,34 @@ mod tests {
 
     fn push(deques: &Deques<u32>, me: usize, items: std::ops::Range<u32>) {
         let deque = deques.of(me);
-        let hand = deque.take_up();
+        let hand = deque.load();
         for item in items {
             hand.push(item, |hand, item| deque.push_and_show(hand, item));
         }
-        deque.put_down(&hand);
+        deque.store_end(&hand);
     }
 
     fn take(deques: &Deques<u32>, me: usize, most: usize) -> Vec<u32> {
         let deque = deques.of(me);
-        let hand = deque.take_up();
+        let hand = deque.load();
         let taken = std::iter::from_fn(|| hand.pop(deque)).take(most).collect();
-        deque.put_down(&hand);
+        deque.store_end(&hand);
         taken
     }
 
-    fn rob(deques: &Deques<u32>, me: usize, victim: usize) -> usize {
-        deques.of(me).rob(deques.of(victim))
+    fn try_steal(deques: &Deques<u32>, me: usize, victim: usize) -> usize {
+        deques.of(me).try_steal(deques.of(victim))
     }
 
     #[test]
     fn the_newest_is_taken_first_and_the_older_half_is_stolen() {
         let deques = two(0, 0..7);
-        assert_eq!((deques.of(0).shown(), rob(&deques, 1, 0)), (7, 4));
+        assert_eq!((deques.of(0).shown(), try_steal(&deques, 1, 0)), (7, 4));
         assert_eq!((deques.of(0).shown(), deques.of(1).shown()), (3, 4));
         assert_eq!(take(&deques, 1, 9), [3, 2, 1, 0]);
         assert_eq!(take(&deques, 0, 9), [6, 5, 4]);
         assert!(deques.all().all(Deque::is_empty));
-        assert_eq!(rob(&deques, 1, 0), 0);
+        assert_eq!(try_steal(&deques, 1, 0), 0);
     }
 
     #[test]
@@ -565,7 +565,7 @@ mod tests {
         let reversed = |keeps, count| {
             let deques = two(keeps, 0..7);
             let deque = deques.of(0);
-            deque.take_up().reverse(count);
+            deque.load().reverse(count);
             take(&deques, 0, 9)
         };
         assert_eq!(reversed(7, 0), [6, 5, 4, 3, 2, 1, 0]);
@@ -601,7 +601,7 @@ mod tests {
     fn the_front_of_the_memory_is_used_again_when_half_of_it_is_free() {
         let deques = two(0, 0..8);
         let room = || deques.of(0).own.room.get();
-        assert_eq!((room(), rob(&deques, 1, 0)), (8, 4));
+        assert_eq!((room(), try_steal(&deques, 1, 0)), (8, 4));
         push(&deques, 0, 8..12);
         assert_eq!(room(), 8, "moved to the front");
         push(&deques, 0, 12..13);
@@ -613,7 +613,7 @@ mod tests {
     #[test]
     fn what_is_left_is_there_once() {
         let mut deques = two(3, 0..20);
-        assert_eq!(rob(&deques, 1, 0), 8);
+        assert_eq!(try_steal(&deques, 1, 0), 8);
         let mut left: Vec<u32> = deques.left().collect();
         left.sort_unstable();
         assert_eq!(left, (0..20).collect::<Vec<_>>());

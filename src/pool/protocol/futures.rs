@@ -12,20 +12,20 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{
-    hub::{Hub, Slot},
     slab::Slab,
+    wake_queues::{Slot, WakeQueues},
 };
 
 /// The futures of one loop, which lie where they were made until they are dropped; and a note `N`
 /// beside each.
 #[derive(Debug)]
 pub(crate) struct Futures<F, N> {
-    hub: Arc<Hub>,
-    places: Slab<CachePadded<Place<F, N>>>,
+    queues: Arc<WakeQueues>,
+    places: Slab<CachePadded<FuturePlace<F, N>>>,
 }
 
 #[derive(Debug)]
-struct Place<F, N> {
+struct FuturePlace<F, N> {
     waker: OnceLock<Waker>,
     item: UnsafeCell<(Option<F>, Option<N>)>,
 }
@@ -35,7 +35,7 @@ struct Place<F, N> {
 unsafe impl<F: Send, N: Send> Sync for Futures<F, N> {}
 
 /// What lies at the place of a slot.
-pub(crate) struct At<'a, F, N> {
+pub(crate) struct AtSlot<'a, F, N> {
     pub(crate) future: Pin<&'a mut Option<F>>,
     pub(crate) note: &'a mut Option<N>,
     /// Wakes the item.
@@ -43,25 +43,25 @@ pub(crate) struct At<'a, F, N> {
 }
 
 impl<F, N> Futures<F, N> {
-    /// For the slots of `hub`, and of no other.
-    pub(crate) fn new(hub: Arc<Hub>) -> Self {
-        Self { hub, places: Slab::new() }
+    /// For the slots of `queues`, and of no other.
+    pub(crate) fn new(queues: Arc<WakeQueues>) -> Self {
+        Self { queues, places: Slab::new() }
     }
 
     /// What lies at the place of `slot`.
     #[inline(always)]
-    pub(crate) fn at<'a>(&'a self, slot: &'a mut Slot) -> At<'a, F, N> {
+    pub(crate) fn at<'a>(&'a self, slot: &'a mut Slot) -> AtSlot<'a, F, N> {
         let place = self.places.get(slot.number(), || {
-            CachePadded::new(Place { waker: OnceLock::new(), item: UnsafeCell::new((None, None)) })
+            CachePadded::new(FuturePlace { waker: OnceLock::new(), item: UnsafeCell::new((None, None)) })
         });
-        let waker = place.waker.get_or_init(|| self.hub.waker(slot));
-        // SAFETY: 1. `slot` is borrowed exclusively, and there is no other of this number: the hub
-        // gives each out once, and takes it back before it gives it out again (case 11); 2. what
-        // the last thread that had it has written is seen by way of the hub.
+        let waker = place.waker.get_or_init(|| self.queues.waker(slot));
+        // SAFETY: 1. `slot` is borrowed exclusively, and there is no other of this number: the
+        // queues gives each out once, and takes it back before it gives it out again (case 11); 2.
+        // what the last thread that had it has written is seen by way of the queues.
         let (future, note) = unsafe { &mut *place.item.get() };
         // SAFETY: places never move (`Slab`), and this is the only way to a future, so it is
         // dropped where it lies.
         let future = unsafe { Pin::new_unchecked(future) };
-        At { future, note, waker }
+        AtSlot { future, note, waker }
     }
 }

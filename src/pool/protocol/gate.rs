@@ -22,7 +22,7 @@ use crate::sync::{Condvar, Mutex, lock, wait};
 
 /// How many threads are inside, and whether others may come.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct GateState {
     pub(crate) inside: usize,
     pub(crate) is_closed: bool,
 }
@@ -30,7 +30,7 @@ pub(crate) struct State {
 /// Threads are inside as long as they hold a [`Pass`].
 #[derive(Debug)]
 pub(crate) struct Gate {
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<GateState>,
     pub(crate) emptier: Condvar,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Pass(Arc<Gate>);
 
 impl Gate {
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(State::default()), emptier: Condvar::new() }
+        Self { state: Mutex::new(GateState::default()), emptier: Condvar::new() }
     }
 
     /// Lets a thread in, unless the gate is closed.
@@ -70,7 +70,7 @@ impl Drop for Pass {
 
 /// Whether a thread may come in, by the state under the lock.
 #[inline(always)]
-pub(crate) fn is_open(state: &State) -> bool {
+pub(crate) fn is_open(state: &GateState) -> bool {
     !state.is_closed
 }
 

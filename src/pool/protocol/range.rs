@@ -63,7 +63,7 @@ impl Ranges {
     /// when nobody else may touch the cells.
     ///
     /// The bounds are hints: whatever they are, every item is dealt exactly once (case 6).
-    pub(crate) fn deal(&self, items: Range<usize>, bounds: &[usize]) {
+    pub(crate) fn partition(&self, items: Range<usize>, bounds: &[usize]) {
         let ends = bounds.iter().copied().chain(iter::repeat(items.end));
         let mut start = items.start;
         for (cell, end) in self.cells.iter().zip(ends) {
@@ -78,7 +78,7 @@ impl Ranges {
 
     /// Ends all ranges at index `at`. No claim of an item at or behind `at` begins afterwards.
     /// Claims in flight finish, and every item before `at` is still claimed exactly once.
-    pub(crate) fn cut(&self, at: usize) {
+    pub(crate) fn truncate(&self, at: usize) {
         // Case 1. All locks are taken first: otherwise a theft between two cuts could move items
         // from a cell that is not yet cut into a cell that is.
         let guards = steps::lock_all(&self.cells);
@@ -129,7 +129,7 @@ impl Ranges {
 
 /// The decisions of a thief, which are policy. Whatever is decided, every item is claimed exactly
 /// once.
-pub(crate) trait Tactics {
+pub(crate) trait StealPolicy {
     /// Chooses the victim among `others`: workers, and how many items each has left at a glance, at
     /// least one. None: the thief robs nobody, and leaves the round if no theft has begun
     /// meanwhile.
@@ -137,7 +137,7 @@ pub(crate) trait Tactics {
 
     /// Whether to rob this victim, after watching it for a moment. If not, the thief looks for a
     /// victim again.
-    fn pays(&mut self, victim: Glance<'_>) -> bool;
+    fn pays(&mut self, victim: VictimView<'_>) -> bool;
 
     /// The index where the theft begins, one of those that the victim has `left`; the thief then
     /// claims it. None: the victim keeps what it has, and the thief looks for another victim. That
@@ -146,9 +146,9 @@ pub(crate) trait Tactics {
 }
 
 /// What a thief can see of a victim before the theft. All of it is hints.
-pub(crate) struct Glance<'a>(&'a Cell);
+pub(crate) struct VictimView<'a>(&'a Cell);
 
-impl Glance<'_> {
+impl VictimView<'_> {
     /// The first index that the victim has not claimed.
     pub(crate) fn start(&self) -> usize {
         self.0.start.load(Ordering::Relaxed)
@@ -167,7 +167,7 @@ impl Glance<'_> {
 }
 
 /// The result of a theft.
-pub(crate) struct Loot {
+pub(crate) struct Stolen {
     /// The first index of the stolen range; the thief has already claimed it.
     pub(crate) item: usize,
     pub(crate) victim: usize,
@@ -275,7 +275,7 @@ impl Owner<'_> {
 
     /// Gives up the worker's own range after a panic, in which the count of the claims was lost.
     /// Returns the last index claimed.
-    pub(crate) fn lose_count(&mut self) -> usize {
+    pub(crate) fn abandon(&mut self) -> usize {
         self.next = self.cell.start.load(Ordering::Relaxed);
         self.end = self.next;
         self.next.saturating_sub(1)
@@ -287,7 +287,7 @@ impl Owner<'_> {
     }
 
     /// From now on this worker robs only workers that have not entered the round.
-    pub(crate) fn rob_late_only(&mut self) {
+    pub(crate) fn steal_from_late_only(&mut self) {
         self.late_only = true;
     }
 
@@ -310,7 +310,7 @@ impl Owner<'_> {
 
     /// Lets `work` make `count` claims of `size` items each. `size * count` must not exceed
     /// [`left`](Self::left). Returns whether the last claim is contested; then
-    /// [`settle`](Self::settle) tells which items are claimed.
+    /// [`settle`](Self::resolve) tells which items are claimed.
     #[inline(always)]
     pub(crate) fn claim<T>(
         &mut self,
@@ -330,7 +330,7 @@ impl Owner<'_> {
     /// range still reaches that far, otherwise what is left.
     #[cold]
     #[inline(never)]
-    pub(crate) fn settle(&mut self, size: usize) -> Range<usize> {
+    pub(crate) fn resolve(&mut self, size: usize) -> Range<usize> {
         let first = self.next;
         let lock = match try_lock(&self.cell.lock) {
             Some(lock) => lock,
@@ -362,12 +362,12 @@ impl Owner<'_> {
     /// nothing is left to steal, except perhaps what the tactics leave to a victim.
     #[cold]
     #[inline(never)]
-    pub(crate) fn steal(&mut self, tactics: &mut dyn Tactics) -> Option<Loot> {
+    pub(crate) fn steal(&mut self, tactics: &mut dyn StealPolicy) -> Option<Stolen> {
         let mut spared = None;
         loop {
-            // Partner: the Release increment in `carry`. If a glance at a victim sees an end that a
-            // theft has moved, the load of `moves` after the Acquire fence sees that theft, and the
-            // scan is repeated.
+            // Partner: the Release increment in `transfer`. If a glance at a victim sees an end
+            // that a theft has moved, the load of `moves` after the Acquire fence sees that theft,
+            // and the scan is repeated.
             let before = self.ranges.moves.load(Ordering::Acquire);
             let Some(victim) = tactics.victim(&mut self.others(spared)) else {
                 fence(Ordering::Acquire);
@@ -376,14 +376,14 @@ impl Owner<'_> {
                 }
                 continue;
             };
-            if !tactics.pays(Glance(&self.ranges.cells[victim])) {
+            if !tactics.pays(VictimView(&self.ranges.cells[victim])) {
                 continue;
             }
-            match self.rob(victim, &mut |left| tactics.middle(victim, left)) {
-                Attempt::Done(item) => return Some(Loot { item, victim }),
+            match self.try_steal(victim, &mut |left| tactics.middle(victim, left)) {
+                Attempt::Done(item) => return Some(Stolen { item, victim }),
                 Attempt::Nothing => self.failed += 1,
                 Attempt::Left => spared = Some(victim),
-                Attempt::Refused => self.rob_late_only(), // case 5: for this round
+                Attempt::Refused => self.steal_from_late_only(), // case 5: for this round
             }
         }
     }
@@ -398,7 +398,7 @@ impl Owner<'_> {
 
     /// One attempt at a theft from `victim`, another worker. `middle` chooses an index; the thief
     /// claims that index and takes the range behind it.
-    pub(crate) fn rob(
+    pub(crate) fn try_steal(
         &mut self,
         victim: usize,
         middle: &mut dyn FnMut(Range<usize>) -> Option<usize>,
@@ -414,7 +414,7 @@ impl Owner<'_> {
         let mut start = both.victim.cell.start.load(Ordering::Relaxed);
         while start < end {
             let Some(middle) = middle(start..end) else { return Attempt::Left };
-            both = steps::carry(both, middle, end, &ranges.moves);
+            both = steps::transfer(both, middle, end, &ranges.moves);
             // Case 3: a victim that has not entered claims nothing before it gets its lock. Case 4:
             // for any other victim, the lock holds its fence.
             let ordered = known.is_none_or(Fence::heavy); // case 2; partner: the light fence in `Claims::next`
@@ -452,7 +452,7 @@ mod tests {
     fn every_item_is_dealt_once_whatever_the_bounds() {
         let ranges = Ranges::new(3, Fence::Symmetric);
         for bounds in [&[][..], &[3], &[3, 7], &[6, 4], &[0, 99], &[99, 0], &[usize::MAX, 5]] {
-            ranges.deal(2..10, bounds);
+            ranges.partition(2..10, bounds);
             let ends = |cell: &CachePadded<Cell>| {
                 cell.start.load(Ordering::Relaxed)..cell.end.load(Ordering::Relaxed)
             };
@@ -464,9 +464,9 @@ mod tests {
     #[test]
     fn a_glance_tells_what_a_victim_has_left_and_which_fence_it_asks_for() {
         let ranges = Ranges::new(1, Fence::Asymmetric);
-        ranges.deal(2..10, &[]);
+        ranges.partition(2..10, &[]);
         let seen = || {
-            let glance = Glance(&ranges.cells[0]);
+            let glance = VictimView(&ranges.cells[0]);
             (glance.start(), glance.left(), glance.fence())
         };
         assert_eq!(seen(), (2, 8, None), "it has not entered");
@@ -481,14 +481,14 @@ mod tests {
     #[test]
     fn a_claim_that_lies_before_a_theft_under_way_does_not_wait_for_it() {
         let ranges = Ranges::new(1, Fence::Symmetric);
-        ranges.deal(0..8, &[]);
+        ranges.partition(0..8, &[]);
         let (mut owner, _) = ranges.enter(0);
         let theft = lock(&ranges.cells[0].lock);
         ranges.cells[0].end.store(4, Ordering::Relaxed);
         assert_eq!(owner.claim(2, 1, |claims| assert!(claims.next().is_none())), ((), true));
         thread::scope(|threads| {
             let owner = &mut owner;
-            let claim = threads.spawn(|| owner.settle(2));
+            let claim = threads.spawn(|| owner.resolve(2));
             let begin = Instant::now();
             while !claim.is_finished() && begin.elapsed() < Duration::from_secs(10) {
                 thread::yield_now();
@@ -503,13 +503,13 @@ mod tests {
     /// Robs worker 1, of whose range a cut leaves nothing before the theft.
     struct TooLate<'a>(&'a Ranges);
 
-    impl Tactics for TooLate<'_> {
+    impl StealPolicy for TooLate<'_> {
         fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
             others.next().map(|(worker, _)| worker)
         }
 
-        fn pays(&mut self, victim: Glance<'_>) -> bool {
-            self.0.cut(victim.start());
+        fn pays(&mut self, victim: VictimView<'_>) -> bool {
+            self.0.truncate(victim.start());
             true
         }
 
@@ -521,7 +521,7 @@ mod tests {
     #[test]
     fn a_theft_that_comes_too_late_is_counted() {
         let ranges = Ranges::new(2, Fence::Symmetric);
-        ranges.deal(0..8, &[0]);
+        ranges.partition(0..8, &[0]);
         let (mut owner, _) = ranges.enter(0);
         assert!(owner.steal(&mut TooLate(&ranges)).is_none());
         assert_eq!((owner.failed(), ranges.thefts()), (1, 0));
@@ -532,8 +532,8 @@ mod tests {
         let ranges = Ranges::new(2, Fence::Symmetric);
         let (mut owner, _) = ranges.enter(0);
         for thefts in 1..=2 {
-            ranges.deal(0..8, &[0]);
-            assert!(matches!(owner.rob(1, &mut |left| Some(left.start)), Attempt::Done(0)));
+            ranges.partition(0..8, &[0]);
+            assert!(matches!(owner.try_steal(1, &mut |left| Some(left.start)), Attempt::Done(0)));
             assert_eq!(ranges.thefts(), thefts);
         }
     }
@@ -541,10 +541,10 @@ mod tests {
     #[test]
     fn who_has_lost_count_gives_up_its_range_behind_the_last_claim() {
         let ranges = Ranges::new(1, Fence::Symmetric);
-        ranges.deal(3..9, &[]);
+        ranges.partition(3..9, &[]);
         let (mut owner, _) = ranges.enter(0);
         let (claimed, _) = owner.claim(2, 2, |claims| [claims.next(), claims.next()]);
         assert_eq!(claimed, [Some(4..6), Some(6..8)]);
-        assert_eq!((owner.lose_count(), owner.next(), owner.left()), (7, 8, 0));
+        assert_eq!((owner.abandon(), owner.next(), owner.left()), (7, 8, 0));
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 /// How many places the first block has.
-const FIRST: usize = 16;
-const BLOCKS: usize = (usize::BITS - FIRST.ilog2()) as usize;
+const FIRST_BLOCK: usize = 16;
+const BLOCKS: usize = (usize::BITS - FIRST_BLOCK.ilog2()) as usize;
 
 /// A table of `T`, made as it is needed: each block has twice as many places as the one before.
 #[derive(Debug)]
@@ -20,10 +20,10 @@ impl<T> Slab<T> {
     /// The place `number`. If it is the first of its block, the block is made, by `make`.
     #[inline(always)]
     pub(crate) fn get(&self, number: usize, make: impl Fn() -> T) -> &T {
-        // Block k begins with place FIRST * (2^k - 1).
-        let shifted = number + FIRST;
-        let block = (shifted.ilog2() - FIRST.ilog2()) as usize;
-        let size = FIRST << block;
+        // Block k begins with place FIRST_BLOCK * (2^k - 1).
+        let shifted = number + FIRST_BLOCK;
+        let block = (shifted.ilog2() - FIRST_BLOCK.ilog2()) as usize;
+        let size = FIRST_BLOCK << block;
         let places = match self.blocks[block].get() {
             Some(places) => places,
             None => self.make(block, size, make),

@@ -6,7 +6,7 @@ use std::{ops::Range, thread, time::Duration};
 use super::{
     trace::{
         notes::{Closeup, Notes},
-        scene::Part,
+        scene::WorkerPart,
         timeline,
     },
     units::Units,
@@ -72,7 +72,7 @@ pub(crate) struct Times {
     /// What a timeline needs; none if no trace is wanted.
     pub(crate) notes: Option<Box<Notes>>,
     /// What each worker did from coming to leaving; empty if no trace is being taken.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<WorkerPart>,
 }
 
 impl Times {
@@ -127,7 +127,7 @@ impl Times {
     pub(crate) fn add_part(&mut self, journal: &Journal) {
         let (thread, span) = (thread::current().id(), (journal.begun, Instant::now()));
         let Journal { worker: seat, tally: Tally { items, runs, .. }, .. } = *journal;
-        self.parts.push(Part { seat, thread, span, items, is_empty: items == 0 && runs == 0 });
+        self.parts.push(WorkerPart { seat, thread, span, items, is_empty: items == 0 && runs == 0 });
     }
 
     /// Adds what a worker has noted.
@@ -155,7 +155,7 @@ pub(crate) struct Journal {
     /// When the round began, and when the worker began.
     round: Instant,
     begun: Instant,
-    run: Option<Run>,
+    run: Option<OpenRun>,
     tally: Tally,
     /// The victim of each of its thefts.
     victims: Vec<usize>,
@@ -166,15 +166,15 @@ pub(crate) struct Journal {
 
 /// Neighbouring indices that are folded between two thefts.
 #[derive(Debug)]
-struct Run {
+struct OpenRun {
     first: usize,
-    theft: Option<Robbed>,
-    pieces: Pieces,
+    theft: Option<TheftNote>,
+    pieces: OpenPieces,
 }
 
 /// The theft with which a run began: its victim, and how many indices were taken.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Robbed {
+pub(crate) struct TheftNote {
     pub(crate) victim: usize,
     pub(crate) indices: usize,
 }
@@ -197,17 +197,17 @@ impl Journal {
     }
 
     /// The worker begins a run. Its first run counts from the worker's begin, any other from now.
-    pub(crate) fn begin(&mut self, first: usize, theft: Option<Robbed>) -> Instant {
+    pub(crate) fn begin(&mut self, first: usize, theft: Option<TheftNote>) -> Instant {
         let is_first = theft.is_none();
         let begin = if is_first { self.begun } else { Instant::now() };
         let closeup = self.notes.is_some().then(|| Closeup::new(first, begin));
-        self.run = Some(Run { first, theft, pieces: Pieces::new(first, begin, closeup) });
+        self.run = Some(OpenRun { first, theft, pieces: OpenPieces::new(first, begin, closeup) });
         begin
     }
 
     /// The first item is done. Only a timeline needs this look at the clock.
     pub(crate) fn look_closely(&mut self, next: usize) {
-        if let Some(Run { pieces: Pieces { closeup: Some(closeup), .. }, .. }) = &mut self.run {
+        if let Some(OpenRun { pieces: OpenPieces { closeup: Some(closeup), .. }, .. }) = &mut self.run {
             closeup.look(next, Instant::now());
         }
     }
@@ -221,18 +221,18 @@ impl Journal {
 
     /// The run is over; it has folded all before `next`.
     pub(crate) fn end(&mut self, next: usize) {
-        let Some(Run { first, theft, mut pieces }) = self.run.take() else { return };
+        let Some(OpenRun { first, theft, mut pieces }) = self.run.take() else { return };
         let (begin, closeup) = (pieces.begin, pieces.closeup.take());
         let end = pieces.end(&mut self.marks);
         let items = self.units.items(first..next);
         self.tally.indices += next - first;
         self.ran(items.len(), begin, end);
-        if let Some(Robbed { victim, .. }) = theft {
+        if let Some(TheftNote { victim, .. }) = theft {
             self.tally.thefts += 1;
             self.victims.push(victim);
         }
         if self.notes.is_some() {
-            let stolen = |Robbed { victim, indices }| timeline::Theft {
+            let stolen = |TheftNote { victim, indices }| timeline::Theft {
                 victim,
                 items: self.units.items(first..first + indices),
             };
@@ -314,7 +314,7 @@ impl Journal {
 
 /// The cost of a run, piece by piece.
 #[derive(Debug)]
-pub(crate) struct Pieces {
+pub(crate) struct OpenPieces {
     begin: Instant,
     /// The current piece: where and when it began, and how long it had lasted at the last look.
     first: usize,
@@ -325,7 +325,7 @@ pub(crate) struct Pieces {
     closeup: Option<Closeup>,
 }
 
-impl Pieces {
+impl OpenPieces {
     /// The pieces of a run that begins with index `first`.
     pub(crate) fn new(first: usize, begin: Instant, closeup: Option<Closeup>) -> Self {
         Self { begin, first, since: begin, lasted: Duration::ZERO, has_marks: false, closeup }
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn pieces_are_few_and_add_up() {
         let begin = Instant::now();
-        let mut pieces = Pieces::new(10, begin, None);
+        let mut pieces = OpenPieces::new(10, begin, None);
         let mut marks = vec![(0, 7.0)];
         for step in 1..=10_000 {
             let now = begin + Duration::from_micros(1) * u32::try_from(step).unwrap();

@@ -3,9 +3,9 @@
 use std::{fmt, panic::Location, time::Duration};
 
 use super::{
-    alone::Alone,
     journal::{Tally, Times},
-    waits::WaitReport,
+    wait_report::WaitReport,
+    why_alone::Alone,
 };
 
 /// What a loop did, worker by worker. Filled in by [`On::report`](crate::On::report).

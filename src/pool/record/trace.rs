@@ -110,7 +110,8 @@ impl Trace {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
-    /// [trace event format]: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+    /// [trace event format]:
+    /// https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
     #[must_use]
     pub fn chrome(&self) -> impl fmt::Display + '_ {
         chrome::Events(&self.timelines)

@@ -101,9 +101,9 @@ pub trait Chain: sealed::Sealed + IntoChain<Chain = Self> + Sized {
 }
 
 /// The state of the workers of a chain.
-pub(super) type Worker<C> = <<C as Chain>::State as State>::Worker;
+pub(super) type WorkerOf<C> = <<C as Chain>::State as State>::Worker;
 /// An item of the source that a chain begins with.
-pub(super) type Begun<C> = <<C as Chain>::Source as Chain>::Item;
+pub(super) type SourceItem<C> = <<C as Chain>::Source as Chain>::Item;
 
 /// The number of items that a [`Chain`] makes of one item of its source.
 #[doc(hidden)]

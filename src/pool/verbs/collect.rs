@@ -9,12 +9,12 @@ use std::{
 };
 
 use super::{
-    bodies::{Claim, Claimed},
-    chain::{Chain, Makes, Source, Worker},
+    chain::{Chain, Makes, Source, WorkerOf},
     ends::folding,
-    gather::{Gathered, STEP, extend_parted, extend_sifted},
+    gather::{Gathered, ITEMS_A_LOOK, extend_parted, extend_sifted},
+    kernel::{Claim, Claimed},
     on::On,
-    options::{Ending, Hands, OnPool},
+    options::{Ending, OnPool, PartOptions},
     places::{Written, append_in_place, extend_both, in_two_places},
     state::{Given, State},
 };
@@ -83,7 +83,7 @@ fn joined<R, const N: usize>(mut before: Boxed<R, N>, behind: Boxed<R, N>) -> Bo
 #[inline(never)] // likewise
 fn whole<R: Send, Z, const N: usize>(
     filled: Outcome<Option<Boxed<R, N>>, Z>,
-    hands: Hands<'_>,
+    hands: PartOptions<'_>,
 ) -> Option<Result<[Vec<R>; N], Z>> {
     let whole = filled.or(nothing).map(|mut filled| {
         let mut all = [const { Vec::new() }; N]; // not `map`, which has code for a panic amidst
@@ -99,7 +99,7 @@ fn whole<R: Send, Z, const N: usize>(
 #[inline(always)]
 fn in_steps<S: Source>(mut items: Claim<'_, S>, mut go: impl FnMut(Claim<'_, S>)) {
     while items.len() > 0 {
-        let step = items.len().min(STEP);
+        let step = items.len().min(ITEMS_A_LOOK);
         go(items.take(step));
     }
 }
@@ -110,7 +110,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     #[inline(always)]
     fn gathered<R: Send, Z: Send, const N: usize>(
         self,
-        fill: impl Fn([&mut Vec<R>; N], Claim<'_, C::Source>, &C, &mut Worker<C>) -> Result<(), Stop<Z>> + Sync,
+        fill: impl Fn([&mut Vec<R>; N], Claim<'_, C::Source>, &C, &mut WorkerOf<C>) -> Result<(), Stop<Z>> + Sync,
     ) -> Option<Result<[Vec<R>; N], Z>> {
         let (hands, all) = (self.hands(), self.source_count());
         let fold = move |mut claimed: Claimed<'_, '_, '_, C>, acc: Option<Boxed<R, N>>| {
@@ -387,7 +387,7 @@ where
         on: On<C, OnPool<'_, E>>,
         open: impl Fn(C::Item) -> Result<T, Z> + Sync,
     ) -> Option<Result<Self, Z>> {
-        let step = move |_: &mut Worker<C>, mut text: Self, item| {
+        let step = move |_: &mut WorkerOf<C>, mut text: Self, item| {
             text.extend(iter::once(open(item)?));
             Ok(text)
         };
@@ -401,7 +401,7 @@ impl FromChain<()> for () {
         on: On<C, OnPool<'_, E>>,
         open: impl Fn(C::Item) -> Result<(), Z> + Sync,
     ) -> Option<Result<(), Z>> {
-        let step = move |_: &mut Worker<C>, (): (), item| open(item);
+        let step = move |_: &mut WorkerOf<C>, (): (), item| open(item);
         on.fold_claims(kind_of::<Z>(), folding(|| (), step), |(), ()| ()).or(|| ()).ended()
     }
 }

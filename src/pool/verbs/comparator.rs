@@ -6,11 +6,11 @@
 
 use std::mem;
 
-use super::interleave::{Part, interleave};
+use super::interleave::{MergePart, interleave};
 
 /// In items: so many in order are looked at one by one before others are compared side by side,
-/// since in slices with stragglers there are often few.
-const FEW: usize = 8;
+/// since in slices with outliers there are often few.
+const FEW_IN_ORDER: usize = 8;
 /// In items: how many are compared side by side.
 const BLOCK: usize = 32;
 
@@ -30,10 +30,10 @@ pub(crate) trait Comparator<T>: Sync {
     fn place(&self, items: &[T], item: &T, behind_equal: bool) -> usize;
 
     /// Merges a part until one of its sides is empty.
-    fn merge(&self, part: &mut [Part<'_, T>; 1]);
+    fn merge(&self, part: &mut [MergePart<'_, T>; 1]);
 
     /// Merges parts side by side until one of them has an empty side.
-    fn merge_four(&self, parts: &mut [Part<'_, T>; 4]);
+    fn merge_four(&self, parts: &mut [MergePart<'_, T>; 4]);
 }
 
 /// Items that are compared by their places. What needs no more of them is compiled once, whatever
@@ -96,7 +96,7 @@ where
         let falls = |pair: &[T]| (self.is_less)(&pair[1], &pair[0]);
         // Numbers and the like are compared without a branch per pair.
         let side_by_side = !mem::needs_drop::<T>();
-        let (mut end, mut few) = (1_usize, FEW);
+        let (mut end, mut few) = (1_usize, FEW_IN_ORDER);
         loop {
             let stop = end.saturating_add(few).min(items.len());
             for pair in items[end - 1..stop].windows(2) {
@@ -129,11 +129,11 @@ where
         })
     }
 
-    fn merge(&self, part: &mut [Part<'_, T>; 1]) {
+    fn merge(&self, part: &mut [MergePart<'_, T>; 1]) {
         interleave(part, &self.is_less);
     }
 
-    fn merge_four(&self, parts: &mut [Part<'_, T>; 4]) {
+    fn merge_four(&self, parts: &mut [MergePart<'_, T>; 4]) {
         interleave(parts, &self.is_less);
     }
 }

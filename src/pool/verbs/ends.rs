@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    bodies::Claimed,
-    chain::{Chain, Makes, Source, Worker},
+    chain::{Chain, Makes, Source, WorkerOf},
+    kernel::Claimed,
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},
@@ -21,7 +21,7 @@ use crate::pool::{
 #[inline(always)]
 pub(super) fn folding<C: Chain, A, Z>(
     init: impl Fn() -> A + Sync,
-    step: impl Fn(&mut Worker<C>, A, C::Item) -> Result<A, Z> + Sync,
+    step: impl Fn(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z> + Sync,
 ) -> impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync {
     move |mut claimed, acc| {
         let chain = claimed.chain;
@@ -44,7 +44,7 @@ pub(super) fn folding<C: Chain, A, Z>(
 /// long where `f` gathers numbers from other places.)
 #[inline(always)]
 fn calling<C: Chain, Z>(
-    f: impl Fn(&mut Worker<C>, C::Item) -> Result<(), Z> + Sync,
+    f: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<(), Z> + Sync,
 ) -> impl Fn(Claimed<'_, '_, '_, C>, Option<()>) -> Result<Option<()>, Stop<Z>> + Sync {
     move |mut claimed, _| {
         let chain = claimed.chain;
@@ -70,7 +70,7 @@ fn calling<C: Chain, Z>(
 /// accumulator, and does not.)
 #[inline(always)]
 pub(super) fn reducing<C: Chain, R, Z>(
-    map: impl Fn(&mut Worker<C>, C::Item) -> Result<R, Z> + Sync,
+    map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
     reduce: &(impl Fn(R, R) -> R + Sync),
 ) -> impl Fn(Claimed<'_, '_, '_, C>, Option<R>) -> Result<Option<R>, Stop<Z>> + Sync {
     move |mut claimed, mut acc| {
@@ -98,7 +98,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     fn each<Z: Send>(
         self,
         kind: LoopKind,
-        f: impl Fn(&mut Worker<C>, C::Item) -> Result<(), Z> + Sync,
+        f: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<(), Z> + Sync,
     ) -> Outcome<(), Z> {
         self.fold_and_reduce(kind, calling(f), |(), ()| ()).or(|| ())
     }
@@ -109,7 +109,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self,
         kind: LoopKind,
         init: impl Fn() -> A + Sync,
-        step: impl Fn(&mut Worker<C>, A, C::Item) -> Result<A, Z> + Sync,
+        step: impl Fn(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z> + Sync,
         merge: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<A, Z> {
         let init = &init;
@@ -121,7 +121,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     fn reduced<R: Send, Z: Send>(
         self,
         kind: LoopKind,
-        map: impl Fn(&mut Worker<C>, C::Item) -> Result<R, Z> + Sync,
+        map: impl Fn(&mut WorkerOf<C>, C::Item) -> Result<R, Z> + Sync,
         reduce: impl Fn(R, R) -> R + Sync,
     ) -> Outcome<Option<R>, Z> {
         let reduce = &reduce;
@@ -133,7 +133,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             (Some(a), Some(b)) => Some((*reduce)(a, b)),
             (a, b) => a.or(b),
         };
-        let step = move |state: &mut Worker<C>, acc, item| Ok(both(acc, Some(map(state, item)?)));
+        let step = move |state: &mut WorkerOf<C>, acc, item| Ok(both(acc, Some(map(state, item)?)));
         self.folded(kind, || None, step, both)
     }
 
@@ -148,7 +148,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         C::Item: Send,
     {
         let best = self.reduced(
-            LoopKind::Growing,
+            LoopKind::LargePartials,
             move |state, item| Ok((key(C::State::give(state, &item)), item)),
             move |a: (K, C::Item), b: (K, C::Item)| if is_second_better(&a.0, &b.0) { b } else { a },
         );
@@ -225,7 +225,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> A + Sync,
         merge: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<A> {
-        let step = move |state: &mut Worker<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
+        let step = move |state: &mut WorkerOf<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
         E::end(self.folded(LoopKind::Through, init, step, merge).through())
     }
 
@@ -247,7 +247,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        E::end(self.reduced(LoopKind::Growing, |_, item| Ok(item), reduce).through())
+        E::end(self.reduced(LoopKind::LargePartials, |_, item| Ok(item), reduce).through())
     }
 
     /// Reduces what is in the items in order, or returns the first `Err` among them.
@@ -292,7 +292,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     #[inline(always)]
     pub fn sum<S: Send + Sum<C::Item> + Sum<S>>(self) -> E::Of<S> {
         let add = |a, b| [a, b].into_iter().sum();
-        let step = move |_: &mut Worker<C>, sum, item| Ok(add(sum, [item].into_iter().sum()));
+        let step = move |_: &mut WorkerOf<C>, sum, item| Ok(add(sum, [item].into_iter().sum()));
         let nothing = || iter::empty::<C::Item>().sum();
         E::end(self.folded(LoopKind::Through, nothing, step, add).through())
     }
@@ -314,7 +314,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     #[inline(always)]
     pub fn product<S: Send + Product<C::Item> + Product<S>>(self) -> E::Of<S> {
         let times = |a, b| [a, b].into_iter().product();
-        let step = move |_: &mut Worker<C>, product, item| Ok(times(product, [item].into_iter().product()));
+        let step = move |_: &mut WorkerOf<C>, product, item| Ok(times(product, [item].into_iter().product()));
         let nothing = || iter::empty::<C::Item>().product();
         E::end(self.folded(LoopKind::Through, nothing, step, times).through())
     }
@@ -331,7 +331,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// If a closure of the chain does.
     #[inline(always)]
     pub fn count(self) -> E::Of<usize> {
-        let step = |_: &mut Worker<C>, count, _| Ok(count + 1);
+        let step = |_: &mut WorkerOf<C>, count, _| Ok(count + 1);
         E::end(self.folded(LoopKind::Through, || 0, step, |a, b| a + b).through())
     }
 

@@ -8,16 +8,16 @@ use std::{fmt, marker::PhantomData, time::Duration};
 use crate::{
     clock::{Instant, Moment, nanos},
     pool::{
-        call::{ending::discard, executor::Executor, growing::Growing, handles::Watch},
+        call::{ending::discard, executor::Executor, handles::Watch, work_list::WorkList},
         policy::{
-            grain::{DEAR_NS, LARGE, SMALL, STRETCH},
-            hunger,
+            back_off,
+            grain::{DEAR_NS, LARGE_BLOCK, SMALL_BLOCK, STRETCH},
             launch::CHECKED_AFTER,
             prices::TOO_SHORT_TO_TIME_NS,
         },
         protocol::{
-            deque::{Deque, Deques, Hand},
-            hunger::Hunger,
+            deque::{Deque, Deques, OwnerEnd},
+            searching::Searching,
         },
     },
     sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock},
@@ -41,10 +41,10 @@ pub(crate) struct List<'e, T> {
 
 /// In items: how many each worker keeps to itself at most; how many there are at most between two
 /// looks while somebody lacks work; and how many a chain of items never shows.
-const FEW: usize = 2 * SMALL;
+const KEPT: usize = 2 * SMALL_BLOCK;
 /// In items: how many there are from one look to the next at most. Any may take longer than all
 /// before it.
-const MANY: usize = FEW * LARGE;
+const ITEMS_A_LOOK_AT_MOST: usize = KEPT * LARGE_BLOCK;
 
 /// When workers that have gone are called back.
 #[derive(Debug, Default)]
@@ -73,20 +73,20 @@ impl<'e, T> List<'e, T> {
         }
     }
 
-    fn hunger(&self) -> &Hunger {
+    fn hunger(&self) -> &Searching {
         self.deques.hunger()
     }
 
     #[cold]
     #[inline(never)]
-    fn push_and_show(&self, deque: &Deque<T>, hand: Hand<T>, item: T) -> Hand<T> {
+    fn push_and_show(&self, deque: &Deque<T>, hand: OwnerEnd<T>, item: T) -> OwnerEnd<T> {
         let hand = deque.push_and_show(hand, item);
         self.call_back_for(deque);
         hand
     }
 
     #[inline(never)]
-    fn claim(&self, deque: &Deque<T>, hand: Hand<T>) -> Hand<T> {
+    fn claim(&self, deque: &Deque<T>, hand: OwnerEnd<T>) -> OwnerEnd<T> {
         let hand = deque.claim(hand);
         self.call_back_for(deque);
         hand
@@ -106,13 +106,13 @@ impl<'e, T> List<'e, T> {
     fn call_back(&self, shown: usize) {
         let now = Instant::now();
         let mut calls = lock(&self.calls);
-        if shown < FEW && calls.last.is_some_and(|last| nanos(now - last) < calls.pause) {
+        if shown < KEPT && calls.last.is_some_and(|last| nanos(now - last) < calls.pause) {
             return;
         }
         calls.last = Some(now);
         drop(calls);
         if self.hunger().come() {
-            self.executor.crew().call(self.arena.load(Ordering::Relaxed));
+            self.executor.threads().call(self.arena.load(Ordering::Relaxed));
         }
     }
 }
@@ -126,8 +126,8 @@ impl<T> Drop for List<'_, T> {
     }
 }
 
-impl<T: Send> Growing for List<'_, T> {
-    fn hunger(&self) -> &Hunger {
+impl<T: Send> WorkList for List<'_, T> {
+    fn hunger(&self) -> &Searching {
         self.hunger()
     }
 
@@ -151,9 +151,9 @@ impl<T: Send> Growing for List<'_, T> {
         self.deques.of(worker).shown()
     }
 
-    fn rob(&self, me: usize, victim: usize) -> usize {
+    fn try_steal(&self, me: usize, victim: usize) -> usize {
         let own = self.deques.of(me);
-        let stolen = own.rob(self.deques.of(victim));
+        let stolen = own.try_steal(self.deques.of(victim));
         self.call_back_for(own); // there may be enough for one more
         stolen
     }
@@ -161,7 +161,7 @@ impl<T: Send> Growing for List<'_, T> {
     fn go(&self, worked: Duration) -> bool {
         let help = self.executor.prices().help(false);
         let mut calls = lock(&self.calls);
-        calls.pause = hunger::pause_after(calls.pause, worked, help);
+        calls.pause = back_off::pause_after(calls.pause, worked, help);
         calls.last = Some(Instant::now());
         drop(calls);
         self.deques.go()
@@ -192,7 +192,7 @@ impl<T: Send> Growing for List<'_, T> {
 pub struct Feed<'a, T> {
     list: &'a List<'a, T>,
     deque: &'a Deque<T>,
-    hand: Hand<T>,
+    hand: OwnerEnd<T>,
     here: PhantomData<*mut ()>,
 }
 
@@ -298,7 +298,7 @@ impl<T> Drop for Feed<'_, T> {
     /// The owner puts its end down, also after a panic.
     #[inline(always)]
     fn drop(&mut self) {
-        self.deque.put_down(&self.hand);
+        self.deque.store_end(&self.hand);
     }
 }
 
@@ -344,7 +344,7 @@ impl<'a, T> Feeder<'a, T> {
         if seeds.len() == 0 {
             self.begin(Instant::now()); // it goes on after a while
         }
-        let mut feed = Feed { list, deque, hand: deque.take_up(), here: PhantomData };
+        let mut feed = Feed { list, deque, hand: deque.load(), here: PhantomData };
         loop {
             let mut left = self.left; // in a register
             let is_dry = loop {
@@ -391,24 +391,24 @@ impl<'a, T> Feeder<'a, T> {
     /// Looks at the clock, at whoever may want something, and at whatever may end the loop. True:
     /// stop, and leave what is left in the list.
     #[inline(never)]
-    fn look(&mut self, deque: &Deque<T>, hand: Hand<T>) -> (Hand<T>, bool) {
+    fn look(&mut self, deque: &Deque<T>, hand: OwnerEnd<T>) -> (OwnerEnd<T>, bool) {
         let Self { list, chunk, stretch, left, .. } = *self;
         let hunger = list.hunger();
         if !hunger.is_closed() {
             if left > 0 {
-                self.left = left.min(FEW); // somebody lacks work
+                self.left = left.min(KEPT); // somebody lacks work
                 self.stretch -= left - self.left;
                 return (deque.keep(hand, 0), false);
             }
             let is_early = |moment: Moment| !moment.is_microseconds_ago();
-            if chunk == MANY && hunger.is_quiet() && self.moment.is_some_and(is_early) {
+            if chunk == ITEMS_A_LOOK_AT_MOST && hunger.is_quiet() && self.moment.is_some_and(is_early) {
                 (self.stretch, self.left) = (stretch + chunk, chunk);
                 return (hand, false);
             }
         }
         let now = Instant::now();
         let each = nanos(now - self.clock) / (stretch - left) as f32;
-        self.chunk = ((nanos(STRETCH) / each) as usize).clamp(1, MANY);
+        self.chunk = ((nanos(STRETCH) / each) as usize).clamp(1, ITEMS_A_LOOK_AT_MOST);
         self.begin(now);
         if list.watch.is_cancelled() {
             hunger.close();
@@ -422,7 +422,7 @@ impl<'a, T> Feeder<'a, T> {
         let keeps = match each {
             _ if each > DEAR_NS || !hunger.is_quiet() => 0,
             _ if hunger.has_gone() => 1,
-            _ => SMALL,
+            _ => SMALL_BLOCK,
         };
         let hand = deque.keep(hand, keeps);
         list.call_back_for(deque);
@@ -460,7 +460,7 @@ mod tests {
             let list = List::new(&executor, Watch::default());
             list.deques.share(2, keeps);
             let deque = list.deques.of(0);
-            let feed = Feed { list: &list, deque, hand: deque.take_up(), here: PhantomData };
+            let feed = Feed { list: &list, deque, hand: deque.load(), here: PhantomData };
             feed.push(9);
             feed.extend(0..5);
             let folded: Vec<i32> = iter::from_fn(|| feed.hand.pop(deque)).collect();

@@ -9,7 +9,7 @@ use std::{
     ptr,
 };
 
-use super::{chain::IntoChain, options::Hands};
+use super::{chain::IntoChain, options::PartOptions};
 
 /// In bytes: a piece that has grown to this is not made longer, so that it need not be copied to a
 /// larger place, and all workers have pieces to move in the end.
@@ -19,7 +19,7 @@ const PIECE: usize = 1 << 15;
 /// plain loop; where the piece doubles 0.59, with all results in small pieces 0.76.)
 const AHEAD: usize = 16;
 /// In items: how many are kept or left out between two looks at the room that is left.
-pub(crate) const STEP: usize = 512;
+pub(crate) const ITEMS_A_LOOK: usize = 512;
 
 /// What a run of neighbouring items has emitted, in their order.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl<R> Gathered<R> {
         } else if len > large {
             self.full.push(mem::replace(&mut self.last, Vec::with_capacity(2 * large)));
         }
-        if items <= STEP {
+        if items <= ITEMS_A_LOOK {
             self.last.reserve(items);
         }
     }
@@ -84,12 +84,12 @@ impl<R> Gathered<R> {
 impl<R: Send> Gathered<R> {
     /// All of it as one `Vec`, to which these hands move the pieces.
     #[inline(always)]
-    pub(super) fn into_vec(self, hands: Hands<'_>) -> Vec<R> {
+    pub(super) fn into_vec(self, hands: PartOptions<'_>) -> Vec<R> {
         if self.full.is_empty() { self.last } else { self.moved(hands) }
     }
 
     #[inline(never)]
-    fn moved(self, hands: Hands<'_>) -> Vec<R> {
+    fn moved(self, hands: PartOptions<'_>) -> Vec<R> {
         let Self { full: mut pieces, last, is_first } = self;
         pieces.push(last);
         let total = pieces.iter().map(Vec::len).try_fold(0, usize::checked_add).expect("a length");

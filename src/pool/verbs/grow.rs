@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 
 use super::{
-    bodies::Claimed,
     feed::{Feed, Feeder, List},
+    kernel::Claimed,
     on::On,
     options::{Cancellable, Ending, OnPool, Uncancellable},
     owned::Owned,
@@ -195,7 +195,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         let Self { seeds, states } = self;
         let list = seeds.list();
         let make = &init;
-        let folding = move |mut claimed: Claimed<'_, '_, '_, Growing<'_, T, M>>, acc| {
+        let folding = move |mut claimed: Claimed<'_, '_, '_, GrowChain<'_, T, M>>, acc| {
             let mut acc = match acc {
                 Some(acc) => acc,
                 None => (*make)(),
@@ -208,7 +208,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
                     None => return Ok(Some(acc)),
                 };
                 is_first = false;
-                let Hand { feeder, held } = claimed.state();
+                let GrowState { feeder, held } = claimed.state();
                 let (at, state) = (seeds.range().start, M::get(held));
                 match feeder.fold(seeds.items(), acc, |acc, item, feed| fold(state, acc, item, feed)) {
                     Ok(folded) => acc = folded,
@@ -216,13 +216,13 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
                 }
             }
         };
-        let hands = Hands { list: &list, states: &states };
+        let hands = GrowStates { list: &list, states: &states };
         seeds.with_states(hands).fold_list(&list, folding, reduce).or(&init).ended()
     }
 }
 
 /// The seeds, and the hands of the workers.
-type Growing<'f, T, M> = With<Owned<Vec<T>>, Hands<'f, T, M>>;
+type GrowChain<'f, T, M> = With<Owned<Vec<T>>, GrowStates<'f, T, M>>;
 
 /// Loops.
 impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
@@ -367,34 +367,34 @@ fn unwrap<A>(folded: Result<A, Infallible>) -> A {
 }
 
 /// What a worker has in hand: its way through the list, and its state.
-pub(super) struct Hand<'f, T, M: State + 'f> {
+pub(super) struct GrowState<'f, T, M: State + 'f> {
     feeder: Feeder<'f, T>,
     held: M::Held<'f>,
 }
 
 /// Gives each worker what it has in hand.
-pub(super) struct Hands<'f, T, M> {
+pub(super) struct GrowStates<'f, T, M> {
     list: &'f List<'f, T>,
     states: &'f M,
 }
 
-impl<'f, T: Send, M: State> State for Hands<'f, T, M> {
-    type Worker = Hand<'f, T, M>;
-    type With<I> = dyn for<'a> Lends<'a, Out = (&'a mut Hand<'f, T, M>, I)>;
+impl<'f, T: Send, M: State> State for GrowStates<'f, T, M> {
+    type Worker = GrowState<'f, T, M>;
+    type With<I> = dyn for<'a> Lends<'a, Out = (&'a mut GrowState<'f, T, M>, I)>;
     type Held<'s>
-        = Hand<'f, T, M>
+        = GrowState<'f, T, M>
     where
         Self: 's;
 
-    fn hold(&self, me: usize) -> Hand<'f, T, M> {
-        Hand { feeder: Feeder::new(self.list, me), held: self.states.hold(me) }
+    fn hold(&self, me: usize) -> GrowState<'f, T, M> {
+        GrowState { feeder: Feeder::new(self.list, me), held: self.states.hold(me) }
     }
 
-    fn get<'h>(held: &'h mut Hand<'f, T, M>) -> &'h mut Hand<'f, T, M> {
+    fn get<'h>(held: &'h mut GrowState<'f, T, M>) -> &'h mut GrowState<'f, T, M> {
         held
     }
 
-    fn give<'a, I>(hand: &'a mut Hand<'f, T, M>, item: I) -> (&'a mut Hand<'f, T, M>, I) {
+    fn give<'a, I>(hand: &'a mut GrowState<'f, T, M>, item: I) -> (&'a mut GrowState<'f, T, M>, I) {
         (hand, item)
     }
 
@@ -403,4 +403,4 @@ impl<'f, T: Send, M: State> State for Hands<'f, T, M> {
     }
 }
 
-impl<T, M> state::sealed::Sealed for Hands<'_, T, M> {}
+impl<T, M> state::sealed::Sealed for GrowStates<'_, T, M> {}

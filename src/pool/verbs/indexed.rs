@@ -32,11 +32,11 @@ impl<A: Source, B: Source> Zip<A, B> {
     }
 }
 
-impl<A: Source, B: Source> Zip<Part<A>, Part<B>> {
+impl<A: Source, B: Source> Zip<Subrange<A>, Subrange<B>> {
     /// As many pairs as the shorter one has items.
     pub(crate) fn shortest(a: A, b: B) -> Self {
         let count = a.count().min(b.count());
-        Self(Part::new(a, 0..count), Part::new(b, 0..count))
+        Self(Subrange::new(a, 0..count), Subrange::new(b, 0..count))
     }
 }
 
@@ -352,13 +352,13 @@ impl<S: Shared> Source for Windows<S> {
 /// [`On::skip`](crate::On::skip), which have examples.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Part<S> {
+pub struct Subrange<S> {
     source: S,
     first: usize,
     len: usize,
 }
 
-impl<S: Source> Part<S> {
+impl<S: Source> Subrange<S> {
     /// As much of `range` as there is.
     pub(crate) fn new(source: S, range: Range<usize>) -> Self {
         let end = range.end.min(source.count());
@@ -372,16 +372,16 @@ impl<S: Source> Part<S> {
     }
 }
 
-impl<S: Source> Chain for Part<S> {
+impl<S: Source> Chain for Subrange<S> {
     type Item = S::Item;
     base!();
 }
 
-impl<S: Source> Each for Part<S> {}
+impl<S: Source> Each for Subrange<S> {}
 
-itself!([S: Source] Part<S>);
+itself!([S: Source] Subrange<S>);
 
-impl<S: Source> Source for Part<S> {
+impl<S: Source> Source for Subrange<S> {
     fn count(&self) -> usize {
         self.len
     }
@@ -402,7 +402,7 @@ impl<S: Source> Source for Part<S> {
     }
 }
 
-impl<S: Pieces> Pieces for Part<S> {
+impl<S: Pieces> Pieces for Subrange<S> {
     type Piece = S::Piece;
 
     #[inline(always)]
@@ -422,7 +422,7 @@ impl<S: Pieces> Pieces for Part<S> {
     }
 }
 
-impl<S: Shared> Shared for Part<S> {}
+impl<S: Shared> Shared for Subrange<S> {}
 
 /// The items of a source, the last one first. Made by [`On::rev`](crate::On::rev), which has an
 /// example.

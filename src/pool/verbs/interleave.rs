@@ -5,13 +5,13 @@
 use std::{hint::select_unpredictable, mem::MaybeUninit};
 
 /// Two neighbouring runs, and where to merge them.
-pub(crate) struct Part<'a, T> {
+pub(crate) struct MergePart<'a, T> {
     pub(super) left: &'a mut [T],
     pub(super) right: &'a mut [T],
     pub(super) to: &'a mut [MaybeUninit<T>],
 }
 
-impl<T> Part<'_, T> {
+impl<T> MergePart<'_, T> {
     /// How many steps can be done before one side may be empty.
     fn steps(&self) -> usize {
         self.left.len().min(self.right.len())
@@ -26,9 +26,12 @@ pub(super) fn take<'a, T>(items: &mut &'a mut [T], len: usize) -> &'a mut [T] {
 
 /// Merges parts until one of them has an empty side. The steps of one merge depend on each other,
 /// those of several merges do not: with four merges, 0.5 ns per element instead of 1.6.
-pub(super) fn interleave<T, const N: usize>(parts: &mut [Part<'_, T>; N], is_less: &impl Fn(&T, &T) -> bool) {
+pub(super) fn interleave<T, const N: usize>(
+    parts: &mut [MergePart<'_, T>; N],
+    is_less: &impl Fn(&T, &T) -> bool,
+) {
     loop {
-        let steps = parts.iter().map(Part::steps).fold(usize::MAX, usize::min);
+        let steps = parts.iter().map(MergePart::steps).fold(usize::MAX, usize::min);
         if steps == 0 {
             return;
         }
@@ -57,7 +60,7 @@ struct Cursor<T> {
 }
 
 impl<T> Cursor<T> {
-    fn new(part: &mut Part<'_, T>) -> Self {
+    fn new(part: &mut MergePart<'_, T>) -> Self {
         assert!(part.left.len() + part.right.len() == part.to.len());
         Self { left: part.left.as_ptr(), right: part.right.as_ptr(), to: part.to.as_mut_ptr().cast() }
     }

@@ -17,7 +17,7 @@ use std::{
 use super::{
     chain::IntoChain,
     comparator::{Comparator, Indexed, Items, last_part},
-    interleave::{Part, take},
+    interleave::{MergePart, take},
     on::On,
 };
 use crate::{
@@ -28,7 +28,7 @@ use crate::{
 /// In items: the slice is not cut into shorter pieces for sorting.
 pub(super) const SHORTEST_PIECE: usize = 2 * 1024;
 /// In items: of fewer, no more pieces are made than there are workers.
-const MANY: usize = 1 << 18;
+const MANY_ITEMS: usize = 1 << 18;
 /// In items: merges are not cut into shorter parts.
 const SHORTEST_PART: usize = 4 * 1024;
 /// Parts per worker in each merge round: several, so that a worker that is late leaves some of them
@@ -44,7 +44,7 @@ const LONG: usize = 512;
 pub(super) fn pieces(executor: &Executor, len: usize) -> usize {
     let long_enough = (len / SHORTEST_PIECE).max(1).ilog2();
     let rounds = executor.workers().next_power_of_two().ilog2();
-    let rounds = if len < MANY { rounds } else { rounds.next_multiple_of(2) };
+    let rounds = if len < MANY_ITEMS { rounds } else { rounds.next_multiple_of(2) };
     1 << rounds.min(long_enough)
 }
 
@@ -230,11 +230,11 @@ fn parts<'a, T>(
     runs: &[usize],
     part: usize,
     order: &dyn Comparator<T>,
-) -> Vec<Part<'a, T>> {
+) -> Vec<MergePart<'a, T>> {
     let mut parts = Vec::new();
     for pair in runs.chunks(2) {
         let len = pair.iter().sum();
-        let mut rest = Part {
+        let mut rest = MergePart {
             left: take(&mut full, pair[0]),
             right: take(&mut full, len - pair[0]),
             to: spare.split_off_mut(..len).expect("both sides are as long"),
@@ -245,7 +245,7 @@ fn parts<'a, T>(
     parts
 }
 
-impl<T> Part<'_, T> {
+impl<T> MergePart<'_, T> {
     /// Takes off the elements that become the first `len` elements of the merge.
     fn take(&mut self, len: usize, order: &dyn Comparator<T>) -> Self {
         let lefts = co_rank(len, self.left, self.right, order);

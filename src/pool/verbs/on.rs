@@ -2,7 +2,7 @@
 
 use super::{
     chain::{Chain, IntoChain, Pieces, Shared, Source},
-    indexed::{Chunks, Located, Part, Rev, StepBy, Windows, Zip},
+    indexed::{Chunks, Located, Rev, StepBy, Subrange, Windows, Zip},
     source::Indices,
     stages::{Cloned, Filter, FilterMap, FlatMap, Flatten, Inspect, Map, TryFlatMap, With},
     state::{Fresh, Given, Kept, PerBlock, PerWorker, Stateless},
@@ -363,7 +363,7 @@ impl<S: Source, P> On<S, P> {
     pub fn zip_shortest<B: IntoChain<Chain: Source + Sync>>(
         self,
         other: B,
-    ) -> On<Zip<Part<S>, Part<B::Chain>>, P> {
+    ) -> On<Zip<Subrange<S>, Subrange<B::Chain>>, P> {
         self.behind(|source| Zip::shortest(source, other.into_chain()))
     }
 
@@ -389,8 +389,8 @@ impl<S: Source, P> On<S, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
-    pub fn take(self, count: usize) -> On<Part<S>, P> {
-        self.behind(|source| Part::new(source, 0..count))
+    pub fn take(self, count: usize) -> On<Subrange<S>, P> {
+        self.behind(|source| Subrange::new(source, 0..count))
     }
 
     /// Runs over all items but the first `count`.
@@ -403,8 +403,8 @@ impl<S: Source, P> On<S, P> {
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     #[inline(always)]
-    pub fn skip(self, count: usize) -> On<Part<S>, P> {
-        self.behind(|source| Part::new(source, count..usize::MAX))
+    pub fn skip(self, count: usize) -> On<Subrange<S>, P> {
+        self.behind(|source| Subrange::new(source, count..usize::MAX))
     }
 
     /// Runs over the first item and every `step`th behind it. Of items by value, the others are

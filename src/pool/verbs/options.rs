@@ -3,11 +3,11 @@
 use std::{marker::PhantomData, panic::Location};
 
 use super::{
-    attendant::{Errand, attend},
-    bodies::{Claimed, Index, Numbered, Verb},
+    async_worker::{AsyncCall, run_async},
     chain::{Chain, Each, IntoChain, Source},
     feed::List,
     indexed::Cuts,
+    kernel::{Claimed, Index, Kernel, Numbered},
     on::On,
     reproducible,
     source::Lent,
@@ -18,10 +18,10 @@ use crate::pool::{
         body::Stop,
         ending::Outcome,
         executor::Executor,
-        growing::Growing,
         handles::{CancelToken, Cancelled, Progress, Watch},
-        options::{Options, Wishes},
+        loop_options::{LoopOptions, Wishes},
         order::Node,
+        work_list::WorkList,
     },
     policy::site::{LoopKind, Slice},
     record::{
@@ -94,13 +94,13 @@ impl Ending for Cancellable {
 
 /// What the parts of one loop have in common.
 #[derive(Clone, Copy)]
-pub(super) struct Hands<'p> {
+pub(super) struct PartOptions<'p> {
     executor: &'p Executor,
     threads: usize,
     at: &'static Location<'static>,
 }
 
-impl<'p> Hands<'p> {
+impl<'p> PartOptions<'p> {
     /// A further part, over `source`.
     pub(super) fn on<S: Source>(self, source: S) -> On<S, OnPool<'p>> {
         let Self { executor, threads, at } = self;
@@ -337,9 +337,9 @@ impl<'p, S: Lent<Element: Sync> + Sync, E: Ending> On<S, OnPool<'p, E>> {
 impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// What further parts of this loop need.
     #[inline(always)]
-    pub(super) fn hands(&self) -> Hands<'p> {
+    pub(super) fn hands(&self) -> PartOptions<'p> {
         let OnPool { executor, threads, ref wishes, .. } = self.place;
-        Hands { executor, threads, at: wishes.at }
+        PartOptions { executor, threads, at: wishes.at }
     }
 
     pub(super) fn is_reproducible(&self) -> bool {
@@ -385,7 +385,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     #[inline(always)]
     pub(super) fn fold_list<A: Send, Z: Send>(
         self,
-        list: &dyn Growing,
+        list: &dyn WorkList,
         fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
@@ -413,7 +413,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let threads = threads.min(chain.states().most());
         let (slice, options) = shape.of(chain.begin(), threads, watch, wishes);
         let (states_of, makes) = (shape.states_of(0), PhantomData);
-        executor.call(slice, options, &Verb { chain, fold, reduce, states_of, makes })
+        executor.call(slice, options, &Kernel { chain, fold, reduce, states_of, makes })
     }
 
     /// Runs a loop whose `blocks` are leaves, of which the first has the number `first_block`. The
@@ -433,7 +433,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         let shape = Shape { kind, blocks: Some(blocks), leaves: Some(first_block), list: None };
         let (slice, options) = shape.of(chain.begin(), threads, watch, wishes);
         let (states_of, makes) = (shape.states_of(first_block), PhantomData);
-        executor.call_for_nodes(slice, options, &Verb { chain, fold, reduce, states_of, makes })
+        executor.call_for_nodes(slice, options, &Kernel { chain, fold, reduce, states_of, makes })
     }
 
     /// An empty list for what the items make.
@@ -445,7 +445,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// Attends the items, of which at most `limit` may be under way at a time. None if there are no
     /// items.
     #[inline(always)]
-    pub(super) fn attend<F: Future + Send, A: Send, Z: Send>(
+    pub(super) fn run_async<F: Future + Send, A: Send, Z: Send>(
         self,
         limit: usize,
         make: impl Fn(&mut Option<A>, C::Item) -> F + Sync,
@@ -457,8 +457,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     {
         let Self { chain, place: OnPool { executor, threads, watch, wishes, .. } } = self;
         let threads = threads.min(chain.states().most());
-        let options = Options::new(threads, watch, wishes, LoopKind::Through);
-        attend(Errand { executor, options, chain, limit }, make, done, reduce)
+        let options = LoopOptions::new(threads, watch, wishes, LoopKind::Through);
+        run_async(AsyncCall { executor, options, chain, limit }, make, done, reduce)
     }
 
     /// Searches the items. If `kind` asks for the first match, all workers go from the front
@@ -491,7 +491,7 @@ struct Shape<'a> {
     blocks: Option<Blocks>,
     /// If the blocks are the leaves of a tree: the number of the first one.
     leaves: Option<usize>,
-    list: Option<&'a dyn Growing>,
+    list: Option<&'a dyn WorkList>,
 }
 
 impl<'a> Shape<'a> {
@@ -503,12 +503,12 @@ impl<'a> Shape<'a> {
         threads: usize,
         watch: Watch<'a>,
         wishes: Wishes<'a>,
-    ) -> (Slice, Options<'a>) {
+    ) -> (Slice, LoopOptions<'a>) {
         let Self { kind, blocks, leaves, list } = self;
         let len = blocks.map_or_else(|| source.count(), Blocks::count);
         let units = blocks.map_or(Units::Items, Units::Blocks);
         let slice = Slice { address: source.address(), len };
-        (slice, Options { threads, watch, wishes, kind, units, list, leaves })
+        (slice, LoopOptions { threads, watch, wishes, kind, units, list, leaves })
     }
 
     /// How the blocks are numbered, the first of which has the number `first`.

@@ -45,7 +45,7 @@ pub struct Owned<H: Holder> {
     /// Does not drop the items.
     holder: H,
     len: usize,
-    noted: Noted,
+    noted: AllClaimed,
 }
 
 /// What holds items that are given away: made by [`IntoChain`](crate::source::IntoChain) and
@@ -171,7 +171,7 @@ impl<H: Holder> Owned<H> {
     const MUST_BE_DROPPED: bool = mem::needs_drop::<H::Item>();
 
     fn new(holder: H, len: usize) -> Self {
-        Self { holder, len, noted: Noted::default() }
+        Self { holder, len, noted: AllClaimed::default() }
     }
 
     /// The items at the indices of `range`, which now belong to what is returned.
@@ -387,13 +387,13 @@ impl<T> ExactSizeIterator for InPieces<'_, T> {}
 
 /// Which items have been claimed.
 #[derive(Default)]
-struct Noted {
+struct AllClaimed {
     /// How many ledgers have not been handed in. Relaxed: it is read by the owner of them all.
     open: AtomicUsize,
-    claimed: Mutex<Runs>,
+    claimed: Mutex<DisjointRuns>,
 }
 
-impl Noted {
+impl AllClaimed {
     /// What was not claimed, if all ledgers are there; otherwise nothing, since it is not known.
     fn gaps(&mut self, len: usize) -> Vec<Range<usize>> {
         if self.open.load(Ordering::Relaxed) > 0 {
@@ -407,21 +407,21 @@ impl Noted {
 /// however the worker ends.
 #[derive(Debug)]
 pub struct Ledger<'s, T> {
-    to: &'s Noted,
+    to: &'s AllClaimed,
     /// The latest run of neighbouring items.
     run: Range<usize>,
     of: PhantomData<fn() -> T>,
 }
 
-impl fmt::Debug for Noted {
+impl fmt::Debug for AllClaimed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Noted").finish_non_exhaustive()
+        f.debug_struct("AllClaimed").finish_non_exhaustive()
     }
 }
 
 impl<'s, T> Ledger<'s, T> {
     #[inline(always)]
-    fn new(to: &'s Noted) -> Self {
+    fn new(to: &'s AllClaimed) -> Self {
         if mem::needs_drop::<T>() {
             to.open.fetch_add(1, Ordering::Relaxed);
         }
@@ -465,12 +465,12 @@ impl<T> Drop for Ledger<'_, T> {
 /// Disjoint runs of neighbouring items. The first needs no memory of its own: often there is no
 /// other, since what is stolen lies beside what is not.
 #[derive(Debug, Default)]
-struct Runs {
+struct DisjointRuns {
     first: Range<usize>,
     others: Vec<Range<usize>>,
 }
 
-impl Runs {
+impl DisjointRuns {
     fn add(&mut self, run: Range<usize>) {
         if self.first.is_empty() {
             self.first = run;

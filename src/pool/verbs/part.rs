@@ -4,9 +4,9 @@
 use std::{convert::Infallible, error::Error, fmt, ops::Range};
 
 use super::{
-    bodies::Claimed,
-    chain::{Chain, Each, Worker},
+    chain::{Chain, Each, WorkerOf},
     ends::{folding, reducing},
+    kernel::Claimed,
     on::On,
     options::{Ending, OnPool},
     reproducible::{self, Tree},
@@ -353,7 +353,7 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
     where
         C: Each<Item: Send>,
     {
-        E::end(self.folded(LoopKind::Growing, reducing(|_, item| Ok(item), &reduce), &reduce))
+        E::end(self.folded(LoopKind::LargePartials, reducing(|_, item| Ok(item), &reduce), &reduce))
     }
 
     /// Folds the items of each block into an accumulator and merges these, as [`On::fold`] does.
@@ -379,7 +379,7 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
         step: impl for<'a> Fn(A, Given<'a, C::State, C::Item>) -> A + Sync,
         merge: impl Fn(A, A) -> A + Sync,
     ) -> E::Of<Part<A>> {
-        let step = move |state: &mut Worker<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
+        let step = move |state: &mut WorkerOf<C>, acc, item| Ok(step(acc, C::State::give(state, item)));
         E::end(self.folded(LoopKind::Through, folding(init, step), &merge))
     }
 }

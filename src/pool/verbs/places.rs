@@ -12,8 +12,8 @@ use std::{
 };
 
 use super::{
-    bodies::{Claim, Index},
     chain::Source,
+    kernel::{Claim, Index},
 };
 use crate::pool::call::body::Stop;
 
@@ -23,7 +23,7 @@ use crate::pool::call::body::Stop;
 /// If `fold` has left out any result.
 pub(crate) fn in_place<R, X>(
     len: usize,
-    fold: impl for<'a> FnOnce(&'a Places<'a, R>) -> Result<Written<'a, R>, X>,
+    fold: impl for<'a> FnOnce(&'a ResultPlaces<'a, R>) -> Result<Written<'a, R>, X>,
 ) -> Result<Vec<R>, X> {
     let mut results = Vec::new();
     append_in_place(&mut results, len, fold).map(|()| results)
@@ -37,10 +37,10 @@ pub(crate) fn in_place<R, X>(
 pub(crate) fn append_in_place<R, X>(
     results: &mut Vec<R>,
     len: usize,
-    fold: impl for<'a> FnOnce(&'a Places<'a, R>) -> Result<Written<'a, R>, X>,
+    fold: impl for<'a> FnOnce(&'a ResultPlaces<'a, R>) -> Result<Written<'a, R>, X>,
 ) -> Result<(), X> {
     results.reserve(len);
-    let places = Places::new(results);
+    let places = ResultPlaces::new(results);
     let written = fold(&places)?;
     assert!(
         ptr::eq(written.places, &raw const places) && written.range == (0..len),
@@ -56,8 +56,8 @@ pub(crate) fn append_in_place<R, X>(
 pub(crate) fn in_two_places<A, B>(
     len: usize,
     fold: impl for<'a, 'b> FnOnce(
-        &'a Places<'a, A>,
-        &'b Places<'b, B>,
+        &'a ResultPlaces<'a, A>,
+        &'b ResultPlaces<'b, B>,
     ) -> Option<(Written<'a, A>, Written<'b, B>)>,
 ) -> Option<(Vec<A>, Vec<B>)> {
     let mut firsts = Err(());
@@ -74,17 +74,17 @@ pub(crate) fn in_two_places<A, B>(
 }
 
 /// The spare room of a `Vec`, shared by all workers.
-pub(crate) struct Places<'a, R> {
+pub(crate) struct ResultPlaces<'a, R> {
     base: NonNull<R>,
     capacity: usize,
     room: PhantomData<&'a mut [R]>,
 }
 
-// SAFETY: 1. a shared `Places` gives no access to a result; 2. `Written` moves values of `R` in and
-// drops them there, from any thread, hence `R: Send`.
-unsafe impl<R: Send> Sync for Places<'_, R> {}
+// SAFETY: 1. a shared `ResultPlaces` gives no access to a result; 2. `Written` moves values of `R`
+// in and drops them there, from any thread, hence `R: Send`.
+unsafe impl<R: Send> Sync for ResultPlaces<'_, R> {}
 
-impl<'a, R> Places<'a, R> {
+impl<'a, R> ResultPlaces<'a, R> {
     fn new(results: &'a mut Vec<R>) -> Self {
         let room = results.spare_capacity_mut();
         Self { capacity: room.len(), base: NonNull::from(room).cast(), room: PhantomData }
@@ -93,12 +93,12 @@ impl<'a, R> Places<'a, R> {
 
 /// Results that lie next to each other, all written. Dropping this drops the results.
 pub(crate) struct Written<'a, R> {
-    places: &'a Places<'a, R>,
+    places: &'a ResultPlaces<'a, R>,
     range: Range<usize>,
 }
 
 impl<'a, R> Written<'a, R> {
-    pub(crate) fn none(places: &'a Places<'a, R>) -> Self {
+    pub(crate) fn none(places: &'a ResultPlaces<'a, R>) -> Self {
         Self { places, range: 0..0 }
     }
 

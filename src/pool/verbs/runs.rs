@@ -6,22 +6,22 @@ use std::{collections::BTreeMap, sync::PoisonError};
 use crate::sync::{Mutex, lock};
 
 /// Neighbouring items that are done: all from `first` to before `end`.
-pub(super) struct Run<A> {
+pub(super) struct DoneRun<A> {
     pub(super) first: usize,
     pub(super) end: usize,
     pub(super) acc: A,
 }
 
-/// Runs of items that are done, each with its partial result. Two neighbours are one run, so there
-/// are no more runs than there are items under way, items that were begun before all others, and
-/// two for each worker.
-pub(super) struct Runs<A, R> {
+/// Runs of items that are done, each with its partial result. Two neighbours are one run, so
+/// there are no more runs than there are items under way, items that were begun before all others,
+/// and two for each worker.
+pub(super) struct DoneRuns<A, R> {
     /// By their first items.
     runs: Mutex<BTreeMap<usize, (usize, A)>>,
     reduce: R,
 }
 
-impl<A, R: Fn(A, A) -> A> Runs<A, R> {
+impl<A, R: Fn(A, A) -> A> DoneRuns<A, R> {
     pub(super) fn new(reduce: R) -> Self {
         Self { runs: Mutex::new(BTreeMap::new()), reduce }
     }
@@ -35,7 +35,7 @@ impl<A, R: Fn(A, A) -> A> Runs<A, R> {
     /// Adds a run. No user code is called under the lock: who finds a neighbour takes it out,
     /// reduces the two, and looks again. It holds no third one meanwhile: if `reduce` panics, that
     /// would be dropped during the unwinding. `at` is told the last item of the two.
-    pub(super) fn add(&self, mut run: Run<A>, at: &mut usize) {
+    pub(super) fn add(&self, mut run: DoneRun<A>, at: &mut usize) {
         loop {
             let mut runs = lock(&self.runs);
             let before = match runs.range(..run.first).next_back() {
@@ -45,11 +45,11 @@ impl<A, R: Fn(A, A) -> A> Runs<A, R> {
             if let Some((first, (_, acc))) = before {
                 drop(runs);
                 *at = run.end - 1;
-                run = Run { first, acc: (self.reduce)(acc, run.acc), ..run };
+                run = DoneRun { first, acc: (self.reduce)(acc, run.acc), ..run };
             } else if let Some((end, acc)) = runs.remove(&run.end) {
                 drop(runs);
                 *at = end - 1;
-                run = Run { end, acc: (self.reduce)(run.acc, acc), ..run };
+                run = DoneRun { end, acc: (self.reduce)(run.acc, acc), ..run };
             } else {
                 runs.insert(run.first, (run.end, run.acc));
                 return;
@@ -86,10 +86,10 @@ mod tests {
     #[test]
     fn runs_meet_in_order_whatever_the_order_in_which_they_are_done() {
         for step in [1, 3, 7, 37, 99] {
-            let runs = Runs::new(|a: String, b: String| a + &b);
+            let runs = DoneRuns::new(|a: String, b: String| a + &b);
             for i in 0..100 {
                 let first = i * step % 100;
-                runs.add(Run { first, end: first + 1, acc: format!("{first} ") }, &mut 0);
+                runs.add(DoneRun { first, end: first + 1, acc: format!("{first} ") }, &mut 0);
                 assert!(lock(&runs.runs).len() <= 50);
             }
             let expected = (0..100).map(|i| format!("{i} ")).collect::<Vec<_>>().concat();

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::{
-    bodies::{Claim, Claimed},
-    chain::{Chain, Each, IntoChain, Source, Worker},
+    chain::{Chain, Each, IntoChain, Source, WorkerOf},
+    kernel::{Claim, Claimed},
     on::On,
     options::{Ending, OnPool},
     state::{Given, State},
@@ -50,7 +50,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self,
         kind: LoopKind,
         is_any: bool,
-        pick: impl Fn(&mut Worker<C>, C::Item) -> Option<K> + Sync,
+        pick: impl Fn(&mut WorkerOf<C>, C::Item) -> Option<K> + Sync,
     ) -> Option<Option<(usize, K)>> {
         let search = move |mut claimed: Claimed<'_, '_, '_, C>| {
             let chain = claimed.chain;
@@ -86,7 +86,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// that result instead.
     #[inline(always)]
     pub fn any(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
-        let pick = move |state: &mut Worker<C>, item| test(C::State::give(state, item)).then_some(());
+        let pick = move |state: &mut WorkerOf<C>, item| test(C::State::give(state, item)).then_some(());
         E::end(self.found(LoopKind::First, true, pick).map(|found| found.is_some()))
     }
 
@@ -103,7 +103,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// that result instead.
     #[inline(always)]
     pub fn all(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
-        let pick = move |state: &mut Worker<C>, item| (!test(C::State::give(state, item))).then_some(());
+        let pick = move |state: &mut WorkerOf<C>, item| (!test(C::State::give(state, item))).then_some(());
         E::end(self.found(LoopKind::First, true, pick).map(|found| found.is_none()))
     }
 
@@ -162,7 +162,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: Send,
     {
-        let pick = move |state: &mut Worker<C>, item| test(C::State::give(state, &item)).then_some(item);
+        let pick = move |state: &mut WorkerOf<C>, item| test(C::State::give(state, &item)).then_some(item);
         let found = self.found(kind, kind != LoopKind::First, pick);
         E::end(found.map(|found| found.map(|(_, item)| item)))
     }
@@ -183,7 +183,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self,
         f: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> Option<K> + Sync,
     ) -> E::Of<Option<K>> {
-        let pick = move |state: &mut Worker<C>, item| f(C::State::give(state, item));
+        let pick = move |state: &mut WorkerOf<C>, item| f(C::State::give(state, item));
         E::end(self.found(LoopKind::First, false, pick).map(|found| found.map(|(_, made)| made)))
     }
 
@@ -205,7 +205,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C: Each,
     {
-        let pick = move |state: &mut Worker<C>, item| test(C::State::give(state, item)).then_some(());
+        let pick = move |state: &mut WorkerOf<C>, item| test(C::State::give(state, item)).then_some(());
         E::end(self.found(LoopKind::First, false, pick).map(|found| found.map(|(index, ())| index)))
     }
 
@@ -225,13 +225,13 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     where
         C::Item: PartialOrd + Send,
     {
-        let fold = |mut claimed: Claimed<'_, '_, '_, C>, mut run: Option<Run<C::Item>>| {
+        let fold = |mut claimed: Claimed<'_, '_, '_, C>, mut run: Option<OrderRun<C::Item>>| {
             let chain = claimed.chain;
             while let Some(items) = claimed.next() {
                 let state = claimed.state();
                 for (at, item) in items.numbered() {
                     let longer = chain.push(state, item, run, |_, run, item| {
-                        let next = Run { first: None, last: item, is_sorted: true };
+                        let next = OrderRun { first: None, last: item, is_sorted: true };
                         match run {
                             Some(run) => run.join(next).if_sorted().map(Some),
                             None => Ok(Some(next)),
@@ -242,7 +242,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
             }
             Ok(run)
         };
-        let sorted = self.fold_claims(LoopKind::MayStop, fold, Run::join).ended();
+        let sorted = self.fold_claims(LoopKind::MayStop, fold, OrderRun::join).ended();
         E::end(sorted.map(|run| run.is_ok_and(|run| run.is_none_or(|run| run.is_sorted))))
     }
 }
@@ -301,14 +301,14 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
 }
 
 /// The ends of neighbouring items.
-struct Run<T> {
+struct OrderRun<T> {
     /// None if there is one item only.
     first: Option<T>,
     last: T,
     is_sorted: bool,
 }
 
-impl<T: PartialOrd> Run<T> {
+impl<T: PartialOrd> OrderRun<T> {
     #[inline(always)]
     fn join(self, next: Self) -> Self {
         let is_sorted =

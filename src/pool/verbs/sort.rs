@@ -1,4 +1,4 @@
-//! Parallel sorts. Where few items are out of order, these are taken out (`stragglers`). Otherwise
+//! Parallel sorts. Where few items are out of order, these are taken out (`outliers`). Otherwise
 //! the stable sort lets std sort pieces of the slice, and merges them (`merge`). The unstable one,
 //! on few threads: the slice is cut at pivots, as quicksort does, until there are pieces for all,
 //! and std sorts the pieces; nothing is copied, and the cuts are what a quicksort would have to do
@@ -11,21 +11,21 @@ use super::{
     comparator::{By, Comparator},
     merge::{SHORTEST_PIECE, Sides, in_parallel, pieces, sort_pieces},
     on::On,
-    stragglers::sort_stragglers,
+    outliers::sort_outliers,
 };
 use crate::pool::call::executor::Executor;
 
 /// In items: shorter slices are sorted by the calling thread. (Random numbers would gain from
 /// 10,000 items on, but slices with few distinct keys would not: std sorts these in 3 ns per item.)
-const SHORTEST: usize = 32 * 1024;
+const SHORTEST_SHARED: usize = 32 * 1024;
 /// Workers: with more of them, merges take less time than a first cut by one thread.
-const FEW: usize = 4;
+const FEW_WORKERS: usize = 4;
 /// Pieces per worker that an unstable sort cuts, since pieces are not of equal length.
 const PIECES_A_WORKER: usize = 2;
 /// In items: how many a pivot is the median of.
-const SAMPLE: usize = 511;
+const PIVOT_SAMPLE: usize = 511;
 /// In bytes: larger items are not moved without need.
-const SMALL: usize = 64;
+const SMALL_ITEM: usize = 64;
 /// In bytes: an ascending slice up to this size is recognised without waking a worker.
 const RECOGNISED_ALONE: usize = 1 << 20;
 
@@ -53,10 +53,10 @@ where
 #[track_caller]
 pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Partition<T>) {
     let workers = executor.workers();
-    if items.len() < SHORTEST || size_of::<T>() == 0 || !executor.is_free() || workers > FEW {
+    if items.len() < SHORTEST_SHARED || size_of::<T>() == 0 || !executor.is_free() || workers > FEW_WORKERS {
         return sort(executor, items, order);
     }
-    if ascends(items, RECOGNISED_ALONE, order) || sort_stragglers(executor, items, order) {
+    if ascends(items, RECOGNISED_ALONE, order) || sort_outliers(executor, items, order) {
         return;
     }
     let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);
@@ -81,10 +81,10 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
         return [items, &mut []];
     }
     // Some items from all over the slice, to its front; the median of them to the very front.
-    let step = items.len() / SAMPLE;
-    (0..SAMPLE).for_each(|i| items.swap(i, i * step));
-    order.sort(&mut items[..SAMPLE]);
-    items.swap(0, SAMPLE / 2);
+    let step = items.len() / PIVOT_SAMPLE;
+    (0..PIVOT_SAMPLE).for_each(|i| items.swap(i, i * step));
+    order.sort(&mut items[..PIVOT_SAMPLE]);
+    items.swap(0, PIVOT_SAMPLE / 2);
     let before = order.partition(items, false);
     items.swap(0, before);
     let (less, rest) = items.split_at_mut(before);
@@ -102,7 +102,7 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
 fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize {
     let Some((pivot, items)) = items.split_first_mut() else { return 0 };
     let (mut before, mut end) = (0, items.len());
-    if size_of::<T>() <= SMALL {
+    if size_of::<T>() <= SMALL_ITEM {
         // No branch: whether an item goes before is as good as random.
         for at in 0..end {
             let goes = goes_before(&items[at], pivot);
@@ -127,17 +127,17 @@ fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize 
 /// Sorts `items`, stably if the sort that `order` has is stable.
 #[track_caller]
 pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Comparator<T>) {
-    if items.len() < SHORTEST || size_of::<T>() == 0 {
+    if items.len() < SHORTEST_SHARED || size_of::<T>() == 0 {
         return order.sort(items);
     }
     if !executor.is_free() {
-        if !sort_stragglers(executor, items, order) {
+        if !sort_outliers(executor, items, order) {
             order.sort(items);
         }
         return;
     }
     // Longer slices are looked through in parallel, by the sort of the pieces.
-    if !ascends(items, RECOGNISED_ALONE, order) && !sort_stragglers(executor, items, order) {
+    if !ascends(items, RECOGNISED_ALONE, order) && !sort_outliers(executor, items, order) {
         sort_pieces(executor, items, pieces(executor, items.len()), order);
     }
 }

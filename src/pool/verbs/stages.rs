@@ -5,7 +5,7 @@
 use std::{convert::Infallible, fmt, ops::Range};
 
 use super::{
-    chain::{Begun, Chain, Each, Makes, Pieces, Source, Worker, itself, noted_by},
+    chain::{Chain, Each, Makes, Pieces, Source, SourceItem, WorkerOf, itself, noted_by},
     state::{Given, State, Stateless},
 };
 
@@ -99,10 +99,10 @@ where
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         acc: A,
-        mut next: impl FnMut(&mut Worker<C>, A, R) -> Result<A, Z>,
+        mut next: impl FnMut(&mut WorkerOf<C>, A, R) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, item| {
             let made = (self.f)(C::State::give(state, item));
@@ -162,10 +162,10 @@ where
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         acc: A,
-        mut next: impl FnMut(&mut Worker<C>, A, C::Item) -> Result<A, Z>,
+        mut next: impl FnMut(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, item| {
             (self.f)(C::State::give(state, &item));
@@ -237,16 +237,16 @@ impl<'t, T: Clone + 't, C: Chain<Item = &'t T>> Chain for Cloned<C> {
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         acc: A,
-        mut next: impl FnMut(&mut Worker<C>, A, T) -> Result<A, Z>,
+        mut next: impl FnMut(&mut WorkerOf<C>, A, T) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, item| next(state, acc, item.clone()))
     }
 
     #[inline(always)]
-    fn sift(&self, state: &mut Worker<C>, item: Begun<C>) -> (T, bool) {
+    fn sift(&self, state: &mut WorkerOf<C>, item: SourceItem<C>) -> (T, bool) {
         let (item, is_kept) = self.chain.sift(state, item);
         (item.clone(), is_kept)
     }
@@ -298,10 +298,10 @@ where
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         acc: A,
-        mut next: impl FnMut(&mut Worker<C>, A, C::Item) -> Result<A, Z>,
+        mut next: impl FnMut(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, item| {
             if (self.f)(C::State::give(state, &item)) { next(state, acc, item) } else { Ok(acc) }
@@ -309,7 +309,7 @@ where
     }
 
     #[inline(always)]
-    fn sift(&self, state: &mut Worker<C>, item: Begun<C>) -> (C::Item, bool) {
+    fn sift(&self, state: &mut WorkerOf<C>, item: SourceItem<C>) -> (C::Item, bool) {
         let (item, is_kept) = self.chain.sift(state, item);
         let is_kept = is_kept && (self.f)(C::State::give(state, &item));
         (item, is_kept)
@@ -328,10 +328,10 @@ where
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         acc: A,
-        mut next: impl FnMut(&mut Worker<C>, A, R) -> Result<A, Z>,
+        mut next: impl FnMut(&mut WorkerOf<C>, A, R) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, item| match (self.f)(C::State::give(state, item)) {
             Some(made) => next(state, acc, made),
@@ -364,10 +364,10 @@ where
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         acc: A,
-        mut next: impl FnMut(&mut Worker<C>, A, I::Item) -> Result<A, Z>,
+        mut next: impl FnMut(&mut WorkerOf<C>, A, I::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, item| {
             let items = (self.f)(C::State::give(state, item));
@@ -379,8 +379,8 @@ where
     #[inline(always)]
     fn emit<T>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         to: &mut Vec<T>,
         mut open: impl FnMut(I::Item) -> T,
     ) {
@@ -404,10 +404,10 @@ where
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         acc: A,
-        mut next: impl FnMut(&mut Worker<C>, A, Self::Item) -> Result<A, Z>,
+        mut next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, item| match (self.f)(C::State::give(state, item)) {
             Ok(items) => push_all(items.into_iter().map(Ok), state, acc, &mut next),
@@ -439,10 +439,10 @@ impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         acc: A,
-        mut next: impl FnMut(&mut Worker<C>, A, Self::Item) -> Result<A, Z>,
+        mut next: impl FnMut(&mut WorkerOf<C>, A, Self::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, |state, acc, items| push_all(items, state, acc, &mut next))
     }
@@ -450,8 +450,8 @@ impl<C: Chain<Item: IntoIterator>> Chain for Flatten<C> {
     #[inline(always)]
     fn emit<T>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         to: &mut Vec<T>,
         mut open: impl FnMut(Self::Item) -> T,
     ) {
@@ -499,7 +499,7 @@ impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
     fn push<A, Z>(
         &self,
         state: &mut M::Worker,
-        item: Begun<C>,
+        item: SourceItem<C>,
         acc: A,
         mut next: impl FnMut(&mut M::Worker, A, C::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
@@ -507,12 +507,18 @@ impl<C: Chain<State = Stateless>, M: State> Chain for With<C, M> {
     }
 
     #[inline(always)]
-    fn emit<T>(&self, _: &mut M::Worker, item: Begun<C>, to: &mut Vec<T>, open: impl FnMut(C::Item) -> T) {
+    fn emit<T>(
+        &self,
+        _: &mut M::Worker,
+        item: SourceItem<C>,
+        to: &mut Vec<T>,
+        open: impl FnMut(C::Item) -> T,
+    ) {
         self.chain.emit(&mut (), item, to, open);
     }
 
     #[inline(always)]
-    fn sift(&self, _: &mut M::Worker, item: Begun<C>) -> (C::Item, bool) {
+    fn sift(&self, _: &mut M::Worker, item: SourceItem<C>) -> (C::Item, bool) {
         self.chain.sift(&mut (), item)
     }
 }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::{
-    chain::{Begun, Chain, Each, Makes, Pieces, Shared, Source, Worker, itself, noted_by},
+    chain::{Chain, Each, Makes, Pieces, Shared, Source, SourceItem, WorkerOf, itself, noted_by},
     on::On,
 };
 
@@ -30,10 +30,10 @@ impl<C: Chain> Chain for On<C> {
     #[inline(always)]
     fn push<A, Z>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         acc: A,
-        next: impl FnMut(&mut Worker<C>, A, C::Item) -> Result<A, Z>,
+        next: impl FnMut(&mut WorkerOf<C>, A, C::Item) -> Result<A, Z>,
     ) -> Result<A, Z> {
         self.chain.push(state, item, acc, next)
     }
@@ -41,8 +41,8 @@ impl<C: Chain> Chain for On<C> {
     #[inline(always)]
     fn emit<T>(
         &self,
-        state: &mut Worker<C>,
-        item: Begun<C>,
+        state: &mut WorkerOf<C>,
+        item: SourceItem<C>,
         to: &mut Vec<T>,
         open: impl FnMut(C::Item) -> T,
     ) {
@@ -50,7 +50,7 @@ impl<C: Chain> Chain for On<C> {
     }
 
     #[inline(always)]
-    fn sift(&self, state: &mut Worker<C>, item: Begun<C>) -> (C::Item, bool) {
+    fn sift(&self, state: &mut WorkerOf<C>, item: SourceItem<C>) -> (C::Item, bool) {
         self.chain.sift(state, item)
     }
 }

@@ -171,7 +171,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// If `f` or one of its futures does.
     pub fn for_each<F: Future<Output = ()> + Send>(self, f: impl Fn(C::Item) -> F + Sync) -> E::Of<()> {
         let Self { on, limit } = self;
-        let folded = on.attend(limit, |_, item| f(item), |_, _, ()| Ok::<_, Infallible>(()), |(), ()| ());
+        let folded = on.run_async(limit, |_, item| f(item), |_, _, ()| Ok::<_, Infallible>(()), |(), ()| ());
         E::end(folded.map(drop).through())
     }
 
@@ -210,7 +210,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
                 None => result,
             })
         };
-        E::end(on.attend(limit, |_, item| map(item), done, &reduce).through())
+        E::end(on.run_async(limit, |_, item| map(item), done, &reduce).through())
     }
 
     /// Folds the items into accumulators, and reduces these in the order of the slice.
@@ -244,7 +244,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     ) -> E::Of<A> {
         let Self { on, limit } = self;
         let make = |acc: &mut Option<A>, item| fold(acc.take().unwrap_or_else(&init), item);
-        let folded = on.attend(limit, make, |_, _, acc| Ok::<_, Infallible>(acc), reduce);
+        let folded = on.run_async(limit, make, |_, _, acc| Ok::<_, Infallible>(acc), reduce);
         E::end(folded.map(|folded| folded.unwrap_or_else(&init)).through())
     }
 
@@ -269,7 +269,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         let Self { on, limit } = self;
         let collected = in_place(on.source_count(), |places| {
             let none = || Written::none(places);
-            let folded = on.attend(
+            let folded = on.run_async(
                 limit,
                 |_, item| map(item),
                 move |written, index, result| {
@@ -301,7 +301,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         f: impl Fn(C::Item) -> F + Sync,
     ) -> E::Of<Result<(), Z>> {
         let Self { on, limit } = self;
-        let folded = on.attend(limit, |_, item| f(item), |_, _, result| result, |(), ()| ());
+        let folded = on.run_async(limit, |_, item| f(item), |_, _, result| result, |(), ()| ());
         E::end(folded.map(drop).ended())
     }
 
@@ -333,7 +333,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
                 None => result?,
             })
         };
-        E::end(on.attend(limit, |_, item| map(item), done, &reduce).ended())
+        E::end(on.run_async(limit, |_, item| map(item), done, &reduce).ended())
     }
 
     /// [`map_collect`](Self::map_collect) for futures that can fail: returns the error of the first
@@ -358,7 +358,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         let Self { on, limit } = self;
         let collected = in_place(on.source_count(), |places| {
             let none = || Written::none(places);
-            let folded = on.attend(
+            let folded = on.run_async(
                 limit,
                 |_, item| map(item),
                 move |written, index, result: Result<R, Z>| {

@@ -1,4 +1,4 @@
-//! Whole calls, with panics, and the end of the crew.
+//! Whole calls, with panics, and the end of the threads.
 
 use super::{small::*, team::Team, *};
 use crate::pool::call::handles::Watch;

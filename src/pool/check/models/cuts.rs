@@ -1,4 +1,4 @@
-//! Early exit and cancelling: a cut against pop and steal.
+//! FirstIndices exit and cancelling: a cut against pop and steal.
 
 use loom::sync::atomic::{
     AtomicBool,
@@ -50,7 +50,7 @@ fn cut_while_draining(bug: Option<Bug>) {
             let (round, is_cut) = (Arc::clone(&round), Arc::clone(&is_cut));
             thread::spawn(move || drain_before(&round.ranges, &round.claims, 0, Some((&is_cut, 1)), |_| ()))
         };
-        round.ranges.cut(1);
+        round.ranges.truncate(1);
         is_cut.store(true, Release);
         round.drain(1);
         other.join().unwrap();
@@ -80,7 +80,7 @@ fn stop(bug: Option<Bug>, items: usize, at: usize) {
             move || {
                 drain_before(&round.ranges, &round.claims, me, Some((&is_cut, at)), |items| {
                     if items.contains(&at) {
-                        round.ranges.cut(at);
+                        round.ranges.truncate(at);
                         is_cut.store(true, Release);
                     }
                 });
@@ -104,11 +104,11 @@ fn cut_during_a_theft(bug: Option<Bug>) {
         let round = Round::new(2, Fence::Symmetric, Stealing::Largest, 4, 1);
         let thief = {
             let round = Arc::clone(&round);
-            thread::spawn(move || round.rob(1, 0, half))
+            thread::spawn(move || round.try_steal(1, 0, half))
         };
         let cutter = {
             let round = Arc::clone(&round);
-            thread::spawn(move || round.ranges.cut(3))
+            thread::spawn(move || round.ranges.truncate(3))
         };
         round.empty::<1>(0);
         thief.join().unwrap();
@@ -157,7 +157,7 @@ fn cancel(bug: Option<Bug>) {
         let watch = Watch { cancel: Some(&token), progress: None };
         for watch in [watch, Watch::default()] {
             let claims = Claims::new(3);
-            ranges.deal(0..3, &[]);
+            ranges.partition(0..3, &[]);
             watch.begin(&ranges, Units::Items, 0..3);
             drain_before(&ranges, &claims, 0, watch.cancel.map(|_| (&*is_cut, 0)), |_| ());
             watch.end(&ranges);

@@ -23,24 +23,24 @@ impl List {
     /// Worker `me` pushes items of these numbers.
     fn push(&self, me: usize, numbers: Range<usize>) {
         let deque = self.deques.of(me);
-        let hand = deque.take_up();
+        let hand = deque.load();
         for number in numbers {
             hand.push(Item(Local::new(number)), |hand, item| deque.push_and_show(hand, item));
         }
-        deque.put_down(&hand);
+        deque.store_end(&hand);
     }
 
     /// Worker `me` takes so many items, if there are as many.
     fn take(&self, me: usize, most: usize) {
         let deque = self.deques.of(me);
-        let hand = deque.take_up();
+        let hand = deque.load();
         let items = std::iter::from_fn(|| hand.pop(deque)).take(most);
         items.for_each(|item| self.claim(&item));
-        deque.put_down(&hand);
+        deque.store_end(&hand);
     }
 
-    fn rob(&self, me: usize, victim: usize) {
-        self.deques.of(me).rob(self.deques.of(victim));
+    fn try_steal(&self, me: usize, victim: usize) {
+        self.deques.of(me).try_steal(self.deques.of(victim));
     }
 
     fn claim(&self, item: &Item) {
@@ -61,7 +61,7 @@ fn robbed(list: &Arc<List>, thieves: &[(usize, usize)], owner: impl Fn(&List)) {
     let threads = thieves.iter().map(|&(me, victim)| {
         let list = Arc::clone(list);
         thread::spawn(move || {
-            list.rob(me, victim);
+            list.try_steal(me, victim);
             list.take(me, 1);
         })
     });

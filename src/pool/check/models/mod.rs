@@ -9,23 +9,23 @@
 //! `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/shuttle cargo test --release --lib models`
 
 #[cfg(loom)]
-mod barrier;
+mod barriers;
 #[cfg(loom)]
 mod calls;
 #[cfg(loom)]
 mod claims;
 #[cfg(loom)]
+mod cursors;
+#[cfg(loom)]
 mod cuts;
 mod frame;
 #[cfg(loom)]
-mod gate;
+mod gates;
 #[cfg(loom)]
 mod lists;
 mod local;
 #[cfg(shuttle)]
 mod schedules;
-#[cfg(loom)]
-mod searches;
 #[cfg(loom)]
 mod small;
 mod team;
@@ -51,7 +51,7 @@ use shuttle::thread;
 use crate::pool::check::halves::{Halves, half};
 use crate::pool::{
     check::{
-        fence::Fence,
+        fences::TestFence as Fence,
         planted::{Bug, plant},
     },
     policy::victim::Stealing,

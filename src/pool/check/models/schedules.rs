@@ -46,7 +46,7 @@ fn find(bug: Bug, model: impl Fn() + Sync + Send + 'static) {
     Runner::new(RandomScheduler::new_from_seed(SEED, 1000), config()).run(model);
 }
 
-/// A crew makes calls of `items` items each, `ITEMS` together, dealt at random bounds.
+/// A threads makes calls of `items` items each, `ITEMS` together, dealt at random bounds.
 fn calls(items: usize, call: impl Fn(&Team, usize, &[usize])) {
     let team = Team::new(WORKERS);
     for _ in 0..ITEMS / items {

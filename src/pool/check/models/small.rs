@@ -41,7 +41,7 @@ impl Round {
         let bounds: Vec<usize> = (1..dealt_to).map(|worker| (items * worker).div_ceil(dealt_to)).collect();
         let (ranges, claims) = (Ranges::new(workers, fence), Claims::new(items));
         let round = Self { ranges, claims, stealing };
-        round.ranges.deal(0..items, &bounds);
+        round.ranges.partition(0..items, &bounds);
         Arc::new(round)
     }
 
@@ -49,7 +49,7 @@ impl Round {
     pub(super) fn drain(&self, me: usize) {
         let (mut owner, mut first) = self.ranges.enter(me);
         if self.stealing == Stealing::Off {
-            owner.rob_late_only();
+            owner.steal_from_late_only();
         }
         let mut halves = Halves(self.stealing);
         while let Some(item) = first.take().or_else(|| Some(owner.steal(&mut halves)?.item)) {
@@ -73,7 +73,7 @@ impl Round {
                 };
                 let ((), contested) = owner.claim(N, 1, claim);
                 if contested {
-                    self.claims.claim(owner.settle(N));
+                    self.claims.claim(owner.resolve(N));
                 }
             } else {
                 self.claims.claim(pop(&mut owner));
@@ -82,10 +82,10 @@ impl Round {
     }
 
     /// Worker `me` makes one attempt at a theft.
-    pub(super) fn rob(&self, me: usize, victim: usize, middle: At) {
+    pub(super) fn try_steal(&self, me: usize, victim: usize, middle: At) {
         let (mut owner, nothing) = self.ranges.enter(me);
         assert_eq!(nothing, None);
-        if let Attempt::Done(item) = owner.rob(victim, &mut |left| middle(left)) {
+        if let Attempt::Done(item) = owner.try_steal(victim, &mut |left| middle(left)) {
             self.claims.claim(item..item + 1);
         }
     }
@@ -98,5 +98,5 @@ impl Round {
 /// Pops one item, if one can be claimed. It is not counted here.
 pub(super) fn pop(owner: &mut Owner<'_>) -> Range<usize> {
     let (popped, contested) = owner.claim(1, 1, |claims| claims.next());
-    if contested { owner.settle(1) } else { popped.unwrap_or(0..0) }
+    if contested { owner.resolve(1) } else { popped.unwrap_or(0..0) }
 }

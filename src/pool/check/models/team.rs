@@ -1,4 +1,5 @@
-//! A real crew with its ranges, and whole calls on it: deal, publish, work, steal, retract, wait.
+//! A real threads with its ranges, and whole calls on it: deal, publish, work, steal, retract,
+//! wait.
 
 use std::panic::resume_unwind;
 
@@ -7,17 +8,17 @@ use crate::{
     clock::Instant,
     pool::{
         call::{
-            accumulator::{Accumulator, Lender, Made},
+            accumulator::{Accumulator, Lender, Partials},
             body::{Body, Stop},
-            course::Course,
             ending::How,
             handles::Watch,
             order::Order,
             plan::Plan,
             round::Round,
+            round_log::RoundLog,
         },
         policy::estimate::Estimate,
-        protocol::{barrier::Polls, crew::Crew, oneshot, range},
+        protocol::{barrier::PollTimes, oneshot, range, threads::Threads},
         record::{
             journal::{Tally, Times},
             units::Units,
@@ -72,29 +73,29 @@ impl Body for Borrowing<'_> {
     }
 }
 
-/// A crew with its ranges.
+/// A threads with its ranges.
 pub(super) struct Team {
-    crew: Crew,
+    threads: Threads,
 }
 
 impl Team {
     pub(super) fn new(workers: usize) -> Self {
-        let mut crew = Crew::new(workers - 1, Fence::Symmetric, Patience::default());
+        let mut threads = Threads::new(workers - 1, Fence::Symmetric, Patience::default());
         for _ in 1..workers {
-            let (post, (sender, receiver)) = (crew.post(), oneshot::channel());
+            let (post, (sender, receiver)) = (threads.post(), oneshot::channel());
             let life = move || {
                 sender.send(());
                 post.work(|| true);
             };
-            crew.start(ThreadBuilder::new(), Box::new(life)).unwrap();
+            threads.start(ThreadBuilder::new(), Box::new(life)).unwrap();
             receiver.receive().expect("it has come");
         }
-        Self { crew }
+        Self { threads }
     }
 
     #[cfg(shuttle)]
     pub(super) fn thefts(&self) -> u64 {
-        self.crew.thefts()
+        self.threads.thefts()
     }
 
     /// A call for several items, dealt at `bounds`. If several items panic, the first panic comes
@@ -109,19 +110,19 @@ impl Team {
             pace: None,
             profile: None,
             stealing: Stealing::Largest,
-            is_growing: cfg!(shuttle), // loom wants the same at any time
+            has_large_partials: cfg!(shuttle), // loom wants the same at any time
             heavy: &heavy,
             places: None,
-            polls: Polls::default(),
+            polls: PollTimes::default(),
         };
-        let times = Times { tallies: vec![Tally::default(); self.crew.size() + 1], ..Times::default() };
-        let course = Course::new(Instant::now(), times);
-        let turn = self.crew.take_turn().expect("an arena is free");
+        let times = Times { tallies: vec![Tally::default(); self.threads.size() + 1], ..Times::default() };
+        let course = RoundLog::new(Instant::now(), times);
+        let turn = self.threads.take_turn().expect("an arena is free");
         let ranges = &turn.arena.ranges;
-        let (round, made) = (Round { ranges, plan, course, list: None }, Made::new());
+        let (round, made) = (Round { ranges, plan, course, list: None }, Partials::new());
         let mut own = Accumulator::new(&body, 0, &made);
         let others = &Lender { body: &body, made: &made };
-        let (_, stop) = round.run((&self.crew, &turn), (0..items, bounds), watch, &mut own, others);
+        let (_, stop) = round.run((&self.threads, &turn), (0..items, bounds), watch, &mut own, others);
         local.write(0); // the frame is gone
         let thrown = match stop.how(watch.is_cancelled()) {
             How::Panic(panic) => match panic.downcast_ref() {

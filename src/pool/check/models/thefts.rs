@@ -15,7 +15,7 @@ fn robbed<const N: usize>(fence: Fence, items: usize, thieves: &[(usize, At)]) {
         .zip(thieves)
         .map(|(me, &(victim, middle))| {
             let round = Arc::clone(&round);
-            thread::spawn(move || round.rob(me, victim, middle))
+            thread::spawn(move || round.try_steal(me, victim, middle))
         })
         .collect();
     round.empty::<N>(0);
@@ -109,10 +109,10 @@ fn looks_twice(bug: Option<Bug>) {
             claims: Claims::new(4),
             stealing: Stealing::Largest,
         });
-        round.ranges.deal(0..4, &[0, 4]);
+        round.ranges.partition(0..4, &[0, 4]);
         let other = {
             let round = Arc::clone(&round);
-            thread::spawn(move || round.rob(0, 1, FIRST))
+            thread::spawn(move || round.try_steal(0, 1, FIRST))
         };
         let (mut owner, _) = round.ranges.enter(2);
         let loot = owner.steal(&mut Halves(Stealing::Largest)).expect("nobody leaves early");

@@ -6,14 +6,14 @@ use loom::sync::Notify;
 
 use super::{local::Local, small::*, *};
 use crate::{
-    pool::protocol::hub::{Begins, Hub, Next, Slot},
+    pool::protocol::wake_queues::{Begins, Next, Slot, WakeQueues},
     sync::{AtomicUsize as Word, Ordering},
 };
 
 /// An item: what it waits for, and what its future holds, which polls read and write.
 struct Item {
     /// How many events have happened, each of which wakes it. Relaxed: that the last poll sees all
-    /// of them is up to the hub.
+    /// of them is up to the queues.
     events: [Word; 2],
     needs: usize,
     future: Local,
@@ -22,7 +22,7 @@ struct Item {
 
 /// A loop of so many items.
 struct Loop {
-    hub: Arc<Hub>,
+    queues: Arc<WakeQueues>,
     items: Vec<Item>,
     /// How many have been begun.
     begun: Word,
@@ -49,7 +49,7 @@ impl Loop {
             is_gone: false.into(),
         };
         Arc::new(Self {
-            hub: Hub::new(workers, limit),
+            queues: WakeQueues::new(workers, limit),
             items: needs.iter().map(item).collect(),
             begun: Word::new(0),
             under_way: Word::new(0),
@@ -107,32 +107,32 @@ impl Loop {
 
     /// What worker `me` does. `begins`: whether it begins items, too.
     fn work(&self, me: usize, begins: bool, mut hand: Vec<Slot>) {
-        let (hub, mut begins, mut seen) = (&self.hub, begins, usize::MAX);
-        hub.come();
+        let (queues, mut begins, mut seen) = (&self.queues, begins, usize::MAX);
+        queues.come();
         loop {
-            if hub.stop() != seen {
-                seen = hub.stop();
-                let numbers = hub.items().map(|(_, number)| number);
-                for slot in numbers.filter_map(|number| hub.take_behind(number, seen, |_| {})) {
-                    let (item, _) = hub.resume(&slot, me);
+            if queues.stop() != seen {
+                seen = queues.stop();
+                let numbers = queues.items().map(|(_, number)| number);
+                for slot in numbers.filter_map(|number| queues.take_behind(number, seen, |_| {})) {
+                    let (item, _) = queues.resume(&slot, me);
                     self.end(item);
-                    hub.end(me);
+                    queues.end(me);
                     hand.push(slot);
                 }
             }
             let would = if begins { Begins::Later } else { Begins::Nothing };
-            let (slot, item) = match hub.next(me, &mut hand, would, seen).0 {
+            let (slot, item) = match queues.next(me, &mut hand, would, seen).0 {
                 Next::Resume(slot) => {
-                    let (item, _) = hub.resume(&slot, me);
+                    let (item, _) = queues.resume(&slot, me);
                     if item >= seen {
                         self.end(item);
-                        hub.end(me);
+                        queues.end(me);
                         hand.push(slot);
                     } else if self.poll(item) {
-                        hub.end(me);
+                        queues.end(me);
                         hand.push(slot);
                     } else {
-                        hub.suspend(slot, me, item);
+                        queues.suspend(slot, me, item);
                     }
                     continue;
                 }
@@ -147,7 +147,7 @@ impl Loop {
                 Next::Look => continue,
                 Next::Leave => return,
             };
-            if self.poll(item) { hand.push(slot) } else { hub.suspend_first(slot, me, item) }
+            if self.poll(item) { hand.push(slot) } else { queues.suspend_first(slot, me, item) }
         }
     }
 
@@ -155,15 +155,15 @@ impl Loop {
     fn slots(&self, items: usize) -> (Vec<(Slot, usize)>, Vec<Waker>) {
         let mut hand = Vec::new();
         let begun = (0..items).map(|_| {
-            let Next::Begin(slot) = self.hub.next(0, &mut hand, Begins::First, usize::MAX).0 else {
+            let Next::Begin(slot) = self.queues.next(0, &mut hand, Begins::First, usize::MAX).0 else {
                 unreachable!("there are as many")
             };
             (slot, self.begin().unwrap())
         });
         let begun: Vec<_> = begun.collect();
         // Makes what is known of slots, before there are threads: loom does not know a `OnceLock`.
-        assert_eq!(self.hub.items().count(), items);
-        let wakers = begun.iter().map(|(slot, _)| self.hub.waker(slot)).collect();
+        assert_eq!(self.queues.items().count(), items);
+        let wakers = begun.iter().map(|(slot, _)| self.queues.waker(slot)).collect();
         (begun, wakers)
     }
 
@@ -171,13 +171,13 @@ impl Loop {
     fn begin_and_work(&self, me: usize, begun: Vec<(Slot, usize)>, begins: bool) {
         let mut hand = Vec::new();
         for (slot, item) in begun.into_iter().rev() {
-            if self.poll(item) { hand.push(slot) } else { self.hub.suspend_first(slot, me, item) }
+            if self.poll(item) { hand.push(slot) } else { self.queues.suspend_first(slot, me, item) }
         }
         self.work(me, begins, hand);
     }
 
     fn assert_all_gone(&self) {
-        assert_eq!(self.hub.under_way().0, 0);
+        assert_eq!(self.queues.under_way().0, 0);
         assert_eq!(self.under_way.load(SeqCst), 0);
         assert!(self.items.iter().all(|item| item.is_gone.load(SeqCst)));
     }
@@ -214,7 +214,7 @@ fn woken_and(workers: usize, needs: &'static [usize], stops: Option<usize>, last
     }
     if let Some(place) = stops {
         let this = Arc::clone(&this);
-        threads.push(thread::spawn(move || this.hub.stop_at(place)));
+        threads.push(thread::spawn(move || this.queues.stop_at(place)));
     }
     this.begin_and_work(0, begun, false);
     threads.into_iter().for_each(|thread| thread.join().unwrap());
@@ -346,7 +346,7 @@ fn stopped_unwoken(bug: Option<Bug>) {
         let (begun, _wakers) = this.slots(1);
         let other = {
             let this = Arc::clone(&this);
-            thread::spawn(move || this.hub.stop_at(0))
+            thread::spawn(move || this.queues.stop_at(0))
         };
         this.begin_and_work(0, begun, false);
         other.join().unwrap();
@@ -369,30 +369,30 @@ fn a_stop_that_rings_only_who_seems_to_sleep_is_not_heard() {
 /// takes the slot of item 1 and begins item 0 in it. The other one must not drop item 0.
 fn taken_behind(bug: Option<Bug>) {
     explore_all(bug, || {
-        let (hub, mut hand) = (Hub::new(2, 1), Vec::new());
-        hub.come();
-        let Next::Begin(slot) = hub.next(0, &mut hand, Begins::First, usize::MAX).0 else {
+        let (queues, mut hand) = (WakeQueues::new(2, 1), Vec::new());
+        queues.come();
+        let Next::Begin(slot) = queues.next(0, &mut hand, Begins::First, usize::MAX).0 else {
             unreachable!("there is one")
         };
-        let waker = hub.waker(&slot);
-        assert_eq!(hub.items().count(), 1); // see `slots`
-        hub.suspend_first(slot, 0, 1);
-        hub.stop_at(1);
+        let waker = queues.waker(&slot);
+        assert_eq!(queues.items().count(), 1); // see `slots`
+        queues.suspend_first(slot, 0, 1);
+        queues.stop_at(1);
         let other = {
-            let hub = Arc::clone(&hub);
+            let queues = Arc::clone(&queues);
             thread::spawn(move || {
-                if let Some(slot) = hub.take_behind(0, 1, |_| {}) {
-                    assert_eq!(hub.resume(&slot, 1).0, 1, "dropped although it is needed");
+                if let Some(slot) = queues.take_behind(0, 1, |_| {}) {
+                    assert_eq!(queues.resume(&slot, 1).0, 1, "dropped although it is needed");
                 }
             })
         };
-        if let Some(slot) = hub.take_behind(0, 1, |_| {}) {
-            hub.suspend_first(slot, 0, 0);
+        if let Some(slot) = queues.take_behind(0, 1, |_| {}) {
+            queues.suspend_first(slot, 0, 0);
             waker.wake();
-            let Next::Resume(slot) = hub.next(0, &mut hand, Begins::Nothing, 1).0 else {
+            let Next::Resume(slot) = queues.next(0, &mut hand, Begins::Nothing, 1).0 else {
                 unreachable!("item 0 is woken")
             };
-            assert_eq!(hub.resume(&slot, 0).0, 0);
+            assert_eq!(queues.resume(&slot, 0).0, 0);
         }
         other.join().unwrap();
     });
@@ -414,31 +414,31 @@ fn who_drops_an_item_looks_again_which_it_is() {
 /// if it `notes` the item that it has put back.
 fn put_back(notes: bool) {
     explore_all(None, move || {
-        let (hub, mut hand) = (Hub::new(2, 1), Vec::new());
-        hub.come();
-        let Next::Begin(slot) = hub.next(0, &mut hand, Begins::First, usize::MAX).0 else {
+        let (queues, mut hand) = (WakeQueues::new(2, 1), Vec::new());
+        queues.come();
+        let Next::Begin(slot) = queues.next(0, &mut hand, Begins::First, usize::MAX).0 else {
             unreachable!("there is one")
         };
-        assert_eq!(hub.items().count(), 1); // see `slots`
-        hub.suspend_first(slot, 0, 1);
-        hub.stop_at(1);
+        assert_eq!(queues.items().count(), 1); // see `slots`
+        queues.suspend_first(slot, 0, 1);
+        queues.stop_at(1);
         let other = {
-            let hub = Arc::clone(&hub);
+            let queues = Arc::clone(&queues);
             thread::spawn(move || {
                 let mut noted = Vec::new();
-                let taken = hub.take_behind(0, 1, |item| noted.extend(notes.then_some(item)));
+                let taken = queues.take_behind(0, 1, |item| noted.extend(notes.then_some(item)));
                 (noted, taken.is_some())
             })
         };
-        let Some(slot) = hub.take_behind(0, 1, |_| {}) else {
+        let Some(slot) = queues.take_behind(0, 1, |_| {}) else {
             assert!(other.join().unwrap().1, "one of them takes it");
             return;
         };
-        hub.suspend_first(slot, 0, 0);
-        hub.stop_at(0);
-        let is_dropped = hub.take_behind(0, 0, |_| {}).is_some();
+        queues.suspend_first(slot, 0, 0);
+        queues.stop_at(0);
+        let is_dropped = queues.take_behind(0, 0, |_| {}).is_some();
         let (noted, _) = other.join().unwrap();
-        let is_dropped_later = noted.iter().any(|_| hub.take_behind(0, 0, |_| {}).is_some());
+        let is_dropped_later = noted.iter().any(|_| queues.take_behind(0, 0, |_| {}).is_some());
         assert!(is_dropped || is_dropped_later, "item 0 waits for ever");
     });
 }

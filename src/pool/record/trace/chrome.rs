@@ -23,7 +23,7 @@ impl fmt::Display for Events<'_> {
             write!(
                 f,
                 ",\n{{\"ph\":\"M\",{},\"name\":\"thread_name\",\"args\":{{\"name\":\"worker {worker}{name}\"}}}}",
-                Lane(worker)
+                TraceLane(worker)
             )?;
         }
         timelines.iter().try_for_each(|timeline| timeline.events(f))?;
@@ -100,7 +100,7 @@ impl Timeline {
     ) -> fmt::Result {
         let span = Span { from: self.at(begin), lasts: Micros(end.saturating_sub(begin)) };
         Event { worker, kind: "inner", name, span }.write(f)?;
-        write!(f, "\"detail\":{},\"items\":{items},\"depth\":{depth}}}}}", Text(&detail))
+        write!(f, "\"detail\":{},\"items\":{items},\"depth\":{depth}}}}}", JsonText(&detail))
     }
 
     /// Writes the arrows. Perfetto draws an arrow from the end of the event in which it begins to
@@ -118,7 +118,7 @@ impl Timeline {
                     f,
                     ",\n{{\"ph\":\"{phase}\",\"bp\":\"e\",\"id\":{number},\"cat\":\"theft\",\"name\":\"theft\","
                 )?;
-                write!(f, "{},\"ts\":{}}}", Lane(worker), self.at(run.begin))?;
+                write!(f, "{},\"ts\":{}}}", TraceLane(worker), self.at(run.begin))?;
             }
         }
         Ok(())
@@ -132,9 +132,9 @@ impl Timeline {
 /// The process and the thread of a worker. They count from 1, so that the caller has the numbers of
 /// a main thread, and no worker has those of the system's idle thread, which Perfetto has mixed up
 /// with others.
-struct Lane(usize);
+struct TraceLane(usize);
 
-impl fmt::Display for Lane {
+impl fmt::Display for TraceLane {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"pid\":1,\"tid\":{}", self.0 + 1)
     }
@@ -160,8 +160,8 @@ impl Event<'_> {
         write!(
             f,
             ",\n{{\"ph\":\"X\",{},\"cat\":\"{kind}\",\"name\":{},\"ts\":{from},\"dur\":{lasts},\"args\":{{",
-            Lane(worker),
-            Text(name)
+            TraceLane(worker),
+            JsonText(name)
         )
     }
 }
@@ -177,9 +177,9 @@ impl fmt::Display for Micros {
 }
 
 /// Text as a JSON string.
-struct Text<'a>(&'a str);
+struct JsonText<'a>(&'a str);
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for JsonText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
         for letter in self.0.chars() {

@@ -21,34 +21,34 @@ use crate::{clock::Instant, sync::lock_unless_stuck};
 /// so that programs that trace nothing have none of this code.
 pub(crate) trait Hear: fmt::Debug + Send + Sync {
     /// A loop has ended, whose items were `depth` loops deep in the scene.
-    fn hear(&self, told: &Told<'_>, depth: usize);
+    fn hear(&self, told: &LoopSpan<'_>, depth: usize);
 
     /// The inner loops of the traced loop that this thread has called at `begin`. `parts` are those
     /// of its workers; `workers` says how many numbers they have.
-    fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop>;
+    fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop>;
 }
 
 /// Makes a scene. The traced loop was called in this place, if another trace was being taken there.
-pub(crate) type Make = fn(Option<Place>) -> Arc<dyn Hear>;
+pub(crate) type Make = fn(Option<ScenePlace>) -> Arc<dyn Hear>;
 
 /// What is told while a loop is traced.
 #[derive(Debug)]
 struct Scene {
     /// Where the traced loop was called, if another trace was being taken there.
-    around: Option<Place>,
+    around: Option<ScenePlace>,
     /// A lock that is stuck costs a note: an allocator may call a loop under it, and a child may be
     /// forked then.
-    told: Mutex<Vec<Noted>>,
+    told: Mutex<Vec<NotedLoop>>,
 }
 
 /// Makes a scene in which nothing has been told.
-pub(crate) fn make(around: Option<Place>) -> Arc<dyn Hear> {
+pub(crate) fn make(around: Option<ScenePlace>) -> Arc<dyn Hear> {
     Arc::new(Scene { around, told: Mutex::default() })
 }
 
 /// Where a thread is in a scene. One word, since each shared loop carries it.
 #[derive(Clone, Debug)]
-pub(crate) struct Place(Arc<Spot>);
+pub(crate) struct ScenePlace(Arc<Spot>);
 
 #[derive(Debug)]
 struct Spot {
@@ -60,13 +60,13 @@ struct Spot {
 thread_local! {
     /// Where this thread is. Without a destructor, which each thread would have to register at its
     /// first call: whoever enters a place leaves it.
-    static HERE: RefCell<ManuallyDrop<Option<Place>>> = const { RefCell::new(ManuallyDrop::new(None)) };
+    static HERE: RefCell<ManuallyDrop<Option<ScenePlace>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 /// As long as this lives, the thread is in another place.
 #[derive(Debug)]
 pub(crate) struct Stay {
-    before: Option<Place>,
+    before: Option<ScenePlace>,
 }
 
 impl Drop for Stay {
@@ -78,33 +78,33 @@ impl Drop for Stay {
 }
 
 /// The thread goes to a place. Returns where it was.
-fn change(place: Option<Place>) -> Option<Place> {
+fn change(place: Option<ScenePlace>) -> Option<ScenePlace> {
     HERE.with_borrow_mut(|here| mem::replace(&mut **here, place))
 }
 
 /// What a loop tells of itself.
 #[derive(Debug)]
-pub(crate) struct Told<'a> {
+pub(crate) struct LoopSpan<'a> {
     pub(crate) at: &'static Location<'static>,
     pub(crate) begin: Instant,
     pub(crate) items: usize,
-    pub(crate) parts: &'a [Part],
+    pub(crate) parts: &'a [WorkerPart],
 }
 
 /// What is noted of a loop.
 #[derive(Debug)]
-struct Noted {
+struct NotedLoop {
     at: &'static Location<'static>,
     depth: usize,
     caller: ThreadId,
     span: (Instant, Instant),
     items: usize,
-    helpers: Vec<Part>,
+    helpers: Vec<WorkerPart>,
 }
 
 /// What a worker did in a loop from coming to leaving.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct WorkerPart {
     pub(crate) seat: usize,
     pub(crate) thread: ThreadId,
     pub(crate) span: (Instant, Instant),
@@ -113,7 +113,7 @@ pub(crate) struct Part {
     pub(crate) is_empty: bool,
 }
 
-impl Place {
+impl ScenePlace {
     /// Whether this thread is in a scene. All else here is cold: hardly a loop is traced.
     #[inline(always)]
     pub(crate) fn is_near() -> bool {
@@ -152,12 +152,12 @@ impl Place {
     }
 
     /// The loop whose items are here ends now.
-    pub(crate) fn tell(&self, told: &Told<'_>) {
+    pub(crate) fn tell(&self, told: &LoopSpan<'_>) {
         self.0.scene.hear(told, self.0.depth);
     }
 
     /// See [`Hear::inner`].
-    pub(crate) fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop> {
+    pub(crate) fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop> {
         self.0.scene.inner(begin, workers, parts)
     }
 }
@@ -167,12 +167,12 @@ impl Scene {
     const MOST: usize = 1000;
 
     /// Notes a loop in the order of the begins. If there are too many, the shortest is forgotten.
-    fn note(&self, noted: Noted) {
+    fn note(&self, noted: NotedLoop) {
         let Some(mut all) = lock_unless_stuck(&self.told) else { return };
         let place = all.iter().rposition(|other| (noted.span.0 - other.span.0) > Duration::ZERO);
         all.insert(place.map_or(0, |place| place + 1), noted);
         if all.len() > Self::MOST {
-            let took = |noted: &Noted| noted.span.1 - noted.span.0;
+            let took = |noted: &NotedLoop| noted.span.1 - noted.span.0;
             let shortest = (0..all.len()).min_by_key(|number| took(&all[*number]));
             shortest.map(|number| all.remove(number));
         }
@@ -180,19 +180,19 @@ impl Scene {
 }
 
 impl Hear for Scene {
-    fn hear(&self, told: &Told<'_>, depth: usize) {
-        let &Told { at, begin, items, parts } = told;
+    fn hear(&self, told: &LoopSpan<'_>, depth: usize) {
+        let &LoopSpan { at, begin, items, parts } = told;
         if depth > 0 {
             let helpers = parts.iter().filter(|part| part.seat > 0 && !part.is_empty).cloned().collect();
             let (caller, span) = (thread::current().id(), (begin, Instant::now()));
-            self.note(Noted { at, depth, caller, span, items, helpers });
+            self.note(NotedLoop { at, depth, caller, span, items, helpers });
         }
-        if let Some(Place(around)) = &self.around {
+        if let Some(ScenePlace(around)) = &self.around {
             around.scene.hear(told, around.depth + 1 + depth);
         }
     }
 
-    fn inner(&self, begin: Instant, workers: usize, parts: &[Part]) -> Vec<InnerLoop> {
+    fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop> {
         let all = lock_unless_stuck(&self.told).map(|mut all| mem::take(&mut *all)).unwrap_or_default();
         let mut numbers = vec![(thread::current().id(), 0)];
         numbers.extend(parts.iter().map(|part| (part.thread, part.seat)));
@@ -205,7 +205,7 @@ impl Hear for Scene {
                 next - 1
             })
         };
-        let helper = |part: &Part, worker| Helper {
+        let helper = |part: &WorkerPart, worker| Helper {
             worker,
             items: part.items,
             begin: part.span.0 - begin,
@@ -229,27 +229,27 @@ mod tests {
     use super::*;
 
     fn depth() -> Option<usize> {
-        Place::here().map(|place| place.0.depth)
+        ScenePlace::here().map(|place| place.0.depth)
     }
 
-    fn tell(begin: Instant, items: usize, parts: &[Part]) {
-        Place::here().unwrap().tell(&Told { at: Location::caller(), begin, items, parts });
+    fn tell(begin: Instant, items: usize, parts: &[WorkerPart]) {
+        ScenePlace::here().unwrap().tell(&LoopSpan { at: Location::caller(), begin, items, parts });
     }
 
     /// What the scene was told: depth, items and the worker that called.
-    fn told(begin: Instant, workers: usize, parts: &[Part]) -> Vec<(usize, usize, usize)> {
-        let inner = Place::here().unwrap().inner(begin, workers, parts);
+    fn told(begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<(usize, usize, usize)> {
+        let inner = ScenePlace::here().unwrap().inner(begin, workers, parts);
         inner.iter().map(|inner| (inner.depth, inner.items, inner.worker)).collect()
     }
 
     #[test]
     fn a_thread_is_back_where_it_was_when_a_loop_is_over() {
-        assert!(Place::of_call(None).is_none() && depth().is_none(), "nobody traces");
-        let traced = Place::of_call(Some(make)).as_ref().map(Place::enter);
+        assert!(ScenePlace::of_call(None).is_none() && depth().is_none(), "nobody traces");
+        let traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         assert_eq!(depth(), Some(0));
-        let inner = Place::of_call(None).as_ref().map(Place::enter);
+        let inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         assert_eq!(depth(), Some(1));
-        let traced_inside = Place::of_call(Some(make)).as_ref().map(Place::enter);
+        let traced_inside = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         assert_eq!(depth(), Some(0), "of another scene");
         drop(traced_inside);
         assert_eq!(depth(), Some(1));
@@ -262,14 +262,14 @@ mod tests {
     #[test]
     fn a_loop_tells_all_scenes_around() {
         let begin = Instant::now();
-        let _traced = Place::of_call(Some(make)).as_ref().map(Place::enter);
+        let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         tell(begin, 1, &[]);
         {
-            let _inner = Place::of_call(None).as_ref().map(Place::enter);
+            let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
             {
-                let _traced_inside = Place::of_call(Some(make)).as_ref().map(Place::enter);
+                let _traced_inside = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
                 {
-                    let _deepest = Place::of_call(None).as_ref().map(Place::enter);
+                    let _deepest = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
                     tell(begin, 4, &[]);
                 }
                 tell(Instant::now(), 3, &[]);
@@ -285,19 +285,19 @@ mod tests {
     fn workers_that_were_never_in_the_traced_loop_have_the_numbers_behind() {
         let begin = Instant::now();
         let ids: Vec<_> = (0..4).map(|_| thread::spawn(|| thread::current().id()).join().unwrap()).collect();
-        let part = |seat, thread, items| Part {
+        let part = |seat, thread, items| WorkerPart {
             seat,
             thread,
             span: (begin, begin + Duration::from_millis(1)),
             items,
             is_empty: items == 0,
         };
-        let _traced = Place::of_call(Some(make)).as_ref().map(Place::enter);
+        let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
         let parts = [part(0, thread::current().id(), 1), part(2, ids[0], 1), part(1, ids[1], 0)];
-        let _inner = Place::of_call(None).as_ref().map(Place::enter);
+        let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         tell(begin, 9, &[part(0, ids[0], 1), part(1, ids[2], 2), part(2, ids[0], 3), part(3, ids[3], 0)]);
         tell(Instant::now(), 9, &[part(1, ids[3], 4), part(2, ids[2], 5), part(3, ids[1], 6)]);
-        let inner = Place::here().unwrap().inner(begin, 3, &parts);
+        let inner = ScenePlace::here().unwrap().inner(begin, 3, &parts);
         let helpers = |inner: &InnerLoop| {
             inner.helpers.iter().map(|helper| (helper.worker, helper.items)).collect::<Vec<_>>()
         };
@@ -309,8 +309,8 @@ mod tests {
     #[test]
     fn the_longest_are_kept() {
         let begin = Instant::now();
-        let _traced = Place::of_call(Some(make)).as_ref().map(Place::enter);
-        let _inner = Place::of_call(None).as_ref().map(Place::enter);
+        let _traced = ScenePlace::of_call(Some(make)).as_ref().map(ScenePlace::enter);
+        let _inner = ScenePlace::of_call(None).as_ref().map(ScenePlace::enter);
         tell(begin, 1, &[]); // the longest of all
         for _ in 0..3 * Scene::MOST {
             tell(Instant::now(), 2, &[]);

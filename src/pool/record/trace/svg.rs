@@ -30,7 +30,7 @@ const BAR: f64 = 12.0;
 const HEAD: f64 = 50.0;
 const FOOT: f64 = 40.0;
 /// The least time that the width stands for: with less, labels would be the same.
-const SHORTEST: Duration = Duration::from_nanos(10);
+const SHORTEST_SPAN: Duration = Duration::from_nanos(10);
 /// In pixels: what is narrower than this is not drawn on its own.
 const SPECK: f64 = 0.4;
 
@@ -48,7 +48,7 @@ impl fmt::Display for Picture<'_> {
         let timelines = self.0;
         let shown = &timelines[timelines.len().saturating_sub(MOST_PANELS)..];
         let longest = shown.iter().map(|timeline| timeline.wall).max().unwrap_or_default();
-        let scale = Scale { longest: longest.max(SHORTEST) };
+        let scale = Scale { longest: longest.max(SHORTEST_SPAN) };
         let height = shown.iter().map(Timeline::height).sum::<f64>() + FOOT;
         writeln!(
             f,
@@ -158,7 +158,7 @@ impl Timeline {
                 r#"<rect class="i" x="{x:.2}" y="{y:.1}" width="{width:.2}" height="{height:.1}" fill="{colour}">"#
             )?;
             let (took, place) = (Brief(end.saturating_sub(begin)), inner.at.to_string());
-            let (items, helpers, place) = (inner.items, inner.helpers.len(), Text(&place));
+            let (items, helpers, place) = (inner.items, inner.helpers.len(), SvgText(&place));
             writeln!(
                 f,
                 "<title>{took} of a loop of {items} items, helpers: {helpers}, {place}</title></rect>"
@@ -180,7 +180,7 @@ impl Timeline {
             let mut letters = self.title.chars();
             let title: String = letters.by_ref().take(MOST_LETTERS).collect();
             let more = if letters.next().is_some() { "…" } else { "" };
-            write!(f, r#"<tspan class="h">{}{more}</tspan><tspan class="s">: "#, Text(&title))?;
+            write!(f, r#"<tspan class="h">{}{more}</tspan><tspan class="s">: "#, SvgText(&title))?;
         }
         write!(f, "{items} item{}, {workers} worker{}", plural(items), plural(workers))?;
         match self.alone {
@@ -297,9 +297,9 @@ impl fmt::Display for Name {
 }
 
 /// Text, escaped for SVG.
-struct Text<'a>(&'a str);
+struct SvgText<'a>(&'a str);
 
-impl fmt::Display for Text<'_> {
+impl fmt::Display for SvgText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.chars().try_for_each(|letter| match letter {
             '&' => f.write_str("&amp;"),

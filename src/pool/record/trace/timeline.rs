@@ -2,7 +2,7 @@
 
 use std::{ops::Range, panic::Location, time::Duration};
 
-use crate::{pool::record::alone::Alone, sorted::sort};
+use crate::{pool::record::why_alone::Alone, sorted::sort};
 
 /// What one loop did when. All times count from its call.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,8 +155,8 @@ impl Timeline {
             helpers.filter(|helper| helper.worker == worker).map(|helper| (helper.begin, helper.end));
         let mut works: Vec<_> = runs.chain(helped).chain([(self.wall, self.wall)]).collect();
         sort(&mut works, |a, b| a.0 < b.0);
-        // A worker also helps inside a run, while it waits for the end of a loop that an item of the
-        // run has called. So the end of all earlier work counts, not that of the last.
+        // A worker also helps inside a run, while it waits for the end of a loop that an item of
+        // the run has called. So the end of all earlier work counts, not that of the last.
         let mut end = Duration::ZERO;
         let waits = works.into_iter().map(move |(begin, its_end)| {
             let wait = end..begin;

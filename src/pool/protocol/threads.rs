@@ -20,10 +20,10 @@ use crate::sync::{JoinHandle, Ordering, Patience, ThreadBuilder, spawn};
 /// The threads of one pool. Dropping it stops them, joins those that it has started, and waits
 /// until the others are out of its gate.
 #[derive(Debug)]
-pub(crate) struct Crew {
+pub(crate) struct Threads {
     barrier: Arc<Barrier<Job>>,
     posts: usize,
-    threads: Vec<JoinHandle<()>>,
+    handles: Vec<JoinHandle<()>>,
     /// Where threads work that others have started, if there are any.
     gate: Option<Arc<Gate>>,
     /// The process in which the threads are.
@@ -31,17 +31,17 @@ pub(crate) struct Crew {
 }
 
 // No panic in user code leaves the threads or the barrier half-changed.
-impl UnwindSafe for Crew {}
-impl RefUnwindSafe for Crew {}
+impl UnwindSafe for Threads {}
+impl RefUnwindSafe for Threads {}
 
-impl Crew {
-    /// A crew without threads yet, with room for `workers`, which poll for `patience` before they
-    /// sleep.
+impl Threads {
+    /// A threads without threads yet, with room for `workers`, which poll for `patience` before
+    /// they sleep.
     pub(crate) fn new(workers: usize, fence: Fence, patience: Patience) -> Self {
         Self {
             barrier: Arc::new(Barrier::new(workers, fence, patience)),
             posts: 0,
-            threads: Vec::with_capacity(workers),
+            handles: Vec::with_capacity(workers),
             gate: None,
             process: Process::current(),
         }
@@ -59,13 +59,13 @@ impl Crew {
         self.barrier.awake()
     }
 
-    /// About how many callers of shared loops are no threads of this crew.
+    /// About how many callers of shared loops are no threads of this threads.
     #[inline(always)]
     pub(crate) fn callers(&self) -> usize {
         self.barrier.callers()
     }
 
-    /// The number of the calling thread, from 1 on; 0 if it is none of this crew.
+    /// The number of the calling thread, from 1 on; 0 if it is none of this threads.
     pub(crate) fn here(&self) -> usize {
         here::worker(self.barrier.address())
     }
@@ -132,7 +132,7 @@ impl Crew {
 
     /// Gives up the threads without stopping or joining them.
     pub(crate) fn leave(&mut self) {
-        mem::forget(mem::take(&mut self.threads));
+        mem::forget(mem::take(&mut self.handles));
         self.gate = None;
     }
 
@@ -144,7 +144,7 @@ impl Crew {
 
     /// Starts a thread with this life, in which it works at a post.
     pub(crate) fn start(&mut self, thread: ThreadBuilder, life: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        self.threads.push(spawn(thread, life)?);
+        self.handles.push(spawn(thread, life)?);
         Ok(())
     }
 
@@ -154,7 +154,7 @@ impl Crew {
     }
 }
 
-/// The place of a thread in a crew, until the crew is dropped.
+/// The place of a thread in a threads, until the threads is dropped.
 #[derive(Debug)]
 pub(crate) struct Post {
     barrier: Arc<Barrier<Job>>,
@@ -163,7 +163,7 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// Runs jobs on the calling thread until the crew is dropped. Before each job it asks
+    /// Runs jobs on the calling thread until the threads is dropped. Before each job it asks
     /// `may_help` whether to take part. The thread may have a life before and after this.
     pub(crate) fn work(self, may_help: impl FnMut() -> bool) {
         let _settled = Settled::new(self.barrier.address(), self.worker);
@@ -187,12 +187,12 @@ fn work(barrier: &Barrier<Job>, me: usize, mut may_help: impl FnMut() -> bool) {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Threads {
     fn drop(&mut self) {
         if !self.process.is_current() {
             self.leave(); // the threads do not exist in the child, and a lock may have been held
         }
-        let (threads, gate) = (mem::take(&mut self.threads), self.gate.take());
+        let (threads, gate) = (mem::take(&mut self.handles), self.gate.take());
         if threads.is_empty() && gate.is_none() {
             return;
         }
@@ -219,20 +219,20 @@ mod tests {
 
     #[test]
     fn who_sleeps_is_not_awake_and_who_polls_is() {
-        let crew = |patience| {
-            let mut crew = Crew::new(1, Fence::Symmetric, patience);
-            assert_eq!(crew.awake(), 1, "who has not slept yet looks for a job");
-            let post = crew.post();
-            crew.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
-            crew
+        let threads = |patience| {
+            let mut threads = Threads::new(1, Fence::Symmetric, patience);
+            assert_eq!(threads.awake(), 1, "who has not slept yet looks for a job");
+            let post = threads.post();
+            threads.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
+            threads
         };
-        let impatient = crew(Patience::default());
+        let impatient = threads(Patience::default());
         let begin = Instant::now();
         while impatient.awake() > 0 {
             assert!(begin.elapsed() < Duration::from_secs(60), "it has no patience");
             thread::yield_now();
         }
-        let patient = crew(Patience::of(Duration::from_secs(60)));
+        let patient = threads(Patience::of(Duration::from_secs(60)));
         thread::sleep(Duration::from_millis(50));
         assert_eq!(patient.awake(), 1, "it polls");
     }
@@ -249,10 +249,10 @@ mod tests {
     /// after the call.
     #[test]
     fn a_caller_whose_help_unwinds_has_waited_all_the_same() {
-        let mut crew = Crew::new(1, Fence::Symmetric, Patience::default());
-        let post = crew.post();
-        crew.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
-        let (crew, caller) = (crew, thread::current().id());
+        let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
+        let post = threads.post();
+        threads.start(ThreadBuilder::new(), Box::new(move || post.work(|| true))).unwrap();
+        let (threads, caller) = (threads, thread::current().id());
         let [came, helped, is_inside] = [const { AtomicBool::new(false) }; 3];
         let offer = Offer { helpers: 1, ..Offer::default() };
         let inner = |_| {
@@ -264,22 +264,24 @@ mod tests {
         let outer = |_| {
             is_inside.store(true, Ordering::Relaxed);
             came.store(true, Ordering::Relaxed);
-            let turn = crew.take_turn().expect("an arena");
-            crew.share(&turn, offer, &inner, || wait_for(&helped));
+            let turn = threads.take_turn().expect("an arena");
+            threads.share(&turn, offer, &inner, || wait_for(&helped));
             thread::sleep(Duration::from_millis(20));
             is_inside.store(false, Ordering::Relaxed);
         };
-        let turn = crew.take_turn().expect("an arena");
-        let ended = catch_unwind(AssertUnwindSafe(|| crew.share(&turn, offer, &outer, || wait_for(&came))));
+        let turn = threads.take_turn().expect("an arena");
+        let ended =
+            catch_unwind(AssertUnwindSafe(|| threads.share(&turn, offer, &outer, || wait_for(&came))));
         assert_eq!(ended.expect_err("a panic").downcast_ref(), Some(&"help"));
         assert!(!is_inside.load(Ordering::Relaxed), "the worker is inside after the return");
-        assert_eq!(crew.callers(), 0);
+        assert_eq!(threads.callers(), 0);
     }
 
     #[test]
     fn a_thread_that_has_left_is_no_worker() {
-        let mut crew = Crew::new(1, Fence::Symmetric, Patience::default());
-        let (post, pass, address) = (crew.post(), crew.gate().enter().unwrap(), crew.barrier.address());
+        let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
+        let (post, pass, address) =
+            (threads.post(), threads.gate().enter().unwrap(), threads.barrier.address());
         let lent = thread::spawn(move || {
             let mut at_work = 0;
             post.work(|| {
@@ -289,7 +291,7 @@ mod tests {
             drop(pass);
             (at_work, here::worker(address))
         });
-        drop(crew);
+        drop(threads);
         assert_eq!(lent.join().unwrap(), (1, 0));
     }
 }

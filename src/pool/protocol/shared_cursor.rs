@@ -14,7 +14,7 @@ use crossbeam_utils::CachePadded;
 #[cfg(any(test, planted))]
 use crate::pool::check::planted as steps;
 #[cfg(not(any(test, planted)))]
-use crate::pool::protocol::front as steps;
+use crate::pool::protocol::shared_cursor as steps;
 use crate::sync::{AtomicUsize, Ordering};
 
 /// The part of the slice that no worker has claimed yet.
@@ -22,7 +22,7 @@ use crate::sync::{AtomicUsize, Ordering};
 /// `Relaxed` throughout: the modification order of `next` alone guarantees that no block is claimed
 /// twice, and nothing is published through it.
 #[derive(Debug)]
-pub(crate) struct Front {
+pub(crate) struct SharedCursor {
     next: CachePadded<AtomicUsize>,
     end: usize,
     /// A block has at most one part in `smaller` of the items before it.
@@ -31,7 +31,7 @@ pub(crate) struct Front {
     largest: usize,
 }
 
-impl Front {
+impl SharedCursor {
     /// A search of `items`, the rest of a slice: all items before have been searched.
     pub(crate) fn new(items: Range<usize>, searchers: usize) -> Self {
         const EIGHT_TIMES: usize = 8;
@@ -77,7 +77,7 @@ mod tests {
     fn a_search_goes_from_the_front_in_small_blocks() {
         let searches = [(0..0, 1), (0..1, 2), (5..6, 3), (3..5000, 2), (1000..100_000, 4)];
         for (items, searchers) in searches {
-            let front = Front::new(items.clone(), searchers);
+            let front = SharedCursor::new(items.clone(), searchers);
             let mut next = items.start;
             while let Some(block) = front.claim() {
                 assert_eq!(block.start, next);
@@ -90,11 +90,11 @@ mod tests {
 
     #[test]
     fn a_closed_search_claims_nothing() {
-        let front = Front::new(0..usize::MAX, 2);
+        let front = SharedCursor::new(0..usize::MAX, 2);
         assert_eq!(front.claim(), Some(0..1));
         front.close();
         assert_eq!(front.claim(), None);
-        let end = Front::new(usize::MAX - 1..usize::MAX, 1);
+        let end = SharedCursor::new(usize::MAX - 1..usize::MAX, 1);
         assert_eq!((end.claim(), end.claim()), (Some(usize::MAX - 1..usize::MAX), None));
     }
 }

@@ -114,12 +114,12 @@ mod kernel {
 
 /// What the threads of a process inherit from its main thread.
 #[derive(Clone, Debug)]
-pub(crate) struct Heritage {
+pub(crate) struct InheritedScheduling {
     mask: Option<Mask>,
     priority: Option<kernel::Priority>,
 }
 
-impl Heritage {
+impl InheritedScheduling {
     /// As far as the system tells.
     pub(crate) fn of_process() -> Self {
         Self { mask: affinity::of_process().ok(), priority: kernel::Priority::of_process().ok() }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_thread_takes_over_what_the_main_thread_has() {
         let (mask, priority) = (affinity::of_process().unwrap(), Priority::of_process().unwrap());
-        let heritage = Heritage::of_process();
+        let heritage = InheritedScheduling::of_process();
         let lowered = move || {
             affinity::pin(mask.cpus()[0]).unwrap();
             let before = priority.lowered();

@@ -11,13 +11,13 @@ use super::call::executor::Executor;
 
 /// The executor of a pool. That of the global pool is replaced once.
 #[derive(Debug)]
-pub(crate) struct Hold {
+pub(crate) struct ExecutorCell {
     executor: AtomicPtr<Executor>,
     /// The one before, which loops may still use.
     former: AtomicPtr<Executor>,
 }
 
-impl Hold {
+impl ExecutorCell {
     pub(crate) fn new(executor: Executor) -> Self {
         let executor = AtomicPtr::new(Box::into_raw(Box::new(executor)));
         Self { executor, former: AtomicPtr::new(ptr::null_mut()) }
@@ -58,7 +58,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for ExecutorCell {
     /// If the pool is dropped in the middle of a loop, a closure has called `process::exit`, which
     /// drops the thread-local variables of its thread, and the pool is one of them. The workers go
     /// on until the process ends, so what they use has to stay.
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn an_executor_is_replaced_while_it_is_used() {
         // SAFETY: filled at once, by whoever is faster.
-        let hold = unsafe { Hold::empty() };
+        let hold = unsafe { ExecutorCell::empty() };
         thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {

@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use super::{
     accumulator::{Accumulate, Halt},
-    course::Visit,
     plan::Plan,
+    round_log::WorkerLog,
 };
 use crate::{
     clock::Instant,
     pool::{
         policy::{
-            hunger::{self, Finds},
+            back_off::{self, Finds},
             victim::{Asks, Stealing},
         },
         protocol::{
-            hunger::Hunger,
             range::{Claims, Ranges},
+            searching::Searching,
         },
     },
     sync::Patience,
@@ -29,8 +29,8 @@ use crate::{
 
 /// A list that grows, whatever its items are. To fold no items of the round is to go on with what
 /// the worker has of the list.
-pub(crate) trait Growing: Sync {
-    fn hunger(&self) -> &Hunger;
+pub(crate) trait WorkList: Sync {
+    fn hunger(&self) -> &Searching;
 
     /// The list belongs to `workers` workers from now on, in this arena.
     fn share(&self, workers: usize, arena: usize);
@@ -46,7 +46,7 @@ pub(crate) trait Growing: Sync {
     fn shown(&self, worker: usize) -> usize;
 
     /// Worker `me`, which has nothing, steals from `victim`; how many items.
-    fn rob(&self, me: usize, victim: usize) -> usize;
+    fn try_steal(&self, me: usize, victim: usize) -> usize;
 
     /// A worker is about to go, after it has `worked` for this time. Returns whether it may: there
     /// is nothing to take.
@@ -57,8 +57,8 @@ pub(crate) trait Growing: Sync {
 }
 
 /// A worker that has found no seeds.
-pub(crate) struct Forager<'a> {
-    list: &'a dyn Growing,
+pub(crate) struct GrowWorker<'a> {
+    list: &'a dyn WorkList,
     me: usize,
     plan: &'a Plan<'a>,
     /// Where thefts are counted.
@@ -68,17 +68,17 @@ pub(crate) struct Forager<'a> {
     asked: u64,
 }
 
-impl<'a> Forager<'a> {
-    pub(crate) fn new(list: &'a dyn Growing, me: usize, plan: &'a Plan<'a>, ranges: &'a Ranges) -> Self {
+impl<'a> GrowWorker<'a> {
+    pub(crate) fn new(list: &'a dyn WorkList, me: usize, plan: &'a Plan<'a>, ranges: &'a Ranges) -> Self {
         Self { list, me, plan, ranges, finds: Finds::default(), asked: 0 }
     }
 
     /// Goes on with what items have made, until nothing is to be found. `rest` lets the caller rest
     /// until it is called back (true), or all others have left.
-    pub(crate) fn graze(
+    pub(crate) fn run(
         mut self,
         acc: &mut dyn Accumulate,
-        visit: &mut Visit,
+        visit: &mut WorkerLog,
         rest: &dyn Fn() -> bool,
     ) -> Result<(), Halt> {
         let Self { list, me, .. } = self;
@@ -154,7 +154,7 @@ impl<'a> Forager<'a> {
         let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
         // What the victim takes itself in a moment would only move from worker to worker.
         let mut is_there = true;
-        Patience::of(hunger::MOMENT).poll(|| {
+        Patience::of(back_off::MOMENT).poll(|| {
             is_there = list.shown(victim) > 0;
             !is_there
         });
@@ -162,7 +162,7 @@ impl<'a> Forager<'a> {
             return None;
         }
         list.hunger().begin();
-        if list.rob(me, victim) > 0 {
+        if list.try_steal(me, victim) > 0 {
             self.ranges.count_theft();
             return Some(victim);
         }

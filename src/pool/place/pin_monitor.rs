@@ -15,7 +15,7 @@
 //! program that is not bound, 0.71, 0.58, 0.84 and 0.96. By the *mean* the first two take 1.72 and
 //! 1.10 beside the bound program: the helper loses its CPU for milliseconds in the middle of an
 //! item. A loop that takes longer by the mean for that reason is not shared for a while
-//! (`policy/belief.rs`).
+//! (`policy/alone_or_shared.rs`).
 
 use std::time::Duration;
 
@@ -26,14 +26,14 @@ use crate::clock::Instant;
 const EVERY: Duration = Duration::from_millis(30);
 /// As a fraction (2, 5): a helper that has waited for a CPU for at least two fifths of the time in
 /// which it was ready has lost it to another thread. (A thread that computes all the time takes a
-/// half.) Shorter waits than [`SHORT`] do not count.
-const PARTS: (u32, u32) = (2, 5);
+/// half.) Shorter waits than [`SHORT_WAIT`] do not count.
+const LOST_SHARE: (u32, u32) = (2, 5);
 /// The mean wait below which a helper has not lost its CPU: waking up takes as long.
-const SHORT: Duration = Duration::from_micros(500);
+const SHORT_WAIT: Duration = Duration::from_micros(500);
 /// The first pause: how long a helper is not pinned, or does not look for an idle CPU again.
-pub(super) const FIRST: Duration = Duration::from_millis(100);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// The longest pause in which a helper is not pinned, or does not look for an idle CPU again.
-pub(super) const LONGEST: Duration = Duration::from_secs(10);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// What the kernel knows of a thread since the thread began.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +53,7 @@ impl Turns {
 }
 
 /// The questions that a helper asks the kernel.
-pub(crate) trait Kernel {
+pub(crate) trait OsClocks {
     fn turns(&self) -> Option<Turns>;
 
     /// How long each of the pool's CPUs has been idle.
@@ -69,17 +69,17 @@ pub(crate) enum Change {
 
 /// The record that a helper keeps of its own CPU.
 #[derive(Debug)]
-pub(crate) struct Tenure {
+pub(crate) struct PinMonitor {
     looked: Instant,
     turns: Turns,
-    state: State,
+    state: PinPhase,
     /// The length of the last pause, and when it was over.
     pause: Duration,
     since: Instant,
 }
 
 #[derive(Debug)]
-enum State {
+enum PinPhase {
     Pinned,
     /// The helper has waited for its CPU once. Holds how long each of the pool's CPUs had been idle
     /// then.
@@ -92,52 +92,58 @@ enum State {
     },
 }
 
-impl Tenure {
+impl PinMonitor {
     /// The record of a helper that has just been pinned.
     pub(crate) fn new(now: Instant) -> Self {
-        Self { looked: now, turns: Turns::default(), state: State::Pinned, pause: Duration::ZERO, since: now }
+        Self {
+            looked: now,
+            turns: Turns::default(),
+            state: PinPhase::Pinned,
+            pause: Duration::ZERO,
+            since: now,
+        }
     }
 
     /// Checks at a look at the clock whether the pin should change.
-    pub(crate) fn look(&mut self, now: Instant, kernel: &impl Kernel) -> Option<Change> {
+    pub(crate) fn look(&mut self, now: Instant, kernel: &impl OsClocks) -> Option<Change> {
         let passed = now - self.looked;
         if passed < EVERY {
             return None;
         }
         self.looked = now;
-        if let State::Pauses { since, is_pinned } = self.state {
+        if let PinPhase::Pauses { since, is_pinned } = self.state {
             if now - since < self.pause {
                 return None;
             }
-            (self.state, self.since) = (State::Pinned, now);
+            (self.state, self.since) = (PinPhase::Pinned, now);
             self.turns = kernel.turns()?;
             return (!is_pinned).then_some(Change::Pin);
         }
         if !self.has_lost_its_cpu(kernel)? {
-            self.state = State::Pinned;
+            self.state = PinPhase::Pinned;
             return None;
         }
         let idle = kernel.idle()?;
-        let State::Suspects(before) = &self.state else {
-            self.state = State::Suspects(idle);
+        let PinPhase::Suspects(before) = &self.state else {
+            self.state = PinPhase::Suspects(idle);
             return None;
         };
         let is_pinned =
             !idle.iter().zip(before).any(|(now, before)| now.saturating_sub(*before) > passed / 2);
         let soon = now - self.since < self.pause + 3 * EVERY;
-        self.pause = if soon { (2 * self.pause).clamp(FIRST, LONGEST) } else { FIRST };
-        self.state = State::Pauses { since: now, is_pinned };
+        self.pause = if soon { (2 * self.pause).clamp(FIRST_PAUSE, LONGEST_PAUSE) } else { FIRST_PAUSE };
+        self.state = PinPhase::Pauses { since: now, is_pinned };
         (!is_pinned).then_some(Change::LetGo)
     }
 
     /// Whether the helper has lost its CPU since the last check.
-    fn has_lost_its_cpu(&mut self, kernel: &impl Kernel) -> Option<bool> {
+    fn has_lost_its_cpu(&mut self, kernel: &impl OsClocks) -> Option<bool> {
         let before = self.turns;
         self.turns = kernel.turns()?;
         let (ran, waited) = self.turns.since(before);
         let count = u32::try_from(self.turns.count.saturating_sub(before.count)).unwrap_or(u32::MAX).max(1);
-        let (lost, of) = PARTS;
-        Some(of * waited >= lost * (ran + waited) && waited / count >= SHORT)
+        let (lost, of) = LOST_SHARE;
+        Some(of * waited >= lost * (ran + waited) && waited / count >= SHORT_WAIT)
     }
 }
 
@@ -149,7 +155,7 @@ mod tests {
 
     /// A thread that is always ready, and beside its CPU another one.
     struct Thread {
-        tenure: Tenure,
+        tenure: PinMonitor,
         knows: Knows,
     }
 
@@ -159,7 +165,7 @@ mod tests {
         idle: Duration,
     }
 
-    impl Kernel for Knows {
+    impl OsClocks for Knows {
         fn turns(&self) -> Option<Turns> {
             Some(self.turns)
         }
@@ -171,7 +177,7 @@ mod tests {
 
     impl Thread {
         fn new(now: Instant) -> Self {
-            Self { tenure: Tenure::new(now), knows: Knows::default() }
+            Self { tenure: PinMonitor::new(now), knows: Knows::default() }
         }
 
         /// The thread has its CPU for one part in `share` of the tick. The other CPU may be idle.
@@ -184,7 +190,7 @@ mod tests {
         }
 
         fn is_pinned(&self) -> bool {
-            !matches!(self.tenure.state, State::Pauses { is_pinned: false, .. })
+            !matches!(self.tenure.state, PinPhase::Pauses { is_pinned: false, .. })
         }
     }
 
@@ -243,7 +249,7 @@ mod tests {
         ] {
             let [ran, waited] = [ran, waited].map(Duration::from_micros);
             let knows = Knows { turns: Turns { ran, waited, count }, idle: TICK };
-            let found = Tenure::new(begin).has_lost_its_cpu(&knows);
+            let found = PinMonitor::new(begin).has_lost_its_cpu(&knows);
             assert_eq!(found, Some(has_lost), "{ran:?} {waited:?} {count}");
         }
     }

@@ -1,8 +1,8 @@
-//! A thread that passes a gate which is being closed; and one that works for a crew inside.
+//! A thread that passes a gate which is being closed; and one that works for a threads inside.
 
 use super::{local::Local, small::*, *};
 use crate::{
-    pool::protocol::{crew::Crew, gate::Gate},
+    pool::protocol::{gate::Gate, threads::Threads},
     sync::Patience,
 };
 
@@ -45,14 +45,14 @@ fn a_gate_that_is_never_closed() {
 #[test]
 fn a_crew_of_a_lent_thread_goes_home() {
     explore(None, || {
-        let mut crew = Crew::new(1, Fence::Symmetric, Patience::default());
-        let (post, gate) = (crew.post(), crew.gate());
+        let mut threads = Threads::new(1, Fence::Symmetric, Patience::default());
+        let (post, gate) = (threads.post(), threads.gate());
         let lent = thread::spawn(move || {
             if let Some(_inside) = gate.enter() {
                 post.work(|| true);
             }
         });
-        drop(crew);
+        drop(threads);
         lent.join().unwrap();
     });
 }

@@ -14,11 +14,11 @@ use std::{
 
 use super::{
     accumulator::Halt,
-    course::{Course, Visit},
     ending::{FirstStop, Panic, discard},
     handles::CancelToken,
     plan::Plan,
     round::claim_one,
+    round_log::{RoundLog, WorkerLog},
     thief::Thief,
 };
 use crate::{
@@ -26,21 +26,21 @@ use crate::{
     pool::{
         policy::{
             grain::{Grain, Stretch},
+            poll_costs::PollCosts,
             victim::Stealing,
-            waits::Polls,
         },
         protocol::{
-            early::Early,
-            hub::{Begins, Hub, Next, Slot},
-            range::{Loot, Owner, Ranges},
+            first_indices::FirstIndices,
+            range::{Owner, Ranges, Stolen},
+            wake_queues::{Begins, Next, Slot, WakeQueues},
         },
-        record::{journal::Times, waits::WaitReport},
+        record::{journal::Times, wait_report::WaitReport},
     },
     sync::{Mutex, lock},
 };
 
 /// A worker's part of a loop whose items wait, whatever it makes of them.
-pub(crate) trait Attend {
+pub(crate) trait PollItems {
     /// The worker comes: makes its state. Called once, before anything else.
     fn arrive(&mut self);
 
@@ -74,51 +74,51 @@ pub(crate) trait Attend {
 pub(crate) enum Began {
     /// All that were begun are done.
     Done,
-    /// The same, but the last claim is contested, and [`Owner::settle`] tells whether it stands.
+    /// The same, but the last claim is contested, and [`Owner::resolve`] tells whether it stands.
     Contested,
     /// This item waits.
     Waits(usize),
 }
 
 /// Lends a closure what a worker attends items with, made on its thread.
-pub(crate) type LendAttend<'a> = &'a (dyn Fn(usize, &mut dyn FnMut(&mut dyn Attend)) + Sync);
+pub(crate) type LendPollItems<'a> = &'a (dyn Fn(usize, &mut dyn FnMut(&mut dyn PollItems)) + Sync);
 
 /// A loop whose items wait.
-pub(crate) struct Waiting<'a> {
-    pub(crate) hub: &'a Hub,
+pub(crate) struct AsyncRound<'a> {
+    pub(crate) queues: &'a WakeQueues,
     pub(crate) ranges: &'a Ranges,
     pub(crate) plan: Plan<'a>,
     /// What is begun first.
-    pub(crate) early: Early,
-    pub(crate) course: Course,
+    pub(crate) early: FirstIndices,
+    pub(crate) course: RoundLog,
     /// What help costs, in nanoseconds.
     pub(crate) help: f32,
     /// The token that its workers have to look at: that of a parent, in a forked child.
     pub(crate) token: Option<&'a CancelToken>,
-    pub(crate) told: Mutex<Told>,
+    pub(crate) told: Mutex<AsyncReport>,
 }
 
 /// What workers tell when they leave.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct AsyncReport {
     pub(crate) report: WaitReport,
     /// The items that waited: some of them, if there were more than may be under way.
     pub(crate) waited: Vec<usize>,
 }
 
-impl Waiting<'_> {
+impl AsyncRound<'_> {
     /// Worker `me`, which has entered, and attends items by `attend`.
     pub(crate) fn worker<'w>(
         &'w self,
         me: usize,
         (owner, first): (Owner<'w>, Option<usize>),
-        attend: &'w mut dyn Attend,
-    ) -> Worker<'w> {
+        attend: &'w mut dyn PollItems,
+    ) -> AsyncRoundWorker<'w> {
         let Self { plan, .. } = self;
         let visit = self.course.visit(me, plan.units);
-        self.hub.come();
+        self.queues.come();
         let begun = Instant::now();
-        let mut worker = Worker {
+        let mut worker = AsyncRoundWorker {
             of: self,
             me,
             owner,
@@ -139,29 +139,29 @@ impl Waiting<'_> {
             behind_before: 0,
             begun,
             now: begun,
-            polls: Polls::new(plan.pace),
+            polls: PollCosts::new(plan.pace),
             items: 0,
-            tells: Told::default(),
+            tells: AsyncReport::default(),
             visit,
         };
         if plan.stealing == Stealing::Off {
-            worker.owner.rob_late_only();
+            worker.owner.steal_from_late_only();
         }
         worker
     }
 
     /// What all workers have told. To be called after all of them have left.
-    pub(crate) fn into_inner(self) -> (Times, FirstStop, Told) {
+    pub(crate) fn into_inner(self) -> (Times, FirstStop, AsyncReport) {
         let (times, stop) = self.course.into_inner();
         let mut told = self.told.into_inner().unwrap_or_else(PoisonError::into_inner);
-        told.report.most_in_flight = self.hub.under_way().1;
+        told.report.most_in_flight = self.queues.under_way().1;
         (times, stop, told)
     }
 }
 
 /// A worker of such a loop.
-pub(crate) struct Worker<'w> {
-    of: &'w Waiting<'w>,
+pub(crate) struct AsyncRoundWorker<'w> {
+    of: &'w AsyncRound<'w>,
     me: usize,
     owner: Owner<'w>,
     /// An item that is claimed and not begun.
@@ -174,7 +174,7 @@ pub(crate) struct Worker<'w> {
     /// The slot of the item that it attends.
     held: Option<Slot>,
     doing: Doing,
-    attend: &'w mut dyn Attend,
+    attend: &'w mut dyn PollItems,
     /// Whether there may be items that nobody has begun.
     begins: bool,
     /// Whether an item has just been polled again, so that a new one follows.
@@ -196,11 +196,11 @@ pub(crate) struct Worker<'w> {
     begun: Instant,
     /// When it last looked at the clock.
     now: Instant,
-    polls: Polls,
+    polls: PollCosts,
     /// How many items it has begun.
     items: usize,
-    tells: Told,
-    visit: Visit,
+    tells: AsyncReport,
+    visit: WorkerLog,
 }
 
 /// How a worker's step has ended.
@@ -209,7 +209,7 @@ enum Step {
     Leave,
 }
 
-impl Worker<'_> {
+impl AsyncRoundWorker<'_> {
     /// Works until no item is left, and leaves. Never unwinds: a panic ends the loop and is kept
     /// for the caller; items before it are still attended.
     pub(crate) fn work(mut self) {
@@ -253,14 +253,14 @@ impl Worker<'_> {
 
     /// About how many polls are left that could be done at once.
     fn left(&self) -> usize {
-        let Self { of: Waiting { hub, .. }, owner, begins, .. } = self;
-        let fresh = if *begins { owner.left().min(hub.spare() + self.hand.len()) } else { 0 };
-        hub.queued(self.me) + fresh
+        let Self { of: AsyncRound { queues, .. }, owner, begins, .. } = self;
+        let fresh = if *begins { owner.left().min(queues.spare() + self.hand.len()) } else { 0 };
+        queues.queued(self.me) + fresh
     }
 
     /// Hands over what was made, and what was noted. Does not unwind.
     pub(crate) fn leave(mut self) {
-        let is_needed = self.of.hub.stop() == usize::MAX;
+        let is_needed = self.of.queues.stop() == usize::MAX;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.attend.leave(is_needed))) {
             let place = self.attend.lose();
             self.attend.go();
@@ -277,24 +277,24 @@ impl Worker<'_> {
     }
 
     fn step(&mut self) -> Step {
-        let hub = self.of.hub;
+        let queues = self.of.queues;
         if mem::take(&mut self.is_new) {
             self.attend.arrive();
         }
         self.attend.hand_over();
-        if self.of.token.is_some_and(CancelToken::is_cancelled) && hub.stop() > 0 {
+        if self.of.token.is_some_and(CancelToken::is_cancelled) && queues.stop() > 0 {
             self.stop(0, None);
         }
-        self.seen = hub.stop();
+        self.seen = queues.stop();
         if self.cleared == usize::MAX && self.seen != self.cleared {
             self.clear_behind();
         }
-        if self.begins && !self.hand.is_empty() && (self.refills || hub.queued(self.me) == 0) {
+        if self.begins && !self.hand.is_empty() && (self.refills || queues.queued(self.me) == 0) {
             self.refills = false;
             self.begin();
             return Step::GoOn;
         }
-        if hub.queued(self.me) == 0 {
+        if queues.queued(self.me) == 0 {
             self.now = Instant::now(); // it will sleep, perhaps
         }
         let begins = match (self.begins, self.refills) {
@@ -302,7 +302,7 @@ impl Worker<'_> {
             (true, false) => Begins::Later,
             (true, true) => Begins::First,
         };
-        let (next, slept) = hub.next(self.me, &mut self.hand, begins, self.cleared);
+        let (next, slept) = queues.next(self.me, &mut self.hand, begins, self.cleared);
         if slept {
             self.wake_up();
         }
@@ -326,12 +326,12 @@ impl Worker<'_> {
         let Some(slot) = held else { return };
         let first = owner.next();
         let began = match claim {
-            Claim::One(index) => {
+            ToBegin::One(index) => {
                 self.items += 1;
                 self.polls.count += 1;
                 attend.begin_one(index, slot)
             }
-            Claim::Next(left) => {
+            ToBegin::Next(left) => {
                 grain.restart(self.now);
                 let Stretch { claims, full_fences, .. } = grain.stretch(left);
                 owner.use_full_fences(full_fences);
@@ -345,23 +345,23 @@ impl Worker<'_> {
             }
         };
         self.now = Instant::now();
-        if let (Claim::Next(left), Ok(Began::Done | Began::Contested)) = (claim, &began) {
+        if let (ToBegin::Next(left), Ok(Began::Done | Began::Contested)) = (claim, &began) {
             self.grain.look((left + first).saturating_sub(self.owner.next()), self.now);
         }
         match began {
             Ok(Began::Done) => self.is_free(),
             Ok(Began::Contested) => {
-                self.claimed = self.owner.settle(1).next();
+                self.claimed = self.owner.resolve(1).next();
                 self.is_free();
             }
             Ok(Began::Waits(index)) => {
                 self.tells.report.waited += 1;
-                if self.tells.waited.len() <= self.of.hub.limit() {
+                if self.tells.waited.len() <= self.of.queues.limit() {
                     self.tells.waited.push(index);
                 }
                 if let Some(slot) = self.held.take() {
                     self.note_waiting(index, slot.number());
-                    self.of.hub.suspend_first(slot, self.me, index);
+                    self.of.queues.suspend_first(slot, self.me, index);
                 }
             }
             Err(halt) => self.halt(halt),
@@ -371,11 +371,11 @@ impl Worker<'_> {
 
     /// Goes on with the item in `slot`.
     fn resume(&mut self, slot: Slot) {
-        let (index, elsewhere) = self.of.hub.resume(&slot, self.me);
+        let (index, elsewhere) = self.of.queues.resume(&slot, self.me);
         let slot = self.held.insert(slot);
         if index >= self.seen {
             self.attend.clear(slot);
-            self.of.hub.end(self.me);
+            self.of.queues.end(self.me);
             self.is_free();
             return;
         }
@@ -386,14 +386,14 @@ impl Worker<'_> {
         self.refills = true;
         self.doing = Doing::One;
         if !matches!(resumed, Ok(false)) {
-            self.of.hub.end(self.me);
+            self.of.queues.end(self.me);
         }
         match resumed {
             Ok(true) => self.is_free(),
             Ok(false) => {
                 if let Some(slot) = self.held.take() {
                     self.note_waiting(index, slot.number());
-                    self.of.hub.suspend(slot, self.me, index);
+                    self.of.queues.suspend(slot, self.me, index);
                 }
             }
             Err(halt) => self.halt(halt),
@@ -402,8 +402,8 @@ impl Worker<'_> {
     }
 
     /// What it may begin: if nothing is left, it asks no more.
-    fn claim(&mut self) -> Option<Claim> {
-        let Self { of: Waiting { early, .. }, owner, seen, .. } = self;
+    fn claim(&mut self) -> Option<ToBegin> {
+        let Self { of: AsyncRound { early, .. }, owner, seen, .. } = self;
         if *seen == 0 {
             self.begins = false; // perhaps it has no state
             return None;
@@ -411,15 +411,15 @@ impl Worker<'_> {
         loop {
             while let Some(index) = early.claim() {
                 if index < *seen {
-                    return Some(Claim::One(index));
+                    return Some(ToBegin::One(index));
                 }
             }
             if let Some(index) = self.claimed.take() {
                 if index < *seen && early.distance(index) > 0 {
-                    return Some(Claim::One(index));
+                    return Some(ToBegin::One(index));
                 }
             } else if owner.left() == 0 {
-                let Some(Loot { item, victim }) = self.thief.steal(owner) else {
+                let Some(Stolen { item, victim }) = self.thief.steal(owner) else {
                     self.begins = false;
                     return None;
                 };
@@ -428,7 +428,7 @@ impl Worker<'_> {
             } else {
                 let distance = early.distance(owner.next());
                 if distance > 0 {
-                    return Some(Claim::Next(owner.left().min(distance)));
+                    return Some(ToBegin::Next(owner.left().min(distance)));
                 }
                 self.claimed = claim_one(owner); // to pass it by
             }
@@ -448,9 +448,9 @@ impl Worker<'_> {
     /// Ends the loop at `place`: no item at or behind it is begun any more, and those that wait are
     /// dropped.
     fn stop(&mut self, place: usize, panic: Option<Panic>) {
-        self.of.ranges.cut(place);
+        self.of.ranges.truncate(place);
         discard(self.visit.stop.note(place, panic));
-        self.of.hub.stop_at(place);
+        self.of.queues.stop_at(place);
     }
 
     /// User code has panicked.
@@ -461,8 +461,8 @@ impl Worker<'_> {
         let mut place = self.attend.lose();
         match mem::replace(&mut self.doing, Doing::One) {
             Doing::One => {}
-            Doing::Many => place = self.owner.lose_count(),
-            Doing::Again => self.of.hub.end(self.me),
+            Doing::Many => place = self.owner.abandon(),
+            Doing::Again => self.of.queues.end(self.me),
         }
         self.is_free();
         self.stop(place, Some(panic));
@@ -473,10 +473,10 @@ impl Worker<'_> {
     /// whose items lie behind the stop, so falling errors cost each item a logarithm.
     #[cold]
     fn clear_behind(&mut self) {
-        let hub = self.of.hub;
-        self.seen = hub.stop();
+        let queues = self.of.queues;
+        self.seen = queues.stop();
         if mem::replace(&mut self.cleared, self.seen) == usize::MAX {
-            self.behind = hub.items().collect();
+            self.behind = queues.items().collect();
             self.behind_before = self.behind.len();
         }
         while let Some(&(item, number)) = self.behind.peek()
@@ -486,9 +486,9 @@ impl Worker<'_> {
             let behind = &mut self.behind;
             // The worker that suspended that item may have looked for it in vain meanwhile.
             let put_back = |item| behind.push((item, number));
-            if let Some(mut slot) = hub.take_behind(number, self.seen, put_back) {
+            if let Some(mut slot) = queues.take_behind(number, self.seen, put_back) {
                 self.attend.clear(&mut slot);
-                hub.end(self.me);
+                queues.end(self.me);
                 self.hand.push(slot);
             }
         }
@@ -502,7 +502,7 @@ impl Worker<'_> {
             return; // the first stop will find it in its slot
         }
         if self.behind.len() >= FEWEST.max(2 * self.behind_before) {
-            self.behind = self.of.hub.items().collect();
+            self.behind = self.of.queues.items().collect();
             self.behind_before = self.behind.len();
         }
         self.behind.push((index, number));
@@ -528,8 +528,8 @@ impl Worker<'_> {
     #[inline(never)]
     fn tell_worth_now(&mut self) {
         self.now = Instant::now();
-        let Self { of: Waiting { hub, help, .. }, polls, .. } = self;
-        hub.set_worth(polls.worth_sharing(self.work_time(), *help));
+        let Self { of: AsyncRound { queues, help, .. }, polls, .. } = self;
+        queues.set_worth(polls.worth_sharing(self.work_time(), *help));
     }
 }
 
@@ -545,7 +545,7 @@ enum Doing {
 
 /// What a worker may begin.
 #[derive(Clone, Copy)]
-enum Claim {
+enum ToBegin {
     /// This item, which is claimed.
     One(usize),
     /// So many items, the next of its range, which are not claimed yet.

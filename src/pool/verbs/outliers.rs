@@ -1,14 +1,14 @@
-//! Sorts slices in which all items but a few are in order: the few, stragglers, are taken out,
+//! Sorts slices in which all items but a few are in order: the few, outliers, are taken out,
 //! sorted, and put back where they belong. That takes some *n* comparisons and two moves of each
 //! item, where a sort takes *n* log *n*.
 //!
 //! The idea is that of drop-merge sort (Emil Ernerfeldt, 2017), here stably and by several workers.
 //!
-//! A straggler *goes back* if an item before it that stays is greater. It *goes on* if an item
+//! A outlier *goes back* if an item before it that stays is greater. It *goes on* if an item
 //! behind it that stays is less. The two kinds are kept in two lists. Of equal items, those that go
 //! on come first in the slice, then those that stay, then those that go back. (If one that goes
 //! back came before an equal one that goes on, a greater item would stay before a lesser one.) So
-//! the merge is stable without knowing where each straggler has been.
+//! the merge is stable without knowing where each outlier has been.
 
 #![allow(unsafe_code)] // moves items bitwise: out of the slice, within it, and back
 
@@ -26,27 +26,27 @@ use super::{
 use crate::pool::{call::executor::Executor, policy::site::GOLDEN};
 
 /// Pairs of neighbours that are looked at, all over the slice, before anything else.
-const SAMPLE: usize = 512;
-/// There are few stragglers if they are at most one item in so many for each worker: one thread
+const PAIRS_SAMPLED: usize = 512;
+/// There are few outliers if they are at most one item in so many for each worker: one thread
 /// takes them out and puts them back, while all workers would sort.
 const ONE_IN_A_WORKER: usize = 8;
-/// A part of the slice has few stragglers if they are at most one item in so many. That may be more
+/// A part of the slice has few outliers if they are at most one item in so many. That may be more
 /// than in the whole slice, since they may be together.
 const ONE_IN_A_PART: usize = 8;
 /// In items: if so many neighbours are less than the last item that stays, perhaps that one does
 /// not belong there, and not they.
 const STREAK: usize = 8;
-/// In items: where two parts meet, fewer stragglers than this are few.
+/// In items: where two parts meet, fewer outliers than this are few.
 const MEETING: usize = 64;
-/// Parts per worker in which stragglers are looked for.
-const PARTS_A_WORKER: usize = 4;
-/// In items: fewer stragglers are sorted by the calling thread.
-const SHORT: usize = 1 << 14;
+/// Parts per worker in which outliers are looked for.
+const SEARCHES_A_WORKER: usize = 4;
+/// In items: fewer outliers are sorted by the calling thread.
+const SORTED_ALONE: usize = 1 << 14;
 
-/// Sorts `items` stably if there are few stragglers; otherwise leaves them as they are and returns
+/// Sorts `items` stably if there are few outliers; otherwise leaves them as they are and returns
 /// false.
 #[track_caller]
-pub(super) fn sort_stragglers<T: Send>(
+pub(super) fn sort_outliers<T: Send>(
     executor: &Executor,
     items: &mut [T],
     order: &dyn Comparator<T>,
@@ -59,7 +59,7 @@ pub(super) fn sort_stragglers<T: Send>(
     let mut hole = Hole::new(items);
     hole.take_out(&places, order);
     for out in &mut hole.out {
-        if out.len() < SHORT {
+        if out.len() < SORTED_ALONE {
             order.sort(out);
         } else {
             let pieces = pieces(executor, out.len());
@@ -74,9 +74,9 @@ pub(super) fn sort_stragglers<T: Send>(
 /// make, so that this is hardly ever wrong where there are more. They are all over the slice, and
 /// at no regular distance, which a pattern may have, too.
 fn seem_few(items: &dyn Indexed, most: usize) -> bool {
-    let places = (0..SAMPLE as u64).map(|i| below(i.wrapping_mul(GOLDEN), items.len() - 1));
+    let places = (0..PAIRS_SAMPLED as u64).map(|i| below(i.wrapping_mul(GOLDEN), items.len() - 1));
     let found = places.filter(|&place| items.is_less(place + 1, place)).count();
-    3 * found * items.len() <= 2 * most * SAMPLE
+    3 * found * items.len() <= 2 * most * PAIRS_SAMPLED
 }
 
 /// As much of `end` as `number` is of the largest one.
@@ -85,7 +85,7 @@ fn below(number: u64, end: usize) -> usize {
     ((u128::from(number) * end as u128) >> u64::BITS) as usize
 }
 
-/// Where the stragglers are, in ascending order; none if they are more than `most`.
+/// Where the outliers are, in ascending order; none if they are more than `most`.
 #[track_caller]
 fn places<T: Send>(
     executor: &Executor,
@@ -93,7 +93,7 @@ fn places<T: Send>(
     most: usize,
     order: &dyn Comparator<T>,
 ) -> Option<Vec<usize>> {
-    let parts: Vec<usize> = shares(items.len(), executor.workers() * PARTS_A_WORKER).collect();
+    let parts: Vec<usize> = shares(items.len(), executor.workers() * SEARCHES_A_WORKER).collect();
     let mut found: Vec<Option<Vec<usize>>> = vec![None; parts.len()];
     // Each part is one worker's alone, since items need not be `Sync`.
     let jobs = iter::zip(split(items, &parts), &mut found).collect();
@@ -127,10 +127,10 @@ fn places_of_all(
     (all.len() <= most).then_some(all)
 }
 
-/// Where the stragglers of one part are, in ascending order; none if they are more than `most`, or
+/// Where the outliers of one part are, in ascending order; none if they are more than `most`, or
 /// it takes long to tell them.
 ///
-/// What is less than the last item that stays is a straggler, or that item is, and some before it.
+/// What is less than the last item that stays is a outlier, or that item is, and some before it.
 /// This is told by what comes next: if all of the next 8 (16, 32, ...) are less, and so few of
 /// those that stay are greater than all of these, those few go, and the others are looked at again.
 fn places_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<Vec<usize>> {
@@ -225,15 +225,15 @@ fn meet(items: &dyn Indexed, all: &mut Vec<usize>, found: &mut Vec<usize>, part:
     Some(())
 }
 
-/// A slice from which stragglers are taken out. The first items stay. Behind them is the hole. What
+/// A slice from which outliers are taken out. The first items stay. Behind them is the hole. What
 /// lies behind it has not been looked at yet, or is in its final place already. When this is
-/// dropped, the stragglers are moved back into the hole, so that the slice holds all items.
+/// dropped, the outliers are moved back into the hole, so that the slice holds all items.
 struct Hole<'a, T> {
     items: &'a mut [T],
     /// How many items stay, before the hole.
     stay: usize,
-    /// The stragglers that go on, and those that go back: one for each place of the hole.
-    /// (Which of the two a straggler is, is as good as random: there is no branch on it.)
+    /// The outliers that go on, and those that go back: one for each place of the hole.
+    /// (Which of the two a outlier is, is as good as random: there is no branch on it.)
     out: [Vec<T>; 2],
 }
 
@@ -284,7 +284,7 @@ impl<'a, T> Hole<'a, T> {
         out.push(unsafe { ptr::read(&raw const self.items[place]) });
     }
 
-    /// Puts the stragglers, which are in order, where they belong: the last one first.
+    /// Puts the outliers, which are in order, where they belong: the last one first.
     fn fill(mut self, order: &dyn Comparator<T>) {
         loop {
             let goes_back = match self.out.each_ref().map(|out| out.last()) {
@@ -304,10 +304,10 @@ impl<'a, T> Hole<'a, T> {
         let Some(item) = self.out[usize::from(goes_back)].pop() else { return };
         let left = self.len();
         // SAFETY: these items stay, and go to the end of the hole, which has one place more than
-        // stragglers are left.
+        // outliers are left.
         unsafe { shift(self.items, place..self.stay, place + left + 1) };
         // SAFETY: a place of the hole, as it is now, right before those; as many are left before it
-        // as stragglers are.
+        // as outliers are.
         unsafe { ptr::write(&raw mut self.items[place + left], item) };
         self.stay = place;
     }
@@ -317,7 +317,7 @@ impl<T> Drop for Hole<'_, T> {
     fn drop(&mut self) {
         let out = mem::take(&mut self.out).into_iter().flatten();
         for (place, item) in iter::zip(self.stay.., out) {
-            // SAFETY: the hole is behind what stays, and has a place for each straggler.
+            // SAFETY: the hole is behind what stays, and has a place for each outlier.
             unsafe { ptr::write(&raw mut self.items[place], item) };
         }
     }
@@ -386,7 +386,7 @@ mod tests {
                 let mut items = nearly(seed, equal, 60);
                 let mut sorted = items.clone();
                 sorted.sort_by_key(|item| item.0);
-                assert!(sort_stragglers(&executor, &mut items, &by(by_key)), "{seed} {equal}");
+                assert!(sort_outliers(&executor, &mut items, &by(by_key)), "{seed} {equal}");
                 assert!(items == sorted, "{seed} {equal}");
             }
         }
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn stragglers_may_be_neighbours() {
+    fn outliers_may_be_neighbours() {
         let executor = executor(2);
         let lens: &[usize] = if cfg!(miri) { &[8, 15] } else { &[1, 7, 8, 9, 15, 16, 17, 30, 40] };
         for &len in lens {
@@ -411,7 +411,7 @@ mod tests {
                     let mut items = with_a_block(place, len, key);
                     let mut sorted = items.clone();
                     sorted.sort_by_key(|item| item.0);
-                    let few = sort_stragglers(&executor, &mut items, &by(by_key));
+                    let few = sort_outliers(&executor, &mut items, &by(by_key));
                     assert!(few || len > 15 || cfg!(miri), "{len} at {place}, {key}");
                     assert!(!few || items == sorted, "{len} at {place}, {key}");
                 }
@@ -489,7 +489,7 @@ mod tests {
         let saw = |teeth: usize| (0..LEN).map(|i| Box::new((i * teeth % LEN, i))).collect();
         for mut items in [nearly(1, 1, 1), nearly(1, 1, 4), saw(3), saw(20), saw(LEN - 1)] {
             let before = items.clone();
-            assert!(!sort_stragglers(&executor, &mut items, &by(by_key)));
+            assert!(!sort_outliers(&executor, &mut items, &by(by_key)));
             assert!(items == before);
         }
     }
@@ -507,7 +507,7 @@ mod tests {
                     Err(_) => panic_any(()),
                 };
             let ended =
-                catch_unwind(AssertUnwindSafe(|| sort_stragglers(&executor, &mut items, &by(&is_less))));
+                catch_unwind(AssertUnwindSafe(|| sort_outliers(&executor, &mut items, &by(&is_less))));
             assert!(is_complete(&items), "{nth}");
             if ended.is_ok() {
                 break;
@@ -529,8 +529,7 @@ mod tests {
                 by_key(a, b) != lie
             };
             // std's sorts may panic at such an order, and say so.
-            let sorted =
-                catch_unwind(AssertUnwindSafe(|| sort_stragglers(&executor, &mut items, &by(&lies))));
+            let sorted = catch_unwind(AssertUnwindSafe(|| sort_outliers(&executor, &mut items, &by(&lies))));
             taken_out += usize::from(sorted.unwrap_or(false));
             assert!(is_complete(&items), "{seed}");
         }
@@ -596,12 +595,12 @@ mod tests {
     #[test]
     fn parts_meet_wherever_a_straggler_stands() {
         let executor = executor(2);
-        let border = LEN / (executor.workers() * PARTS_A_WORKER);
+        let border = LEN / (executor.workers() * SEARCHES_A_WORKER);
         for place in (border - 12..border + 12).step_by(if cfg!(miri) { 5 } else { 1 }) {
             for key in [0, LEN] {
                 let mut items: Vec<Item> = (0..LEN).map(|i| Box::new((i + 1, i))).collect();
                 items[place].0 = key;
-                assert!(sort_stragglers(&executor, &mut items, &by(by_key)), "{place} {key}");
+                assert!(sort_outliers(&executor, &mut items, &by(by_key)), "{place} {key}");
                 assert!(items.is_sorted_by_key(|item| item.0), "{place} {key}");
             }
         }

@@ -176,7 +176,7 @@ impl Numbered {
 }
 
 /// A loop over what `chain` makes: `fold` folds what a worker has claimed.
-pub(crate) struct Verb<C, F, R, A, Z> {
+pub(crate) struct Kernel<C, F, R, A, Z> {
     pub(crate) chain: C,
     pub(crate) fold: F,
     pub(crate) reduce: R,
@@ -184,7 +184,7 @@ pub(crate) struct Verb<C, F, R, A, Z> {
     pub(crate) makes: PhantomData<fn() -> (A, Z)>,
 }
 
-impl<C, F, R, A, Z> Body for Verb<C, F, R, A, Z>
+impl<C, F, R, A, Z> Body for Kernel<C, F, R, A, Z>
 where
     C: Chain + Sync,
     F: Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,

@@ -21,12 +21,12 @@ use crate::clock::nanos;
 /// Into how many parts a trial divides the work at most. After each of them the caller looks
 /// whether it is ahead of a shared call. Also the most items a worker of a loop that counts as one
 /// of few items.
-pub(crate) const PARTS: u16 = 16;
+pub(crate) const TRIAL_PARTS: u16 = 16;
 /// The factor by which a belief lasts longer each time it is confirmed; and in calls, how long it
 /// lasts after it has changed.
 const LONGER: u16 = 4;
 /// In calls: the longest time between two trials, a power of two.
-const LONGEST: u16 = 1 << (u16::BITS - 2);
+const LONGEST_INTERVAL: u16 = 1 << (u16::BITS - 2);
 /// As a factor of what shared calls usually take: one that takes longer, even if helpers have
 /// slept, asks for a trial. (If it was only interrupted, that changes the mean little, and the
 /// trial is lost.)
@@ -40,7 +40,7 @@ const MEAN_OF: f32 = 2.0;
 /// others would end the trial. (A loop of 6 µs was shared for ever, although that took 8 µs.)
 #[allow(clippy::cast_sign_loss)] // a time
 pub(crate) fn parts_for(shared: Duration) -> u16 {
-    (nanos(shared) / (2.0 * TOO_SHORT_TO_TIME_NS)).clamp(1.0, PARTS.into()) as u16
+    (nanos(shared) / (2.0 * TOO_SHORT_TO_TIME_NS)).clamp(1.0, TRIAL_PARTS.into()) as u16
 }
 
 /// The time limit of a trial for the first `done` of `parts` equal parts of the work. A `shared`
@@ -51,7 +51,7 @@ pub(crate) fn time_for(done: u16, parts: u16, shared: Duration) -> Duration {
 
 /// Which way a loop runs, and when the other way is tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Belief {
+pub(crate) struct AloneOrShared {
     pub(crate) alone: bool,
     /// How many calls the present trial of sharing has had.
     tried: u8,
@@ -63,7 +63,7 @@ pub(crate) struct Belief {
     pub(crate) usually: f32,
 }
 
-impl Belief {
+impl AloneOrShared {
     /// Of a loop that has been shared for the first time, and took so long. It is shared once more
     /// before the first trial, since a first call is slow: caches are cold, and nobody knows where
     /// the work lies.
@@ -131,7 +131,7 @@ impl Belief {
     }
 
     fn confirmed(self) -> Self {
-        let lasts = self.lasts.saturating_mul(LONGER).min(LONGEST);
+        let lasts = self.lasts.saturating_mul(LONGER).min(LONGEST_INTERVAL);
         Self { tried: 0, lasts, left: lasts, ..self }
     }
 
@@ -160,13 +160,13 @@ mod tests {
     use super::*;
 
     /// A loop that takes 1 alone.
-    struct Calls(Option<Belief>);
+    struct Calls(Option<AloneOrShared>);
 
     impl Calls {
         /// How long the next call takes if a shared one takes `shared`.
         fn next(&mut self, shared: f32) -> f32 {
             let Some(belief) = self.0 else {
-                self.0 = Some(Belief::new(shared)); // cold
+                self.0 = Some(AloneOrShared::new(shared)); // cold
                 return shared;
             };
             let (took, after) = if belief.alone == belief.is_tried() || belief.is_outdated(1.0) {
@@ -220,14 +220,15 @@ mod tests {
 
     #[test]
     fn a_trial_is_lost_that_takes_longer_than_shared() {
-        let belief = Belief::new(0.5);
+        let belief = AloneOrShared::new(0.5);
         assert!(belief.after_trial(0.5).alone);
         assert!(!belief.after_trial(0.6).alone, "it has ended alone, but later");
     }
 
     #[test]
     fn a_trial_has_a_head_start_and_then_as_long_as_shared() {
-        let times = [1, 4, 5, 8, PARTS].map(|done| time_for(done, PARTS, Duration::from_millis(16)));
+        let times =
+            [1, 4, 5, 8, TRIAL_PARTS].map(|done| time_for(done, TRIAL_PARTS, Duration::from_millis(16)));
         assert_eq!(times.map(|time| time.as_millis()), [4, 4, 5, 8, 16]);
     }
 
@@ -254,9 +255,9 @@ mod tests {
     fn a_belief_is_two_words() {
         for alone in [false, true] {
             for tried in 0..3 {
-                for (lasts, left) in [(1, 0), (4, 4), (LONGEST, LONGEST)] {
-                    let belief = Belief { alone, tried, lasts, left, usually: 17.5 };
-                    assert_eq!(Belief::from_words(belief.to_words()), belief);
+                for (lasts, left) in [(1, 0), (4, 4), (LONGEST_INTERVAL, LONGEST_INTERVAL)] {
+                    let belief = AloneOrShared { alone, tried, lasts, left, usually: 17.5 };
+                    assert_eq!(AloneOrShared::from_words(belief.to_words()), belief);
                 }
             }
         }

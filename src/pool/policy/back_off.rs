@@ -18,7 +18,7 @@ use crate::clock::nanos;
 pub(crate) const MOMENT: Duration = Duration::from_nanos(AWAKE_NS as u64);
 /// As a factor of the cost of help: the longest pause before a worker is called back. So calls in
 /// vain take one per cent of the caller's time, at most.
-const LONGEST: f32 = 100.0;
+const LONGEST_BACK_OFF: f32 = 100.0;
 
 /// What a worker has found since it came.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl Finds {
 /// When the next worker is called back, in nanoseconds after the last one has gone. `pause` was the
 /// time before that one was called. It has `worked`, and help costs `help` nanoseconds.
 pub(crate) fn pause_after(pause: f32, worked: Duration, help: f32) -> f32 {
-    if nanos(worked) < help { (2.0 * pause).clamp(help, LONGEST * help) } else { 0.0 }
+    if nanos(worked) < help { (2.0 * pause).clamp(help, LONGEST_BACK_OFF * help) } else { 0.0 }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -2,20 +2,20 @@
 
 use crossbeam_utils::CachePadded;
 
-use super::front::advance;
+use super::shared_cursor::advance;
 use crate::sync::AtomicUsize;
 
 /// Some indices of a round, which all workers claim first, one by one. Who comes to one of them in
 /// a range afterwards passes it by: so it is claimed here or there, and never twice (case 15).
 #[derive(Debug)]
-pub(crate) struct Early {
+pub(crate) struct FirstIndices {
     /// In ascending order.
     indices: Vec<usize>,
     /// How many have been claimed. Relaxed: its order of changes alone counts.
     next: CachePadded<AtomicUsize>,
 }
 
-impl Early {
+impl FirstIndices {
     /// These, in ascending order.
     pub(crate) fn new(indices: Vec<usize>) -> Self {
         debug_assert!(indices.is_sorted());
@@ -50,10 +50,10 @@ mod tests {
 
     #[test]
     fn each_is_claimed_once_and_seen_from_before() {
-        let early = Early::new(vec![2, 3, 7]);
+        let early = FirstIndices::new(vec![2, 3, 7]);
         assert_eq!([0, 2, 3, 4, 7, 8].map(|index| early.distance(index)), [2, 0, 0, 3, 0, usize::MAX]);
         assert_eq!([(); 5].map(|()| early.claim()), [Some(2), Some(3), Some(7), None, None]);
-        let none = Early::new(Vec::new());
+        let none = FirstIndices::new(Vec::new());
         assert_eq!((none.distance(0), none.claim()), (usize::MAX, None));
     }
 }

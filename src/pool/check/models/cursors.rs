@@ -1,12 +1,12 @@
 //! Searches for the first: blocks claimed from one front.
 
 use super::{small::*, *};
-use crate::pool::protocol::front::Front;
+use crate::pool::protocol::shared_cursor::SharedCursor;
 
 /// Several workers search three items for the second one: all items before it are claimed exactly
 /// once, those behind it at most once.
 fn search(searchers: usize) {
-    let front = Arc::new(Front::new(0..3, searchers));
+    let front = Arc::new(SharedCursor::new(0..3, searchers));
     let claims = Arc::new(Claims::new(3));
     let searcher = || {
         let (front, claims) = (Arc::clone(&front), Arc::clone(&claims));

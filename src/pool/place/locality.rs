@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Where a worker sits, as far as thieves need to know: its last-level cache and its NUMA node. The
 /// default is a worker that is not pinned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Home {
+pub(crate) struct Locality {
     /// The last-level cache, numbered from 1; 0 is unknown.
     cache: u32,
     node: u32,
 }
 
-impl Home {
+impl Locality {
     /// Caches are numbered across all nodes: workers with the same number share a cache.
     pub(crate) fn new(cache: usize, node: usize) -> Self {
         let from_1 = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).saturating_add(1);
@@ -37,16 +37,16 @@ impl Home {
 /// `Relaxed`. The atomic is std's, not loom's: no step of the protocol depends on its value, so
 /// there is nothing for loom to explore.
 #[derive(Debug, Default)]
-pub(crate) struct AtomicHome(AtomicU64);
+pub(crate) struct AtomicLocality(AtomicU64);
 
-impl AtomicHome {
+impl AtomicLocality {
     #[allow(clippy::cast_possible_truncation, reason = "takes the halves apart")]
-    pub(crate) fn load(&self) -> Home {
+    pub(crate) fn load(&self) -> Locality {
         let bits = self.0.load(Ordering::Relaxed); // partner: `store`
-        Home { cache: bits as u32, node: (bits >> 32) as u32 }
+        Locality { cache: bits as u32, node: (bits >> 32) as u32 }
     }
 
-    pub(crate) fn store(&self, Home { cache, node }: Home) {
+    pub(crate) fn store(&self, Locality { cache, node }: Locality) {
         self.0.store(u64::from(node) << 32 | u64::from(cache), Ordering::Relaxed); // partner: `load`
     }
 }
@@ -66,25 +66,30 @@ mod tests {
 
     #[test]
     fn homes_know_their_distance() {
-        let home = Home::new(2, 1);
+        let home = Locality::new(2, 1);
         assert_eq!(home.distance(home), Cache);
-        assert_eq!(home.distance(Home::new(2, 0)), Cache, "a cache over two nodes is a cache");
-        assert_eq!(home.distance(Home::new(3, 1)), Node);
-        assert_eq!(home.distance(Home::new(0, 0)), Beyond);
-        let unknown = Home::default();
-        assert_eq!(Home::new(0, 0).distance(unknown), Beyond, "cache 0 is a cache");
-        assert_eq!(unknown.distance(Home::new(0, 0)), Beyond);
+        assert_eq!(home.distance(Locality::new(2, 0)), Cache, "a cache over two nodes is a cache");
+        assert_eq!(home.distance(Locality::new(3, 1)), Node);
+        assert_eq!(home.distance(Locality::new(0, 0)), Beyond);
+        let unknown = Locality::default();
+        assert_eq!(Locality::new(0, 0).distance(unknown), Beyond, "cache 0 is a cache");
+        assert_eq!(unknown.distance(Locality::new(0, 0)), Beyond);
         assert_eq!(unknown.distance(unknown), Beyond);
     }
 
     #[test]
     fn homes_fit_into_a_word() {
-        let atomic = AtomicHome::default();
-        assert_eq!(atomic.load(), Home::default());
-        for home in [Home::new(0, 0), Home::new(2, 1), Home::new(usize::MAX, 7), Home::new(7, usize::MAX)] {
+        let atomic = AtomicLocality::default();
+        assert_eq!(atomic.load(), Locality::default());
+        for home in [
+            Locality::new(0, 0),
+            Locality::new(2, 1),
+            Locality::new(usize::MAX, 7),
+            Locality::new(7, usize::MAX),
+        ] {
             atomic.store(home);
             assert_eq!(atomic.load(), home);
-            assert_ne!(home, Home::default());
+            assert_ne!(home, Locality::default());
         }
     }
 }

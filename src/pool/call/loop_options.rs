@@ -2,30 +2,30 @@
 
 use std::{mem, panic::Location, time::Duration};
 
-use super::{growing::Growing, handles::Watch};
+use super::{handles::Watch, work_list::WorkList};
 use crate::{
     clock::Instant,
     pool::{
         policy::site::LoopKind,
         record::{
-            alone::Alone,
             journal::Times,
-            ledger::Ledger,
+            program_report::ProgramReport,
             report::RunReport,
             trace::{
                 Trace,
                 notes::{Before, Closeup, Notes},
-                scene::{Place, Stay, Told},
+                scene::{LoopSpan, ScenePlace, Stay},
                 timeline::Timeline,
             },
             units::Units,
-            waits::WaitReport,
+            wait_report::WaitReport,
+            why_alone::Alone,
         },
     },
 };
 
 /// How a loop is to be run.
-pub(crate) struct Options<'a> {
+pub(crate) struct LoopOptions<'a> {
     /// The most workers that may run the loop, including the calling thread.
     pub(crate) threads: usize,
     pub(crate) watch: Watch<'a>,
@@ -34,7 +34,7 @@ pub(crate) struct Options<'a> {
     /// What its indices stand for: items, or blocks of items. Blocks are claimed one by one.
     pub(crate) units: Units,
     /// What items make, if the loop runs over a list that grows.
-    pub(crate) list: Option<&'a dyn Growing>,
+    pub(crate) list: Option<&'a dyn WorkList>,
     /// The number of the first block, if the blocks are the leaves of a tree.
     pub(crate) leaves: Option<usize>,
 }
@@ -94,7 +94,7 @@ impl Account {
     }
 }
 
-impl<'a> Options<'a> {
+impl<'a> LoopOptions<'a> {
     #[inline(always)]
     pub(crate) fn new(threads: usize, watch: Watch<'a>, wishes: Wishes<'a>, kind: LoopKind) -> Self {
         Self { threads, watch, wishes, kind, units: Units::Items, list: None, leaves: None }
@@ -132,17 +132,19 @@ impl<'a> Options<'a> {
     /// no trace is being taken there.
     #[inline(always)]
     pub(crate) fn enter(&self) -> Option<Stay> {
-        if self.wishes.trace.is_none() && !Place::is_near() {
+        if self.wishes.trace.is_none() && !ScenePlace::is_near() {
             return None;
         }
-        Place::of_call(self.wishes.trace.as_ref().map(|trace| trace.scene)).as_ref().map(Place::enter)
+        ScenePlace::of_call(self.wishes.trace.as_ref().map(|trace| trace.scene))
+            .as_ref()
+            .map(ScenePlace::enter)
     }
 
     /// Tells the loop around, if that is traced, of this one, which has been shared, or found
     /// nobody to share it with.
     #[inline(always)]
     pub(crate) fn tell_around(&self, before: &Before, times: Option<&Times>) {
-        if Place::is_near() {
+        if ScenePlace::is_near() {
             self.tell_scene(before, times);
         }
     }
@@ -150,10 +152,10 @@ impl<'a> Options<'a> {
     #[cold]
     #[inline(never)]
     fn tell_scene(&self, before: &Before, times: Option<&Times>) {
-        if let Some(place) = Place::here() {
+        if let Some(place) = ScenePlace::here() {
             let parts = times.map_or(&[][..], |times| &times.parts);
             let items = times.map_or(0, Times::items).saturating_add(self.items(before));
-            place.tell(&Told { at: self.wishes.at, begin: before.begin, items, parts });
+            place.tell(&LoopSpan { at: self.wishes.at, begin: before.begin, items, parts });
         }
     }
 
@@ -185,7 +187,7 @@ impl<'a> Options<'a> {
         let report = RunReport::new(begin.elapsed(), (self.items(before), before.took), times);
         let timeline = self.wishes.trace.is_some().then(|| {
             let mut timeline = Timeline::new(before, self.units, notes);
-            if let Some(place) = Place::here() {
+            if let Some(place) = ScenePlace::here() {
                 let parts = times.map_or(&[][..], |times| &times.parts);
                 timeline.inner = place.inner(begin, timeline.dealt.len(), parts);
             }
@@ -197,7 +199,7 @@ impl<'a> Options<'a> {
     /// Logs `account` and writes it to the report, the trace and the ledger, at the end of the
     /// call. Help costs about `help`.
     #[cold]
-    pub(crate) fn tell(&mut self, account: Account, ledger: Option<&Ledger>, help: Duration) {
+    pub(crate) fn tell(&mut self, account: Account, ledger: Option<&ProgramReport>, help: Duration) {
         let Account { begin, mut report, timeline } = account;
         report.end(begin.elapsed());
         report.log(self.wishes.at);

@@ -20,9 +20,9 @@ use std::{
 
 use super::{
     affinity::{self, Mask, Thread},
-    home::{AtomicHome, Distance, Home},
+    locality::{AtomicLocality, Distance, Locality},
+    pin_monitor::{Change, OsClocks, PinMonitor, Turns},
     placement::{Bound, CountSource, PinState, Pinning, Placement, SeatPlan},
-    tenure::{Change, Kernel, Tenure, Turns},
     topology::Cpu,
 };
 use crate::clock::Instant;
@@ -30,13 +30,13 @@ use crate::clock::Instant;
 /// The seats of a pool. Written by the thread that has the turn, and by helpers that lose their pin
 /// or get it back. All of them are hints, so `Relaxed` is enough.
 #[derive(Debug)]
-pub(crate) struct Seats {
+pub(crate) struct CpuAssignment {
     plan: SeatPlan,
     /// The pinned helpers, in the order of the workers.
-    helpers: Vec<Helper>,
+    helpers: Vec<PinnedHelper>,
     /// Where each worker is, as far as thieves need to know. A thief that sees the old place, or
     /// the new one too early, makes a worse choice but no mistake.
-    homes: Box<[AtomicHome]>,
+    homes: Box<[AtomicLocality]>,
     /// The CPU that is best left to the caller.
     free: AtomicUsize,
     /// Where the caller was last seen.
@@ -46,30 +46,30 @@ pub(crate) struct Seats {
 }
 
 #[derive(Debug)]
-struct Helper {
+struct PinnedHelper {
     worker: usize,
     thread: Thread,
     cpu: AtomicUsize,
     /// Whether the helper is not pinned at the moment because another program has its CPU.
     evicted: AtomicBool,
     /// The helper's own record of whether it keeps its CPU.
-    tenure: Mutex<Tenure>,
+    tenure: Mutex<PinMonitor>,
 }
 
-impl Seats {
+impl CpuAssignment {
     /// The seats of `plan`, with the helpers that could be pinned as it says.
     pub(crate) fn new(plan: SeatPlan, threads: Vec<(usize, Thread)>) -> Self {
         let number = |worker| plan.cpu(worker).map_or(0, |cpu| cpu.number);
         let now = Instant::now();
-        let helper = |(worker, thread)| Helper {
+        let helper = |(worker, thread)| PinnedHelper {
             worker,
             thread,
             cpu: AtomicUsize::new(number(worker)),
             evicted: AtomicBool::new(false),
-            tenure: Mutex::new(Tenure::new(now)),
+            tenure: Mutex::new(PinMonitor::new(now)),
         };
         let helpers: Vec<_> = threads.into_iter().map(helper).collect();
-        let homes: Box<[_]> = (0..plan.workers).map(|_| AtomicHome::default()).collect();
+        let homes: Box<[_]> = (0..plan.workers).map(|_| AtomicLocality::default()).collect();
         for worker in helpers.iter().map(|helper| helper.worker).chain([0]) {
             if let Some(cpu) = plan.cpu(worker) {
                 homes[worker].store(home(cpu));
@@ -135,7 +135,7 @@ impl Seats {
         if here == free || !self.helpers.iter().any(|helper| helper.cpu.load(Relaxed) == here) {
             return;
         }
-        for Helper { worker, thread, cpu, evicted, .. } in &self.helpers {
+        for PinnedHelper { worker, thread, cpu, evicted, .. } in &self.helpers {
             let there = match cpu.load(Relaxed) {
                 before if before == here => free,
                 before if before == free => here,
@@ -171,7 +171,7 @@ impl Seats {
         if unpinned_because.is_none() {
             seats[0] = Seat { worker: 0, cpu: machine.cpu(self.free.load(Relaxed)), pin: self.caller_pin };
         }
-        for Helper { worker, cpu, evicted, .. } in &self.helpers {
+        for PinnedHelper { worker, cpu, evicted, .. } in &self.helpers {
             let cpu = machine.cpu(cpu.load(Relaxed));
             let pin = if evicted.load(Relaxed) { PinState::Evicted } else { PinState::Pinned };
             seats[*worker] = Seat { worker: *worker, cpu, pin };
@@ -180,7 +180,7 @@ impl Seats {
     }
 }
 
-impl Kernel for SeatPlan {
+impl OsClocks for SeatPlan {
     fn turns(&self) -> Option<Turns> {
         affinity::turns()
     }
@@ -190,15 +190,15 @@ impl Kernel for SeatPlan {
     }
 }
 
-impl Helper {
+impl PinnedHelper {
     /// Lets a helper check its own seat.
-    fn look(&self, now: Instant, plan: &SeatPlan, at: &AtomicHome) {
+    fn look(&self, now: Instant, plan: &SeatPlan, at: &AtomicLocality) {
         let Ok(mut tenure) = self.tenure.try_lock() else { return };
         let Some(change) = tenure.look(now, plan) else { return };
         let cpu = self.cpu.load(Relaxed);
         let (mask, home) = match change {
-            Change::LetGo => (Mask::of(&plan.cpus()), Home::default()),
-            Change::Pin => (Mask::of(&[cpu]), plan.machine.cpu(cpu).map_or(Home::default(), home)),
+            Change::LetGo => (Mask::of(&plan.cpus()), Locality::default()),
+            Change::Pin => (Mask::of(&[cpu]), plan.machine.cpu(cpu).map_or(Locality::default(), home)),
         };
         // If the system refuses, nothing changes: a seat is only a hint.
         if mask.and_then(|mask| mask.apply()).is_ok() {
@@ -208,8 +208,8 @@ impl Helper {
     }
 }
 
-fn home(cpu: Cpu) -> Home {
-    Home::new(cpu.cache, cpu.node)
+fn home(cpu: Cpu) -> Locality {
+    Locality::new(cpu.cache, cpu.node)
 }
 
 /// Which worker of a pool is on which CPU, and why. Returned by
@@ -306,20 +306,20 @@ mod tests {
 
     /// Six workers on two sockets, whose CPUs are numbered alternately: 0, 2 and 4 belong to the
     /// first socket.
-    fn seats() -> Seats {
+    fn seats() -> CpuAssignment {
         let wish =
             Wish { workers: Some(6), placement: Placement::Cpus(vec![0, 1, 2, 3, 4]), ..Wish::default() };
         let plan = machines::two_sockets(wish);
-        Seats::new(plan, (1..6).map(|worker| (worker, affinity::this_thread())).collect())
+        CpuAssignment::new(plan, (1..6).map(|worker| (worker, affinity::this_thread())).collect())
     }
 
-    fn cpus(seats: &Seats) -> Vec<usize> {
+    fn cpus(seats: &CpuAssignment) -> Vec<usize> {
         seats.seating().seats.iter().map(|seat| seat.cpu.unwrap().number).collect()
     }
 
     /// On which socket each worker is, as thieves are told.
-    fn sockets(seats: &Seats) -> Vec<usize> {
-        let socket = |home: &AtomicHome| (0..2).find(|&at| home.load() == Home::new(at, at));
+    fn sockets(seats: &CpuAssignment) -> Vec<usize> {
+        let socket = |home: &AtomicLocality| (0..2).find(|&at| home.load() == Locality::new(at, at));
         seats.homes.iter().map(|home| socket(home).unwrap()).collect()
     }
 
@@ -331,11 +331,12 @@ mod tests {
         assert_eq!(seats.distance(2, 3), Distance::Beyond);
         let plan = machines::two_sockets(Wish { workers: Some(20), ..Wish::default() });
         let seated = (1..20).filter(|worker| *worker != 7);
-        let seats = Seats::new(plan, seated.map(|worker| (worker, affinity::this_thread())).collect());
+        let seats =
+            CpuAssignment::new(plan, seated.map(|worker| (worker, affinity::this_thread())).collect());
         let home = |worker: usize| seats.homes[worker].load();
-        assert_eq!([0, 1, 17].map(home), [Home::new(0, 0); 3]);
-        assert_eq!([18, 19].map(home), [Home::new(1, 1); 2]);
-        assert_eq!(home(7), Home::default(), "who is not pinned may be anywhere");
+        assert_eq!([0, 1, 17].map(home), [Locality::new(0, 0); 3]);
+        assert_eq!([18, 19].map(home), [Locality::new(1, 1); 2]);
+        assert_eq!(home(7), Locality::default(), "who is not pinned may be anywhere");
     }
 
     #[test]

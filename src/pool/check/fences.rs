@@ -8,7 +8,7 @@ use crate::{
 /// Test builds use this in place of [`fence::Fence`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(any(shuttle, miri), allow(dead_code))] // neither finds a missing fence
-pub(crate) enum Fence {
+pub(crate) enum TestFence {
     Asymmetric,
     Symmetric,
     /// The light side orders no more than the asymmetric one, and the heavy one nothing.
@@ -20,7 +20,7 @@ pub(crate) enum Fence {
     Refusing,
 }
 
-impl Fence {
+impl TestFence {
     pub(crate) fn of_this_process() -> Self {
         Self::of(fence::Fence::of_this_process())
     }

@@ -18,14 +18,14 @@ pub(crate) fn helpers(prices: &Prices, work: f32) -> usize {
 
 /// What polls have cost so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Polls {
+pub(crate) struct PollCosts {
     /// How many there were.
     pub(crate) count: usize,
     /// In nanoseconds: the time of one, until one is measured.
     expected: f32,
 }
 
-impl Polls {
+impl PollCosts {
     /// Before the first one: an item is expected to cost so much, in nanoseconds.
     pub(crate) fn new(expected: Option<f32>) -> Self {
         Self { count: 0, expected: expected.unwrap_or(0.0) }
@@ -65,12 +65,13 @@ mod tests {
 
     #[test]
     fn help_is_worth_what_is_left_to_compute() {
-        let mut polls = Polls::new(None);
-        let is_shared =
-            |polls: Polls, left, micros| polls.are_worth_sharing(left, Duration::from_micros(micros), 20e3);
+        let mut polls = PollCosts::new(None);
+        let is_shared = |polls: PollCosts, left, micros| {
+            polls.are_worth_sharing(left, Duration::from_micros(micros), 20e3)
+        };
         assert!(!is_shared(polls, usize::MAX, 0), "nothing is known");
-        assert!(is_shared(Polls::new(Some(1e6)), 1, 0), "it was long the last time");
-        assert!(!is_shared(Polls::new(Some(1e3)), usize::MAX, 0), "what it costs is soon known");
+        assert!(is_shared(PollCosts::new(Some(1e6)), 1, 0), "it was long the last time");
+        assert!(!is_shared(PollCosts::new(Some(1e3)), usize::MAX, 0), "what it costs is soon known");
         polls.count = 10;
         assert!(!is_shared(polls, 2, 100), "20 µs");
         assert!(is_shared(polls, 3, 100), "30 µs");

@@ -10,7 +10,7 @@ use crate::{
         place::affinity::usage,
         record::{
             journal::{Journal, Times},
-            trace::scene::{Place, Stay},
+            trace::scene::{ScenePlace, Stay},
             units::Units,
             usage::Usage,
         },
@@ -19,45 +19,45 @@ use crate::{
 };
 
 /// Where each worker of a shared loop hands over its notes, once.
-pub(crate) struct Course {
+pub(crate) struct RoundLog {
     begin: Instant,
     measures_usage: bool,
     /// Whether somebody wants a timeline.
     is_traced: bool,
     /// Where its items are, if a trace is being taken there.
-    place: Option<Place>,
+    place: Option<ScenePlace>,
     handed_over: Mutex<(Times, FirstStop)>,
 }
 
 /// A worker's visit to a shared loop: what it notes from coming to leaving.
-pub(crate) struct Visit {
+pub(crate) struct WorkerLog {
     pub(crate) journal: Journal,
     pub(crate) stop: FirstStop,
     used_before: Option<Usage>,
     _stay: Option<Stay>,
 }
 
-impl Course {
+impl RoundLog {
     /// For a loop that is shared from `begin` on; `times` says what is to be noted.
     pub(crate) fn new(begin: Instant, mut times: Times) -> Self {
         // It stays none if the system does not tell.
         let measures_usage = times.usage.take().is_some();
         let is_traced = times.notes.is_some();
         let handed_over = Mutex::new((times, FirstStop::NONE));
-        Self { begin, measures_usage, is_traced, place: Place::here(), handed_over }
+        Self { begin, measures_usage, is_traced, place: ScenePlace::here(), handed_over }
     }
 
     /// Worker `me` comes.
-    pub(crate) fn visit(&self, me: usize, units: Units) -> Visit {
+    pub(crate) fn visit(&self, me: usize, units: Units) -> WorkerLog {
         let used_before = if self.measures_usage { usage() } else { None };
         let journal = Journal::new(me, units, self.begin, self.is_traced);
-        let stay = self.place.as_ref().map(Place::enter);
-        Visit { journal, stop: FirstStop::NONE, used_before, _stay: stay }
+        let stay = self.place.as_ref().map(ScenePlace::enter);
+        WorkerLog { journal, stop: FirstStop::NONE, used_before, _stay: stay }
     }
 
     /// The worker of `visit` leaves; `failed` of its attempts at a theft brought nothing.
-    pub(crate) fn leave(&self, visit: Visit, failed: usize) {
-        let Visit { mut journal, stop, used_before, _stay } = visit;
+    pub(crate) fn leave(&self, visit: WorkerLog, failed: usize) {
+        let WorkerLog { mut journal, stop, used_before, _stay } = visit;
         let used = used_before.and_then(|before| Some(usage()?.since(before)));
         journal.close(failed, used);
         let mut handed_over = lock(&self.handed_over);

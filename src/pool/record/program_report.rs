@@ -20,8 +20,8 @@ use std::{
 };
 
 use super::{
-    alone::Alone,
     report::{RunReport, decimal},
+    why_alone::Alone,
 };
 use crate::{sorted::sort, sync::lock_unless_stuck};
 
@@ -30,15 +30,15 @@ const VARIABLE: &str = "RANGESTEAL_REPORT";
 
 /// What the loops of this program did.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct ProgramReport {
     /// In the order of their places.
-    lines: Mutex<Vec<(Place, Line)>>,
+    lines: Mutex<Vec<(SourceLine, Line)>>,
     /// Entries that found the ledger locked.
     lost: AtomicU64,
 }
 
 /// Where a loop stands: the file, the line and the column.
-type Place = (&'static str, u32, u32);
+type SourceLine = (&'static str, u32, u32);
 
 /// What the calls of one loop did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,7 +62,7 @@ struct Line {
     help: Duration,
 }
 
-impl Ledger {
+impl ProgramReport {
     const fn new() -> Self {
         Self { lines: Mutex::new(Vec::new()), lost: AtomicU64::new(0) }
     }
@@ -80,7 +80,7 @@ impl Ledger {
             wanted = if is_set && exit::is_watched() { YES } else { NO };
             WANTED.store(wanted, Ordering::Relaxed);
         }
-        (wanted == YES).then_some(&LEDGER)
+        (wanted == YES).then_some(&REPORT)
     }
 
     /// Enters a call of the loop at `at`.
@@ -194,7 +194,7 @@ fn ratio(time: Duration, of: Duration) -> String {
     if of.is_zero() { "-".into() } else { decimal(time.as_secs_f64() / of.as_secs_f64(), 2) }
 }
 
-static LEDGER: Ledger = Ledger::new();
+static REPORT: ProgramReport = ProgramReport::new();
 
 #[cfg(all(unix, not(any(miri, portable))))]
 mod exit {
@@ -241,7 +241,7 @@ mod exit {
         if PROCESS.load(Ordering::Relaxed) != process::id() {
             return;
         }
-        let text: Arc<str> = super::LEDGER.text().into();
+        let text: Arc<str> = super::REPORT.text().into();
         let written = Arc::clone(&text);
         let Ok(writer) = thread::Builder::new().spawn(move || write(written.as_bytes())) else {
             return write(text.as_bytes());
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_line_for_each_loop_and_the_longest_first() {
-        let ledger = Ledger::new();
+        let ledger = ProgramReport::new();
         let (short, long) = (Location::caller(), Location::caller());
         for (at, report) in [
             (short, report(10, Some(Alone::Short), 0, &[10])),
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn numbers_that_do_not_fit_stay_the_largest() {
-        let ledger = Ledger::new();
+        let ledger = ProgramReport::new();
         for _ in 0..2 {
             let mut report = report(1, None, 1, &[1]);
             report.workers[0].items = usize::MAX;
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_it() {
-        let ledger = Ledger::new();
+        let ledger = ProgramReport::new();
         let locked = ledger.lines.lock().unwrap();
         ledger.enter(Location::caller(), &RunReport::default(), ms(0));
         assert!(ledger.text().contains("1 calls were not entered"), "{}", ledger.text());

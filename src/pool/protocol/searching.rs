@@ -15,7 +15,7 @@ type Padding = [u64; 16];
 /// nothing is published through it.
 #[derive(Debug)]
 #[repr(C)] // in this order
-pub(crate) struct Hunger {
+pub(crate) struct Searching {
     _before: Padding,
     /// How many workers look for something at this moment; and [`CLOSED`](Self::CLOSED). Owners
     /// look at it after each item, and show all that they have.
@@ -27,7 +27,7 @@ pub(crate) struct Hunger {
     _behind: Padding,
 }
 
-impl Hunger {
+impl Searching {
     /// Nothing is taken any more: the loop has stopped.
     const CLOSED: usize = 1 << (usize::BITS - 1);
 

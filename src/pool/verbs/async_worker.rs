@@ -10,42 +10,42 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::{
-    bodies::{Index, claim_one},
     chain::{Chain, Each, Source},
-    runs::{Run, Runs},
+    kernel::{Index, claim_one},
+    runs::{DoneRun, DoneRuns},
     state::State,
 };
 use crate::{
     pool::{
         call::{
             accumulator::Halt,
+            async_round::{Began, LendPollItems, PollItems},
             ending::{Earliest, How, Outcome, discard},
             executor::Executor,
-            options::Options,
-            waiting::{Attend, Began, LendAttend},
+            loop_options::LoopOptions,
         },
         policy::site::{Loop, Site, Slice},
         protocol::{
-            futures::{At, Futures},
-            hub::{Hub, Slot},
+            futures::{AtSlot, Futures},
             range::Owner,
+            wake_queues::{Slot, WakeQueues},
         },
     },
     sync::{Mutex, lock},
 };
 
 /// How a loop is carried out: by whom, over what, and how many items may be under way.
-pub(super) struct Errand<'p, 'o, C> {
+pub(super) struct AsyncCall<'p, 'o, C> {
     pub(super) executor: &'p Executor,
-    pub(super) options: Options<'o>,
+    pub(super) options: LoopOptions<'o>,
     pub(super) chain: C,
     pub(super) limit: usize,
 }
 
 /// Attends all items of a loop. `make` makes the future of an item, and may take the partial result
 /// of the items before it into it; `done` folds what the future returns.
-pub(super) fn attend<C, B, D, R, F, A, Z>(
-    errand: Errand<'_, '_, C>,
+pub(super) fn run_async<C, B, D, R, F, A, Z>(
+    call: AsyncCall<'_, '_, C>,
     make: B,
     done: D,
     reduce: R,
@@ -59,33 +59,33 @@ where
     A: Send,
     Z: Send,
 {
-    let Errand { executor, mut options, chain, limit } = errand;
+    let AsyncCall { executor, mut options, chain, limit } = call;
     let slice = Slice { address: chain.begin().address(), len: chain.begin().count() };
-    let site = Site::new(attend::<C, B, D, R, F, A, Z> as *const ());
+    let site = Site::new(run_async::<C, B, D, R, F, A, Z> as *const ());
     let workers = executor.workers().min(options.threads).min(limit);
-    let hub = Hub::new(workers, limit.min(slice.len).max(1));
+    let queues = WakeQueues::new(workers, limit.min(slice.len).max(1));
     // Not beside what a worker writes for each item, on the stack: all others read this.
-    let vigil = CachePadded::new(Vigil {
+    let async_loop = CachePadded::new(AsyncLoop {
         chain,
         make,
         done,
-        runs: Runs::new(reduce),
-        futures: Futures::new(Arc::clone(&hub)),
+        runs: DoneRuns::new(reduce),
+        futures: Futures::new(Arc::clone(&queues)),
         found: Mutex::new(Earliest::NONE),
     });
-    let mut own = Attendant::new(&vigil, 0);
-    let others: LendAttend<'_> = &|me, work| work(&mut Attendant::new(&vigil, me));
-    let how = executor.wait(Loop { site, slice }, &mut options, &hub, &mut own, others);
+    let mut own = AsyncWorker::new(&async_loop, 0);
+    let others: LendPollItems<'_> = &|me, work| work(&mut AsyncWorker::new(&async_loop, me));
+    let how = executor.wait(Loop { site, slice }, &mut options, &queues, &mut own, others);
     drop(own);
-    CachePadded::into_inner(vigil).outcome(how, slice.len)
+    CachePadded::into_inner(async_loop).outcome(how, slice.len)
 }
 
 /// A loop whose items may wait.
-struct Vigil<C, B, D, R, F, A, Z> {
+struct AsyncLoop<C, B, D, R, F, A, Z> {
     chain: C,
     make: B,
     done: D,
-    runs: Runs<A, R>,
+    runs: DoneRuns<A, R>,
     futures: Futures<F, Note>,
     found: Mutex<Earliest<Z>>,
 }
@@ -97,7 +97,7 @@ struct Note {
     index: Index,
 }
 
-impl<C, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<C, B, D, R, F, A, Z> {
+impl<C, B, D, R: Fn(A, A) -> A, F, A, Z> AsyncLoop<C, B, D, R, F, A, Z> {
     /// The outcome of the loop, which had `len` items.
     fn outcome(self, how: How, len: usize) -> Outcome<Option<A>, Z> {
         let Self { runs, found, .. } = self;
@@ -114,14 +114,14 @@ impl<C, B, D, R: Fn(A, A) -> A, F, A, Z> Vigil<C, B, D, R, F, A, Z> {
 type HeldBy<'v, C> = (<<C as Chain>::State as State>::Held<'v>, <<C as Chain>::Source as Source>::Ledger<'v>);
 
 /// A worker of such a loop.
-struct Attendant<'v, C: Chain, B, D, R, F, A, Z> {
-    of: &'v Vigil<C, B, D, R, F, A, Z>,
+struct AsyncWorker<'v, C: Chain, B, D, R, F, A, Z> {
+    of: &'v AsyncLoop<C, B, D, R, F, A, Z>,
     me: usize,
     state: Option<HeldBy<'v, C>>,
     /// What it has done last, in the order of the slice; and before that, which is to be handed
     /// over.
-    run: Option<Run<A>>,
-    over: Option<Run<A>>,
+    run: Option<DoneRun<A>>,
+    over: Option<DoneRun<A>>,
     /// The item that it attends.
     at: usize,
 }
@@ -136,14 +136,14 @@ impl<F> Drop for Leftover<'_, F> {
 }
 
 /// Why no further item is begun.
-enum Ends<A, Z> {
+enum Unfinished<A, Z> {
     /// An item waits. This is the partial result of those before it, unless the item has it.
     Waits(Option<A>),
     /// The loop stops.
     Found(Z),
 }
 
-impl<'v, C, B, D, R, F, A, Z> Attendant<'v, C, B, D, R, F, A, Z>
+impl<'v, C, B, D, R, F, A, Z> AsyncWorker<'v, C, B, D, R, F, A, Z>
 where
     C: Each + Sync,
     B: Fn(&mut Option<A>, C::Item) -> F + Sync,
@@ -152,7 +152,7 @@ where
     F: Future + Send,
 {
     /// For worker `me`.
-    fn new(of: &'v Vigil<C, B, D, R, F, A, Z>, me: usize) -> Self {
+    fn new(of: &'v AsyncLoop<C, B, D, R, F, A, Z>, me: usize) -> Self {
         Self { of, me, state: None, run: None, over: None, at: 0 }
     }
 
@@ -160,13 +160,13 @@ where
     /// it, from `first` on.
     #[inline(always)]
     fn begin_item(
-        of: &'v Vigil<C, B, D, R, F, A, Z>,
+        of: &'v AsyncLoop<C, B, D, R, F, A, Z>,
         (held, ledger): &mut HeldBy<'v, C>,
-        place: &mut At<'_, F, Note>,
+        place: &mut AtSlot<'_, F, Note>,
         context: &mut Context<'_>,
         (first, mut acc): (usize, Option<A>),
         index: usize,
-    ) -> Result<Option<A>, Ends<A, Z>> {
+    ) -> Result<Option<A>, Unfinished<A, Z>> {
         let (item, token) = claim_one(of.chain.begin(), ledger, index).into_item();
         let item = of.chain.one(C::State::get(held), item);
         let had = acc.is_some();
@@ -176,12 +176,12 @@ where
         match future.poll(context) {
             Poll::Ready(output) => {
                 place.future.set(None);
-                (of.done)(acc, token, output).map(Some).map_err(Ends::Found)
+                (of.done)(acc, token, output).map(Some).map_err(Unfinished::Found)
             }
             Poll::Pending => {
                 let first = if had && acc.is_none() { first } else { index };
                 *place.note = Some(Note { first, index: token });
-                Err(Ends::Waits(acc))
+                Err(Unfinished::Waits(acc))
             }
         }
     }
@@ -195,7 +195,7 @@ where
     }
 
     /// Keeps a run as the last one. Another one that was kept is to be handed over.
-    fn keep_run(&mut self, run: Run<A>) {
+    fn keep_run(&mut self, run: DoneRun<A>) {
         self.over = self.run.replace(run);
     }
 
@@ -205,15 +205,15 @@ where
         &mut self,
         first: usize,
         end: usize,
-        folded: Result<(Option<A>, bool), Ends<A, Z>>,
+        folded: Result<(Option<A>, bool), Unfinished<A, Z>>,
     ) -> Result<Began, Halt> {
         let (acc, end, began) = match folded {
             Ok((acc, is_contested)) => (acc, end, if is_contested { Began::Contested } else { Began::Done }),
-            Err(Ends::Waits(acc)) => (acc, self.at, Began::Waits(self.at)),
-            Err(Ends::Found(found)) => return Err(self.halt(found)),
+            Err(Unfinished::Waits(acc)) => (acc, self.at, Began::Waits(self.at)),
+            Err(Unfinished::Found(found)) => return Err(self.halt(found)),
         };
         if let Some(acc) = acc {
-            self.keep_run(Run { first, end, acc });
+            self.keep_run(DoneRun { first, end, acc });
         }
         Ok(began)
     }
@@ -227,7 +227,7 @@ where
     }
 }
 
-impl<C, B, D, R, F, A, Z> Attend for Attendant<'_, C, B, D, R, F, A, Z>
+impl<C, B, D, R, F, A, Z> PollItems for AsyncWorker<'_, C, B, D, R, F, A, Z>
 where
     C: Each + Sync,
     B: Fn(&mut Option<A>, C::Item) -> F + Sync,
@@ -283,7 +283,7 @@ where
             Some(last) => of.runs.reduce(last, acc),
             None => acc,
         };
-        self.keep_run(Run { first: before, end: index + 1, acc });
+        self.keep_run(DoneRun { first: before, end: index + 1, acc });
         Ok(true)
     }
 
