@@ -143,7 +143,9 @@ fn code(text: &str) -> Vec<&str> {
         } else if is_block {
             found.push(line.split(" #").next().unwrap_or_default());
         } else {
-            found.extend(line.split('`').skip(1).step_by(2));
+            let pieces: Vec<_> = line.split('`').collect();
+            assert!(pieces.len() % 2 == 1, "code that does not end in its line: {line}");
+            found.extend(pieces.into_iter().skip(1).step_by(2));
         }
     }
     found
@@ -158,6 +160,8 @@ struct Names {
     filtered: String,
     packages: HashSet<String>,
     files: HashSet<String>,
+    /// Of `.ci/long`, as they are written there.
+    stages: Vec<String>,
 }
 
 impl Names {
@@ -168,6 +172,7 @@ impl Names {
             filtered: String::new(),
             packages: HashSet::new(),
             files: HashSet::new(),
+            stages: Vec::new(),
         };
         for file in files() {
             let name = file.file_name().unwrap().to_str().unwrap();
@@ -176,14 +181,17 @@ impl Names {
             if name == "Cargo.toml" {
                 names.packages.extend(between(&text, "[package]\nname = \"", "\"").map(String::from));
             }
-            if name.ends_with(".md") || file.ends_with("tidy/documents.rs") {
+            if file.ends_with(".ci/long") {
+                names.stages = between(&text, "long \"", "\"").map(String::from).collect();
+            }
+            if file.extension().is_some_and(|ending| ending == "md") || file.ends_with("tidy/documents.rs") {
                 continue;
             }
             let mut last = "";
             for word in text.split(|letter: char| !letter.is_alphanumeric() && letter != '_') {
                 if last == "fn" || last == "mod" {
                     names.functions.insert(word.into());
-                    names.filtered += &format!(" {word}");
+                    names.filtered.extend([" ", word]);
                 }
                 names.words.insert(word.into());
                 last = if word.is_empty() { last } else { word };
@@ -194,7 +202,7 @@ impl Names {
         names
     }
 
-    /// What is wrong with a word of code, if anything.
+    /// The fault of a word of code, if there is one.
     fn fault(&self, word: &str) -> Option<&'static str> {
         let word = word.trim_matches(['"', '\'', '(', ')', ',', ';']).trim_end_matches(['.', ':']);
         let word = word.rsplit_once('=').map_or(word, |(_, value)| value);
@@ -224,12 +232,21 @@ impl Names {
         None
     }
 
-    /// What is wrong with a command of cargo, if anything: its packages and its filters.
+    /// The fault of a command, if there is one: its packages, its filters and its stages.
     fn fault_of_command(&self, command: &str) -> Option<String> {
+        if let Some(stages) = command.strip_prefix(".ci/long ") {
+            // Behind each quotation mark, a text inside it and one outside it take turns.
+            let words = stages.split('"').enumerate().flat_map(|(at, text)| match at % 2 {
+                0 => text.split_whitespace().collect(),
+                _ => vec![text],
+            });
+            let mut unknown = words.filter(|word| !self.stages.iter().any(|stage| stage.contains(word)));
+            return unknown.next().map(|word| format!("no stage {word}"));
+        }
         let (_, arguments) = command.split_once("cargo ")?;
         let mut words = arguments.split_whitespace().skip_while(|word| word.starts_with('+'));
         let is_test = words.next()? == "test";
-        let mut is_behind = false;
+        let (mut is_behind, mut filters) = (false, 0);
         while let Some(word) = words.next() {
             if VALUED.contains(&word) {
                 let value = words.next()?;
@@ -245,11 +262,12 @@ impl Names {
                 if !parts.into_iter().all(|part| self.filtered.contains(part)) {
                     return Some(format!("no test matches {word}"));
                 }
+                filters += usize::from(!is_behind);
             } else if is_test && !is_behind && !word.starts_with('-') {
                 return Some(format!("{word} is no filter"));
             }
         }
-        None
+        (filters > 1).then(|| "cargo takes one filter before --".into())
     }
 }
 
@@ -296,13 +314,21 @@ fn wrong_names_are_noticed() {
     {
         assert_eq!(names.fault(word), None, "{word}");
     }
-    for command in ["cargo test -p gone", "cargo test --lib gone_gone", "cargo test --test loops gone_gone"] {
+    for command in [
+        "cargo test -p gone",
+        "cargo test --lib gone_gone",
+        "cargo test --test loops gone_gone",
+        "cargo test --lib simulator gaps",
+        ".ci/long gone",
+        ".ci/long Miri \"soak, gone\"",
+    ] {
         assert!(names.fault_of_command(command).is_some(), "{command}");
     }
     for command in [
         "cargo test --lib simulator::two -- --ignored",
         "A=1 cargo +nightly test -p rangesteal-tidy numbers -- --test-threads 1",
         "cargo bench --bench versus -- --rows b",
+        ".ci/long Miri \"soak, five minutes\"",
     ] {
         assert_eq!(names.fault_of_command(command), None, "{command}");
     }
