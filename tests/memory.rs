@@ -96,8 +96,8 @@ fn a_million_items_that_wait_take_little() {
             if std::mem::replace(&mut has_begun, true) {
                 return Poll::Ready(());
             }
-            // Counted under the lock: else the item counted last may be woken before the one before
-            // it is in the list, which then nobody wakes.
+            // Counted under the lock. Otherwise the item counted last may wake the list before
+            // another item is in it, and nothing wakes that item.
             let mut waiting = waiting.lock().unwrap();
             let all = begun.fetch_add(1, Relaxed) + 1;
             waiting.push(context.waker().clone());

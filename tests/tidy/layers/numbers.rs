@@ -1,5 +1,5 @@
-//! How many numbers the policy is made of. Each is one that somebody chose, so each is to have its
-//! gain beside it; see the table in CONTRIBUTING.md.
+//! How many numbers the policy has. Each was chosen by hand, so each has its effect in
+//! `docs/numbers.md`, and a line in `benches/ablate`, which measures it.
 //!
 //! `cargo test -p rangesteal-tidy numbers -- --nocapture` lists them.
 
@@ -7,7 +7,7 @@ use proc_macro2::TokenTree;
 use syn::Lit;
 
 use super::{room, tree};
-use crate::unsafe_inventory::flat;
+use crate::unsafe_inventory::{flat, read};
 
 /// The most numbers that there may be.
 const BAR: usize = 24;
@@ -48,6 +48,22 @@ fn the_policy_has_few_numbers() {
     }
     println!("{count} numbers");
     assert!((10..=BAR).contains(&count), "{count} numbers in the policy");
+}
+
+/// `benches/ablate` replaces a text in a file of the policy. That text must occur once.
+#[test]
+fn ablate_replaces_what_is_there() {
+    let script = read("benches/ablate");
+    let mut count = 0;
+    for line in script.lines().filter(|line| line.starts_with("    \"") && line.contains(".rs\", ")) {
+        let [_, name, _, file, _, old, ..] = line.split('"').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let there = read(&format!("src/pool/policy/{file}")).matches(old).count();
+        assert_eq!(there, 1, "{name}: {old:?} in {file}");
+        count += 1;
+    }
+    assert!((10..=BAR + 5).contains(&count), "{count} numbers in benches/ablate");
 }
 
 #[test]
