@@ -61,8 +61,8 @@
 //!
 //! # Several pools
 //! A pool pins a thread to each CPU but one, so six pools have six threads on each of these CPUs.
-//! One pool serves loops of several threads: idle workers help these loops, and first the loop that
-//! was shared first. A call that gets no help until its end is counted as `busy`, in
+//! One pool serves loops of several threads: idle workers help these loops, beginning with the loop
+//! that was shared first. A call that gets no help until its end is counted as `busy`, in
 //! [`RunReport::alone`](crate::RunReport::alone) and in [the report of the
 //! program](super::reports#a-report-of-a-program).
 //!
@@ -88,10 +88,10 @@
 //! MPI](super::machines#more-than-one-machine) as well.
 //!
 //! # Measured
-//! Two CPUs, loops of 1 ms again and again, relative to plain loops in the same place: `cargo bench
-//! --bench versus -- --rows beside`.
+//! Time of loops of 1 ms, called again and again on two CPUs, divided by the time of plain loops in
+//! the same place: `cargo bench --bench versus -- --rows beside`.
 //!
-//! | | rangesteal | rayon |
+//! | loops of 1 ms | rangesteal | rayon |
 //! |---|---|---|
 //! | on a thread of rayon | 0.52 | 0.51 |
 //! | on a blocking thread of tokio | 0.53 | 0.54 |
@@ -103,22 +103,30 @@
 //!
 //! # CPU quotas
 //! On Linux a pool reads the CPU quota of its control group. If the quota is less than the number
-//! of CPUs, the pool has as many workers as the quota keeps busy: three for a quota of 2.5 CPUs.
-//! None of them is pinned, because others share the CPUs. A builder or `RANGESTEAL_NUM_THREADS`
-//! that asks for more workers gets them. The workers beyond the quota help only loops whose items
-//! sleep or wait. [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads) has all rules.
+//! of CPUs, the quota, rounded up, is the number of workers: three for 2.5 CPUs. No worker is
+//! pinned, because other programs share the CPUs. `num_threads` and `RANGESTEAL_NUM_THREADS`
+//! override that number. Workers beyond the quota help only loops whose items sleep or wait.
+//! [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads) has all rules.
 //!
 //! # `fork`
-//! In a child made by `fork` every loop runs on the calling thread, because the other threads do
-//! not exist there. If the pool, and its [`CancelToken`](crate::CancelToken) and
-//! [`Progress`](crate::Progress), are made in the child, loops are shared.
-//! [`Pool::global`](crate::Pool::global) is shared in the child if the parent has not used it. A
-//! child that a closure forks inside a loop must not return into the loop: let the child exec or
-//! exit. The child prints no [report](super::reports#a-report-of-a-program).
+//! Only the thread that calls `fork` exists in the child. So in the child
+//!
+//! * loops on a pool of the parent run on the calling thread, and so do loops with a
+//!   [`CancelToken`](crate::CancelToken) or [`Progress`](crate::Progress) of the parent;
+//! * loops on a pool that the child has built are shared;
+//! * loops on [`Pool::global`](crate::Pool::global) are shared if the parent had not used it
+//!   before.
+//!
+//! A child that a closure forks inside a loop must not return into the loop: let the child exec or
+//! exit. If the parent is to print [a report](super::reports#a-report-of-a-program), a child that
+//! it forks later prints none.
 //!
 //! # Loggers and allocators
-//! A pool logs, so a logger that runs loops on a pool is called by them: it must not log for ever.
-//! Loops allocate, so an allocator that runs loops must not allocate for ever, and must hold no
-//! lock that other threads need to allocate. Within these limits both may use
-//! [`Pool::global`](crate::Pool::global), also while it is being built: until then it has one
-//! worker.
+//! A logger or an allocator may run loops on [`Pool::global`](crate::Pool::global), even while that
+//! pool is being built. Until then its loops run on their calling threads.
+//!
+//! * **A logger**: each loop logs a line at level `debug`. So a loop of the logger must not log
+//!   again without end.
+//! * **An allocator**: each loop may allocate. So a loop of the allocator must not allocate again
+//!   without end, and the allocator must not hold a lock meanwhile that other threads need to
+//!   allocate.

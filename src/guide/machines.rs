@@ -43,15 +43,15 @@
 //! scope, not inside.
 //!
 //! # NUMA
-//! One pool may span all NUMA nodes of a machine.
+//! One pool may span all NUMA nodes of a machine. No figures exist for such machines.
 //!
 //! * Workers with neighbouring numbers have neighbouring caches and nodes, except with `Spread`.
 //! * A worker steals from the nearest of the workers that have about as much left: one that shares
 //!   its last-level cache first, then one of its node. See [`Stealing`](crate::Stealing).
-//! * In each round of the same loop over the same slice, most items go to the worker that had them
-//!   in the last round. They are likely to be in its cache and on its node. This is not promised.
-//! * If a loop is bound by memory on another node, run [a rank](#more-than-one-machine) on each
-//!   node.
+//! * If the same loop runs over the same slice again, each worker is likely to get the items that
+//!   it had in the last round, which may lie in its cache or on its node. This is not promised.
+//! * An alternative is [a rank](#more-than-one-machine) on each node: its threads steal from no
+//!   other node.
 //!
 //! # More than one machine
 //! ```
@@ -88,8 +88,8 @@
 //! * Threads steal from each other, and ranks do not. One machine is better than two halves of one,
 //!   until it is full.
 //!
-//! Two ranks of one thread, relative to one process with two threads, on two cores of an Intel Xeon
-//! with Open MPI 4.1.4 in shared memory (no network was measured):
+//! Time of two ranks with one thread each, divided by the time of one process with two threads, on
+//! two cores of an Intel Xeon with Open MPI 4.1.4 in shared memory (no network was measured):
 //!
 //! | program | time |
 //! |---|---|
@@ -110,8 +110,8 @@
 //! | a floating-point sum | the same; or [`reproducible_part`](crate::On::reproducible_part), and gather its nodes | with `reproducible_part`, for any number of ranks and threads |
 //!
 //! `reproducible_part`, as in the example, makes a tree whose shape follows from the number of all
-//! items. MPI promises the same bits of its own floating-point sums for the same number of ranks at
-//! most.
+//! items. MPI promises the same bits of its own floating-point sums at most if the number of ranks
+//! is the same.
 //!
 //! ## How to start ranks
 //! In the repository are `examples/ranks` (k-means and `PageRank`, with

@@ -50,8 +50,8 @@
 //!
 //! # Options of a pool
 //! [`PoolBuilder`](crate::PoolBuilder) has the options that hold for all loops of a pool: the
-//! number of threads, pinning, placement, names, stacks and handlers of threads. Environment
-//! variables set two of them for pools whose builder does not:
+//! number of threads, pinning, placement, names, stacks and handlers of threads. The first two of
+//! these environment variables are for pools whose builder does not set the option:
 //!
 //! | variable | effect |
 //! |---|---|

@@ -38,7 +38,7 @@
 //! | one line only | the loop ran on the calling thread alone; the first line says why (see [`Alone`](crate::Alone)) | `short`, `one worker`: none. `faster`: see the last row, and look for programs that use the CPUs. `the pool was busy`: none, all workers had work |
 //! | `to start` of some 10 to 100 µs | the thread had to wake up | in a loop of a millisecond, none; otherwise less work between the loops, or fewer, longer loops |
 //! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
-//! | `at end` is long for all workers but one | they waited for its last item | divide heavy items; sort them to the front |
+//! | `at end` is long for all workers but one | the others waited for the last item of that worker | divide heavy items; sort them to the front |
 //! | few thefts, a balance of nearly 1 | the loop is well balanced | none |
 //! | thefts in every round | the cost of items changes from round to round | none: thefts repair that |
 //! | many `failed` | fewer ranges are left than workers that want to steal | more and smaller items, or fewer threads |

@@ -17,7 +17,7 @@
 //!
 //! With [`waiting`](crate::On::waiting) the closures return futures. While an item waits, its
 //! worker goes on with another item. At most `limit` items (100 in the example) are begun and not
-//! done. A future is woken by its maker: a runtime, a reactor or a thread.
+//! done. The maker of a future must wake it: a runtime, a reactor or a thread.
 //! [`Waiting`](crate::Waiting) lists the ends.
 //!
 //! # tokio
