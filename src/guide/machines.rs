@@ -43,7 +43,7 @@
 //! scope, not inside.
 //!
 //! # NUMA
-//! One pool may span all NUMA nodes of a machine. No figures exist for such machines.
+//! One pool may span all NUMA nodes of a machine. No machine with several nodes was measured.
 //!
 //! * Workers with neighbouring numbers have neighbouring caches and nodes, except with `Spread`.
 //! * A worker steals from the nearest of the workers that have about as much left: one that shares
