@@ -51,7 +51,7 @@ impl TieOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) name: String,
-    /// What the file says beside the name, if it is not blank.
+    /// The file's text beside the name, if it is not blank.
     pub(crate) party: Option<String>,
     pub(crate) withdrawn: bool,
 }

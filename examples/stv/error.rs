@@ -29,7 +29,7 @@ pub(crate) enum CountError {
         round: usize,
         everybody: bool,
     },
-    /// What is only a warning without `--strict`.
+    /// A warning, which is an error with `--strict`.
     Strict(String),
     Transcript(io::Error),
     Threads(String),
@@ -102,8 +102,8 @@ impl Error for Unwritten {
     }
 }
 
-/// Says what could not be written. Whoever opens a file names it; what has no name when it comes
-/// here is standard output.
+/// Makes a message of a write error. The code that opens a file names the file, so an error without
+/// a name is of standard output.
 pub(crate) fn of_standard_output(error: Box<dyn Error>) -> Box<dyn Error> {
     match error.downcast::<io::Error>() {
         // What cannot be generated has its own words.

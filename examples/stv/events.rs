@@ -33,7 +33,7 @@ pub(crate) enum Event {
     /// The surplus no longer shrinks.
     Stable,
     Act(Action),
-    /// What the candidate just defeated had is with the others now.
+    /// The votes of the candidate just defeated are with the others now.
     Transferred,
 }
 

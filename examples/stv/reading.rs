@@ -1,4 +1,4 @@
-//! What the user says of how ballot files are read, whatever their format is.
+//! The user's options for reading ballot files of any format.
 
 use crate::blt::Order;
 use clap::ValueEnum;

@@ -46,7 +46,7 @@ impl<A: Arithmetic> KeepFactor<A> {
     }
 }
 
-/// What a distribution counts, over all ballots or some of them.
+/// The votes of a distribution, over all ballots or some of them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Votes<A> {
     pub(crate) of: Vec<A>,
@@ -108,7 +108,8 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// Every rank is one candidate: each keeps a share of what the one before passed on.
+    /// Spreads a ballot without equals: each candidate keeps a share of the power that the one
+    /// before passed on.
     fn strictly(&mut self, preferences: Preferences<'_>) -> Result<(), Fault> {
         let mut power = A::one();
         for preference in preferences {

@@ -15,7 +15,7 @@ use std::io::Write;
 pub(crate) struct Transcript<W> {
     out: W,
     package: String,
-    /// What the candidates are called, once the count has begun.
+    /// The texts for the candidates, once the count has begun.
     names: Vec<String>,
     explains_ties: bool,
 }

@@ -1,6 +1,6 @@
-//! What the user is told of a file that can be counted all the same. Of warnings there may be as
-//! many as a file has lines: the first of each kind are told, and how many there are. A kind is a
-//! place in this program.
+//! Warnings on a file that can still be counted. A file may have a warning on every line, so only
+//! the first of each kind are printed, and the number of them all. A kind is a place in this
+//! program.
 
 use std::{mem, panic::Location};
 

@@ -20,7 +20,7 @@ use std::fmt;
 /// A kind of number to count with. Every operation that can fail says so in its result: nothing
 /// wraps around and nothing panics.
 pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Send + Sync {
-    /// What the transcript calls this arithmetic.
+    /// The name of this arithmetic in the transcript.
     const DESCRIPTION: &'static str;
     /// Whether a sum is the same in whatever order it is added up.
     const SUMS_IN_ANY_ORDER: bool = true;
@@ -74,7 +74,7 @@ pub(crate) enum Fault {
     Overflow,
     /// The result is beyond the largest floating-point number.
     Infinite,
-    /// A keep factor has so many digits that the count would not come to its end.
+    /// A keep factor has more digits than the count could finish with.
     Unwieldy,
     /// A quotient by zero votes.
     DivisionByZero,

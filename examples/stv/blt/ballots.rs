@@ -195,7 +195,7 @@ impl Reader<'_> {
     /// Whatever stands where the next ballot begins.
     fn weight(&mut self, ids: &mut Ids) -> Result<Weight, InputError> {
         let Some(word) = self.text.next()? else { return Ok(Weight::Nothing) };
-        // What is longer is no number of ballots, and takes long to read.
+        // A longer word is not a number of ballots, and takes long to read.
         let digits = Some(&word.text).filter(|text| text.len() <= MOST_DIGITS);
         match digits.and_then(|text| Integer::from_digits(text)) {
             Some(_) if word.text == "0" => Ok(Weight::End(word.line)),
@@ -284,7 +284,7 @@ enum Weight {
     Nothing,
 }
 
-/// What has been read.
+/// The result of reading a step.
 pub(super) enum Step {
     Ballot,
     /// The `0` after the last ballot, on this line.

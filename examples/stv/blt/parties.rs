@@ -12,7 +12,7 @@ use super::{
 #[cfg(test)]
 mod tests;
 
-/// What the line of a candidate says, and in which order.
+/// The contents of a candidate's line, and their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Order {
     /// The name, then the party

@@ -226,7 +226,7 @@ impl Ballots {
         self.share.start.min(self.number)
     }
 
-    /// What a distribution loops over.
+    /// The ballots that a distribution loops over.
     pub(crate) fn records(&self) -> &[Ballot] {
         &self.records
     }

@@ -1,11 +1,11 @@
-//! What the candidates are called wherever people read of them.
+//! The names of candidates in texts for people.
 
 use super::Candidate;
 use crate::error::{is_unseen, printable};
 use std::collections::HashMap;
 
-/// What each candidate is called: the name, and the party behind it; without a name, by the number.
-/// Who would be called the same as another, with the party or without, has the number too:
+/// The text for each candidate: the name with the party behind it, or the number if there is no
+/// name. Candidates with the same text, with or without the party, also have the number:
 /// `Ann LI (Red) [3]`.
 pub(crate) fn called(candidates: &[Candidate]) -> Vec<String> {
     texts(candidates, true, &told_apart(candidates))

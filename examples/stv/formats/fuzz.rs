@@ -16,7 +16,7 @@ use crate::{
 };
 use std::{fmt::Write, num::NonZeroUsize};
 
-/// One in so many inputs is long: what grows faster than the input shows there.
+/// One in this many inputs is long, to show costs that grow faster than the input.
 const ONE_IN_LONG: usize = 500;
 /// About how long it is then.
 const LONG: usize = 100_000;
@@ -78,8 +78,8 @@ fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
     of[random.below(of.len())]
 }
 
-/// Ballots of so many candidates: each a weight, and numbers with whether the next rank begins
-/// behind them.
+/// Ballots of this many candidates: each a weight, and numbers, each with whether the next rank
+/// begins behind it.
 fn ballots(random: &mut SplitMix64, candidates: usize) -> Vec<(&'static str, Vec<(usize, bool)>)> {
     let ballot = |random: &mut SplitMix64| {
         let weight = any(random, &["1", "3", "250", "18446744073709551616", "0", "07"]);

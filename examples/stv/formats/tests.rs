@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{convert::Infallible, fmt::Write, io, num::NonZeroUsize};
 
-/// What is written of a ballot: weight, and each candidate with whether the next one is its equal.
+/// The written data of a ballot: weight, and for each candidate whether the next one is its equal.
 pub(super) type Written = (Integer, Vec<(usize, bool)>);
 
 pub(super) fn ballots(election: &Election) -> Vec<Written> {
@@ -288,7 +288,7 @@ fn what_is_not_read_is_named() {
         let message = told(bytes);
         assert!(message.starts_with("test:1: ") && message.contains(wanted), "{message}");
     }
-    // What is nothing of all this is for the reader of BLT.
+    // Text of no other format goes to the reader of BLT.
     for (text, wanted) in [
         ("", "before the number of candidates"),
         ("three two\n", "`three` is not the number of candidates"),
@@ -362,7 +362,7 @@ fn every_format_is_shared() {
     }
 }
 
-/// Who has a file of another format says so, and nobody waits.
+/// A rank with a file of another format reports it, and no rank waits.
 #[test]
 fn ranks_with_files_of_other_formats() {
     let read = together(3, |ranks| {

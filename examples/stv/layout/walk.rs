@@ -11,7 +11,7 @@ use super::{
 };
 use std::ops::Range;
 
-/// What a worker adds up, in billionths, and its place in a tree. Kept from loop to loop.
+/// The sums of a worker, in billionths, and its place in a tree. Kept from loop to loop.
 #[derive(Debug)]
 pub(crate) struct Sums {
     votes: Vec<u64>,
@@ -63,7 +63,7 @@ impl Sums {
         self.covered += other.covered;
     }
 
-    /// Each candidate keeps a share of what the one before passed on.
+    /// Each candidate keeps a share of the power that the candidate before passed on.
     pub(super) fn strict(&mut self, tree: &Trie<u16>, range: Range<usize>, above: &[u32], kept: &Kept) {
         self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
         self.powers[0] = ONE;

@@ -1,4 +1,4 @@
-//! How to count the same again: what a record says of its making, so that anybody can check it.
+//! Instructions to repeat the count, kept in a record so that anyone can check it.
 
 use serde_json::{Map, Value};
 

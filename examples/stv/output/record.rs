@@ -31,13 +31,13 @@ pub(crate) struct Record {
     pub(super) seats: usize,
     pub(super) ballots: String,
     pub(super) candidates: Vec<Candidate>,
-    /// What they are called where their party has a place of its own.
+    /// The texts for the candidates in outputs with a separate field for the party.
     pub(super) names: Vec<String>,
     pub(super) tie_order: Option<TieOrder>,
     /// In the order that decides ties: the first is the first to be defeated.
     pub(super) tie_break: Vec<CandidateIndex>,
     pub(super) warnings: Vec<String>,
-    /// How to count the same again.
+    /// Instructions to repeat the count.
     pub(super) recipe: Recipe,
     pub(super) steps: Vec<Step>,
     pub(super) transfers: Vec<Transfer>,
@@ -67,10 +67,10 @@ pub(super) struct Transfer {
     /// there were several, the changes are net: each of them may have received from the others
     /// while it gave.
     pub(super) from: Vec<CandidateIndex>,
-    /// Who had more or fewer votes afterwards, and by how much. These and `exhausted` add up to
-    /// nothing.
+    /// The candidates with more or fewer votes afterwards, and the differences. These and
+    /// `exhausted` add up to zero.
     pub(super) changes: Vec<(CandidateIndex, String)>,
-    /// What the residual grew by.
+    /// The growth of the residual.
     pub(super) exhausted: String,
 }
 
@@ -116,7 +116,7 @@ pub(crate) struct Recorder<A> {
     last: Vec<(Status, A, A)>,
     /// What everybody's numbers take in JSON.
     everybody: usize,
-    /// What the record takes so far.
+    /// The bytes of the record so far.
     bytes: usize,
     pub(super) most: usize,
 }

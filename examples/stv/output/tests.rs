@@ -1,4 +1,4 @@
-//! The outputs of small counts: what they say, and that they agree with each other.
+//! The outputs of small counts: their contents, and that they agree with each other.
 
 use super::{
     csv, json, page,

@@ -19,9 +19,9 @@ use std::io::Write;
 pub(crate) struct Trace<W> {
     out: W,
     ballot: Ballots,
-    /// What the candidates are called.
+    /// The texts for the candidates.
     names: Vec<String>,
-    /// What has been decided since the last round was written.
+    /// The decisions since the last written round.
     decided: Vec<String>,
 }
 

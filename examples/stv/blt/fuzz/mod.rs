@@ -44,7 +44,7 @@ static NOW: Now = Now(AtomicU64::new(0));
 struct Now(AtomicU64);
 
 impl Now {
-    /// Straight to standard error and without memory: whoever calls has none, or ends the process.
+    /// Writes to standard error without memory, since the caller has none, or ends the process.
     fn tell(&self, what: &Arguments<'_>) {
         let seed = self.0.load(Relaxed);
         let _ = writeln!(std::io::stderr(), "the input of seed {seed} {what}; {}", Replay(seed));

@@ -4,7 +4,7 @@
 use crate::random::SplitMix64;
 use std::fmt::Write;
 
-/// One in so many inputs is long: what grows faster than the input shows there.
+/// One in this many inputs is long, to show costs that grow faster than the input.
 const ONE_IN_LONG: usize = 500;
 /// About how long it is then.
 const LONG: usize = 100_000;

@@ -159,7 +159,7 @@ fn names_in_comments() {
     fails(&format!("{ballots}{names}\"Canal"), 9, "no closing quote");
 }
 
-/// Whoever wins has a number, and a title that stands alone says so.
+/// Winners without names are called by number, and a message reports the lone title.
 #[test]
 fn a_title_and_no_names() {
     let text = "3 2\n3 1 0\n2 3 2 0\n0\nCanal ward";

@@ -60,7 +60,7 @@ const GAP: f64 = 5.0;
 const NODE: f64 = 6.0;
 /// More panels than this are folded up.
 const FEW: usize = 3;
-/// What is thinner is not there: the rest of a rounding.
+/// A thinner band is not drawn: it is the rest of a rounding.
 const SEEN: f64 = 0.02;
 
 /// Transfers of less than this share of the ballots would be thinner than a hair.
@@ -132,8 +132,9 @@ pub(super) fn draw(
     (!moves.is_empty()).then_some(hidden)
 }
 
-/// The lanes of a panel, no more than so many: who gives alone, who is elected, and who has most.
-/// All others share one, whose place is behind that of the exhausted. With them how many these are.
+/// The lanes of a panel, up to a limit: single givers, winners, and the candidates with most votes.
+/// All others share one lane, behind that of the exhausted votes. Also returns the number of the
+/// others.
 fn gathered<'a>(
     record: &Record,
     places: &[usize],

@@ -12,8 +12,8 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// Winners first, in the order of their election; then the others, who came farthest first. Those
-/// who have withdrawn are left out.
+/// Winners in the order of their election, then the others: the candidate that lasted longest comes
+/// first. Withdrawn candidates are left out.
 pub(super) fn of_result(record: &Record) -> Vec<CandidateIndex> {
     let chosen = |wanted: fn(&Action) -> Option<CandidateIndex>| {
         record.steps.iter().rev().filter_map(move |step| wanted(&step.action))
@@ -49,12 +49,12 @@ pub(super) fn label(step: &Step) -> String {
     if step.action == Action::Complete { "End".to_owned() } else { format!("Round {}", step.round) }
 }
 
-/// What a candidate is called, in text.
+/// The text for a candidate.
 pub(super) fn name(record: &Record, candidate: CandidateIndex) -> Cow<'_, str> {
     Cow::from(&record.names[candidate])
 }
 
-/// What the file says beside the name, if anything.
+/// The file's text beside the name, if any.
 pub(super) fn party(record: &Record, candidate: CandidateIndex) -> Option<&str> {
     record.candidates[candidate].party.as_deref().filter(|party| !party.trim().is_empty())
 }

@@ -1,4 +1,4 @@
-//! Who was elected, and a line for everybody: the first preferences, and what became of them.
+//! The winners, and a line for each candidate: first preferences and result.
 
 use super::{
     number::{aligned, is_broken, percent, rounded, shown},
