@@ -409,7 +409,7 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
-    /// A rank whose arguments are wrong speaks before it ends, so that nobody waits for it.
+    /// A rank with wrong arguments sends a message before it ends, so no rank waits for it.
     #[test]
     fn who_is_told_something_else_ends_all() {
         let told = |odd: &'static [&'static str]| {

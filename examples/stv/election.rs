@@ -29,7 +29,7 @@ pub(crate) struct Election {
 /// Where a tie-break order comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TieOrder {
-    /// Nobody has given one, so it is that of the list of candidates.
+    /// The order of the list of candidates, since none was given.
     BallotPaper,
     /// The file.
     File,

@@ -4,7 +4,7 @@ use crate::blt::Order;
 use clap::ValueEnum;
 use std::num::NonZeroUsize;
 
-/// So much a compressed file may unpack to, unless the user allows more.
+/// The largest unpacked size of a compressed file, unless the user allows more.
 const MOST_UNPACKED: u64 = 16 << 30;
 
 /// The options of all commands that read ballot files.

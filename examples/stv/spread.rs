@@ -126,11 +126,12 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// Some rank is shared: its candidates get equal parts, and what each passes on goes down the
-    /// ranks below on its own.
+    /// Spreads a ballot with a shared rank: its candidates get equal parts, and the part that each
+    /// passes on goes down the ranks below separately.
     ///
-    /// A rank that nobody can hold any more blocks the ballot, a single defeated candidate too.
-    /// That is unfair to such ballots, and it is what the counts this one is compared with do.
+    /// A rank blocks the ballot if none of its candidates can hold it any more. A single defeated
+    /// candidate blocks it too. That is unfair to such ballots, and the counts with which this one
+    /// is compared do the same.
     ///
     /// The number of steps grows exponentially with the number of shared ranks. The depth does not
     /// grow with the ballot: each recursion leaves at most half of the power, and power below the

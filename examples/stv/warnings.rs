@@ -4,7 +4,7 @@
 
 use std::{mem, panic::Location};
 
-/// So many of a kind are told.
+/// The number of printed warnings of a kind.
 pub(crate) const MOST_TOLD: usize = 20;
 
 /// The warnings of a file, in the order in which they were found.
@@ -96,8 +96,8 @@ impl Kinds {
         tells
     }
 
-    /// A line for each kind of which not all were told: the last one, and how many there are.
-    /// Begins anew.
+    /// A line for each kind with more warnings than were printed: the last warning, and their
+    /// number. Clears all kinds.
     pub(crate) fn rest(&mut self) -> Vec<(usize, String)> {
         let cut_short = mem::take(&mut self.0).into_iter().filter(|kind| kind.number > MOST_TOLD);
         let told = cut_short.map(|Kind { number, last: (line, last), .. }| {

@@ -22,7 +22,7 @@ use std::fmt;
 pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Send + Sync {
     /// The name of this arithmetic in the transcript.
     const DESCRIPTION: &'static str;
-    /// Whether a sum is the same in whatever order it is added up.
+    /// Whether a sum does not depend on the order of additions.
     const SUMS_IN_ANY_ORDER: bool = true;
     /// How to count whole distributions in machine words, if that gives the same digits.
     const WORDS: Option<Words<Self>> = None;

@@ -192,7 +192,7 @@ impl Reader<'_> {
         None
     }
 
-    /// Whatever stands where the next ballot begins.
+    /// Reads the first word of the next ballot.
     fn weight(&mut self, ids: &mut Ids) -> Result<Weight, InputError> {
         let Some(word) = self.text.next()? else { return Ok(Weight::Nothing) };
         // A longer word is not a number of ballots, and takes long to read.
@@ -219,8 +219,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The ranks of any ballot, and the `0` after them. Whether it names somebody twice, if that is
-    /// no error.
+    /// The ranks of any ballot, and the `0` after them. Returns whether the ballot names a
+    /// candidate twice, if that is no error.
     fn ranks(&mut self) -> Result<bool, InputError> {
         let line = self.text.last_line();
         self.ranked.clear();

@@ -4,7 +4,8 @@
 use crate::election::CandidateIndex;
 use std::collections::HashMap;
 
-/// So many have a place of their own from the start: a wrong number in a header costs no more.
+/// This many candidates have an entry from the start. So a wrong number in a header costs little
+/// memory.
 const FIRST: usize = 2048;
 /// All candidates get an entry once the file has named one in this many of them.
 const NAMED: usize = 4;

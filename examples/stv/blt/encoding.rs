@@ -19,7 +19,7 @@ pub(super) fn complaint(bytes: &[u8], column: usize, on_first_line: bool) -> Str
                 ("Latin-1", "LATIN1")
             };
             let letter = match byte {
-                // Without the hyphen that may be: nobody sees it.
+                // Except 0xad, the soft hyphen, which is invisible.
                 0xa1..=0xac | 0xae.. => format!(", where it is {}", char::from(byte)),
                 _ => String::new(),
             };

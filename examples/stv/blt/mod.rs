@@ -1,5 +1,5 @@
-//! BLT, the file format of preferential elections: reads every dialect in use and names the line of
-//! whatever it cannot read.
+//! BLT, the file format of preferential elections. Reads every dialect in use, and errors name
+//! their line.
 //!
 //! ```text
 //! 3 2                      candidates, seats

@@ -64,7 +64,7 @@ impl Reader<'_> {
                 name => {
                     for word in option.arguments {
                         let candidate = self.candidate(&word.text, word.line)?;
-                        // The others, undeclared write-ins, are counted like everybody else.
+                        // The others are undeclared write-ins, and are counted like all candidates.
                         self.candidates.get(candidate).withdrawn |= name == "withdrawn";
                     }
                 }

@@ -48,7 +48,7 @@ fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
             let several = alike.into_values().filter(|places| places.len() > 1).flatten();
             others.extend(several.filter(|&place| !has_number[place]));
         }
-        // Once more if there are any: somebody may have a name with a number in it.
+        // Again with these, since a name may itself contain a number.
         if others.is_empty() {
             return has_number;
         }

@@ -21,7 +21,7 @@ pub(super) struct Collected {
     ballot: u64,
     ranked: Vec<(CandidateIndex, usize)>,
     rank: usize,
-    /// Whether it names somebody twice.
+    /// Whether the ballot names a candidate twice.
     is_twice: bool,
     ends: bool,
 }

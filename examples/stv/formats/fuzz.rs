@@ -21,7 +21,7 @@ const ONE_IN_LONG: usize = 500;
 /// About how long it is then.
 const LONG: usize = 100_000;
 
-/// How ballots that name somebody twice are read.
+/// The ways to read ballots that name a candidate twice.
 const DUPLICATES: [Duplicates; 4] =
     [Duplicates::Refuse, Duplicates::Refuse, Duplicates::First, Duplicates::Truncate];
 
@@ -178,7 +178,7 @@ fn input(random: &mut SplitMix64, files: &[Vec<u8>], made: fn(&mut SplitMix64, u
     bytes
 }
 
-/// Everything that must hold of an input, whatever it is.
+/// Checks everything that must hold for any input.
 fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
     let most_errors = if seed.is_multiple_of(2) { 1 } else { 20 };
     let reading = Reading {

@@ -232,7 +232,7 @@ fn several_errors() {
     assert_eq!(lines(2), ["test:2:", "test:3:"]);
 }
 
-/// The same ballots in all formats, with somebody named twice on two of them.
+/// The same ballots in all formats. Two of them name a candidate twice.
 #[test]
 fn duplicates_are_mended_alike_in_all_formats() {
     let blt = "3 1\n4 1 2 1 3 0\n2 1=2 3=1 2 0\n3 2 2 0\n1 3 1 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"T\"\n";
@@ -255,7 +255,8 @@ fn duplicates_are_mended_alike_in_all_formats() {
     for (text, line) in [(blt, 2), (preflib, 6), (csv, 2)] {
         fails(text, seats(1), line, "--duplicates");
     }
-    // Of equals none comes first: in whatever order they are written, the rank is no longer clear.
+    // Equals have no order, so in any written order the rank with the second mention ends the
+    // ballot.
     let equals = |ballot: &str| {
         let text = format!("3 1\n1 {ballot} 0\n9 3 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"T\"\n");
         mended(&text, Duplicates::Truncate).0[0].clone()

@@ -54,7 +54,7 @@ pub(crate) struct Layout {
     pieces: Vec<Piece>,
     groups: Groups,
     chunks: Vec<Chunk>,
-    /// Of each chunk; only one thread at a time has it.
+    /// The steps of each chunk. Only one thread uses a chunk at any moment.
     steps: Vec<Mutex<Steps>>,
     equalize: bool,
     /// The ballots in all trees, in billionths.

@@ -18,7 +18,7 @@ pub(super) struct Node {
 }
 
 const DEPTH_BITS: u32 = 16;
-/// So many ballots, in billionths, do not fit in a word.
+/// More ballots than this, in billionths, do not fit in a word.
 pub(super) const MOST_BALLOTS: u64 = u64::MAX / super::ONE as u64;
 const _: () = assert!(MOST_BALLOTS < 1 << (u64::BITS - DEPTH_BITS), "they fit beside a depth");
 

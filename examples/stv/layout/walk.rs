@@ -29,8 +29,8 @@ pub(crate) struct Sums {
     arranged: Arranged,
 }
 
-/// So many parts of a ballot go on together; if there are more, one lot after the other, for
-/// memory's sake.
+/// The largest number of parts of a ballot that go on together. More parts go in several lots, to
+/// save memory.
 const LOT: usize = 4096;
 
 impl Sums {
@@ -134,8 +134,8 @@ impl Sums {
         self.room.repeat(steps, kept, &mut self.votes);
     }
 
-    /// Equals get equal parts, and what each passes on goes down on its own; a rank that nobody
-    /// holds blocks the ballot.
+    /// Equals get equal parts, and the part that each passes on goes down separately. A rank
+    /// without a holder blocks the ballot.
     pub(super) fn shared<S: Equals>(
         &mut self,
         tree: &Trie<S>,

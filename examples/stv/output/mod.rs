@@ -234,7 +234,7 @@ pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
         fs::rename(&beside, path)
     });
     written.map_err(|error| {
-        // If this fails as well there is nothing to remove, or nobody to do it.
+        // If this fails as well, there is nothing to remove, or no right to do so.
         let _ = fs::remove_file(&beside);
         cannot(error)
     })

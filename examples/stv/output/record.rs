@@ -16,7 +16,8 @@ use crate::{
     standing::Status,
 };
 
-/// So many bytes a record may have, in memory or as JSON: more than any count that people look at.
+/// The largest size of a record in bytes, in memory or as JSON: more than any count that people
+/// read.
 const MOST: usize = 1 << 30;
 /// What JSON has around the numbers of a candidate, and of a transfer's change.
 const AROUND: usize = 60;
@@ -114,7 +115,7 @@ pub(crate) struct Recorder<A> {
     before: Option<Placement<A>>,
     /// The numbers of the last step.
     last: Vec<(Status, A, A)>,
-    /// What everybody's numbers take in JSON.
+    /// The size of the numbers of all candidates in JSON.
     everybody: usize,
     /// The bytes of the record so far.
     bytes: usize,

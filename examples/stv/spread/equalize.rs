@@ -113,7 +113,7 @@ fn reaching<'a, A: Arithmetic + 'a>(
 fn binomial(n: usize, chosen: usize) -> Integer {
     match PASCAL.get(n) {
         Some(row) => Integer::Word(row[chosen]),
-        // So many equals that the number may not fit in a word.
+        // For this many equals the number may not fit in a word.
         None => (1..=chosen).fold(Integer::Word(1), |ways, place| {
             let more = Integer::from((n + 1 - place) as u64);
             ways.times(&more).over(&Integer::from(place as u64))

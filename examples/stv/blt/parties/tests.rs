@@ -200,7 +200,7 @@ fn files_that_end_in_other_ways() {
     assert_eq!((inside.candidates[0].name.as_str(), inside.title.as_str()), ("A\u{1a}", "T\0x"));
 }
 
-/// Printed as one string, nobody is taken for two.
+/// In the printed file each candidate is one string, so none is read as two.
 #[test]
 fn what_looks_like_two_is_printed_as_one() {
     for name in [

@@ -50,7 +50,7 @@ fn common(election: &Election) -> String {
 struct Told;
 
 thread_local! {
-    /// None if nobody listens: other tests measure the memory of what they read.
+    /// Empty if no test listens: other tests measure the memory of reading.
     static TOLD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
@@ -274,7 +274,7 @@ fn number(variable: &str, default: u64) -> u64 {
 #[test]
 fn what_many_read_is_what_one_reads() {
     static NOW: AtomicU64 = AtomicU64::new(0);
-    /// A rank that panics keeps the others waiting, so that nobody else would name the input.
+    /// Prints the input when a rank panics. The other ranks wait for that rank, so they could not.
     struct Named;
     impl Drop for Named {
         fn drop(&mut self) {
@@ -391,7 +391,7 @@ fn errors_name_the_same_byte() {
     }
 }
 
-/// Nobody waits for what it says.
+/// The other ranks do not wait for the message of the first one.
 #[test]
 fn one_rank_reads_all() {
     let text = plain(50, "\n");

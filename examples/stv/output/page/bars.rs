@@ -106,7 +106,7 @@ impl Row {
 }
 
 impl Frame {
-    /// Everybody's row, and where the last one ends.
+    /// The rows of all candidates, and the end of the last one.
     fn rows(&self, record: &Record, order: &[CandidateIndex]) -> (Vec<Row>, f64) {
         let mut top = TOP;
         let mut rows = Vec::new();
@@ -177,7 +177,7 @@ impl Frame {
         );
     }
 
-    /// Draws one row, but for the number beside the bar.
+    /// Draws one row, without the number beside the bar.
     fn bar(&self, record: &Record, row: &Row, colour: &str, scale: f64, out: &mut String) {
         let name = in_full(record, row.candidate);
         let y = row.y;

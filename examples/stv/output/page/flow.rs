@@ -1,5 +1,5 @@
-//! The flow of votes: a lane for each candidate, and at every transfer ribbons from whoever gave to
-//! those who received.
+//! The flow of votes: a lane for each candidate, and at every transfer ribbons from the givers to
+//! the receivers.
 //!
 //! A long count is cut into panels, each with the lanes that still matter, so that none is wider
 //! than a page.
@@ -29,7 +29,7 @@ struct Frame {
     column: f64,
     /// How thick all ballots together are.
     thickness: f64,
-    /// Whether each ribbon says what it is when somebody points at it.
+    /// Whether each ribbon shows a text when the pointer is on it.
     has_tips: bool,
     /// How many candidates have lanes of their own in a panel.
     lanes: usize,
@@ -108,7 +108,7 @@ pub(super) fn draw(
     out: &mut String,
 ) -> Option<usize> {
     let (moves, hidden) = moves(record);
-    // The exhausted flow past everybody, at the bottom.
+    // The lane of the exhausted is below all others.
     let places: Vec<_> = order.iter().copied().chain([record.candidates.len()]).collect();
     for frame in [WIDE, NARROW] {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few columns")]

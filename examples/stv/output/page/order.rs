@@ -78,9 +78,9 @@ pub(super) fn in_full(record: &Record, candidate: CandidateIndex) -> String {
 pub(super) const WINNERS: usize = 12;
 pub(super) const OTHERS: usize = 8;
 
-/// The class of everybody's colour, and of the exhausted, who come last: strong colours for
-/// winners, faint ones for the others. There are more candidates than colours that can be told
-/// apart; so those who stand next to each other differ.
+/// The colour class of each candidate, and of the exhausted, which come last. Winners have strong
+/// colours, the others faint ones. There are more candidates than distinct colours, so only
+/// neighbours have different ones.
 pub(super) fn colours(record: &Record, order: &[CandidateIndex]) -> Vec<String> {
     let mut colours = vec!["kx".to_owned(); record.candidates.len() + 1];
     let (winners, others) = order.split_at(record.elected.len());

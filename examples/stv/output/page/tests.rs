@@ -94,7 +94,7 @@ fn parties_and_first_preferences_stand_beside_names() {
     ] {
         assert!(page.contains(&wanted), "{wanted}: {page}");
     }
-    // Everybody's tables: all candidates, and the votes.
+    // The two tables with all candidates: the results, and the votes.
     assert_eq!(page.matches(&format!("<bdi>Bert</bdi> {old}</th>")).count(), 2, "{page}");
 }
 

@@ -65,7 +65,7 @@ fn letters(text: &str) -> f64 {
 /// that are too long. Text beyond `most` lines ends with "…". A text that fits is one line. Not
 /// escaped.
 pub(super) fn wrapped(text: &str, width: f64, most: usize) -> Vec<String> {
-    // Nobody reads further, and this is done for every picture.
+    // Nobody reads more letters, and every picture wraps the names.
     const READ: usize = 200;
     let mut lines = vec![String::new()];
     let mut used = 0.0;

@@ -1,4 +1,4 @@
-//! Everybody's votes at every decision, in tables that fit on a page.
+//! The votes of all candidates at every decision, in tables that fit on a page.
 
 use super::{
     number::{aligned, is_broken, value},

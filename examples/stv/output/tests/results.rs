@@ -67,7 +67,7 @@ fn a_record_that_is_too_large_ends_the_count() {
     }
 }
 
-/// Whatever is changed in a result is found, and nothing else.
+/// Every change in a result is found, and nothing else.
 #[test]
 fn a_difference_is_found_and_named() {
     let record = record(TIES);

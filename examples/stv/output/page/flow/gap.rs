@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 /// A thinner band is drawn as a line.
 const HAIR: f64 = 0.6;
-/// Nobody sees that a band of which one end is higher by less is not straight.
+/// A band whose ends differ in height by less looks straight.
 const STRAIGHT: f64 = 0.4;
 
 impl Panel<'_> {
