@@ -48,7 +48,7 @@ fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
             let several = alike.into_values().filter(|places| places.len() > 1).flatten();
             others.extend(several.filter(|&place| !has_number[place]));
         }
-        // Again with these, since a name may itself contain a number.
+        // Another round if there are others, since a name may itself contain a number.
         if others.is_empty() {
             return has_number;
         }

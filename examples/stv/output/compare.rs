@@ -197,8 +197,8 @@ impl Comparison {
         found: &Map<String, Value>,
         counted: &Map<String, Value>,
     ) -> Option<String> {
-        // A missing field of this version is a difference for a result of any version. Only new
-        // fields may be missing here.
+        // A missing field of this version is a difference for a result of any version. An unknown
+        // field is a difference only if the versions are the same.
         let mut known = counted.iter().map(|(name, value)| match found.get(name) {
             Some(found) => self.in_value(&format!("{place}, {name}"), found, value),
             None => Some(format!("{place} has no `{name}`")),

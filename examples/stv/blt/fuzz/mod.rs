@@ -87,7 +87,7 @@ impl Figures {
         assert!(memory <= budget, "{memory} bytes of memory for {} bytes", input.len());
         let budget = TIME + TIME_PER_BYTE * u32::try_from(input.len()).expect("an input is not that long");
         for _ in 0..3 {
-            // A second measurement, since other work of the machine may count.
+            // Measures again, up to three times, since other work of the machine may count.
             if time > budget {
                 let begin = cpu_time();
                 drop(survey());

@@ -391,7 +391,7 @@ fn errors_name_the_same_byte() {
     }
 }
 
-/// The other ranks do not wait for the message of the first one.
+/// A single rank reads all, and waits for no other rank.
 #[test]
 fn one_rank_reads_all() {
     let text = plain(50, "\n");
