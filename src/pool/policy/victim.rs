@@ -38,8 +38,6 @@ pub enum Stealing {
     /// away.
     #[default]
     Largest,
-    /// Steal from the next worker, in worker order, that has anything left.
-    Neighbour,
     /// Steal from no worker that has begun: a static partition, for comparison. The share of a
     /// worker that has not even woken up is still stolen, so that no loop waits for a sleeping
     /// worker.
@@ -60,7 +58,7 @@ impl Stealing {
             Self::Largest => {
                 victim(others.map(|(worker, left)| (worker, left, distance(worker))), asks.draw())
             }
-            Self::Neighbour | Self::Off => others.next().map(|(worker, _)| worker),
+            Self::Off => others.next().map(|(worker, _)| worker),
         }
     }
 }
