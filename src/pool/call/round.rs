@@ -236,7 +236,7 @@ mod tests {
             body::{Body, Stop},
             order::Order,
         },
-        policy::estimate::Estimate,
+        policy::prices::Estimate,
         protocol::{Fence, barrier::PollTimes},
         record::journal::Tally,
     };

@@ -20,8 +20,8 @@ use crate::{
         Pool,
         place::locality::{Distance, Locality},
         policy::{
-            estimate::Estimate,
             grain::{Grain, Stretch},
+            prices::Estimate,
             site::{Loop, Site, Slice, scatter},
             split::{Profile, Splits, equal_parts, parts},
             theft::{self, Watched},

@@ -18,7 +18,6 @@
 
 pub(crate) mod alone_or_shared;
 pub(crate) mod back_off;
-pub(crate) mod estimate;
 pub(crate) mod grain;
 pub(crate) mod launch;
 pub(crate) mod memory;

@@ -11,8 +11,7 @@
 use std::{mem, ops::Range, sync::Arc};
 
 use super::{
-    estimate::Estimate,
-    prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, THEFT_NS},
+    prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, Estimate, THEFT_NS},
     site::{Loop, Site},
 };
 use crate::{
