@@ -188,7 +188,7 @@ impl Round<'_> {
                 }
             }
             let now = Instant::now();
-            grain.look(owner.left(), now);
+            grain.end_stretch(owner.left(), now);
             visit.journal.look(owner.next(), now);
             self.plan.look(now);
             if has_large_partials

@@ -289,13 +289,13 @@ impl Case<'_> {
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
-        let belief = memory.belief(this).filter(|belief| !belief.is_outdated(expected / len));
-        let Some(belief) = belief else { return shared };
-        if belief.alone == belief.is_tried() {
+        let verdict = memory.verdict(this).filter(|verdict| !verdict.is_outdated(expected / len));
+        let Some(verdict) = verdict else { return shared };
+        if verdict.alone == verdict.is_trial_due() {
             return shared;
         }
-        if !belief.alone {
-            let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), belief.usually * len);
+        if !verdict.alone {
+            let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
             if cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually {
                 return shared;
             }
@@ -304,7 +304,7 @@ impl Case<'_> {
         if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
         }
-        let limit = f32::max(2.0 * expected, belief.usually * len);
+        let limit = f32::max(2.0 * expected, verdict.usually * len);
         let stretch = ((len / f32::from(TRIAL_PARTS)) as usize).max(1);
         Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
     }

@@ -87,15 +87,15 @@ impl Memory {
 
     /// What is believed of a loop: over this slice or, if the slice is new, over slices of about as
     /// many items.
-    pub(crate) fn belief(&self, this: Loop) -> Option<AloneOrShared> {
-        this.belief_numbers().into_iter().find_map(|[way, usually]| {
+    pub(crate) fn verdict(&self, this: Loop) -> Option<AloneOrShared> {
+        this.verdict_numbers().into_iter().find_map(|[way, usually]| {
             Some(AloneOrShared::from_words([self.word(way)?, self.word(usually)?]))
         })
     }
 
-    fn believe(&self, this: Loop, belief: AloneOrShared) {
-        for numbers in this.belief_numbers() {
-            for (number, word) in numbers.into_iter().zip(belief.to_words()) {
+    fn keep_verdict(&self, this: Loop, verdict: AloneOrShared) {
+        for numbers in this.verdict_numbers() {
+            for (number, word) in numbers.into_iter().zip(verdict.to_words()) {
                 self.store(number, word);
             }
         }
@@ -124,11 +124,11 @@ impl Memory {
     /// Learns from a call that the caller has ended alone, and that `took` so many nanoseconds,
     /// whether that is the faster way. To be called after `learn`. True: it is, clearly.
     pub(crate) fn learn_alone(&self, prices: &Prices, this: Loop, was_trial: bool, took: f32) -> bool {
-        let Some(before) = self.belief(this) else { return false };
+        let Some(before) = self.verdict(this) else { return false };
         let took = took / this.slice.len as f32;
-        let belief = if was_trial { before.after_trial(took) } else { before.after_alone() };
-        self.believe(this, belief);
-        was_trial && belief.alone && before.is_clearly_longer(took, cold(prices, this))
+        let verdict = if was_trial { before.after_trial(took) } else { before.after_alone() };
+        self.keep_verdict(this, verdict);
+        was_trial && verdict.alone && before.is_clearly_longer(took, cold(prices, this))
     }
 
     /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
@@ -139,11 +139,11 @@ impl Memory {
         let SharedCall { this, kind, was_trial, took } = call;
         let took = took / this.slice.len as f32;
         let alone = self.recall(this).unwrap_or(f32::INFINITY);
-        let before = self.belief(this);
+        let before = self.verdict(this);
         let after = |before: AloneOrShared| before.after_shared(took, alone, cold(prices, this), was_trial);
-        self.believe(this, before.map_or(AloneOrShared::new(took), after));
+        self.keep_verdict(this, before.map_or(AloneOrShared::new(took), after));
         let is_trial =
-            |before: AloneOrShared| before.alone && before.is_tried() && !before.is_outdated(alone);
+            |before: AloneOrShared| before.alone && before.is_trial_due() && !before.is_outdated(alone);
         if !before.is_some_and(is_trial) {
             self.learn(this, kind, indices, work);
         }
@@ -216,12 +216,12 @@ mod tests {
         let (alone, shared) = (1e6, 1.5e6);
         let mut calls = Vec::new();
         for _ in 0..1000 {
-            let belief =
-                memory.belief(this).filter(|belief| !belief.is_outdated(memory.recall(this).unwrap()));
-            let runs_alone = belief.is_some_and(|belief| belief.alone != belief.is_tried());
+            let verdict =
+                memory.verdict(this).filter(|verdict| !verdict.is_outdated(memory.recall(this).unwrap()));
+            let runs_alone = verdict.is_some_and(|verdict| verdict.alone != verdict.is_trial_due());
             if runs_alone {
                 memory.learn(this, LoopKind::Through, 1000, alone);
-                memory.learn_alone(&prices, this, belief.is_some_and(AloneOrShared::is_tried), alone);
+                memory.learn_alone(&prices, this, verdict.is_some_and(AloneOrShared::is_trial_due), alone);
             } else {
                 let call = SharedCall { this, kind: LoopKind::Through, was_trial: false, took: shared };
                 memory.learn_shared(&prices, call, 1000, 2.0 * shared);

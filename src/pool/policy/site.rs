@@ -44,7 +44,7 @@ impl Loop {
 
     /// Two pairs of numbers for whether this loop is better shared: over this slice, and over any
     /// slice of about as many items.
-    pub(crate) fn belief_numbers(self) -> [[u64; 2]; 2] {
+    pub(crate) fn verdict_numbers(self) -> [[u64; 2]; 2] {
         let size = u64::from((self.slice.len | 1).ilog2());
         [self.number(), scatter(self.site.0 as u64 ^ scatter(size))].map(|of| {
             let way = scatter(!of);
@@ -108,7 +108,7 @@ mod tests {
             let site = Site(0x5555_5555_0000 + 16 * i);
             let slice = Slice { address: 0x7fff_0000_0010 + (i << 12), len: 1_000_000 };
             let this = Loop { site, slice };
-            let [[a, b], [c, d]] = this.belief_numbers();
+            let [[a, b], [c, d]] = this.verdict_numbers();
             let places = [site.number(), site.stop_number(), this.number(), a, b, c, d].map(|n| n % 1024);
             let pairs = (0..7).flat_map(|one| (0..one).map(move |other| (one, other)));
             equal += pairs.filter(|&(one, other)| places[one] == places[other]).count();
