@@ -35,12 +35,12 @@ const EXPLORED_ONE_IN: u64 = 256;
 /// In nanoseconds of work: after this much, a search reads the clock for the first time.
 const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
 
-/// A decision from a few words of memory: whether a loop is far too short for help.
+/// A decision from a few words of memory, for most short loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum QuickVerdict {
-    /// Far too short for help: run the plain loop.
+    /// Run the plain loop: the loop is far too short for help, or no worker is idle.
     Plain,
-    /// Far too short for help, but due to be timed.
+    /// The loop is far too short for help, but due to be timed.
     Timed,
     /// A full decision is needed.
     Unclear,
@@ -141,7 +141,7 @@ impl Draw {
 }
 
 /// A decision from a few words of memory, for a loop that has enough items for helpers. `idle`, the
-/// number of idle workers, is called only if the loop is long. If no worker is idle, a loop that
+/// number of idle workers, is not called if the loop is short. If no worker is idle, a loop that
 /// would be over before help pays is the plain loop; a longer one may find help on its way.
 #[inline(always)]
 pub(crate) fn quick_verdict(

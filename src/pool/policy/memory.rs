@@ -109,8 +109,8 @@ impl Memory {
             return;
         }
         // A loop that may stop: the cost of a call over this slice and over any slice, wherever the
-        // call stopped. Other loops: the cost of an index, since a loop that panicked may go through
-        // all items next time.
+        // call stopped. Other loops: the cost of an index, since a loop that panicked may go
+        // through all items next time.
         let call = if kind.may_stop() { this.slice.len } else { indices };
         let stop = kind.may_stop().then_some((this.site.stop_number(), 1));
         let loops = [(this.number(), call), (this.site.number(), indices)];

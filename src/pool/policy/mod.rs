@@ -3,12 +3,12 @@
 //! time and random numbers are arguments.
 //!
 //! In the order of a call: `launch` decides whether workers are woken, from the `prices` of help
-//! and the `memory` of the loop. `alone_or_shared` decides whether that has paid, `split` where
-//! their ranges begin, `rhythm` whether helpers stay awake for the next loop, and `grain` how many
-//! items a claim takes. `victim` chooses the worker that a thief steals from, and `theft` decides
-//! whether the theft pays and where it begins. `back_off` decides when a worker looks again for
-//! items that items have made, and `poll_costs` which workers take part in a loop whose items wait.
-//! `site` is the name under which a loop is remembered.
+//! and the `memory` of the loop. `alone_or_shared` decides whether sharing has paid, `split` where
+//! the ranges of workers begin, `rhythm` whether helpers stay awake for the next loop, and `grain`
+//! how many items a claim takes. `victim` chooses the worker that a thief steals from, and `theft`
+//! decides whether the theft pays and where it begins. `back_off` decides when a worker looks again
+//! for items that items have made, and `poll_costs` which workers take part in a loop whose items
+//! wait. `site` is the name under which a loop is remembered.
 //!
 //! An attempt that has failed is repeated later and later. Each of these intervals has its own unit
 //! and is reset by a success or a change:
