@@ -10,13 +10,14 @@
 //! for items that items have made, and `poll_costs` which workers take part in a loop whose items
 //! wait. `site` is the name under which a loop is remembered.
 //!
-//! An attempt that has failed is repeated later and later. Each of these intervals has its own unit
-//! and is reset by a success or a change:
+//! An attempt that has failed is repeated after an interval. Each interval has its own unit:
 //!
-//! * trials of the other way (`alone_or_shared`): 4 times as many calls, up to 16,384;
-//! * polls between loops (`rhythm`): about twice as many calls, up to 254;
-//! * thefts from a list that grows (`back_off`): twice as long each time, without a bound;
-//! * calls of helpers to such a list (`back_off`): twice as long, up to 100 times the cost of help;
+//! * trials of running alone or shared (`alone_or_shared`): 4 times the last one, up to 16,384
+//!   calls;
+//! * polls between loops (`rhythm`): about twice the last one, up to 254 calls;
+//! * searches for work in a list that grows (`back_off`): twice the last one, without a bound;
+//! * calls of workers to such a list (`back_off`): twice the last one, up to 100 times the cost of
+//!   help;
 //! * blocks of 64 (`grain`): always 64 stretches.
 //!
 //! Each atomic is one word that is independent of all others, so they are `Relaxed`: a lost update
