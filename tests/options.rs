@@ -470,7 +470,7 @@ mod reproducibility {
             let plain: Vec<usize> = (0..len).collect();
             let order: Vec<usize> = alone.3.split([',', '(', ')']).filter_map(|i| i.parse().ok()).collect();
             prop_assert_eq!(order, plain, "in slice order");
-            for stealing in [Stealing::Largest, Stealing::Neighbour, Stealing::Off] {
+            for stealing in [Stealing::Largest, Stealing::Off] {
                 for threads in if cfg!(miri) { 2..=3 } else { 1..=8 } {
                     let pool = Pool::builder().num_threads(threads).stealing(stealing).build().unwrap();
                     for &noise in &noise {

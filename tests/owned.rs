@@ -18,8 +18,7 @@ const CASES: u32 = if cfg!(miri) { 1 } else { 48 };
 const LONGEST: usize = if cfg!(miri) { 40 } else { 2000 };
 
 fn pools() -> impl Strategy<Value = Pool> {
-    let stealing =
-        prop_oneof![3 => Just(Stealing::Largest), 1 => Just(Stealing::Neighbour), 1 => Just(Stealing::Off)];
+    let stealing = prop_oneof![4 => Just(Stealing::Largest), 1 => Just(Stealing::Off)];
     (1usize..6, stealing, prop_oneof![Just(0), Just(50)]).prop_map(|(threads, stealing, spin)| {
         quiet();
         let builder = Pool::builder().num_threads(threads).stealing(stealing);
