@@ -29,24 +29,34 @@ pub(crate) const NAP: f32 = 2.0 * ASLEEP_NS;
 /// What a pool has learnt from its shared loops.
 #[derive(Debug)]
 pub(crate) struct Splits {
-    /// The knowledge of each loop; direct-mapped.
-    table: Box<[Option<Arc<Known>>]>,
+    /// A record of each loop over its slice; direct-mapped.
+    table: Box<[Option<Box<Record>>]>,
     /// How long after the start of a round each worker begins: first if helpers sleep, second if
     /// they are awake.
     delays: [Box<[Estimate]>; 2],
     /// Loops whose items keep a CPU busy: more workers than CPUs are of no use to them.
     /// Direct-mapped.
     cpu_bound: Box<[Option<Site>]>,
-    /// The items of a loop that waited last time; direct-mapped, and empty as long as none did.
-    waited: Vec<Option<(Loop, Vec<usize>)>>,
     /// Memory for the times of the next round.
     times: Times,
+}
+
+/// The memory of one loop over its slice.
+#[derive(Debug)]
+struct Record {
+    of: Loop,
+    /// From its last round with sleeping helpers, and from its last round with helpers that were
+    /// awake.
+    known: [Option<Arc<Known>>; 2],
+    /// The items that waited last time, in ascending order; empty if they are of no use.
+    waited: Vec<usize>,
 }
 
 /// Knowledge of a loop over its slice, from its last round.
 #[derive(Debug)]
 pub(crate) struct Known {
-    of: (Loop, bool),
+    /// Whether the helpers of that round were awake.
+    awake: bool,
     pub(crate) profile: Profile,
     /// The boundaries between the ranges of neighbouring workers, for the number of workers of that
     /// round.
@@ -72,55 +82,55 @@ impl Splits {
                     .collect()
             }),
             cpu_bound: (0..Self::SLOTS).map(|_| None).collect(),
-            waited: Vec::new(),
             times: Times::default(),
         }
+    }
+
+    fn slot(of: Loop) -> usize {
+        of.number() as usize % Self::SLOTS
+    }
+
+    fn record(&self, of: Loop) -> Option<&Record> {
+        self.table[Self::slot(of)].as_deref().filter(|record| record.of == of)
+    }
+
+    /// The record of a loop, in the place of another loop's if it is new.
+    fn record_mut(&mut self, of: Loop) -> &mut Record {
+        let place = &mut self.table[Self::slot(of)];
+        place.take_if(|record| record.of != of);
+        place.get_or_insert_with(|| Box::new(Record { of, known: [None, None], waited: Vec::new() }))
     }
 
     /// The items of a loop that waited last time, in ascending order. Empty if `limit` is 1 or
     /// below the number remembered.
     pub(crate) fn waited(&self, of: Loop, limit: usize) -> Vec<usize> {
-        match self.waited.get(of.number() as usize % Self::SLOTS) {
-            Some(Some((known, waited))) if *known == of && limit > 1 && waited.len() <= limit => {
-                waited.clone()
-            }
-            _ => Vec::new(),
-        }
+        let waited = self.record(of).map(|record| &record.waited);
+        waited.filter(|waited| limit > 1 && waited.len() <= limit).cloned().unwrap_or_default()
     }
 
-    /// Remembers which items of a loop have `waited` this time, in any order. Forgets the loop if
-    /// all items waited, or more than the `limit` of items that may be under way: these cannot all
-    /// be begun first. So the list is short beside the memory of the loop itself.
+    /// Remembers which items of a loop have `waited` this time, in any order. Forgets them if all
+    /// items waited, or more than the `limit` of items that may be under way: these cannot all be
+    /// begun first. So the list is short beside the memory of the loop itself.
     pub(crate) fn learn_waited(&mut self, of: Loop, mut waited: Vec<usize>, limit: usize) {
-        let is_of_use = !waited.is_empty() && waited.len() < of.slice.len && waited.len() <= limit;
-        if self.waited.is_empty() {
-            if !is_of_use {
-                return;
-            }
-            self.waited.resize(Self::SLOTS, None);
+        if waited.len() == of.slice.len || waited.len() > limit {
+            waited.clear();
         }
-        sort(&mut waited, |a, b| a < b);
-        let known = &mut self.waited[of.number() as usize % Self::SLOTS];
-        *known = is_of_use.then_some((of, waited));
-    }
-
-    /// The place of a loop in the table. A loop has two: one for rounds with sleeping helpers, one
-    /// for rounds with helpers that are awake.
-    fn slot((of, awake): (Loop, bool)) -> usize {
-        (of.number() as usize ^ usize::from(awake)) % Self::SLOTS
+        if !waited.is_empty() || self.record(of).is_some() {
+            sort(&mut waited, |a, b| a < b);
+            self.record_mut(of).waited = waited;
+        }
     }
 
     /// Knowledge of a loop over its slice, from its last round with helpers that were `awake` or
     /// asleep.
     pub(crate) fn known(&self, of: Loop, awake: bool) -> Option<&Arc<Known>> {
-        let of = (of, awake);
-        self.table[Self::slot(of)].as_ref().filter(|known| known.of == of)
+        self.record(of)?.known[usize::from(awake)].as_ref()
     }
 
     /// The boundaries between the ranges of `workers` workers, if the last round had another
     /// number.
     pub(crate) fn bounds_for(&self, known: &Known, workers: usize) -> Vec<usize> {
-        self.equal_work(known.of.1, &known.profile, workers)
+        self.equal_work(known.awake, &known.profile, workers)
     }
 
     /// The boundaries with which all workers finish at the same moment.
@@ -199,8 +209,8 @@ impl Splits {
             Some(known) if as_fast(&known.bounds) => known.bounds.clone(),
             _ => new,
         };
-        let of = (of, awake);
-        self.table[Self::slot(of)] = Some(Arc::new(Known { of, profile, bounds }));
+        let known = Arc::new(Known { awake, profile, bounds });
+        self.record_mut(of).known[usize::from(awake)] = Some(known);
     }
 }
 
