@@ -196,6 +196,12 @@ fn wrong_with_essay(file: &str, source: &str) -> Vec<String> {
     wrong
 }
 
+/// The files of `src` without what only test builds have, by path; blank where that was.
+pub(super) fn production(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let sources = Crate::new("src", files).sources.into_iter();
+    sources.map(|(file, source)| (file, source.text)).collect()
+}
+
 fn tree(root: &str) -> Crate {
     Crate::new(root, &sources(root).into_iter().map(|file| (file.clone(), read(&file))).collect())
 }

@@ -9,6 +9,8 @@ mod guide;
 mod layers;
 mod messages;
 mod once;
+mod revision;
+mod tokens;
 mod touched;
 mod unsafe_inventory;
 mod users;
