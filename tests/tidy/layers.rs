@@ -7,6 +7,7 @@
 mod arrows;
 mod made_up;
 mod numbers;
+mod picture;
 mod production;
 
 use std::{
