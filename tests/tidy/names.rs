@@ -2,9 +2,9 @@
 //! two files have one name.
 //!
 //! Types and constants inside functions, traits and implementations may share a name, and so may
-//! those of tests. `mod.rs` is no name. A file of `check` must not have the name of a file elsewhere
-//! either, since tests and messages name files without their folder; a file of `check/models` may,
-//! since a model has the name of the file whose code it explores.
+//! those of tests. `mod.rs` is no name. A file of `check` must not have the name of a file
+//! elsewhere either, since tests and messages name files without their folder; a file of
+//! `check/models` may, since a model has the name of the file whose code it explores.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,8 @@
 //! comments and tests.
 //!
 //! `cargo test -p rangesteal-tidy path_of -- --ignored --nocapture` prints them, and the files that
-//! the mechanics name and that are not listed. With `BASE=d80e16d` they are read from that revision, as far as it has them.
+//! the mechanics name and that are not listed. With `BASE=d80e16d` they are read from that
+//! revision, as far as it has them.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +13,8 @@ use crate::{
     tokens::lines,
 };
 
-/// The mechanics: what a call over a slice runs from `Executor::call` to the closure and back, plain,
-/// alone or shared, in the order in which to read.
+/// The mechanics: what a call over a slice runs from `Executor::call` to the closure and back,
+/// plain, alone or shared, in the order in which to read.
 ///
 /// Not listed: the chain of a loop (`verbs` except its kernel), since other loops have the same;
 /// searches, lists that grow, items that wait, and handles; and how a pool is built.

@@ -12,6 +12,7 @@ mod names;
 mod once;
 mod path;
 mod revision;
+mod sentences;
 mod tokens;
 mod touched;
 mod unsafe_inventory;

@@ -1,9 +1,9 @@
 //! How large the product code is: tokens and lines of `src` without comments, documentation, and
 //! code that only test builds have.
 //!
-//! `BASE=d80e16d cargo test -p rangesteal-tidy tokens -- --ignored --nocapture` prints the tokens of
-//! each room, those of the revision `d80e16d` beside them, and their ratio. With `FILES=1`, a row is
-//! a file.
+//! `BASE=d80e16d cargo test -p rangesteal-tidy tokens -- --ignored --nocapture` prints the tokens
+//! of each room, those of the revision `d80e16d` beside them, and the percentage. With `FILES=1`, a
+//! row is a file.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -95,7 +95,7 @@ fn tokens_of_the_product_code() {
     println!("{:<40} {:>8} {:>8}", "tokens", base.as_deref().unwrap_or(""), "now");
     let row = |name: &str, before: usize, now: usize| match before {
         0 => println!("{name:<40} {:>8} {now:>8}", ""),
-        _ => println!("{name:<40} {before:>8} {now:>8} {:>6.2}", now as f64 / before as f64),
+        _ => println!("{name:<40} {before:>8} {now:>8} {:>4} %", now * 100 / before),
     };
     let names: BTreeSet<_> = now.keys().chain(before.keys()).collect();
     let of = |counts: &BTreeMap<String, usize>, name| counts.get(name).copied().unwrap_or(0);

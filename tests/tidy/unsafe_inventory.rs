@@ -14,7 +14,7 @@ use syn::{
     Lit, Meta, Safety, TraitItemFn, Type, spanned::Spanned, visit,
 };
 
-use crate::top;
+use crate::{sentences::without_links, top};
 
 const INVENTORY: &str = "src/pool/UNSAFE.md";
 /// What is written by hand ends with this line.
@@ -134,7 +134,7 @@ fn section(attributes: &[Attribute]) -> Option<String> {
         }
     }
     let start = lines.iter().position(|line| line == "# Safety")?;
-    Some(one_line(&lines[start + 1..].join(" ")))
+    Some(without_links(&one_line(&lines[start + 1..].join(" "))))
 }
 
 /// Collects the sites of a file.
@@ -327,7 +327,7 @@ fn arguments_are_found_above_what_they_are_of() {
         #[doc = " What."]
         #[doc = " # Safety"]
         #[doc = " *Once*:"]
-        #[doc = "  a."]
+        #[doc = "  [a](b)."]
         unsafe fn f() {}
     );
     assert_eq!(section(&function.attrs).unwrap(), "*Once*: a.");

@@ -77,7 +77,8 @@ fn drawn(counts: &Counts) -> String {
         }
         writeln!(picture, "{room}").unwrap();
     }
-    picture.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    let lines: Vec<_> = picture.lines().map(str::trim_end).collect();
+    lines.join("\n") + "\n"
 }
 
 #[test]
