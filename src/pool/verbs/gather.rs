@@ -104,7 +104,8 @@ impl<R: Send> Gathered<R> {
             })
             .collect();
         hands.on((&mut moves).into_chain()).for_each(|(piece, own)| move_into(mem::take(piece), own));
-        // SAFETY: 1. the capacity is at least that; 2. the pieces have filled as many places.
+        // SAFETY: *whole*: 1. the capacity is at least that; 2. the pieces have filled as many
+        // places.
         unsafe { all.set_len(total) };
         if all.capacity() / 2 > total {
             all.shrink_to_fit();

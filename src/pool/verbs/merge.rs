@@ -175,7 +175,8 @@ impl<'a, T: Send> Sides<'a, T> {
     fn merge_pairs(&mut self, executor: &Executor, runs: &[usize], order: &dyn Comparator<T>) {
         let part = (self.full.len() / (executor.workers() * PARTS_A_WORKER)).max(SHORTEST_PART);
         let full = ptr::from_mut(self.full) as *mut [T];
-        // SAFETY: 1. this side holds elements, all of them; 2. it is borrowed as long as they are.
+        // SAFETY: *whole*: 1. this side holds elements, all of them; 2. it is borrowed as long as
+        // they are.
         let full = unsafe { &mut *full };
         in_parallel(executor, parts(full, self.spare, runs, part, order), &|part| part.merge(order));
         mem::swap(&mut self.full, &mut self.spare);
@@ -186,7 +187,8 @@ impl<'a, T: Send> Sides<'a, T> {
 impl<T> Sides<'_, T> {
     fn full(&self) -> &[T] {
         let full = ptr::from_ref(&*self.full) as *const [T];
-        // SAFETY: 1. this side holds elements, all of them; 2. it is borrowed as long as they are.
+        // SAFETY: *whole*: 1. this side holds elements, all of them; 2. it is borrowed as long as
+        // they are.
         unsafe { &*full }
     }
 }
@@ -195,7 +197,7 @@ impl<T> Drop for Sides<'_, T> {
     fn drop(&mut self) {
         if self.away {
             let full = ptr::from_ref(&*self.full) as *const [T];
-            // SAFETY: as in `full`.
+            // SAFETY: *whole*: as in `full`.
             copy(unsafe { &*full }, self.spare);
         }
     }

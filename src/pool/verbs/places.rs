@@ -47,7 +47,8 @@ pub(crate) fn append_in_place<R, X>(
         "a loop has left out an item"
     );
     mem::forget(written);
-    // SAFETY: 1. there is room for as many more; 2. all of it has been written, as just checked.
+    // SAFETY: *whole*: 1. there is room for as many more; 2. all of it has been written, as just
+    // checked.
     unsafe { results.set_len(results.len() + len) };
     Ok(())
 }
@@ -106,7 +107,7 @@ impl<'a, R> Written<'a, R> {
     #[inline(always)]
     pub(crate) fn extend<S: Source>(self, items: Claim<'_, S>, map: impl FnMut(S::Item) -> R) -> Self {
         let range = items.range();
-        // SAFETY: 1. and 2. it is a claim; 3. there are as many items as indices.
+        // SAFETY: *once*: 1. and 2. it is a claim; 3. there are as many items as indices.
         unsafe { self.write(range, items.items().map(map)) }
     }
 
@@ -129,7 +130,7 @@ impl<'a, R> Written<'a, R> {
                 None
             }
         });
-        // SAFETY: 1. and 2. it is a claim; 3. there are no more results than indices.
+        // SAFETY: *once*: 1. and 2. it is a claim; 3. there are no more results than indices.
         let written = unsafe { self.write(range, results) };
         match error {
             None => Ok(written),
@@ -148,11 +149,11 @@ impl<'a, R> Written<'a, R> {
             self.range = range.start..range.start;
         }
         assert!(self.range.end == range.start && range.end <= self.places.capacity);
-        // SAFETY: 1. `range.end` is at most the capacity, as just checked; 2. `range.start` is not
-        // behind it, as promised.
+        // SAFETY: *inside*: 1. `range.end` is at most the capacity, as just checked; 2.
+        // `range.start` is not behind it, as promised.
         let mut place = unsafe { self.places.base.add(range.start) };
         results.for_each(|value| {
-            // SAFETY: 1. it is a place of `range`, since there are no more results, as
+            // SAFETY: *once*: 1. it is a place of `range`, since there are no more results, as
             // promised; 2. nobody else writes here, as promised; 3. nobody reads before the loop is
             // over.
             unsafe { place.write(value) };
@@ -167,8 +168,8 @@ impl<'a, R> Written<'a, R> {
     #[inline(always)]
     pub(crate) fn put(self, index: Index, result: R) -> Self {
         let at = index.spend();
-        // SAFETY: 1. who has the `Index` has the only right to this place; 2. and 3. one result for
-        // one index.
+        // SAFETY: *once*: 1. who has the `Index` has the only right to this place; 2. and 3. one
+        // result for one index.
         unsafe { self.write(at..at + 1, iter::once(result)) }
     }
 
@@ -193,9 +194,9 @@ pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
 ) -> (Written<'a, A>, Written<'b, B>) {
     for (at, item) in items.numbered() {
         let (a, b) = map(item);
-        // SAFETY: 1. and 2. it is claimed; 3. one result for one index.
+        // SAFETY: *once*: 1. and 2. it is claimed; 3. one result for one index.
         firsts = unsafe { firsts.write(at..at + 1, iter::once(a)) };
-        // SAFETY: likewise.
+        // SAFETY: *once*: likewise.
         seconds = unsafe { seconds.write(at..at + 1, iter::once(b)) };
     }
     (firsts, seconds)
@@ -203,7 +204,7 @@ pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
 
 impl<R> Drop for Written<'_, R> {
     fn drop(&mut self) {
-        // SAFETY: `range` lies within the capacity.
+        // SAFETY: *inside*: `range` lies within the capacity.
         let first = unsafe { self.places.base.add(self.range.start) };
         let written = NonNull::slice_from_raw_parts(first, self.range.len());
         // SAFETY: all of `range` has been written, here or by a run that joined, and nothing else
