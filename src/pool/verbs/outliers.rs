@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn nearly_sorted_items_are_sorted_stably() {
+    fn what_is_nearly_in_order_is_sorted_stably() {
         let executor = executor(2);
         for seed in 0..if cfg!(miri) { 2 } else { 40 } {
             for equal in [1, 2, 7, 100, LEN] {
