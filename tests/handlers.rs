@@ -266,7 +266,7 @@ fn a_handler_starts_the_threads() {
             ends.fetch_add(1, Relaxed);
         })
         .spawn_handler(|worker| {
-            assert_eq!(started.load(Relaxed), 0, "nobody waits between two calls, and nobody comes");
+            assert_eq!(started.load(Relaxed), 0, "no thread waits between two calls, and none has started");
             given.lock().unwrap().push((worker.index(), worker.name().to_owned(), worker.stack_size()));
             threads.push(worker);
             if threads.len() == 3 {
@@ -432,7 +432,7 @@ fn a_worker_of_a_pool_that_was_never_built() {
     for worker in kept.try_iter() {
         worker.run(); // at once, on whatever thread
     }
-    assert_eq!(workers(&started), [0; 0], "nobody works for it");
+    assert_eq!(workers(&started), [0; 0], "no worker has started");
     assert_eq!(Arc::strong_count(&started), 1, "the handlers are dropped");
 }
 

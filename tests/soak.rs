@@ -500,7 +500,7 @@ fn episode(seed: u64, counts: &Counts) {
     } else {
         loops(&mut random, counts);
     }
-    assert!(!IS_WRONG.load(Relaxed), "an inner loop ended otherwise");
+    assert!(!IS_WRONG.load(Relaxed), "an inner loop ended differently");
 }
 
 /// Several threads run nests on one pool. Now and then one of them has a pool of its own, which it
@@ -593,12 +593,12 @@ fn soak() {
     let (begin, counts, mut episodes) = (Instant::now(), Counts::default(), 0);
     while begin.elapsed() < time || episodes < 2 {
         let seed = given.unwrap_or_else(|| seeds.next() & !1 | episodes & 1); // both kinds in turn
-        begins.send(seed).expect("somebody watches");
+        begins.send(seed).expect("the watching thread lives");
         episode(seed, &counts);
         episodes += 1;
     }
     drop(begins);
-    watch.join().expect("nobody hangs");
+    watch.join().expect("no episode hangs");
     println!("{episodes} episodes in {:?}: {counts:?}", begin.elapsed());
     let Counts { panics, stops, nested, nests, .. } = counts;
     let all_happen = [panics, stops, nested, nests].into_iter().all(|count| count.into_inner() > 0);

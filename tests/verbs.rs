@@ -429,7 +429,7 @@ fn a_search_looks_at_little_behind_what_it_finds() {
             .collect();
         let is_busy = rounds.iter().all(Option::is_none);
         if rounds.len() == 100 && is_busy {
-            eprintln!("SKIPPED: other programs have a CPU, and nobody ever came to help");
+            eprintln!("SKIPPED: other programs have a CPU, and no worker helped");
         } else {
             assert!(rounds.len() < 100, "behind {sought}: {rounds:?}");
         }
