@@ -78,7 +78,8 @@ use super::{
 /// # Scheduling
 /// The calling thread works alone as long as it keeps up: a few items that only wait need no second
 /// worker. When its backlog is worth more than help costs, other workers help until the loop is
-/// over. A worker that finds no item to poll sleeps until a waker unparks it; no worker busy-waits.
+/// over. A worker that finds no item to poll sleeps until a waker unparks it, and searches for no
+/// work meanwhile.
 ///
 /// A woken item is polled by the worker that polled it last, or by an idle worker. If polls take
 /// some microseconds on average, a single woken item does not unpark a sleeping worker. So if an
