@@ -30,7 +30,7 @@ pub(crate) const NAP: f32 = 2.0 * ASLEEP_NS;
 #[derive(Debug)]
 pub(crate) struct Splits {
     /// A record of each loop over its slice; direct-mapped.
-    table: Box<[Option<Box<Record>>]>,
+    table: Box<[Option<Box<LoopRecord>>]>,
     /// How long after the start of a round each worker begins: first if helpers sleep, second if
     /// they are awake.
     delays: [Box<[Estimate]>; 2],
@@ -43,7 +43,7 @@ pub(crate) struct Splits {
 
 /// The memory of one loop over its slice.
 #[derive(Debug)]
-struct Record {
+struct LoopRecord {
     of: Loop,
     /// From its last round with sleeping helpers, and from its last round with helpers that were
     /// awake.
@@ -90,15 +90,15 @@ impl Splits {
         of.number() as usize % Self::SLOTS
     }
 
-    fn record(&self, of: Loop) -> Option<&Record> {
+    fn record(&self, of: Loop) -> Option<&LoopRecord> {
         self.table[Self::slot(of)].as_deref().filter(|record| record.of == of)
     }
 
     /// The record of a loop, in the place of another loop's if it is new.
-    fn record_mut(&mut self, of: Loop) -> &mut Record {
+    fn record_mut(&mut self, of: Loop) -> &mut LoopRecord {
         let place = &mut self.table[Self::slot(of)];
         place.take_if(|record| record.of != of);
-        place.get_or_insert_with(|| Box::new(Record { of, known: [None, None], waited: Vec::new() }))
+        place.get_or_insert_with(|| Box::new(LoopRecord { of, known: [None, None], waited: Vec::new() }))
     }
 
     /// The items of a loop that waited last time, in ascending order. Empty if `limit` is 1 or
