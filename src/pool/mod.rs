@@ -24,13 +24,11 @@ pub use place::{
 };
 pub use policy::victim::Stealing;
 pub use record::{
-    report::{RunReport, WorkerReport},
+    report::{Alone, RunReport, WaitReport, WorkerReport},
     trace::{
         Trace,
         timeline::{Helper, InnerLoop, Run, Slow, Theft, Timeline},
     },
-    wait_report::WaitReport,
-    why_alone::Alone,
 };
 pub use thread::WorkerThread;
 pub use verbs::{

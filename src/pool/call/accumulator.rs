@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     body::{Body, Stop, kernel},
-    ending::{Earliest, How, Outcome, discard},
+    ending::{Earliest, Outcome, Panic, discard},
     order::{Node, Order},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
 /// A worker's part of a loop, whatever the loop folds.
 pub(crate) trait Accumulate {
     /// Makes `claims` and folds their items, which follow those already folded in the same run.
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt>;
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop>;
 
     /// A run is over: stores its partial result.
     fn end(&mut self, run: Node);
@@ -36,15 +36,6 @@ pub(crate) trait Accumulate {
 
     /// After a panic: drops the state and the partial result of the run. Does not panic.
     fn lose(&mut self);
-}
-
-/// Where a loop stops before its last item. What it has found there is already stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Halt {
-    /// The index at which it stops.
-    pub(crate) at: usize,
-    /// The index from which on nothing is needed any more.
-    pub(crate) place: usize,
 }
 
 /// What makes an accumulator for a worker, on its thread, and lends it to a closure. (In a `dyn Fn`
@@ -100,13 +91,17 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
 
     /// The outcome of the loop, which has ended. This is the calling thread's accumulator.
     #[inline(always)]
-    pub(crate) fn outcome(self, how: How, order: Order) -> Outcome<Option<L::Acc>, L::Found> {
+    pub(crate) fn outcome(
+        self,
+        ended: Result<Outcome, Panic>,
+        order: Order,
+    ) -> Outcome<Option<L::Acc>, L::Found> {
         let Self { body, made, state, acc, own, .. } = self;
         drop(state); // if this panics, the rest is dropped, too
-        match how {
+        match ended {
             // The calling thread has folded everything.
-            How::Through if acc.is_some() => Outcome::Through(acc),
-            how => made.outcome(how, acc, own, order, &|before, behind| body.reduce(before, behind)),
+            Ok(Outcome::Through(())) if acc.is_some() => Outcome::Through(acc),
+            ended => made.outcome(ended, acc, own, order, &|before, behind| body.reduce(before, behind)),
         }
     }
 }
@@ -114,19 +109,19 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
 impl<L: Body> Accumulator<'_, '_, L> {
     /// The same of a loop over leaves, with its nodes as they are, from left to right.
     #[inline(always)]
-    pub(crate) fn nodes(self, how: How) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
+    pub(crate) fn nodes(self, ended: Result<Outcome, Panic>) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let Self { made, state, acc, own, .. } = self;
         drop(state);
         made.add(own);
-        match how {
-            How::Through => Outcome::Through(made.take_nodes()),
-            how => how.short_of_the_end(made.take_found(acc)),
+        match ended {
+            Ok(Outcome::Through(())) => Outcome::Through(made.take_nodes()),
+            ended => Outcome::of_early_end(ended, made.take_found(acc)),
         }
     }
 }
 
 impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
         let Self { body, me, .. } = *self;
         let state = self.state.get_or_insert_with(|| body.state(me));
         match kernel(body, state, self.acc.take(), claims) {
@@ -134,7 +129,7 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
                 self.acc = acc;
                 Ok(())
             }
-            Err(stop) => Err(self.own.halt(stop)),
+            Err(stop) => Err(self.own.store_found(stop)),
         }
     }
 
@@ -168,15 +163,15 @@ pub(crate) struct InBlocks<'a> {
 }
 
 impl InBlocks<'_> {
-    fn fold(&mut self, blocks: Range<usize>) -> Result<(), Halt> {
+    fn fold(&mut self, blocks: Range<usize>) -> Result<(), Stop> {
         let Self { blocks: all, .. } = *self;
-        let block = |Halt { at, place }| Halt { at: at / all.size, place: place / all.size };
+        let block = |Stop { at, place, found }| Stop { at: at / all.size, place: place / all.size, found };
         self.of.take(&mut Claims::of(all.items(blocks))).map_err(block)
     }
 }
 
 impl Accumulate for InBlocks<'_> {
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
         while let Some(blocks) = claims.next() {
             let Some(first) = self.leaves else {
                 self.fold(blocks)?;
@@ -263,10 +258,9 @@ impl<A, Z> WorkerPartials<A, Z> {
     /// Stores what was found.
     #[cold]
     #[inline(never)]
-    fn halt(&mut self, stop: Stop<Z>) -> Halt {
-        let halt = Halt { at: stop.at, place: stop.place };
-        discard(self.stored().found.note(halt.place, stop.found));
-        halt
+    fn store_found(&mut self, Stop { at, place, found }: Stop<Z>) -> Stop {
+        discard(self.stored().found.note(place, found));
+        Stop { at, place, found: () }
     }
 
     /// Adds those of another worker. Returns what was found and does not count, which the caller
@@ -313,17 +307,17 @@ impl<A, Z> Partials<A, Z> {
     #[inline(never)]
     fn outcome(
         &self,
-        how: How,
+        ended: Result<Outcome, Panic>,
         acc: Option<A>,
         own: WorkerPartials<A, Z>,
         order: Order,
         reduce: &dyn Fn(A, A) -> A,
     ) -> Outcome<Option<A>, Z> {
         self.add(own);
-        if let How::Through = how {
+        if let Ok(Outcome::Through(())) = ended {
             return Outcome::Through(self.reduced(acc, order, reduce));
         }
-        how.short_of_the_end(self.take_found(acc))
+        Outcome::of_early_end(ended, self.take_found(acc))
     }
 
     fn take(&self) -> Stored<A, Z> {

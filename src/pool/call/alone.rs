@@ -5,10 +5,7 @@
 use std::{ops::Range, time::Duration};
 
 use super::{
-    accumulator::{Accumulate, Halt},
-    ending::How,
-    handles::Watch,
-    loop_options::LoopOptions,
+    accumulator::Accumulate, body::Stop, ending::Outcome, handles::Watch, loop_options::LoopOptions,
     work_list::WorkList,
 };
 use crate::{
@@ -82,7 +79,7 @@ impl<'a> Solo<'a> {
         acc: &mut dyn Accumulate,
         limit: Duration,
         expected: usize,
-    ) -> Option<How> {
+    ) -> Option<Outcome> {
         /// The most indices between two looks, unless more are expected: as many as a claim has.
         const CLAIM: usize = 64;
         if let Some(list) = self.list {
@@ -93,7 +90,7 @@ impl<'a> Solo<'a> {
     }
 
     /// The same, with looks as far apart as the clock says.
-    pub(crate) fn fold_on(&mut self, acc: &mut dyn Accumulate, limit: Duration) -> Option<How> {
+    pub(crate) fn fold_on(&mut self, acc: &mut dyn Accumulate, limit: Duration) -> Option<Outcome> {
         if let Some(list) = self.list {
             return self.fold_list(list, acc, limit);
         }
@@ -122,29 +119,34 @@ impl<'a> Solo<'a> {
         end: usize,
         limit: Duration,
         expected: usize,
-    ) -> Option<How> {
+    ) -> Option<Outcome> {
         self.fold(acc, limit, expected, end.min(self.len), usize::MAX)
     }
 
     /// The same for a list that grows. It looks at the clock itself.
-    fn fold_list(&mut self, list: &dyn WorkList, acc: &mut dyn Accumulate, limit: Duration) -> Option<How> {
+    fn fold_list(
+        &mut self,
+        list: &dyn WorkList,
+        acc: &mut dyn Accumulate,
+        limit: Duration,
+    ) -> Option<Outcome> {
         /// The most seeds that are folded between two looks at the clock and at a token.
         const SEEDS: usize = 64;
         list.until(Some(limit).filter(|limit| *limit < Duration::MAX));
         let mut seeds = 1;
         while !self.is_through() {
             if self.watch.is_cancelled() {
-                return Some(How::Cancelled);
+                return Some(Outcome::Cancelled);
             }
             let next = if list.is_dry(0) { seeds.min(self.len - self.done) } else { 0 };
             let range = self.done..self.done + next;
             self.done = range.end;
             match acc.take(&mut Claims::of(range)) {
                 Ok(()) => self.looked = self.done,
-                Err(_) if self.watch.is_cancelled() => return Some(How::Cancelled),
+                Err(_) if self.watch.is_cancelled() => return Some(Outcome::Cancelled),
                 Err(_) => {
                     self.took = self.begin.elapsed();
-                    return Some(How::Stopped);
+                    return Some(Outcome::Stopped(()));
                 }
             }
             self.took = self.begin.elapsed();
@@ -153,7 +155,7 @@ impl<'a> Solo<'a> {
             }
             seeds = (2 * seeds).min(SEEDS);
         }
-        self.watch.is_cancelled().then_some(How::Cancelled)
+        self.watch.is_cancelled().then_some(Outcome::Cancelled)
     }
 
     fn fold(
@@ -163,7 +165,7 @@ impl<'a> Solo<'a> {
         expected: usize,
         end: usize,
         apart: usize,
-    ) -> Option<How> {
+    ) -> Option<Outcome> {
         /// The most indices that are folded between two looks at a token.
         const FEW: usize = 8;
         /// The most indices that count as done when they begin.
@@ -183,17 +185,17 @@ impl<'a> Solo<'a> {
             let until = self.done + stretch.min(end - self.done);
             while self.done < until {
                 if watch.is_cancelled() {
-                    return Some(How::Cancelled);
+                    return Some(Outcome::Cancelled);
                 }
                 let range = self.done..self.done + most.min(until - self.done);
                 self.done = range.end;
                 watch.done(units.items(range.clone()).len());
                 match acc.take(&mut Claims::of(range)) {
                     Ok(()) => self.looked = self.done,
-                    Err(_) if watch.is_cancelled() => return Some(How::Cancelled),
-                    Err(Halt { at, .. }) => {
+                    Err(_) if watch.is_cancelled() => return Some(Outcome::Cancelled),
+                    Err(Stop { at, .. }) => {
                         (self.looked, self.took) = (at + 1, self.begin.elapsed());
-                        return Some(How::Stopped);
+                        return Some(Outcome::Stopped(()));
                     }
                 }
             }
@@ -210,7 +212,7 @@ impl<'a> Solo<'a> {
             }
             elapsed = now;
         }
-        watch.is_cancelled().then_some(How::Cancelled)
+        watch.is_cancelled().then_some(Outcome::Cancelled)
     }
 
     /// How long after its begin the call looked at the clock last.
@@ -249,7 +251,7 @@ mod tests {
     struct Slow;
 
     impl Accumulate for Slow {
-        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
+        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
             let items = claims.next().unwrap_or(0..0);
             let (begin, long) =
                 (Instant::now(), Duration::from_micros(50) * u32::try_from(items.len()).unwrap());

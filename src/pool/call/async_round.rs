@@ -13,11 +13,10 @@ use std::{
 };
 
 use super::{
-    accumulator::Halt,
-    ending::{FirstStop, Panic, discard},
+    body::Stop,
+    ending::{Earliest, Panic, discard},
     handles::CancelToken,
-    plan::Plan,
-    round::claim_one,
+    round::{Plan, claim_one},
     round_log::{RoundLog, WorkerLog},
     thief::Thief,
 };
@@ -34,7 +33,7 @@ use crate::{
             range::{Owner, Ranges, Stolen},
             wake_queues::{Begins, Next, Slot, WakeQueues},
         },
-        record::{journal::Times, wait_report::WaitReport},
+        record::{journal::Times, report::WaitReport},
     },
     sync::{Mutex, lock},
 };
@@ -46,13 +45,13 @@ pub(crate) trait PollItems {
 
     /// Claims the next items of `owner`, up to `claims`, one by one, and begins each in `slot`,
     /// until one waits.
-    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Halt>;
+    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Stop>;
 
     /// Begins an item that is claimed.
-    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Halt>;
+    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Stop>;
 
     /// Polls the item `index`, which waited in `slot`. True: it is done, and the slot is free.
-    fn resume(&mut self, index: usize, slot: &mut Slot) -> Result<bool, Halt>;
+    fn resume(&mut self, index: usize, slot: &mut Slot) -> Result<bool, Stop>;
 
     /// Drops what lies at `slot`, if anything does. Does not panic.
     fn clear(&mut self, slot: &mut Slot);
@@ -151,7 +150,7 @@ impl AsyncRound<'_> {
     }
 
     /// What all workers have told. To be called after all of them have left.
-    pub(crate) fn into_inner(self) -> (Times, FirstStop, AsyncReport) {
+    pub(crate) fn into_inner(self) -> (Times, Earliest<Option<Panic>>, AsyncReport) {
         let (times, stop) = self.course.into_inner();
         let mut told = self.told.into_inner().unwrap_or_else(PoisonError::into_inner);
         told.report.most_in_flight = self.queues.under_way().1;
@@ -440,7 +439,7 @@ impl AsyncRoundWorker<'_> {
         self.hand.extend(self.held.take());
     }
 
-    fn halt(&mut self, halt: Halt) {
+    fn halt(&mut self, halt: Stop) {
         self.is_free();
         self.stop(halt.place, None);
     }
@@ -513,7 +512,7 @@ impl AsyncRoundWorker<'_> {
         let now = Instant::now();
         self.tells.report.asleep += now - self.now;
         self.now = now;
-        self.of.plan.look(now);
+        self.of.plan.check_cpu(now);
     }
 
     /// Tells, now and then, how many items are worth another worker.

@@ -48,20 +48,24 @@ pub(crate) fn kernel<'s, L: Body>(
     body.fold(state, acc, claims)
 }
 
-/// A loop stops before its last item.
-#[derive(Debug)]
-pub(crate) struct Stop<Z> {
-    /// The index at which it stops.
+/// Where a loop stops before its last item, and what it has found there. Without a type parameter:
+/// `found` is stored elsewhere.
+///
+/// This is the error type of the kernel, and its layout matters. (With a `bool` in place of
+/// `place`, the `bool` lay where accumulators have a pointer or a length. They were then written
+/// byte by byte and read as a whole, which stalls.)
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop<Z = ()> {
+    /// The index at which the loop stops.
     pub(crate) at: usize,
-    /// The index from which on nothing is needed any more: `at`; or 0, if the items before are not
-    /// needed either. (A `bool` instead lay where accumulators have a pointer or a length, which
-    /// were then moved in pieces of bytes and read as a whole, with a stall.)
+    /// Items from this index on are not needed any more: `at`; or 0 if the items before `at` are
+    /// not needed either.
     pub(crate) place: usize,
     pub(crate) found: Z,
 }
 
 impl<Z> Stop<Z> {
-    /// At `at`; the items before are needed.
+    /// A stop at `at`. The items before `at` are still needed.
     #[inline(always)]
     pub(crate) fn there(at: usize, found: Z) -> Self {
         Self { at, place: at, found }

@@ -18,16 +18,17 @@ use crate::pool::check::planted as steps;
 /// The payload of a panic.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
-/// What was noted at a place in the slice. If it is noted at several places, the first one counts.
-/// A loop still folds everything before a place where it stops, so that place is the same whatever
-/// the schedule.
+/// What was noted at the first of several places in the slice. A loop still folds everything before
+/// a place where it stops, so this place does not depend on the schedule.
+///
+/// `Earliest<Option<Panic>>` is where a loop stops, with the payload if it stops by a panic.
 pub(crate) struct Earliest<T>(Option<(usize, T)>);
 
 impl<T> Earliest<T> {
     pub(crate) const NONE: Self = Self(None);
 
-    /// Notes something at `place`. Returns what does not count, which the caller drops when it
-    /// holds no lock.
+    /// Notes something at `place`. Returns the value that does not count. The caller drops that
+    /// value when it holds no lock.
     pub(crate) fn note(&mut self, place: usize, noted: T) -> Option<T> {
         match &self.0 {
             Some((before, _)) if !steps::is_earlier(place, *before) => Some(noted),
@@ -35,10 +36,15 @@ impl<T> Earliest<T> {
         }
     }
 
-    /// Adds what another worker has noted. Returns what does not count, which the caller drops when
-    /// it holds no lock.
+    /// Adds what another worker has noted. Returns the value that does not count. The caller drops
+    /// that value when it holds no lock.
     pub(crate) fn merge(&mut self, other: Self) -> Option<T> {
         other.0.and_then(|(place, noted)| self.note(place, noted))
+    }
+
+    /// Whether nothing was noted.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
     }
 
     /// The first place where something was noted.
@@ -52,22 +58,14 @@ impl<T> Earliest<T> {
     }
 }
 
-/// Where a loop stops before its last item, with the payload if that is a panic.
-pub(crate) type FirstStop = Earliest<Option<Panic>>;
-
-impl FirstStop {
-    /// Whether nothing has stopped the loop.
-    pub(crate) fn is_none(&self) -> bool {
-        self.0.is_none()
-    }
-
+impl Earliest<Option<Panic>> {
     /// How a loop with this stop has ended.
-    pub(crate) fn how(self, is_cancelled: bool) -> How {
+    pub(crate) fn into_ended(self, is_cancelled: bool) -> Result<Outcome, Panic> {
         match self.into_noted() {
-            Some(Some(panic)) => How::Panic(panic),
-            _ if is_cancelled => How::Cancelled,
-            Some(None) => How::Stopped,
-            None => How::Through,
+            Some(Some(panic)) => Err(panic),
+            _ if is_cancelled => Ok(Outcome::Cancelled),
+            Some(None) => Ok(Outcome::Stopped(())),
+            None => Ok(Outcome::Through(())),
         }
     }
 }
@@ -85,41 +83,34 @@ pub(crate) fn goes_on_after(_panic: &Panic) -> bool {
     true
 }
 
-/// How a loop has ended.
-pub(crate) enum How {
-    Through,
-    /// Something was found.
-    Stopped,
+/// How a loop has ended, and what it returns. Without type parameters: the values are stored
+/// elsewhere. A loop that has panicked has a [`Panic`] instead of an outcome.
+#[derive(Debug)]
+pub(crate) enum Outcome<A = (), Z = ()> {
+    Through(A),
+    /// The loop has stopped where this was found. If several were found, this is the one with the
+    /// lowest index.
+    Stopped(Z),
     Cancelled,
-    Panic(Panic),
 }
 
-impl How {
-    /// The outcome of a loop that has not gone through. `found` is what was found first, if
-    /// anything was; it does not count if the loop has ended in another way.
-    pub(crate) fn short_of_the_end<A, Z>(self, found: Option<Z>) -> Outcome<A, Z> {
-        match (self, found) {
-            (Self::Stopped, Some(found)) => Outcome::Stopped(found),
-            (Self::Stopped, None) => unreachable!("it has stopped where something was found"),
-            (Self::Panic(panic), found) => {
+impl Outcome {
+    /// The outcome of a loop that has not gone through. `found` was found first, if anything was
+    /// found; it counts only if the loop has stopped there. A panic is passed on.
+    pub(crate) fn of_early_end<A, Z>(ended: Result<Self, Panic>, found: Option<Z>) -> Outcome<A, Z> {
+        match (ended, found) {
+            (Ok(Self::Stopped(())), Some(found)) => Outcome::Stopped(found),
+            (Ok(Self::Stopped(())), None) => unreachable!("it has stopped where something was found"),
+            (Err(panic), found) => {
                 discard(found);
                 resume_unwind(panic)
             }
-            (_, found) => {
+            (Ok(Self::Through(()) | Self::Cancelled), found) => {
                 discard(found);
                 Outcome::Cancelled
             }
         }
     }
-}
-
-/// What a loop returns.
-#[derive(Debug)]
-pub(crate) enum Outcome<A, Z> {
-    Through(A),
-    /// It has stopped where this was found; if several were found, the one with the lowest index.
-    Stopped(Z),
-    Cancelled,
 }
 
 impl<A, Z> Outcome<A, Z> {
@@ -142,7 +133,7 @@ impl<A, Z> Outcome<A, Z> {
         }
     }
 
-    /// The result or what the loop has stopped at; none if it was cancelled.
+    /// The result, or what the loop has stopped at. `None` if the loop was cancelled.
     #[inline(always)]
     pub(crate) fn ended(self) -> Option<Result<A, Z>> {
         match self {

@@ -6,12 +6,12 @@ use super::{
     accumulator::{Accumulate, Accumulator, BlocksOf, InBlocks, Lend, Lender, Partials, Started},
     alone::Solo,
     body::{Body, kernel},
-    ending::{How, Outcome},
-    help::FoundHelp,
+    ending::{Outcome, Panic},
     inputs::{Gaps, Inside, draw},
     loop_options::{Account, LoopOptions, is_logged},
     order::{Node, Order},
-    plan,
+    round::check_cpu,
+    shared::FoundHelp,
 };
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -27,7 +27,7 @@ use crate::{
             victim::Stealing,
         },
         protocol::{Fence, arena::Turn, range::Claims, threads::Threads},
-        record::{program_report::ProgramReport, trace::scene::ScenePlace, units::Units, why_alone::Alone},
+        record::{program_report::ProgramReport, report::Alone, trace::scene::ScenePlace, units::Units},
     },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
 };
@@ -130,8 +130,8 @@ impl Executor {
     }
 
     /// The calling thread checks its CPU when it looks at the clock.
-    pub(crate) fn look(&self, now: Instant) {
-        plan::look(&self.threads, &self.seats, now);
+    pub(crate) fn check_cpu(&self, now: Instant) {
+        check_cpu(&self.threads, &self.seats, now);
     }
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
@@ -207,9 +207,11 @@ impl Executor {
         let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made).after(begun);
         let others = &Lender { body, made: &made };
-        let Finish { how, account } = self.carry_out(this, (call, done), options, &mut own, others);
-        let outcome = own.outcome(how, order);
-        self.tell(options, account);
+        let (ended, account) = self.carry_out(this, (call, done), options, &mut own, others);
+        let outcome = own.outcome(ended, order);
+        if let Some(account) = account {
+            options.tell(account, self.ledger);
+        }
         outcome
     }
 
@@ -227,73 +229,93 @@ impl Executor {
         let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made);
         let others = &Lender { body, made: &made };
-        let Finish { how, account } = self.carry_out(this, (call, 0), &options, &mut own, others);
-        let outcome = own.nodes(how);
-        self.tell(&mut options, account);
+        let (ended, account) = self.carry_out(this, (call, 0), &options, &mut own, others);
+        let outcome = own.nodes(ended);
+        if let Some(account) = account {
+            options.tell(account, self.ledger);
+        }
         outcome
     }
 
-    /// Carries out a call, whatever the loop folds. The first `done` indices are folded already.
-    /// Unwinds only with a panic of user code on the calling thread, while nothing is shared.
+    /// Carries out a call, whatever the loop folds, and returns how the loop has ended, with its
+    /// account if anybody wants one. The first `done` indices are folded already. Unwinds only with
+    /// a panic of user code on the calling thread, while nothing is shared.
     #[inline(never)]
     fn carry_out(
         &self,
         this: Loop,
-        begin: (Option<Call>, usize),
+        (call, mut done): (Option<Call>, usize),
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> Finish {
+    ) -> (Result<Outcome, Panic>, Option<Box<Account>>) {
+        let unshared = |outcome| (Ok(outcome), None);
         let _stay = options.enter();
-        let Units::Blocks(blocks) = options.units else {
-            return self.begin(this, begin, options, own, others);
-        };
-        let leaves = options.leaves;
-        let others = &BlocksOf { others, blocks, leaves };
-        self.begin(this, begin, options, &mut InBlocks { of: own, blocks, leaves }, others)
-    }
-
-    /// The same of a loop over indices, whatever they stand for.
-    fn begin(
-        &self,
-        this: Loop,
-        (call, done): (Option<Call>, usize),
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> Finish {
-        if let Some(call) = call {
-            return self.go_on(&call, done, options, own, others);
-        }
-        if done > 0 {
-            return self.go_on(&self.weigh_again(this), done, options, own, others);
-        }
-        let (len, most) = (this.slice.len, self.most(this, options));
-        if len == 0 {
-            return Finish::of(How::Through);
-        }
-        let list = options.list.filter(|_| most > 0);
-        if let (Some(list), 0) = (options.list, most) {
-            list.until(None);
-        }
-        match own.take(&mut Claims::of(0..len)) {
-            Err(_) => Finish::of(How::Stopped),
-            Ok(()) if list.is_some_and(|list| !list.is_dry(0)) => {
-                self.go_on(&self.weigh_again(this), len, options, own, others)
+        let (mut in_blocks, blocks_of);
+        let (own, others): (&mut dyn Accumulate, &dyn Lend) = match (options.units, options.leaves) {
+            (Units::Items, _) => (own, others),
+            (Units::Blocks(blocks), leaves) => {
+                in_blocks = InBlocks { of: own, blocks, leaves };
+                blocks_of = BlocksOf { others, blocks, leaves };
+                (&mut in_blocks, &blocks_of)
             }
-            Ok(()) => Finish::of(How::Through),
+        };
+        let len = this.slice.len;
+        let call = match call {
+            Some(call) => call,
+            None if done > 0 => self.weigh_again(this),
+            None if len == 0 => return unshared(Outcome::Through(())),
+            // The plain loop, unless its items make so much that the rest is worth sharing.
+            None => {
+                let most = self.most(this, options);
+                if let (Some(list), 0) = (options.list, most) {
+                    list.until(None);
+                }
+                match own.take(&mut Claims::of(0..len)) {
+                    Err(_) => return unshared(Outcome::Stopped(())),
+                    Ok(()) if most == 0 || options.list.is_none_or(|list| list.is_dry(0)) => {
+                        return unshared(Outcome::Through(()));
+                    }
+                    Ok(()) => done = len,
+                }
+                self.weigh_again(this)
+            }
+        };
+        if done == 0 && call.launch.unlooked() > 0 {
+            done = call.launch.unlooked().min(len);
+            match own.take(&mut Claims::of(0..done)) {
+                Ok(()) if done < len => {}
+                Ok(()) => return unshared(Outcome::Through(())),
+                Err(_) => return unshared(Outcome::Stopped(())),
+            }
         }
-    }
-
-    /// Whether a loop has to look at the clock or at a handle.
-    #[inline(always)]
-    fn is_watched(&self, options: &LoopOptions<'_>) -> bool {
-        options.is_watched() || self.ledger.is_some()
-    }
-
-    /// Whether anybody wants to know what a loop does.
-    fn wants_account(&self, options: &LoopOptions<'_>) -> bool {
-        options.wants_account() || self.ledger.is_some()
+        let mut solo = Solo::new(options, done..len);
+        let (ended, why) = if options.watch.is_cancelled() {
+            (Outcome::Cancelled, Alone::Cancelled)
+        } else if let Some(ended) = self.alone(&call, &mut solo, options, own) {
+            (ended, if self.most(this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
+        } else if let Some(help) = self.find_help(&call, options, solo.left()) {
+            return self.share(&call, solo.hand_over(), help, options, own, others);
+        } else {
+            self.tell_of_busy(options.wishes.at);
+            match self.go_on_until_help(&call, &mut solo, options, own) {
+                Ok(ended) => (ended, Alone::Busy),
+                Err(found) => {
+                    let (call, help) = *found;
+                    return self.share(&call, solo.hand_over(), help, options, own, others);
+                }
+            }
+        };
+        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
+        if !is_told_around && !options.wants_account() && self.ledger.is_none() {
+            return unshared(ended);
+        }
+        let mut before = solo.so_far();
+        if is_told_around {
+            options.tell_around(&before, None);
+        }
+        let help = self.prices.help_time(call.awake);
+        (Ok(ended), options.account(&mut before, Err(why), self.ledger.is_some(), help))
     }
 
     /// Decides at a glance whether to run the plain loop; the user allows `threads` threads. A very
@@ -356,7 +378,7 @@ impl Executor {
             };
             launch = case.launch();
         }
-        if self.is_watched(options) {
+        if options.is_watched() || self.ledger.is_some() {
             launch = launch.watched();
         }
         (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
@@ -378,54 +400,6 @@ impl Executor {
         most(len, self.workers.min(options.threads))
     }
 
-    /// Goes on with a call whose first `done` indices are folded: alone, or alone until the rest is
-    /// worth sharing, and then shared.
-    fn go_on(
-        &self,
-        call: &Call,
-        mut done: usize,
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> Finish {
-        let len = call.this.slice.len;
-        if done == 0 && call.launch.unlooked() > 0 {
-            done = call.launch.unlooked().min(len);
-            match own.take(&mut Claims::of(0..done)) {
-                Ok(()) if done < len => {}
-                Ok(()) => return Finish::of(How::Through),
-                Err(_) => return Finish::of(How::Stopped),
-            }
-        }
-        let mut solo = Solo::new(options, done..call.this.slice.len);
-        let (how, why) = if options.watch.is_cancelled() {
-            (How::Cancelled, Alone::Cancelled)
-        } else if let Some(how) = self.alone(call, &mut solo, options, own) {
-            (how, if self.most(call.this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
-        } else if let Some(help) = self.find_help(call, options, solo.left()) {
-            return self.share(call, solo.hand_over(), help, options, own, others);
-        } else {
-            self.tell_of_busy(options.wishes.at);
-            match self.go_on_until_help(call, &mut solo, options, own) {
-                Ok(how) => (how, Alone::Busy),
-                Err(found) => {
-                    let (call, help) = *found;
-                    return self.share(&call, solo.hand_over(), help, options, own, others);
-                }
-            }
-        };
-        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
-        if !is_told_around && !self.wants_account(options) {
-            return Finish::of(how);
-        }
-        let mut before = solo.so_far();
-        if is_told_around {
-            options.tell_around(&before, None);
-        }
-        let account = options.account(&mut before, Err(why), self.ledger.is_some());
-        Finish::with(how, account, self.prices.help_time(call.awake))
-    }
-
     /// Folds on the calling thread alone, as far as the launch says. None: the rest is to be
     /// shared.
     fn alone(
@@ -434,7 +408,7 @@ impl Executor {
         solo: &mut Solo<'_>,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
-    ) -> Option<How> {
+    ) -> Option<Outcome> {
         let ended = match call.launch {
             Launch::Alone { limit, stretch, .. } => solo.fold_until(own, limit, stretch),
             Launch::Trial { shared } => self.try_alone(call, shared, solo, own),
@@ -443,15 +417,15 @@ impl Executor {
         if ended.is_none() && !solo.is_through() {
             return None;
         }
-        let how = ended.unwrap_or(How::Through);
-        if !matches!(how, How::Cancelled) && call.launch.is_learnt_from() {
+        let ended = ended.unwrap_or(Outcome::Through(()));
+        if !matches!(ended, Outcome::Cancelled) && call.launch.is_learnt_from() {
             let (looked, took) = solo.looked();
             self.memory.learn(call.this, options.kind, looked, nanos(took));
             if self.memory.learn_alone(&self.prices, call.this, call.launch.is_trial(), nanos(took)) {
                 self.tell_of_faster(options.wishes.at, took);
             }
         }
-        Some(how)
+        Some(ended)
     }
 
     /// Folds on the calling thread alone as long as that is faster than a `shared` call.
@@ -461,7 +435,7 @@ impl Executor {
         shared: Duration,
         solo: &mut Solo<'_>,
         own: &mut dyn Accumulate,
-    ) -> Option<How> {
+    ) -> Option<Outcome> {
         if solo.has_work_list() {
             return solo.fold_until(own, shared, 1);
         }
@@ -486,20 +460,6 @@ impl Executor {
             begin = end;
         }
         None
-    }
-
-    /// Tells what a loop did, if anybody wants to know.
-    #[inline(always)]
-    fn tell(&self, options: &mut LoopOptions<'_>, account: Option<Box<(Account, Duration)>>) {
-        if let Some(account) = account {
-            self.tell_account(options, *account);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn tell_account(&self, options: &mut LoopOptions<'_>, (account, help): (Account, Duration)) {
-        options.tell(account, self.ledger, help);
     }
 
     /// Whether that has not been told of before.
@@ -543,17 +503,17 @@ impl Executor {
         solo: &mut Solo<'_>,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
-    ) -> Result<How, Box<(Call, FoundHelp<'_>)>> {
+    ) -> Result<Outcome, Box<(Call, FoundHelp<'_>)>> {
         let (this, between) = (call.this, self.prices.help_time(false));
         loop {
             let limit = solo.elapsed().saturating_add(between);
-            let how = solo.fold_on(own, limit);
-            if how.is_some() || solo.is_through() {
+            let ended = solo.fold_on(own, limit);
+            if ended.is_some() || solo.is_through() {
                 let (looked, took) = solo.looked();
                 if call.launch.is_learnt_from() {
                     self.memory.learn(this, options.kind, looked, nanos(took));
                 }
-                return Ok(how.unwrap_or(How::Through));
+                return Ok(ended.unwrap_or(Outcome::Through(())));
             }
             let awake = self.threads.awake() > 0;
             if self.idle() > 0
@@ -588,20 +548,4 @@ pub(super) struct Call {
     pub(super) awake: bool,
     /// The gap before it; `None` if the call was not weighed before it began.
     pub(super) gap: Option<Gap>,
-}
-
-/// How a call has ended; and its account, if anybody wants one, with the cost of help.
-pub(super) struct Finish {
-    how: How,
-    account: Option<Box<(Account, Duration)>>,
-}
-
-impl Finish {
-    fn of(how: How) -> Self {
-        Self { how, account: None }
-    }
-
-    pub(super) fn with(how: How, account: Option<Account>, help: Duration) -> Self {
-        Self { how, account: account.map(|account| Box::new((account, help))) }
-    }
 }

@@ -10,7 +10,7 @@ use crate::{
         record::{
             journal::Times,
             program_report::ProgramReport,
-            report::RunReport,
+            report::{Alone, RunReport, WaitReport},
             trace::{
                 Trace,
                 notes::{Before, Closeup, Notes},
@@ -18,8 +18,6 @@ use crate::{
                 timeline::Timeline,
             },
             units::Units,
-            wait_report::WaitReport,
-            why_alone::Alone,
         },
     },
 };
@@ -73,17 +71,19 @@ pub(crate) struct Account {
     begin: Instant,
     report: RunReport,
     timeline: Option<Timeline>,
+    /// What help costs.
+    help: Duration,
 }
 
 impl Account {
     /// The account of a loop that was shared when `idle` workers were idle.
-    pub(crate) fn helped(mut self, idle: usize) -> Self {
+    pub(crate) fn helped(mut self: Box<Self>, idle: usize) -> Box<Self> {
         self.report.idle = idle;
         self
     }
 
     /// Of a loop whose items wait, and why it ran on the calling thread alone, if it did.
-    pub(crate) fn waited(mut self, alone: Option<Alone>, waits: WaitReport) -> Self {
+    pub(crate) fn waited(mut self: Box<Self>, alone: Option<Alone>, waits: WaitReport) -> Box<Self> {
         self.report.alone = alone;
         self.report.waits = Some(waits);
         self.report.workers.truncate(if alone.is_some() { 1 } else { usize::MAX });
@@ -172,7 +172,8 @@ impl<'a> LoopOptions<'a> {
         before: &mut Before,
         round: Result<&mut Times, Alone>,
         everybody: bool,
-    ) -> Option<Account> {
+        help: Duration,
+    ) -> Option<Box<Account>> {
         if !everybody && !self.wants_account() {
             return None;
         }
@@ -193,14 +194,15 @@ impl<'a> LoopOptions<'a> {
             }
             timeline
         });
-        Some(Account { begin, report, timeline })
+        Some(Box::new(Account { begin, report, timeline, help }))
     }
 
-    /// Logs `account` and writes it to the report, the trace and the ledger, at the end of the
-    /// call. Help costs about `help`.
+    /// Logs `account` and writes it to the report, the trace and the program report, at the end of
+    /// the call.
     #[cold]
-    pub(crate) fn tell(&mut self, account: Account, ledger: Option<&ProgramReport>, help: Duration) {
-        let Account { begin, mut report, timeline } = account;
+    #[inline(never)]
+    pub(crate) fn tell(&mut self, account: Box<Account>, ledger: Option<&ProgramReport>) {
+        let Account { begin, mut report, timeline, help } = *account;
         report.end(begin.elapsed());
         report.log(self.wishes.at);
         if let Some(ledger) = ledger {

@@ -8,12 +8,12 @@ use std::{
 };
 
 use super::{
-    accumulator::{Accumulate, Halt, Lend},
-    ending::{FirstStop, Panic, discard},
+    accumulator::{Accumulate, Lend},
+    body::Stop,
+    ending::{Earliest, Panic, discard},
     handles::Watch,
     inputs::Inside,
     order::Node,
-    plan::Plan,
     round_log::{RoundLog, WorkerLog},
     thief::Thief,
     work_list::{GrowWorker, WorkList},
@@ -25,13 +25,16 @@ use crate::pool::check::planted as steps;
 use crate::{
     clock::Instant,
     pool::{
+        place::{cpu_assignment::CpuAssignment, locality::Distance},
         policy::{
+            estimate::Estimate,
             grain::{Grain, Stretch},
+            split::Profile,
             victim::Stealing,
         },
         protocol::{
-            arena::Turn,
-            barrier::{Offer, Visits},
+            arena::{Arena, Turn},
+            barrier::{Offer, PollTimes, Visits},
             range::{Claims, Owner, Ranges, Stolen},
             threads::Threads,
         },
@@ -41,6 +44,60 @@ use crate::{
         },
     },
 };
+
+/// How a round is run.
+pub(crate) struct Plan<'a> {
+    /// How many workers there may be. The items are dealt to the first of them.
+    pub(crate) workers: usize,
+    pub(crate) units: Units,
+    /// The cost of an index last time, in nanoseconds; none if unknown.
+    pub(crate) pace: Option<f32>,
+    /// How the cost was distributed over the slice last time; none if unknown.
+    pub(crate) profile: Option<&'a Profile>,
+    pub(crate) stealing: Stealing,
+    /// Whether partial results may grow.
+    pub(crate) has_large_partials: bool,
+    /// The cost of the heavy fence to a thief, in nanoseconds, where it is expensive.
+    pub(crate) heavy: &'a Estimate,
+    /// Where the workers are; none if that is not known.
+    pub(crate) places: Option<WorkerPlaces<'a>>,
+    /// How long threads poll before they sleep.
+    pub(crate) polls: PollTimes,
+}
+
+impl Plan<'_> {
+    /// The distance from a thief to a victim, both known by their seats in the loop.
+    pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
+        self.places.map_or(Distance::Beyond, |WorkerPlaces { seats, arena, .. }| {
+            seats.distance(arena.thread_at(thief), arena.thread_at(victim))
+        })
+    }
+
+    /// A worker of the loop checks its CPU when it looks at the clock. For the calling thread.
+    pub(crate) fn check_cpu(&self, now: Instant) {
+        if let Some(WorkerPlaces { threads, seats, .. }) = self.places {
+            check_cpu(threads, seats, now);
+        }
+    }
+}
+
+/// Where the workers of a loop are.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkerPlaces<'a> {
+    pub(crate) threads: &'a Threads,
+    pub(crate) seats: &'a CpuAssignment,
+    /// Which thread has which seat in the loop.
+    pub(crate) arena: &'a Arena,
+}
+
+/// The calling thread checks whether it has its CPU to itself. Callers from elsewhere do so one at
+/// a time: two of them would send one helper to and fro.
+pub(crate) fn check_cpu(threads: &Threads, seats: &CpuAssignment, now: Instant) {
+    let here = threads.here();
+    if here > 0 || threads.callers() <= 1 {
+        seats.look(here, now);
+    }
+}
 
 /// A loop over ranges.
 pub(crate) struct Round<'a> {
@@ -61,7 +118,7 @@ impl Round<'_> {
         watch: Watch<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
+    ) -> (Times, Earliest<Option<Panic>>) {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
         self.ranges.partition(range.clone(), bounds);
@@ -153,7 +210,7 @@ impl Round<'_> {
             };
             match self.fold_from(owner, item, theft, acc, visit) {
                 Ok(first) => acc.end(Node::run(first)),
-                Err(Halt { place, .. }) => {
+                Err(Stop { place, .. }) => {
                     visit.journal.look(owner.next(), Instant::now()); // at what has stopped it
                     self.stop(place, None, &mut visit.stop);
                 }
@@ -170,7 +227,7 @@ impl Round<'_> {
         theft: Option<TheftNote>,
         acc: &mut dyn Accumulate,
         visit: &mut WorkerLog,
-    ) -> Result<usize, Halt> {
+    ) -> Result<usize, Stop> {
         let Plan { units, pace, has_large_partials, .. } = self.plan;
         let begin = visit.journal.begin(first, theft);
         acc.take(&mut Claims::of(first..first + 1))?;
@@ -190,7 +247,7 @@ impl Round<'_> {
             let now = Instant::now();
             grain.look(owner.left(), now);
             visit.journal.look(owner.next(), now);
-            self.plan.look(now);
+            self.plan.check_cpu(now);
             if has_large_partials
                 && grain.is_dearer()
                 && let Some(next) = claim_one(owner)
@@ -205,7 +262,7 @@ impl Round<'_> {
 
     /// Ends the loop at `place`: no item at or behind it is claimed any more. A list that grows has
     /// no order, so there it ends at once.
-    fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
+    fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut Earliest<Option<Panic>>) {
         if let Some(list) = self.list {
             list.hunger().close();
             place = 0;
@@ -236,8 +293,7 @@ mod tests {
             body::{Body, Stop},
             order::Order,
         },
-        policy::estimate::Estimate,
-        protocol::{Fence, barrier::PollTimes},
+        protocol::Fence,
         record::journal::Tally,
     };
 

@@ -3,16 +3,15 @@
 
 use std::sync::PoisonError;
 
-use super::ending::{FirstStop, discard};
+use super::ending::{Earliest, Panic, discard};
 use crate::{
     clock::Instant,
     pool::{
         place::affinity::usage,
         record::{
-            journal::{Journal, Times},
+            journal::{Journal, Times, Usage},
             trace::scene::{ScenePlace, Stay},
             units::Units,
-            usage::Usage,
         },
     },
     sync::{Mutex, lock},
@@ -26,13 +25,13 @@ pub(crate) struct RoundLog {
     is_traced: bool,
     /// Where its items are, if a trace is being taken there.
     place: Option<ScenePlace>,
-    handed_over: Mutex<(Times, FirstStop)>,
+    handed_over: Mutex<(Times, Earliest<Option<Panic>>)>,
 }
 
 /// A worker's visit to a shared loop: what it notes from coming to leaving.
 pub(crate) struct WorkerLog {
     pub(crate) journal: Journal,
-    pub(crate) stop: FirstStop,
+    pub(crate) stop: Earliest<Option<Panic>>,
     used_before: Option<Usage>,
     _stay: Option<Stay>,
 }
@@ -43,7 +42,7 @@ impl RoundLog {
         // It stays none if the system does not tell.
         let measures_usage = times.usage.take().is_some();
         let is_traced = times.notes.is_some();
-        let handed_over = Mutex::new((times, FirstStop::NONE));
+        let handed_over = Mutex::new((times, Earliest::NONE));
         Self { begin, measures_usage, is_traced, place: ScenePlace::here(), handed_over }
     }
 
@@ -52,7 +51,7 @@ impl RoundLog {
         let used_before = if self.measures_usage { usage() } else { None };
         let journal = Journal::new(me, units, self.begin, self.is_traced);
         let stay = self.place.as_ref().map(ScenePlace::enter);
-        WorkerLog { journal, stop: FirstStop::NONE, used_before, _stay: stay }
+        WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }
 
     /// The worker of `visit` leaves; `failed` of its attempts at a theft brought nothing.
@@ -72,7 +71,7 @@ impl RoundLog {
     }
 
     /// What all workers have handed over. To be called after all of them have left.
-    pub(crate) fn into_inner(self) -> (Times, FirstStop) {
+    pub(crate) fn into_inner(self) -> (Times, Earliest<Option<Panic>>) {
         self.handed_over.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

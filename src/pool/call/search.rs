@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     accumulator::{Accumulate, Lend},
-    ending::{FirstStop, discard},
+    ending::{Earliest, Panic, discard},
     handles::Watch,
     inputs::Inside,
     round_log::RoundLog,
@@ -42,7 +42,7 @@ impl<'a> Search<'a> {
         offer: Offer,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
+    ) -> (Times, Earliest<Option<Panic>>) {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
         let work = |me| others.lend(me, &mut |acc| self.work(me, acc));

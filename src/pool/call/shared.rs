@@ -5,13 +5,11 @@ use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 
 use super::{
     accumulator::{Accumulate, Lend},
-    ending::FirstStop,
-    executor::{Call, Executor, Finish},
-    help::FoundHelp,
+    ending::{Earliest, Outcome, Panic},
+    executor::{Call, Executor},
     inputs::Inside,
-    loop_options::LoopOptions,
-    plan::{Plan, WorkerPlaces},
-    round::Round,
+    loop_options::{Account, LoopOptions},
+    round::{Plan, Round, WorkerPlaces},
     round_log::RoundLog,
     search::Search,
 };
@@ -22,10 +20,13 @@ use crate::{
             launch::{Launch, up_to},
             memory,
             site::LoopKind,
-            split::{Splits, equal_parts, parts},
+            split::{Known, Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::barrier::{Offer, PollTimes, Visits},
+        protocol::{
+            arena::Turn,
+            barrier::{Offer, PollTimes, Visits},
+        },
         record::{
             journal::{Tally, Times},
             trace::notes::Before,
@@ -33,6 +34,34 @@ use crate::{
     },
     sync::{Ordering, Patience, try_lock_soon},
 };
+
+/// An arena, workers that are idle, and what the pool knows of the loop.
+pub(super) struct FoundHelp<'a> {
+    pub(super) turn: Turn<'a>,
+    /// How many helpers the loop is worth. As many places are open, also to workers that are idle
+    /// later.
+    pub(super) helpers: usize,
+    /// Whether `helpers` workers are idle now. If not, nothing is believed of the loop.
+    pub(super) is_full: bool,
+    /// To how many workers the items are dealt: the caller and the helpers that are idle now.
+    pub(super) dealt: usize,
+    /// Whether it is shared from one end of the slice to the other.
+    pub(super) is_whole: bool,
+    /// How many workers were idle.
+    pub(super) idle: usize,
+    /// Knowledge of the loop; and the boundaries of its ranges, if another number of workers ran it
+    /// the last time.
+    pub(super) known: Option<Arc<Known>>,
+    pub(super) new_bounds: Option<Vec<usize>>,
+    pub(super) times: Times,
+}
+
+impl FoundHelp<'_> {
+    /// Found late, for the rest of a call.
+    pub(super) fn of_a_rest(self) -> Self {
+        Self { is_full: false, ..self }
+    }
+}
 
 /// The part of a call that is shared.
 struct SharedPart<'a> {
@@ -113,7 +142,7 @@ impl Executor {
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> Finish {
+    ) -> (Result<Outcome, Panic>, Option<Box<Account>>) {
         let this = call.this;
         let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
         self.make_room();
@@ -130,7 +159,8 @@ impl Executor {
         if !cancelled && call.launch.is_learnt_from() {
             self.learn(&shared, &before, &times, stop.place());
         }
-        let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
+        let help = self.prices.help_time(call.awake);
+        let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some(), help);
         let account = account.map(|account| account.helped(idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
             let FoundHelp { is_full, is_whole, ref known, ref new_bounds, .. } = shared.help;
@@ -146,7 +176,7 @@ impl Executor {
             splits.give_back(times);
         }
         self.gaps.end();
-        Finish::with(stop.how(cancelled), account, self.prices.help_time(call.awake))
+        (stop.into_ended(cancelled), account)
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, they hardly
@@ -170,7 +200,7 @@ impl Executor {
         shared: &mut SharedPart<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
+    ) -> (Times, Earliest<Option<Panic>>) {
         let SharedPart { begin, ref left, polls, options, ref mut help, .. } = *shared;
         let mut times = mem::take(&mut help.times);
         if let Some(notes) = &mut times.notes {
@@ -191,7 +221,7 @@ impl Executor {
         shared: &mut SharedPart<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
+    ) -> (Times, Earliest<Option<Panic>>) {
         let SharedPart { call: &Call { this, .. }, begin, ref left, polls, options, ref mut help } = *shared;
         let (workers, mut times) = (help.helpers + 1, mem::take(&mut help.times));
         let learnt = help.known.as_ref().and_then(|known| known.bounds(help.dealt));

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::plan::Plan;
+use super::round::Plan;
 use crate::{
     clock::{Instant, nanos},
     pool::{

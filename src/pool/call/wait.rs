@@ -7,10 +7,10 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     async_round::{AsyncReport, AsyncRound, LendPollItems, PollItems},
-    ending::How,
+    ending::{Outcome, Panic},
     executor::Executor,
     loop_options::LoopOptions,
-    plan::{Plan, WorkerPlaces},
+    round::{Plan, WorkerPlaces},
     round_log::RoundLog,
 };
 use crate::{
@@ -26,8 +26,8 @@ use crate::{
         },
         record::{
             journal::{Tally, Times},
+            report::Alone,
             trace::notes::Before,
-            why_alone::Alone,
         },
     },
     sync::{Mutex, Patience, try_lock_soon},
@@ -42,16 +42,16 @@ impl Executor {
         queues: &Arc<WakeQueues>,
         own: &mut dyn PollItems,
         others: LendPollItems<'_>,
-    ) -> How {
+    ) -> Result<Outcome, Panic> {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
         let _stay = options.enter();
         let mut helpers = self.most(this, options).min(self.placed).min(queues.limit() - 1);
         if watch.is_cancelled() {
             let (mut before, why) = (Before::nothing(begin), Err(Alone::Cancelled));
-            if let Some(account) = options.account(&mut before, why, self.ledger.is_some()) {
-                options.tell(account, self.ledger, Duration::ZERO);
+            if let Some(account) = options.account(&mut before, why, self.ledger.is_some(), Duration::ZERO) {
+                options.tell(account, self.ledger);
             }
-            return How::Cancelled;
+            return Ok(Outcome::Cancelled);
         }
         let turn = if helpers > 0 { self.take_turn(options) } else { None };
         let learnt = || self.threads.process.is_current().then(|| try_lock_soon(&self.learnt)).flatten();
@@ -137,13 +137,10 @@ impl Executor {
         if !is_through || alone == Some(Alone::Busy) {
             options.tell_around(&before, Some(&times));
         }
-        if let Some(account) = options.account(&mut before, Ok(&mut times), self.ledger.is_some()) {
-            options.tell(
-                account.helped(idle).waited(alone, report),
-                self.ledger,
-                self.prices.help_time(awake),
-            );
+        let help = self.prices.help_time(awake);
+        if let Some(account) = options.account(&mut before, Ok(&mut times), self.ledger.is_some(), help) {
+            options.tell(account.helped(idle).waited(alone, report), self.ledger);
         }
-        stop.how(is_cancelled)
+        stop.into_ended(is_cancelled)
     }
 }

@@ -7,11 +7,7 @@
 
 use std::time::Duration;
 
-use super::{
-    accumulator::{Accumulate, Halt},
-    plan::Plan,
-    round_log::WorkerLog,
-};
+use super::{accumulator::Accumulate, body::Stop, round::Plan, round_log::WorkerLog};
 use crate::{
     clock::Instant,
     pool::{
@@ -80,7 +76,7 @@ impl<'a> GrowWorker<'a> {
         acc: &mut dyn Accumulate,
         visit: &mut WorkerLog,
         rest: &dyn Fn() -> bool,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), Stop> {
         let Self { list, me, .. } = self;
         let mut victim = None; // at first, it goes on with its own
         loop {

@@ -3,9 +3,7 @@
 //! A worker notes in a `journal` of its own and hands it over once, when it leaves. The journals
 //! give the times that the policy learns from, and the `report` and the `trace` that a user has
 //! asked for; loops inside items of a traced loop tell its `scene`. The `program_report` has the
-//! reports of all loops of a program. `units` says what the indices of a loop stand for, `usage`
-//! what a thread has used, `why_alone` why a loop ran on the calling thread alone, and
-//! `wait_report` what one did whose items wait.
+//! reports of all loops of a program. `units` says what the indices of a loop stand for.
 //!
 //! Must not know: `place`, `policy`, `call`, `verbs`.
 
@@ -14,6 +12,3 @@ pub(crate) mod program_report;
 pub(crate) mod report;
 pub(crate) mod trace;
 pub(crate) mod units;
-pub(crate) mod usage;
-pub(crate) mod wait_report;
-pub(crate) mod why_alone;

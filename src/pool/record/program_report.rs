@@ -19,10 +19,7 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    report::{RunReport, decimal},
-    why_alone::Alone,
-};
+use super::report::{Alone, RunReport, decimal};
 use crate::{sorted::sort, sync::lock_unless_stuck};
 
 /// The environment variable that asks for the report of a program: anything but nothing and `0`.

@@ -2,11 +2,7 @@
 
 use std::{fmt, panic::Location, time::Duration};
 
-use super::{
-    journal::{Tally, Times},
-    wait_report::WaitReport,
-    why_alone::Alone,
-};
+use super::journal::{Tally, Times};
 
 /// What a loop did, worker by worker. Filled in by [`On::report`](crate::On::report).
 ///
@@ -68,6 +64,84 @@ pub struct WorkerReport {
     pub waiting_to_start: Duration,
     /// The time from its last item to the return of the call.
     pub waiting_at_end: Duration,
+}
+
+/// Why a loop ran on the calling thread alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Alone {
+    /// The loop was over, or expected to be over, before help would have paid.
+    Short,
+    /// Its items waited, and there was never so much to compute at a time that help would have
+    /// paid.
+    Waited,
+    /// The loop has been found to be faster that way, or this call was to find out: perhaps its
+    /// items wait for each other, or another program has the CPU of a helper. Such a loop is shared
+    /// again after a pause, and after a longer one each time it is still slower.
+    Faster,
+    /// No worker of the pool was idle, from the begin of the loop to its end.
+    Busy,
+    /// There is only one worker for the loop, or only one item, or none.
+    OneWorker,
+    /// The loop's token had been cancelled before the loop began.
+    Cancelled,
+}
+
+impl Alone {
+    /// The reason in a few words, as reports print it.
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Waited => "its items waited",
+            Self::Faster => "faster",
+            Self::Busy => "the pool was busy",
+            Self::OneWorker => "one worker",
+            Self::Cancelled => "cancelled before it began",
+        }
+    }
+}
+
+/// What a loop did whose items wait, besides what every loop does: see
+/// [`On::waiting`](crate::On::waiting). It tells what to change, if anything: a loop that is long
+/// asleep, and has as many items in flight as it may have, needs a higher limit; one that is asleep
+/// with fewer needs a faster service, or more items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WaitReport {
+    /// Items that were not done when they were first polled.
+    pub waited: usize,
+    /// How often items were polled.
+    pub polls: usize,
+    /// How often an item was polled by another worker than the time before.
+    pub resumed_elsewhere: usize,
+    /// The most items that were begun and not done at one time, or a little more, since workers are
+    /// given places for items a few at a time.
+    pub most_in_flight: usize,
+    /// For how long workers slept since nothing was to be polled, added up over all of them.
+    pub asleep: Duration,
+}
+
+impl WaitReport {
+    /// Adds what another worker did.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { waited, polls, resumed_elsewhere, most_in_flight, asleep } = other;
+        self.waited += waited;
+        self.polls += polls;
+        self.resumed_elsewhere += resumed_elsewhere;
+        self.most_in_flight = self.most_in_flight.max(most_in_flight);
+        self.asleep += asleep;
+    }
+}
+
+impl fmt::Display for WaitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { waited, polls, resumed_elsewhere, most_in_flight, asleep } = self;
+        write!(
+            f,
+            "{waited} items waited, {polls} polls, {resumed_elsewhere} of them elsewhere, \
+             {most_in_flight} items in flight at most, asleep for {asleep:.1?}"
+        )
+    }
 }
 
 impl RunReport {

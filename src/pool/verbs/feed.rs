@@ -418,7 +418,7 @@ impl<'a, T> Feeder<'a, T> {
         if !deque.is_shared() {
             return (hand, stops);
         }
-        list.executor.look(now);
+        list.executor.check_cpu(now);
         let keeps = match each {
             _ if each > DEAR_NS || !hunger.is_quiet() => 0,
             _ if hunger.has_gone() => 1,

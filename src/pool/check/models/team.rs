@@ -10,11 +10,9 @@ use crate::{
         call::{
             accumulator::{Accumulator, Lender, Partials},
             body::{Body, Stop},
-            ending::How,
             handles::Watch,
             order::Order,
-            plan::Plan,
-            round::Round,
+            round::{Plan, Round},
             round_log::RoundLog,
         },
         policy::estimate::Estimate,
@@ -124,13 +122,10 @@ impl Team {
         let others = &Lender { body: &body, made: &made };
         let (_, stop) = round.run((&self.threads, &turn), (0..items, bounds), watch, &mut own, others);
         local.write(0); // the frame is gone
-        let thrown = match stop.how(watch.is_cancelled()) {
-            How::Panic(panic) => match panic.downcast_ref() {
-                Some(&Thrown(item)) => Some(item),
-                None => resume_unwind(panic),
-            },
-            _ => None,
-        };
+        let thrown = stop.into_ended(watch.is_cancelled()).err().map(|panic| match panic.downcast_ref() {
+            Some(&Thrown(item)) => item,
+            None => resume_unwind(panic),
+        });
         if !watch.is_cancelled() {
             assert_eq!(thrown, panics.first().copied(), "another panic came out");
             claims.assert_all_before(thrown.map_or(items, |first| first + 1));

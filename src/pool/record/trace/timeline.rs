@@ -2,7 +2,7 @@
 
 use std::{ops::Range, panic::Location, time::Duration};
 
-use crate::{pool::record::why_alone::Alone, sorted::sort};
+use crate::{pool::record::report::Alone, sorted::sort};
 
 /// What one loop did when. All times count from its call.
 #[derive(Clone, Debug, PartialEq)]
