@@ -232,7 +232,7 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn placement(&self) -> Seating {
-        self.executor().seats().seating()
+        self.executor().cpus().seating()
     }
 
     /// How many ranges have been stolen since the pool was built. Read it before and after a loop

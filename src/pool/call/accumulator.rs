@@ -1,6 +1,6 @@
-//! What a worker makes of a loop: its state and its partial results. This is the only part of a
-//! shared loop that knows the loop's types. Everything else calls it through [`Accumulate`], and so
-//! is compiled once, not once per loop.
+//! The state and the partial results of a worker. This is the only part of a shared loop that knows
+//! the loop's types. All other code calls it through [`Accumulate`], and so is compiled once, not
+//! once per loop.
 
 use std::{
     mem,
@@ -21,25 +21,26 @@ use crate::{
 
 /// A worker's part of a loop, whatever the loop folds.
 pub(crate) trait Accumulate {
-    /// Makes `claims` and folds their items, which follow those already folded in the same run.
+    /// Makes `claims` and folds their items, which follow the items already folded in the same run.
     fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop>;
 
-    /// A run is over: stores its partial result.
+    /// Ends a run: stores its partial result.
     fn end(&mut self, run: Node);
 
-    /// Stores the partial result of a leaf. While the last two partial results that are stored are
-    /// halves of a node, they are reduced.
+    /// Stores the partial result of a leaf. While the last two stored partial results are halves of
+    /// a node, they are reduced.
     fn end_leaf(&mut self, leaf: Node);
 
-    /// Nothing is left to do: hands over the partial results, and drops the state.
+    /// Hands over the partial results, and drops the state. Nothing is left to do.
     fn leave(&mut self);
 
     /// After a panic: drops the state and the partial result of the run. Does not panic.
-    fn lose(&mut self);
+    fn abandon(&mut self);
 }
 
-/// What makes an accumulator for a worker, on its thread, and lends it to a closure. (In a `dyn Fn`
-/// the code of a loop would be there twice: such a closure can be called by value, too.)
+/// Makes an accumulator for a worker, on its thread, and lends it to a closure. (With a `dyn Fn` in
+/// place of this trait the code of a loop would be compiled twice, because such a closure can also
+/// be called by value.)
 pub(crate) trait Lend: Sync {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate));
 }
@@ -60,7 +61,7 @@ impl<L: Body> Lend for Lender<'_, '_, L> {
     }
 }
 
-/// The state and the partial result of the first items of a loop, which had no accumulator yet.
+/// The state, and the partial result of the first items, of a loop that has no accumulator yet.
 pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
 
 /// The state and the partial results of one worker in the loop `body`.
@@ -74,13 +75,13 @@ pub(crate) struct Accumulator<'b, 'm, L: Body> {
 }
 
 impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
-    /// For worker `me`, which hands over to `made`.
+    /// An accumulator for worker `me`. It hands over to `made`.
     #[inline(always)]
     pub(crate) fn new(body: &'b L, me: usize, made: &'m Partials<L::Acc, L::Found>) -> Self {
         Self { body, me, made, state: None, acc: None, own: WorkerPartials::NONE }
     }
 
-    /// Goes on with what was `begun`, if anything was.
+    /// Goes on with the state and the partial result that were `begun` without an accumulator.
     #[inline(always)]
     pub(crate) fn after(self, begun: Option<Started<'b, L>>) -> Self {
         match begun {
@@ -89,7 +90,7 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         }
     }
 
-    /// The outcome of the loop, which has ended. This is the calling thread's accumulator.
+    /// The outcome of the loop, which has ended. `self` is the calling thread's accumulator.
     #[inline(always)]
     pub(crate) fn outcome(
         self,
@@ -107,7 +108,7 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
 }
 
 impl<L: Body> Accumulator<'_, '_, L> {
-    /// The same of a loop over leaves, with its nodes as they are, from left to right.
+    /// The outcome of a loop over leaves: its nodes, from left to right, not reduced further.
     #[inline(always)]
     pub(crate) fn nodes(self, ended: Result<Outcome, Panic>) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let Self { made, state, acc, own, .. } = self;
@@ -147,18 +148,18 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
         self.state = None;
     }
 
-    fn lose(&mut self) {
+    fn abandon(&mut self) {
         discard(self.acc.take());
         discard(self.state.take());
     }
 }
 
-/// A worker of a loop whose indices stand for blocks of items. The kernel is given items.
+/// A worker of a loop whose indices stand for blocks of items. The kernel gets items.
 pub(crate) struct InBlocks<'a> {
     pub(crate) of: &'a mut dyn Accumulate,
     pub(crate) blocks: Blocks,
-    /// If the blocks are the leaves of a tree, each has a partial result of its own: the number of
-    /// the first block, in the whole of which the items may be a part.
+    /// If the blocks are the leaves of a tree, each block has a partial result of its own. Then
+    /// this is the number of the first block: the items may be a part of a larger whole.
     pub(crate) leaves: Option<usize>,
 }
 
@@ -199,12 +200,12 @@ impl Accumulate for InBlocks<'_> {
         self.of.leave();
     }
 
-    fn lose(&mut self) {
-        self.of.lose();
+    fn abandon(&mut self) {
+        self.of.abandon();
     }
 }
 
-/// Lends accumulators to workers of a loop over blocks.
+/// Lends accumulators to the workers of a loop over blocks.
 pub(crate) struct BlocksOf<'a> {
     pub(crate) others: &'a dyn Lend,
     pub(crate) blocks: Blocks,
@@ -218,13 +219,13 @@ impl Lend for BlocksOf<'_> {
     }
 }
 
-/// Partial results, and what each of them is made of. In a box: a loop that is not shared has none.
+/// The partial results of one worker. In a box: a loop that is not shared has none.
 pub(crate) struct WorkerPartials<A, Z>(Option<Box<Stored<A, Z>>>);
 
 struct Stored<A, Z> {
-    /// A part without a partial result has been reduced with its left neighbour.
+    /// A node with `None` has been reduced with its left neighbour.
     parts: Vec<(Node, Option<A>)>,
-    /// What was found at the first place where anything was found.
+    /// What was found at the first place where something was found.
     found: Earliest<Z>,
 }
 
@@ -263,8 +264,8 @@ impl<A, Z> WorkerPartials<A, Z> {
         Stop { at, place, found: () }
     }
 
-    /// Adds those of another worker. Returns what was found and does not count, which the caller
-    /// drops when it holds no lock.
+    /// Adds the partial results of another worker. Returns the found value that does not count. The
+    /// caller drops that value when it holds no lock.
     fn append(&mut self, other: Self) -> Option<Z> {
         match (&mut self.0, other.0) {
             (_, None) => None,
@@ -279,13 +280,13 @@ impl<A, Z> WorkerPartials<A, Z> {
         }
     }
 
-    /// Takes them apart.
+    /// The stored partial results and what was found.
     fn into_stored(self) -> Stored<A, Z> {
         self.0.map_or(Stored { parts: Vec::new(), found: Earliest::NONE }, |stored| *stored)
     }
 }
 
-/// What the workers of a loop have handed over.
+/// The partial results that the workers of a loop have handed over.
 pub(crate) struct Partials<A, Z>(Mutex<WorkerPartials<A, Z>>);
 
 impl<A, Z> Partials<A, Z> {
@@ -302,8 +303,9 @@ impl<A, Z> Partials<A, Z> {
         discard(surplus);
     }
 
-    /// The outcome of a loop that has ended. The calling thread has not handed over its own partial
-    /// results, nor the last one, `acc`, which is the only one then.
+    /// The outcome of a loop that has ended. `own` are the calling thread's partial results, and
+    /// `acc` is the partial result of its last run. If nothing else was handed over, `acc` is the
+    /// only one.
     #[inline(never)]
     fn outcome(
         &self,
@@ -332,8 +334,8 @@ impl<A, Z> Partials<A, Z> {
         nodes
     }
 
-    /// The result of a loop that has folded all items: the partial results, reduced in order; or
-    /// `rest` if nothing was handed over.
+    /// The result of a loop that has folded all items: the partial results, reduced in order. If
+    /// nothing was handed over, the result is `rest`.
     pub(crate) fn reduced(&self, rest: Option<A>, order: Order, reduce: &dyn Fn(A, A) -> A) -> Option<A> {
         let Stored { mut parts, .. } = self.take();
         if parts.is_empty() {
@@ -343,8 +345,9 @@ impl<A, Z> Partials<A, Z> {
         let mut last = 0;
         for (left, right) in order.pairs(&nodes) {
             let (Some(a), Some(b)) = (parts[left].1.take(), parts[right].1.take()) else { continue };
-            // If `reduce` panics, the remaining parts are dropped outside of the unwinding: a
-            // second panic during it would end the process, and the plain loop has no such parts.
+            // If `reduce` panics, the remaining partial results are dropped outside the unwinding.
+            // A second panic during the unwinding would end the process, and the plain loop has no
+            // such partial results.
             match catch_unwind(AssertUnwindSafe(|| reduce(a, b))) {
                 Ok(reduced) => parts[left].1 = Some(reduced),
                 Err(payload) => {
@@ -357,7 +360,7 @@ impl<A, Z> Partials<A, Z> {
         parts[last].1.take()
     }
 
-    /// What was found first, when the loop has stopped. Everything else is dropped.
+    /// What was found first, after the loop has stopped. Everything else is dropped.
     fn take_found(&self, rest: Option<A>) -> Option<Z> {
         let Stored { parts, found } = self.take();
         parts.into_iter().filter_map(|(_, acc)| acc).chain(rest).for_each(discard);

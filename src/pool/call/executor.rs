@@ -1,4 +1,5 @@
-//! One call: decide how to run; then run plain, alone, busy or shared; then combine the results.
+//! One call: decides how to run the loop; runs it plain, alone, busy or shared; combines the
+//! results.
 
 use std::{panic::Location, time::Duration};
 
@@ -34,35 +35,35 @@ use crate::{
 
 /// The threads of a pool, and the data that its loops share.
 #[derive(Debug)]
-#[repr(C, align(64))] // what `glance` looks at is one cache line
+#[repr(C, align(64))] // `glance` reads one cache line
 pub(crate) struct Executor {
     pub(super) workers: usize,
-    /// Whether another thread has called a loop during the last shared loops: then a helper that
-    /// polls between loops may take its CPU. Relaxed: it is a hint.
+    /// Whether another thread called a loop during the last shared loops. If so, a helper that
+    /// polls between loops may occupy the CPU of that thread. Relaxed: it is a hint.
     pub(super) is_crowded: AtomicBool,
-    /// Where all loops of the program are told of, if that is wanted.
-    pub(super) ledger: Option<&'static ProgramReport>,
+    /// The report of all loops of the program, if the user wants one.
+    pub(super) program_report: Option<&'static ProgramReport>,
     pub(super) memory: Memory,
     pub(super) prices: Prices,
     pub(super) gaps: Gaps,
-    /// How many helpers can run at a time.
+    /// How many helpers can run at the same time.
     pub(super) placed: usize,
     pub(super) threads: Threads,
-    pub(super) seats: CpuAssignment,
+    pub(super) cpus: CpuAssignment,
     pub(super) stealing: Stealing,
-    /// The memory of shared loops. Locked before a loop is shared and after it. All of it is a
-    /// hint: a call that finds the lock held for long goes without.
+    /// The memory of shared loops. A call locks it before and after it shares a loop. All of it is
+    /// a hint: a call that finds the lock held for long goes on without it.
     pub(super) learnt: Mutex<Splits>,
-    /// What has been told of, one bit each. Relaxed: one line more does no harm.
-    told: AtomicU64,
+    /// Which messages have been logged, one bit each. Relaxed: a repeated message does no harm.
+    logged: AtomicU64,
 }
 
 impl Executor {
-    /// For a threads whose threads are placed on CPUs; helpers poll for `patience` before they
-    /// sleep, or as long as seems to pay.
+    /// An executor with these `threads`, which are placed on `cpus`. Helpers poll for
+    /// `patience` before they sleep; `None`: as long as it seems to pay.
     pub(crate) fn new(
         threads: Threads,
-        seats: CpuAssignment,
+        cpus: CpuAssignment,
         stealing: Stealing,
         patience: Option<Duration>,
     ) -> Self {
@@ -73,26 +74,26 @@ impl Executor {
             memory: Memory::new(),
             prices: Prices::new(),
             gaps: Gaps::new(patience),
-            ledger: ProgramReport::if_wanted(),
-            placed: workers.min(seats.at_a_time()).max(2) - 1,
+            program_report: ProgramReport::if_wanted(),
+            placed: workers.min(cpus.at_a_time()).max(2) - 1,
             threads,
-            seats,
+            cpus,
             stealing,
             learnt: Mutex::new(Splits::new(workers)),
-            told: AtomicU64::new(0),
+            logged: AtomicU64::new(0),
         }
     }
 
-    /// Without helpers, because of these `doubts`, or for the global pool until it is built.
-    /// Nothing is logged, and the system is asked for memory and one variable alone.
+    /// An executor without helpers: because of these `doubts`, or for the global pool until it is
+    /// built. Logs nothing. Asks the system only for memory and for one environment variable.
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
         let threads = Threads::new(0, Fence::Symmetric, Patience::default());
-        let seats = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new());
-        Self::new(threads, seats, Stealing::default(), None)
+        let cpus = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new());
+        Self::new(threads, cpus, Stealing::default(), None)
     }
 
-    pub(crate) fn seats(&self) -> &CpuAssignment {
-        &self.seats
+    pub(crate) fn cpus(&self) -> &CpuAssignment {
+        &self.cpus
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -116,29 +117,29 @@ impl Executor {
         self.threads.is_busy()
     }
 
-    /// Whether a loop would be shared if it were long enough. A hint.
+    /// Whether a loop that is long enough would be shared. A hint.
     pub(crate) fn is_free(&self) -> bool {
         self.threads.process.is_current() && self.idle() > 0
     }
 
-    /// Makes room for the calling thread, which shares a loop. Only one caller from elsewhere at a
-    /// time: two of them would send one helper to and fro.
+    /// Makes room for the calling thread, which shares a loop. Only a single caller from outside
+    /// the pool does so: two of them would move one helper to and fro.
     pub(super) fn make_room(&self) {
         if self.threads.here() == 0 && self.threads.callers() == 0 {
-            self.seats.make_room();
+            self.cpus.make_room();
         }
     }
 
-    /// The calling thread checks its CPU when it looks at the clock.
+    /// The calling thread checks whether it has its CPU to itself. Called where it reads the clock.
     pub(crate) fn check_cpu(&self, now: Instant) {
-        check_cpu(&self.threads, &self.seats, now);
+        check_cpu(&self.threads, &self.cpus, now);
     }
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
-    /// Only the code here, in `call_with_care` and in `accumulator.rs` is compiled once per loop.
-    /// The code of the plain loop lies here, and is small: a caller that has slept finds little of
-    /// it in its caches.
+    /// Only this function, `call_with_care` and `accumulator.rs` are compiled once per loop. The
+    /// plain loop is here, and its code is small: after a sleep, a caller finds little of it in its
+    /// caches.
     #[inline(always)]
     pub(crate) fn call<L: Body>(
         &self,
@@ -156,7 +157,7 @@ impl Executor {
                 return Outcome::Through(None);
             }
             let timed = (glance == QuickVerdict::Timed).then(Instant::now);
-            // A loop that was short may be long this time.
+            // A loop that was short last time may be long this time.
             let first = if len < CHECKED { len } else { CHECKED_AFTER };
             let begin = (first < len).then(Moment::now);
             let mut state = body.state(0);
@@ -169,14 +170,15 @@ impl Executor {
                 }
                 ended = kernel(body, &mut state, few, &mut Claims::of(first..len));
             }
-            // Before the result is on its way: if this panics, the result is dropped.
+            // The state is dropped before the result is returned: if this drop panics, the result
+            // is dropped.
             drop(state);
             if let Some(begin) = timed {
                 self.learn_plain(this, options.kind, begin);
             }
             return Outcome::of(ended);
         };
-        let mut options = options; // in memory from here on
+        let mut options = options; // from here on they are in memory
         self.call_with_care(this, glance, from, &mut options, body)
     }
 
@@ -193,7 +195,7 @@ impl Executor {
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let is_plain = glance == QuickVerdict::Plain || done > 0;
         let call = if is_plain { None } else { self.weigh(this, glance, options) };
-        // A loop that ends at one of its first items needs nothing that is set up below.
+        // A loop that stops at one of its first items needs nothing of the setup below.
         let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
         if L::MAY_STOP && first > 0 && options.list.is_none() && !options.units.are_blocks() {
             done = first;
@@ -210,13 +212,13 @@ impl Executor {
         let (ended, account) = self.carry_out(this, (call, done), options, &mut own, others);
         let outcome = own.outcome(ended, order);
         if let Some(account) = account {
-            options.tell(account, self.ledger);
+            options.tell(account, self.program_report);
         }
         outcome
     }
 
-    /// The same of a loop over leaves: the nodes of their tree, reduced as far as one worker has
-    /// folded them.
+    /// The same for a loop over leaves. Returns the nodes of their tree. Each node is reduced as
+    /// far as a single worker has folded its leaves.
     pub(crate) fn call_for_nodes<L: Body>(
         &self,
         slice: Slice,
@@ -232,14 +234,14 @@ impl Executor {
         let (ended, account) = self.carry_out(this, (call, 0), &options, &mut own, others);
         let outcome = own.nodes(ended);
         if let Some(account) = account {
-            options.tell(account, self.ledger);
+            options.tell(account, self.program_report);
         }
         outcome
     }
 
-    /// Carries out a call, whatever the loop folds, and returns how the loop has ended, with its
-    /// account if anybody wants one. The first `done` indices are folded already. Unwinds only with
-    /// a panic of user code on the calling thread, while nothing is shared.
+    /// Carries out a call, and returns how the loop has ended, with its account if anybody wants
+    /// one. The first `done` indices are folded already. Does not depend on the types of the loop.
+    /// Unwinds only with a panic of user code on the calling thread, while nothing is shared.
     #[inline(never)]
     fn carry_out(
         &self,
@@ -265,7 +267,7 @@ impl Executor {
             Some(call) => call,
             None if done > 0 => self.weigh_again(this),
             None if len == 0 => return unshared(Outcome::Through(())),
-            // The plain loop, unless its items make so much that the rest is worth sharing.
+            // The plain loop. If its items have made others, the rest may be worth sharing.
             None => {
                 let most = self.most(this, options);
                 if let (Some(list), 0) = (options.list, most) {
@@ -307,7 +309,7 @@ impl Executor {
             }
         };
         let is_told_around = why == Alone::Busy && ScenePlace::is_near();
-        if !is_told_around && !options.wants_account() && self.ledger.is_none() {
+        if !is_told_around && !options.wants_account() && self.program_report.is_none() {
             return unshared(ended);
         }
         let mut before = solo.so_far();
@@ -315,14 +317,14 @@ impl Executor {
             options.tell_around(&before, None);
         }
         let help = self.prices.help_time(call.awake);
-        (Ok(ended), options.account(&mut before, Err(why), self.ledger.is_some(), help))
+        (Ok(ended), options.account(&mut before, Err(why), self.program_report.is_some(), help))
     }
 
-    /// Decides at a glance whether to run the plain loop; the user allows `threads` threads. A very
-    /// short loop pays for nothing else, so this looks at few places in memory.
+    /// The quick verdict: whether to run the plain loop. The user allows `threads` threads. A very
+    /// short loop pays for nothing else, so this reads few places in memory.
     #[inline(never)]
     fn glance(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> QuickVerdict {
-        if !is_plain || is_logged() || self.ledger.is_some() {
+        if !is_plain || is_logged() || self.program_report.is_some() {
             QuickVerdict::Unclear
         } else if most(this.slice.len, self.workers.min(threads)) == 0 {
             QuickVerdict::Plain
@@ -336,21 +338,23 @@ impl Executor {
         }
     }
 
-    /// Learns from the plain loop, which began `begin`.
+    /// Learns from a plain loop that began at `begin`.
     #[cold]
     #[inline(never)]
     fn learn_plain(&self, this: Loop, kind: LoopKind, begin: Instant) {
         self.memory.learn(this, kind, this.slice.len, nanos(begin.elapsed()));
     }
 
-    /// Notes that this thread calls a loop while another one shares one, unless it works in that.
+    /// Notes that two threads share loops at the same time. A call inside an item of a shared loop
+    /// does not count.
     fn notice_crowd(&self) {
         if self.threads.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
             self.is_crowded.store(true, Ordering::Relaxed);
         }
     }
 
-    /// How a call begins that is more than the plain loop. A watched loop is never the plain loop.
+    /// How a call begins that is more than the plain loop; `None` for the plain loop. A watched
+    /// loop is never the plain loop.
     #[inline(never)]
     fn weigh(&self, this: Loop, glance: QuickVerdict, options: &LoopOptions<'_>) -> Option<Call> {
         let most = self.most(this, options);
@@ -378,7 +382,7 @@ impl Executor {
             };
             launch = case.launch();
         }
-        if options.is_watched() || self.ledger.is_some() {
+        if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
         (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
@@ -392,16 +396,16 @@ impl Executor {
         Call { this, launch: launch::unexpected(&self.prices, awake), awake, gap: None }
     }
 
-    /// How many helpers there can be, such that each has at least one index, or may get some of a
-    /// list that grows.
+    /// The largest useful number of helpers: each has at least one index. A list that grows may
+    /// have work for any number of helpers.
     #[inline(always)]
     pub(super) fn most(&self, this: Loop, options: &LoopOptions<'_>) -> usize {
         let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
         most(len, self.workers.min(options.threads))
     }
 
-    /// Folds on the calling thread alone, as far as the launch says. None: the rest is to be
-    /// shared.
+    /// Folds on the calling thread alone, as far as the launch says. Returns how the loop has
+    /// ended; `None` if the rest is to be shared.
     fn alone(
         &self,
         call: &Call,
@@ -419,8 +423,8 @@ impl Executor {
         }
         let ended = ended.unwrap_or(Outcome::Through(()));
         if !matches!(ended, Outcome::Cancelled) && call.launch.is_learnt_from() {
-            let (looked, took) = solo.looked();
-            self.memory.learn(call.this, options.kind, looked, nanos(took));
+            let (timed, took) = solo.timed();
+            self.memory.learn(call.this, options.kind, timed, nanos(took));
             if self.memory.learn_alone(&self.prices, call.this, call.launch.is_trial(), nanos(took)) {
                 self.tell_of_faster(options.wishes.at, took);
             }
@@ -428,7 +432,8 @@ impl Executor {
         Some(ended)
     }
 
-    /// Folds on the calling thread alone as long as that is faster than a `shared` call.
+    /// A trial: folds on the calling thread alone as long as that is faster than a `shared` call.
+    /// Returns how the loop has ended, if it stops or is cancelled.
     fn try_alone(
         &self,
         call: &Call,
@@ -443,8 +448,8 @@ impl Executor {
         let learnt = if is_current { try_lock_soon(&self.learnt) } else { None };
         let parts = alone_or_shared::parts_for(shared);
         let known = learnt.and_then(|learnt| learnt.ends(call.this, call.awake, parts));
-        // If nobody knows where the work lies, parts with equal numbers of items may be anything:
-        // then the clock is looked at within them, too.
+        // If the distribution of the work is unknown, parts with equal numbers of items may take
+        // any time. Then the clock is read inside the parts, too.
         let len = call.this.slice.len;
         let is_known = known.is_some();
         let parts = if is_known { parts } else { parts.min(len.try_into().unwrap_or(parts)) };
@@ -462,29 +467,30 @@ impl Executor {
         None
     }
 
-    /// Whether that has not been told of before.
+    /// Whether this message has not been logged before.
     fn is_news(&self, bit: u64) -> bool {
-        self.told.load(Ordering::Relaxed) & bit == 0 && self.told.fetch_or(bit, Ordering::Relaxed) & bit == 0
+        self.logged.load(Ordering::Relaxed) & bit == 0
+            && self.logged.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Tells once of a loop that took far longer when it was shared than now.
+    /// Logs, once, that a loop took far longer when it was shared than it took now.
     #[cold]
     fn tell_of_faster(&self, at: &Location<'_>, took: Duration) {
         if self.is_news(1) {
             log::info!(
                 "{at}: this loop takes {took:?} alone, and much longer shared: other programs have the CPUs of this \
-                 pool, or its items wait for each other; it runs alone, and is shared again after growing pauses"
+                 pool, or its items wait for each other. It now runs alone, and is shared again after growing pauses"
             );
         }
     }
 
-    /// Tells once of a loop that is not shared since another loop has the pool.
+    /// Logs, once, that a loop is not shared because another loop has the pool.
     #[cold]
     pub(super) fn tell_of_busy(&self, at: &Location<'_>) {
         if self.is_news(2) {
             log::debug!(
-                "{at}: this loop runs on its own thread, since other loops have the pool; more of them are not told of: \
-                 RANGESTEAL_REPORT=1 counts them"
+                "{at}: this loop runs on the calling thread alone, because other loops have the pool. Later such loops are not \
+                 logged; RANGESTEAL_REPORT=1 counts them"
             );
         }
     }
@@ -496,7 +502,8 @@ impl Executor {
         if ours { self.threads.take_turn() } else { None }
     }
 
-    /// Goes on alone, since nobody is idle, until a worker is, and the rest is worth sharing.
+    /// Goes on alone, because nobody is idle. Returns the loop's end, or the help that it has
+    /// found: as soon as a worker is idle and the rest is worth sharing.
     fn go_on_until_help(
         &self,
         call: &Call,
@@ -509,9 +516,9 @@ impl Executor {
             let limit = solo.elapsed().saturating_add(between);
             let ended = solo.fold_on(own, limit);
             if ended.is_some() || solo.is_through() {
-                let (looked, took) = solo.looked();
+                let (timed, took) = solo.timed();
                 if call.launch.is_learnt_from() {
-                    self.memory.learn(this, options.kind, looked, nanos(took));
+                    self.memory.learn(this, options.kind, timed, nanos(took));
                 }
                 return Ok(ended.unwrap_or(Outcome::Through(())));
             }
@@ -544,8 +551,8 @@ fn loop_of<L: Body>(slice: Slice) -> Loop {
 pub(super) struct Call {
     pub(super) this: Loop,
     pub(super) launch: Launch,
-    /// Whether helpers were awake when it began.
+    /// Whether helpers were awake when the call began.
     pub(super) awake: bool,
-    /// The gap before it; `None` if the call was not weighed before it began.
+    /// The gap before the call; `None` if the call was not weighed before it began.
     pub(super) gap: Option<Gap>,
 }

@@ -1,10 +1,10 @@
-//! What a loop did: reported on request, and logged.
+//! The report of a loop, on request, and its line in the log.
 
 use std::{fmt, panic::Location, time::Duration};
 
 use super::journal::{Tally, Times};
 
-/// What a loop did, worker by worker. Filled in by [`On::report`](crate::On::report).
+/// The report of a loop, worker by worker. [`On::report`](crate::On::report) fills it in.
 ///
 /// ```
 /// use rangesteal::{Pool, RunReport};
@@ -28,21 +28,21 @@ pub struct RunReport {
     pub wall: Duration,
     /// Why the loop ran on the calling thread alone; `None` if it was shared.
     pub alone: Option<Alone>,
-    /// How many workers were idle when the loop was shared; 0 if it was not. The loop may have been
-    /// worth fewer.
+    /// How many workers were idle when the loop was shared; 0 if it was not. The loop may have used
+    /// fewer helpers.
     pub idle: usize,
-    /// How long the calling thread worked alone before it shared the loop. It does so for a few
-    /// microseconds in a first call over many items, or until the end of the first item if that
+    /// How long the calling thread worked alone before it shared the loop. In a first call over
+    /// many items it does so for a few microseconds, or until the end of the first item if that
     /// takes longer. Zero if the loop was not shared.
     pub begun_alone: Duration,
-    /// The workers that the loop was meant for. The first is always the calling thread; it is the
-    /// only one if the loop ran on it alone.
+    /// The workers of the loop, including those that came too late. The first is always the calling
+    /// thread. It is the only one if the loop ran on it alone.
     pub workers: Vec<WorkerReport>,
-    /// What a loop did whose items wait; `None` for all others.
+    /// The waits of a loop whose items wait; `None` for all other loops.
     pub waits: Option<WaitReport>,
 }
 
-/// What one worker did in a loop.
+/// The work of one worker in a loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerReport {
@@ -55,14 +55,15 @@ pub struct WorkerReport {
     pub thefts: usize,
     /// Ranges that were stolen from this worker.
     pub thefts_suffered: usize,
-    /// Attempts of this worker at a theft that brought nothing.
+    /// Attempts of this worker at a theft without success.
     pub thefts_failed: usize,
-    /// The time in its runs. The rest between its first and its last item is spent on stealing.
+    /// The time in the worker's runs. The rest of the time between its first and its last item is
+    /// spent on stealing.
     pub working: Duration,
-    /// The time from the call to its first item; the whole time of the loop if it came too late for
-    /// any item.
+    /// The time from the call to the worker's first item; the whole time of the loop if the worker
+    /// came too late for any item.
     pub waiting_to_start: Duration,
-    /// The time from its last item to the return of the call.
+    /// The time from the worker's last item to the return of the call.
     pub waiting_at_end: Duration,
 }
 
@@ -70,25 +71,25 @@ pub struct WorkerReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Alone {
-    /// The loop was over, or expected to be over, before help would have paid.
+    /// The loop ended, or was expected to end, before help would have paid.
     Short,
-    /// Its items waited, and there was never so much to compute at a time that help would have
-    /// paid.
+    /// Its items waited, and there was never enough to compute to pay for help.
     Waited,
-    /// The loop has been found to be faster that way, or this call was to find out: perhaps its
-    /// items wait for each other, or another program has the CPU of a helper. Such a loop is shared
-    /// again after a pause, and after a longer one each time it is still slower.
+    /// The loop has been found to be faster alone, or this call was a trial to find that out.
+    /// Perhaps its items wait for each other, or another program has the CPU of a helper. Such a
+    /// loop is shared again after a pause. The pause grows each time the shared loop is still
+    /// slower.
     Faster,
     /// No worker of the pool was idle, from the begin of the loop to its end.
     Busy,
     /// There is only one worker for the loop, or only one item, or none.
     OneWorker,
-    /// The loop's token had been cancelled before the loop began.
+    /// The loop's token was cancelled before the loop began.
     Cancelled,
 }
 
 impl Alone {
-    /// The reason in a few words, as reports print it.
+    /// The reason in a few words, as all reports print it.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::Short => "short",
@@ -101,10 +102,9 @@ impl Alone {
     }
 }
 
-/// What a loop did whose items wait, besides what every loop does: see
-/// [`On::waiting`](crate::On::waiting). It tells what to change, if anything: a loop that is long
-/// asleep, and has as many items in flight as it may have, needs a higher limit; one that is asleep
-/// with fewer needs a faster service, or more items.
+/// The waits of a loop whose items wait: see [`On::waiting`](crate::On::waiting). If the loop is
+/// asleep for long with as many items in flight as the limit allows, it needs a higher limit. If it
+/// is asleep with fewer items in flight, it needs a faster service, or more items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitReport {
@@ -112,17 +112,17 @@ pub struct WaitReport {
     pub waited: usize,
     /// How often items were polled.
     pub polls: usize,
-    /// How often an item was polled by another worker than the time before.
+    /// How often an item was polled by another worker than at its last poll.
     pub resumed_elsewhere: usize,
-    /// The most items that were begun and not done at one time, or a little more, since workers are
-    /// given places for items a few at a time.
+    /// The most items in flight at one time: begun and not done. The number may be a little too
+    /// high, because workers get slots for items a few at a time.
     pub most_in_flight: usize,
-    /// For how long workers slept since nothing was to be polled, added up over all of them.
+    /// How long workers slept because there was nothing to poll, added up over all workers.
     pub asleep: Duration,
 }
 
 impl WaitReport {
-    /// Adds what another worker did.
+    /// Adds the waits of another worker.
     pub(crate) fn add(&mut self, other: Self) {
         let Self { waited, polls, resumed_elsewhere, most_in_flight, asleep } = other;
         self.waited += waited;
@@ -197,7 +197,7 @@ impl RunReport {
         log::trace!("{self}");
     }
 
-    /// How many items all workers have folded. Items are what the closures are given: with
+    /// How many items all workers have folded. Items are the arguments of the closures: with
     /// [`chunks`](crate::On::chunks), chunks.
     #[must_use]
     pub fn items(&self) -> usize {
@@ -210,8 +210,8 @@ impl RunReport {
         self.workers.iter().map(|worker| worker.thefts).sum()
     }
 
-    /// The mean working time of the workers, divided by the longest: 1 if all have worked equally
-    /// long.
+    /// The mean working time of the workers, divided by the longest: 1 if all workers have worked
+    /// equally long.
     #[must_use]
     pub fn balance(&self) -> f64 {
         let times = || self.workers.iter().map(|worker| worker.working.as_secs_f64());
@@ -225,8 +225,8 @@ impl RunReport {
     }
 }
 
-/// Writes a number that is not negative with so many `places` behind the point. The printers of
-/// floating-point numbers in std weigh 20 KB.
+/// Writes a number that is not negative with `places` digits behind the point. The printers of
+/// floating-point numbers in std would add 20 KB to a program.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
 pub(super) fn decimal(number: f64, places: usize) -> String {
     let parts: u32 = [1, 10, 100, 1000][places];

@@ -75,7 +75,7 @@ where
     });
     let mut own = AsyncWorker::new(&async_loop, 0);
     let others: LendPollItems<'_> = &|me, work| work(&mut AsyncWorker::new(&async_loop, me));
-    let ended = executor.wait(Loop { site, slice }, &mut options, &queues, &mut own, others);
+    let ended = executor.call_async(Loop { site, slice }, &mut options, &queues, &mut own, others);
     drop(own);
     CachePadded::into_inner(async_loop).outcome(ended, slice.len)
 }
@@ -304,13 +304,13 @@ where
         self.state = None;
     }
 
-    fn lose(&mut self) -> usize {
+    fn abandon(&mut self) -> usize {
         discard(self.run.take());
         discard(self.over.take());
         self.at
     }
 
-    fn go(&mut self) {
+    fn drop_state(&mut self) {
         discard(self.state.take());
     }
 }

@@ -127,7 +127,7 @@ impl<T> Drop for List<'_, T> {
 }
 
 impl<T: Send> WorkList for List<'_, T> {
-    fn hunger(&self) -> &Searching {
+    fn searching(&self) -> &Searching {
         self.hunger()
     }
 
@@ -158,7 +158,7 @@ impl<T: Send> WorkList for List<'_, T> {
         stolen
     }
 
-    fn go(&self, worked: Duration) -> bool {
+    fn try_leave(&self, worked: Duration) -> bool {
         let help = self.executor.prices().help(false);
         let mut calls = lock(&self.calls);
         calls.pause = back_off::pause_after(calls.pause, worked, help);

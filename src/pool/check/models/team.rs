@@ -114,10 +114,10 @@ impl Team {
             polls: PollTimes::default(),
         };
         let times = Times { tallies: vec![Tally::default(); self.threads.size() + 1], ..Times::default() };
-        let course = RoundLog::new(Instant::now(), times);
+        let log = RoundLog::new(Instant::now(), times);
         let turn = self.threads.take_turn().expect("an arena is free");
         let ranges = &turn.arena.ranges;
-        let (round, made) = (Round { ranges, plan, course, list: None }, Partials::new());
+        let (round, made) = (Round { ranges, plan, log, list: None }, Partials::new());
         let mut own = Accumulator::new(&body, 0, &made);
         let others = &Lender { body: &body, made: &made };
         let (_, stop) = round.run((&self.threads, &turn), (0..items, bounds), watch, &mut own, others);
