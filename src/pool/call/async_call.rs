@@ -48,9 +48,8 @@ impl Executor {
         let mut helpers = self.most(this, options).min(self.placed).min(queues.limit() - 1);
         if watch.is_cancelled() {
             let (mut before, why) = (Before::nothing(begin), Err(Alone::Cancelled));
-            if let Some(account) =
-                options.account(&mut before, why, self.program_report.is_some(), Duration::ZERO)
-            {
+            let everybody = self.program_report.is_some();
+            if let Some(account) = options.account(&mut before, why, everybody, Duration::ZERO) {
                 options.tell(account, self.program_report);
             }
             return Ok(Outcome::Cancelled);
@@ -139,10 +138,8 @@ impl Executor {
         if !is_through || alone == Some(Alone::Busy) {
             options.tell_around(&before, Some(&times));
         }
-        let help = self.prices.help_time(awake);
-        if let Some(account) =
-            options.account(&mut before, Ok(&mut times), self.program_report.is_some(), help)
-        {
+        let (everybody, help) = (self.program_report.is_some(), self.prices.help_time(awake));
+        if let Some(account) = options.account(&mut before, Ok(&mut times), everybody, help) {
             options.tell(account.helped(idle).waited(alone, report), self.program_report);
         }
         stop.into_ended(is_cancelled)
