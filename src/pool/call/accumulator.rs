@@ -225,7 +225,7 @@ pub(crate) struct WorkerPartials<A, Z>(Option<Box<Stored<A, Z>>>);
 struct Stored<A, Z> {
     /// A node with `None` has been reduced with its left neighbour.
     parts: Vec<(Node, Option<A>)>,
-    /// What was found at the first place where something was found.
+    /// The value that was found at the first place.
     found: Earliest<Z>,
 }
 
@@ -360,7 +360,7 @@ impl<A, Z> Partials<A, Z> {
         parts[last].1.take()
     }
 
-    /// What was found first, after the loop has stopped. Everything else is dropped.
+    /// The value that was found first, after the loop has stopped. Everything else is dropped.
     fn take_found(&self, rest: Option<A>) -> Option<Z> {
         let Stored { parts, found } = self.take();
         parts.into_iter().filter_map(|(_, acc)| acc).chain(rest).for_each(discard);

@@ -223,7 +223,7 @@ impl<'a> Solo<'a> {
         self.took
     }
 
-    /// What has been done until now.
+    /// The work until now.
     pub(crate) fn so_far(&mut self) -> Before {
         let Self { begin, done, .. } = *self;
         let took = if done == 0 { Duration::ZERO } else { begin.elapsed() };
@@ -235,7 +235,7 @@ impl<'a> Solo<'a> {
         Before { begin, indices: done, counted, took, closeup }
     }
 
-    /// Leaves the rest to a shared loop. Returns what has been done until now.
+    /// Leaves the rest to a shared loop. Returns the work until now.
     pub(crate) fn hand_over(mut self) -> Before {
         self.len = self.done;
         self.so_far()

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_a_tree_does_not_depend_on_who_folds_what() {
+    fn the_order_of_a_tree_does_not_depend_on_the_workers() {
         assert_eq!(shown(&nodes(0..7)), "(((01)(23))((45)6))");
         for blocks in 1..if cfg!(miri) { 6 } else { 20 } {
             let expected = shown(&nodes(0..blocks));

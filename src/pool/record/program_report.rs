@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_it() {
+    fn a_locked_report_delays_no_loop() {
         let program_report = ProgramReport::new();
         let locked = program_report.lines.lock().unwrap();
         program_report.enter(Location::caller(), &RunReport::default(), ms(0));

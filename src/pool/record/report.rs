@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_folded_everything_alone_has_one_run() {
+    fn a_caller_that_has_folded_everything_has_one_run() {
         let mut report = RunReport::new(ms(12), (7, ms(10)), Err(Alone::Short));
         report.end(ms(13));
         let worker = WorkerReport {
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_had_no_item_has_waited_for_one_all_the_time() {
+    fn a_worker_without_items_has_waited_all_the_time() {
         let mut report = RunReport::new(ms(12), (0, ms(0)), Err(Alone::OneWorker));
         report.end(ms(13));
         let worker = WorkerReport { waiting_to_start: ms(13), ..WorkerReport::default() };
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_did_before_the_others_came_is_a_run_if_it_gets_no_other() {
+    fn the_work_of_the_caller_alone_is_a_run_if_the_caller_gets_no_other() {
         let late = Tally::default();
         let helper = Tally { span: 1e6..4e6, working: 3e6, items: 9, runs: 1, ..Tally::default() };
         let times = Times { tallies: vec![late, helper], ..Times::default() };
