@@ -24,11 +24,12 @@ pub use place::{
 };
 pub use policy::victim::Stealing;
 pub use record::{
-    report::{Alone, RunReport, WaitReport, WorkerReport},
+    report::{RunReport, WaitReport, WorkerReport},
     trace::{
         Trace,
         timeline::{Helper, InnerLoop, Run, Slow, Theft, Timeline},
     },
+    why_alone::Alone,
 };
 pub use thread::WorkerThread;
 pub use verbs::{

@@ -10,7 +10,7 @@ use super::{
     ending::{Outcome, Panic},
     executor::Executor,
     loop_options::LoopOptions,
-    round::{Plan, WorkerPlaces},
+    plan::{Plan, WorkerPlaces},
     round_log::RoundLog,
 };
 use crate::{
@@ -26,8 +26,8 @@ use crate::{
         },
         record::{
             journal::{Tally, Times},
-            report::Alone,
             trace::notes::Before,
+            why_alone::Alone,
         },
     },
     sync::{Mutex, Patience, try_lock_soon},

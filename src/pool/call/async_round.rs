@@ -16,7 +16,8 @@ use super::{
     body::Stop,
     ending::{Earliest, Panic, discard},
     handles::CancelToken,
-    round::{Plan, claim_one},
+    plan::Plan,
+    round::claim_one,
     round_log::{RoundLog, WorkerLog},
     thief::Thief,
 };

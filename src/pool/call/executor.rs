@@ -1,7 +1,7 @@
 //! One call: decides how to run the loop; runs it plain, alone, busy or shared; combines the
 //! results.
 
-use std::{panic::Location, time::Duration};
+use std::{panic::Location, sync::Arc, time::Duration};
 
 use super::{
     accumulator::{Accumulate, Accumulator, BlocksOf, InBlocks, Lend, Lender, Partials, Started},
@@ -11,8 +11,7 @@ use super::{
     inputs::{Gaps, Inside, draw},
     loop_options::{Account, LoopOptions, is_logged},
     order::{Node, Order},
-    round::check_cpu,
-    shared::FoundHelp,
+    plan::check_cpu,
 };
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -24,11 +23,14 @@ use crate::{
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
-            split::{Splits, equal_parts},
+            split::{Known, Splits, equal_parts},
             victim::Stealing,
         },
         protocol::{Fence, arena::Turn, range::Claims, threads::Threads},
-        record::{program_report::ProgramReport, report::Alone, trace::scene::ScenePlace, units::Units},
+        record::{
+            journal::Times, program_report::ProgramReport, trace::scene::ScenePlace, units::Units,
+            why_alone::Alone,
+        },
     },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
 };
@@ -555,4 +557,33 @@ pub(super) struct Call {
     pub(super) awake: bool,
     /// The gap before the call; `None` if the call was not weighed before it began.
     pub(super) gap: Option<Gap>,
+}
+
+/// The help that a call has found: an arena, idle workers, and what the pool knows of the loop.
+pub(super) struct FoundHelp<'a> {
+    pub(super) turn: Turn<'a>,
+    /// How many helpers the loop is worth. The same number of places is open, also to workers that
+    /// become idle later.
+    pub(super) helpers: usize,
+    /// Whether `helpers` workers are idle now. If not, the pool learns nothing from the number of
+    /// helpers.
+    pub(super) is_full: bool,
+    /// How many workers get items at the start: the caller and the helpers that are idle now.
+    pub(super) dealt: usize,
+    /// Whether the whole slice is shared, from one end to the other.
+    pub(super) is_whole: bool,
+    /// How many workers were idle.
+    pub(super) idle: usize,
+    /// The distribution of the loop's cost; and the boundaries of its ranges, if another number of
+    /// workers ran the loop last time.
+    pub(super) known: Option<Arc<Known>>,
+    pub(super) new_bounds: Option<Vec<usize>>,
+    pub(super) times: Times,
+}
+
+impl FoundHelp<'_> {
+    /// Marks the help as found late, for the rest of a call.
+    pub(super) fn of_a_rest(self) -> Self {
+        Self { is_full: false, ..self }
+    }
 }

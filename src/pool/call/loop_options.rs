@@ -10,7 +10,7 @@ use crate::{
         record::{
             journal::Times,
             program_report::ProgramReport,
-            report::{Alone, RunReport, WaitReport},
+            report::{RunReport, WaitReport},
             trace::{
                 Trace,
                 notes::{Before, Closeup, Notes},
@@ -18,6 +18,7 @@ use crate::{
                 timeline::Timeline,
             },
             units::Units,
+            why_alone::Alone,
         },
     },
 };

@@ -9,6 +9,7 @@
 //! | `alone` | the loop on the calling thread alone |
 //! | `shared` | before and after a loop of several workers |
 //! | `round`, `thief` | the loop of a worker that claims from ranges and steals |
+//! | `plan` | how a round runs: the decisions of the policy |
 //! | `search` | the loop of a worker that claims blocks from the front of the slice |
 //! | `work_list` | made items in a round over a list that grows |
 //! | `async_call`, `async_round` | a call whose items wait, and the loop of its workers |
@@ -37,6 +38,7 @@ pub(crate) mod inputs;
 pub(crate) mod join;
 pub(crate) mod loop_options;
 pub(crate) mod order;
+pub(crate) mod plan;
 pub(crate) mod round;
 pub(crate) mod round_log;
 pub(crate) mod search;

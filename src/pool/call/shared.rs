@@ -6,10 +6,11 @@ use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 use super::{
     accumulator::{Accumulate, Lend},
     ending::{Earliest, Outcome, Panic},
-    executor::{Call, Executor},
+    executor::{Call, Executor, FoundHelp},
     inputs::Inside,
     loop_options::{Account, LoopOptions},
-    round::{Plan, Round, WorkerPlaces},
+    plan::{Plan, WorkerPlaces},
+    round::Round,
     round_log::RoundLog,
     search::Search,
 };
@@ -20,13 +21,10 @@ use crate::{
             launch::{Launch, up_to},
             memory,
             site::LoopKind,
-            split::{Known, Splits, equal_parts, parts},
+            split::{Splits, equal_parts, parts},
             victim::Stealing,
         },
-        protocol::{
-            arena::Turn,
-            barrier::{Offer, PollTimes, Visits},
-        },
+        protocol::barrier::{Offer, PollTimes, Visits},
         record::{
             journal::{Tally, Times},
             trace::notes::Before,
@@ -34,35 +32,6 @@ use crate::{
     },
     sync::{Ordering, Patience, try_lock_soon},
 };
-
-/// The help that a call has found: an arena, idle workers, and what the pool knows of the loop.
-pub(super) struct FoundHelp<'a> {
-    pub(super) turn: Turn<'a>,
-    /// How many helpers the loop is worth. The same number of places is open, also to workers that
-    /// become idle later.
-    pub(super) helpers: usize,
-    /// Whether `helpers` workers are idle now. If not, the pool learns nothing from the number of
-    /// helpers.
-    pub(super) is_full: bool,
-    /// How many workers get items at the start: the caller and the helpers that are idle now.
-    pub(super) dealt: usize,
-    /// Whether the whole slice is shared, from one end to the other.
-    pub(super) is_whole: bool,
-    /// How many workers were idle.
-    pub(super) idle: usize,
-    /// The distribution of the loop's cost; and the boundaries of its ranges, if another number of
-    /// workers ran the loop last time.
-    pub(super) known: Option<Arc<Known>>,
-    pub(super) new_bounds: Option<Vec<usize>>,
-    pub(super) times: Times,
-}
-
-impl FoundHelp<'_> {
-    /// Marks the help as found late, for the rest of a call.
-    pub(super) fn of_a_rest(self) -> Self {
-        Self { is_full: false, ..self }
-    }
-}
 
 /// The part of a call that is shared.
 struct SharedPart<'a> {

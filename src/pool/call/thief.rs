@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::round::Plan;
+use super::plan::Plan;
 use crate::{
     clock::{Instant, nanos},
     pool::{

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::{accumulator::Accumulate, body::Stop, round::Plan, round_log::WorkerLog};
+use super::{accumulator::Accumulate, body::Stop, plan::Plan, round_log::WorkerLog};
 use crate::{
     clock::Instant,
     pool::{

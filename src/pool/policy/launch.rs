@@ -17,7 +17,7 @@ use super::{
     prices::{AT_FIRST, AWAKE_NS, CLEARLY, Prices, TOO_SHORT_TO_TIME_NS},
     site::{Loop, LoopKind},
 };
-use crate::{clock::nanos, pool::record::report::Alone};
+use crate::{clock::nanos, pool::record::why_alone::Alone};
 
 /// In nanoseconds per item: below this, it takes more work for sharing to pay, since a shared loop
 /// begins with small claims, while the plain loop is vectorised from end to end. (200,000 items of

@@ -13,3 +13,4 @@ pub(crate) mod program_report;
 pub(crate) mod report;
 pub(crate) mod trace;
 pub(crate) mod units;
+pub(crate) mod why_alone;

@@ -19,7 +19,10 @@ use std::{
     time::Duration,
 };
 
-use super::report::{Alone, RunReport, decimal};
+use super::{
+    report::{RunReport, decimal},
+    why_alone::Alone,
+};
 use crate::{sorted::sort, sync::lock_unless_stuck};
 
 /// The environment variable that asks for the report of a program: any value except the empty one

@@ -149,8 +149,8 @@ where
     }
 
     /// Polls the item `index` for the first time. `acc` is the partial result of the items from
-    /// `first` to before `index`. If the item waits, `acc` stays, unless the item has taken it. `Err`
-    /// stops the loop.
+    /// `first` to before `index`. If the item waits, `acc` stays, unless the item has taken it.
+    /// `Err` stops the loop.
     #[inline(always)]
     fn begin_item(
         of: &'v AsyncLoop<C, B, D, R, F, A, Z>,

@@ -5,7 +5,7 @@ use std::{ops::Range, time::Duration};
 use super::timeline::{Run, Slow, Timeline};
 use crate::{
     clock::Instant,
-    pool::record::{report::Alone, units::Units},
+    pool::record::{units::Units, why_alone::Alone},
     sorted::sort,
 };
 

@@ -2,7 +2,7 @@
 
 use std::{ops::Range, panic::Location, time::Duration};
 
-use crate::{pool::record::report::Alone, sorted::sort};
+use crate::{pool::record::why_alone::Alone, sorted::sort};
 
 /// The timeline of one loop. All times count from the loop's call.
 #[derive(Clone, Debug, PartialEq)]

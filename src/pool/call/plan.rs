@@ -1,0 +1,66 @@
+//! How a round runs: the decisions of the policy before the round begins.
+
+use crate::{
+    clock::Instant,
+    pool::{
+        place::{cpu_assignment::CpuAssignment, locality::Distance},
+        policy::{estimate::Estimate, split::Profile, victim::Stealing},
+        protocol::{arena::Arena, barrier::PollTimes, threads::Threads},
+        record::units::Units,
+    },
+};
+
+/// How a round runs: the decisions of the policy before the round begins.
+pub(crate) struct Plan<'a> {
+    /// How many workers there may be. The first of them get the items.
+    pub(crate) workers: usize,
+    pub(crate) units: Units,
+    /// The cost of an index last time, in nanoseconds; `None` if unknown.
+    pub(crate) pace: Option<f32>,
+    /// How the cost was distributed over the slice last time; `None` if unknown.
+    pub(crate) profile: Option<&'a Profile>,
+    pub(crate) stealing: Stealing,
+    /// Whether partial results may be large.
+    pub(crate) has_large_partials: bool,
+    /// The cost of the heavy fence to a thief, in nanoseconds, on systems where it is expensive.
+    pub(crate) heavy: &'a Estimate,
+    /// Where the workers are; `None` if unknown.
+    pub(crate) places: Option<WorkerPlaces<'a>>,
+    /// How long threads poll before they sleep.
+    pub(crate) polls: PollTimes,
+}
+
+impl Plan<'_> {
+    /// The distance from a thief to a victim. Both are seats of the loop's arena.
+    pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
+        self.places.map_or(Distance::Beyond, |WorkerPlaces { cpus, arena, .. }| {
+            cpus.distance(arena.thread_at(thief), arena.thread_at(victim))
+        })
+    }
+
+    /// The calling thread, a worker of the loop, checks whether it has its CPU to itself. Called
+    /// where the worker reads the clock.
+    pub(crate) fn check_cpu(&self, now: Instant) {
+        if let Some(WorkerPlaces { threads, cpus, .. }) = self.places {
+            check_cpu(threads, cpus, now);
+        }
+    }
+}
+
+/// Where the workers of a loop are.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkerPlaces<'a> {
+    pub(crate) threads: &'a Threads,
+    pub(crate) cpus: &'a CpuAssignment,
+    /// Which thread has which seat in the loop.
+    pub(crate) arena: &'a Arena,
+}
+
+/// The calling thread checks whether it has its CPU to itself. Only a single caller from outside
+/// the pool does so: two of them would move one helper to and fro.
+pub(crate) fn check_cpu(threads: &Threads, cpus: &CpuAssignment, now: Instant) {
+    let here = threads.here();
+    if here > 0 || threads.callers() <= 1 {
+        cpus.look(here, now);
+    }
+}
