@@ -9,6 +9,7 @@ use std::{
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::PoisonError,
+    task::Poll,
     time::Duration,
 };
 
@@ -52,7 +53,7 @@ pub(crate) trait PollItems {
     fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Stop>;
 
     /// Polls the item `index`, which waited in `slot`. When it is ready, the slot is free.
-    fn resume(&mut self, index: usize, slot: &mut Slot) -> Result<bool, Stop>;
+    fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>>;
 
     /// Drops the item in `slot`, if there is one. Does not panic.
     fn clear(&mut self, slot: &mut Slot);
@@ -354,10 +355,10 @@ impl AsyncRoundWorker<'_> {
             self.grain.look((left + first).saturating_sub(self.owner.next()), self.now);
         }
         match began {
-            Ok(Began::Done) => self.is_free(),
+            Ok(Began::Done) => self.free_slot(),
             Ok(Began::Contested) => {
                 self.claimed = self.owner.resolve(1).next();
-                self.is_free();
+                self.free_slot();
             }
             Ok(Began::Waits(index)) => {
                 self.own_report.report.waited += 1;
@@ -369,7 +370,7 @@ impl AsyncRoundWorker<'_> {
                     self.of.queues.suspend_first(slot, self.me, index);
                 }
             }
-            Err(halt) => self.halt(halt),
+            Err(stop) => self.stop_at(stop),
         }
         self.tell_worth();
     }
@@ -381,7 +382,7 @@ impl AsyncRoundWorker<'_> {
         if index >= self.seen {
             self.poller.clear(slot);
             self.of.queues.end(self.me);
-            self.is_free();
+            self.free_slot();
             return;
         }
         self.doing = Doing::Again;
@@ -390,18 +391,18 @@ impl AsyncRoundWorker<'_> {
         let resumed = self.poller.resume(index, slot);
         self.refills = true;
         self.doing = Doing::One;
-        if !matches!(resumed, Ok(false)) {
+        if resumed.is_ready() {
             self.of.queues.end(self.me);
         }
         match resumed {
-            Ok(true) => self.is_free(),
-            Ok(false) => {
+            Poll::Ready(Ok(())) => self.free_slot(),
+            Poll::Pending => {
                 if let Some(slot) = self.held.take() {
                     self.note_waiting(index, slot.number());
                     self.of.queues.suspend(slot, self.me, index);
                 }
             }
-            Err(halt) => self.halt(halt),
+            Poll::Ready(Err(stop)) => self.stop_at(stop),
         }
         self.tell_worth();
     }
@@ -440,14 +441,14 @@ impl AsyncRoundWorker<'_> {
         }
     }
 
-    /// The slot that the worker holds is free again.
-    fn is_free(&mut self) {
+    /// Frees the slot that the worker holds.
+    fn free_slot(&mut self) {
         self.hand.extend(self.held.take());
     }
 
-    fn halt(&mut self, halt: Stop) {
-        self.is_free();
-        self.stop(halt.place, None);
+    fn stop_at(&mut self, Stop { place, .. }: Stop) {
+        self.free_slot();
+        self.stop(place, None);
     }
 
     /// Ends the loop at `place`: no item at or behind `place` is begun any more, and those that
@@ -469,7 +470,7 @@ impl AsyncRoundWorker<'_> {
             Doing::Many => place = self.owner.abandon(),
             Doing::Again => self.of.queues.end(self.me),
         }
-        self.is_free();
+        self.free_slot();
         self.stop(place, Some(panic));
     }
 

@@ -63,9 +63,9 @@ impl<'a> Search<'a> {
                 if self.watch.is_cancelled() {
                     break;
                 }
-                if let Err(halt) = acc.take(&mut Claims::of(block)) {
+                if let Err(stop) = acc.take(&mut Claims::of(block)) {
                     self.cursor.close();
-                    discard(worker_log.stop.note(halt.place, None));
+                    discard(worker_log.stop.note(stop.place, None));
                     break;
                 }
             }

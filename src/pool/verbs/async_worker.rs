@@ -261,14 +261,12 @@ where
         self.keep((first, index + 1), acc, begun.map_ok(|()| Began::Done))
     }
 
-    fn resume(&mut self, index: usize, slot: &mut Slot) -> Result<bool, Stop> {
+    fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>> {
         self.at = index;
         let of = self.of;
         let mut place = of.futures.at(slot);
         let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it waits there") };
-        let Poll::Ready(output) = future.poll(&mut Context::from_waker(place.waker)) else {
-            return Ok(false);
-        };
+        let output = ready!(future.poll(&mut Context::from_waker(place.waker)));
         place.future.set(None);
         let Some(Note { first, index: token }) = place.note.take() else { unreachable!("it has waited") };
         let acc = (of.done)(None, token, output).map_err(|found| self.stop(found))?;
@@ -279,7 +277,7 @@ where
             None => acc,
         };
         self.keep_run(DoneRun { first: before, end: index + 1, acc });
-        Ok(true)
+        Poll::Ready(Ok(()))
     }
 
     fn clear(&mut self, slot: &mut Slot) {
