@@ -565,8 +565,8 @@ pub(super) struct FoundHelp<'a> {
     /// How many helpers the loop is worth. The same number of places is open, also to workers that
     /// become idle later.
     pub(super) helpers: usize,
-    /// Whether `helpers` workers are idle now. If not, the pool learns nothing from the number of
-    /// helpers.
+    /// Whether `helpers` workers are idle now. If not, the pool learns only the cost of items from
+    /// this call, and nothing about sharing.
     pub(super) is_full: bool,
     /// How many workers get items at the start: the caller and the helpers that are idle now.
     pub(super) dealt: usize,
