@@ -24,12 +24,11 @@ pub use place::{
 };
 pub use policy::victim::Stealing;
 pub use record::{
-    report::{RunReport, WorkerReport},
+    report::{RunReport, WaitReport, WorkerReport},
     trace::{
         Trace,
         timeline::{Helper, InnerLoop, Run, Slow, Theft, Timeline},
     },
-    wait_report::WaitReport,
     why_alone::Alone,
 };
 pub use thread::WorkerThread;
@@ -234,7 +233,7 @@ impl Pool {
     /// ```
     #[must_use]
     pub fn placement(&self) -> Seating {
-        self.executor().seats().seating()
+        self.executor().cpus().seating()
     }
 
     /// How many ranges have been stolen since the pool was built. Read it before and after a loop

@@ -1,6 +1,6 @@
-//! What a worker makes of a loop: its state and its partial results. This is the only part of a
-//! shared loop that knows the loop's types. Everything else calls it through [`Accumulate`], and so
-//! is compiled once, not once per loop.
+//! The state and the partial results of a worker. This is the only part of a shared loop that knows
+//! the loop's types. All other code calls it through [`Accumulate`], and so is compiled once, not
+//! once per loop.
 
 use std::{
     mem,
@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     body::{Body, Stop, kernel},
-    ending::{Earliest, How, Outcome, discard},
+    ending::{Earliest, Outcome, Panic, discard},
     order::{Node, Order},
 };
 use crate::{
@@ -21,34 +21,26 @@ use crate::{
 
 /// A worker's part of a loop, whatever the loop folds.
 pub(crate) trait Accumulate {
-    /// Makes `claims` and folds their items, which follow those already folded in the same run.
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt>;
+    /// Makes `claims` and folds their items, which follow the items already folded in the same run.
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop>;
 
-    /// A run is over: stores its partial result.
+    /// Ends a run: stores its partial result.
     fn end(&mut self, run: Node);
 
-    /// Stores the partial result of a leaf. While the last two partial results that are stored are
-    /// halves of a node, they are reduced.
+    /// Stores the partial result of a leaf. While the last two stored partial results are halves of
+    /// a node, they are reduced.
     fn end_leaf(&mut self, leaf: Node);
 
-    /// Nothing is left to do: hands over the partial results, and drops the state.
+    /// Hands over the partial results, and drops the state. Nothing is left to do.
     fn leave(&mut self);
 
     /// After a panic: drops the state and the partial result of the run. Does not panic.
-    fn lose(&mut self);
+    fn abandon(&mut self);
 }
 
-/// Where a loop stops before its last item. What it has found there is already stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Halt {
-    /// The index at which it stops.
-    pub(crate) at: usize,
-    /// The index from which on nothing is needed any more.
-    pub(crate) place: usize,
-}
-
-/// What makes an accumulator for a worker, on its thread, and lends it to a closure. (In a `dyn Fn`
-/// the code of a loop would be there twice: such a closure can be called by value, too.)
+/// Makes an accumulator for a worker, on its thread, and lends it to a closure. (With a `dyn Fn` in
+/// place of this trait the code of a loop would be compiled twice, because such a closure can also
+/// be called by value.)
 pub(crate) trait Lend: Sync {
     fn lend(&self, me: usize, work: &mut dyn FnMut(&mut dyn Accumulate));
 }
@@ -69,7 +61,7 @@ impl<L: Body> Lend for Lender<'_, '_, L> {
     }
 }
 
-/// The state and the partial result of the first items of a loop, which had no accumulator yet.
+/// The state, and the partial result of the first items, of a loop that has no accumulator yet.
 pub(crate) type Started<'b, L> = (<L as Body>::State<'b>, Option<<L as Body>::Acc>);
 
 /// The state and the partial results of one worker in the loop `body`.
@@ -83,13 +75,13 @@ pub(crate) struct Accumulator<'b, 'm, L: Body> {
 }
 
 impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
-    /// For worker `me`, which hands over to `made`.
+    /// An accumulator for worker `me`. It hands over to `made`.
     #[inline(always)]
     pub(crate) fn new(body: &'b L, me: usize, made: &'m Partials<L::Acc, L::Found>) -> Self {
         Self { body, me, made, state: None, acc: None, own: WorkerPartials::NONE }
     }
 
-    /// Goes on with what was `begun`, if anything was.
+    /// Goes on with the state and the partial result that were `begun` without an accumulator.
     #[inline(always)]
     pub(crate) fn after(self, begun: Option<Started<'b, L>>) -> Self {
         match begun {
@@ -98,35 +90,39 @@ impl<'b, 'm, L: Body> Accumulator<'b, 'm, L> {
         }
     }
 
-    /// The outcome of the loop, which has ended. This is the calling thread's accumulator.
+    /// The outcome of the loop, which has ended. `self` is the calling thread's accumulator.
     #[inline(always)]
-    pub(crate) fn outcome(self, how: How, order: Order) -> Outcome<Option<L::Acc>, L::Found> {
+    pub(crate) fn outcome(
+        self,
+        ended: Result<Outcome, Panic>,
+        order: Order,
+    ) -> Outcome<Option<L::Acc>, L::Found> {
         let Self { body, made, state, acc, own, .. } = self;
         drop(state); // if this panics, the rest is dropped, too
-        match how {
+        match ended {
             // The calling thread has folded everything.
-            How::Through if acc.is_some() => Outcome::Through(acc),
-            how => made.outcome(how, acc, own, order, &|before, behind| body.reduce(before, behind)),
+            Ok(Outcome::Through(())) if acc.is_some() => Outcome::Through(acc),
+            ended => made.outcome(ended, acc, own, order, &|before, behind| body.reduce(before, behind)),
         }
     }
 }
 
 impl<L: Body> Accumulator<'_, '_, L> {
-    /// The same of a loop over leaves, with its nodes as they are, from left to right.
+    /// The outcome of a loop over leaves: its nodes, from left to right, not reduced further.
     #[inline(always)]
-    pub(crate) fn nodes(self, how: How) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
+    pub(crate) fn nodes(self, ended: Result<Outcome, Panic>) -> Outcome<Vec<(Node, L::Acc)>, L::Found> {
         let Self { made, state, acc, own, .. } = self;
         drop(state);
         made.add(own);
-        match how {
-            How::Through => Outcome::Through(made.take_nodes()),
-            how => how.short_of_the_end(made.take_found(acc)),
+        match ended {
+            Ok(Outcome::Through(())) => Outcome::Through(made.take_nodes()),
+            ended => Outcome::of_early_end(ended, made.take_found(acc)),
         }
     }
 }
 
 impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
         let Self { body, me, .. } = *self;
         let state = self.state.get_or_insert_with(|| body.state(me));
         match kernel(body, state, self.acc.take(), claims) {
@@ -134,7 +130,7 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
                 self.acc = acc;
                 Ok(())
             }
-            Err(stop) => Err(self.own.halt(stop)),
+            Err(stop) => Err(self.own.store_found(stop)),
         }
     }
 
@@ -152,31 +148,31 @@ impl<L: Body> Accumulate for Accumulator<'_, '_, L> {
         self.state = None;
     }
 
-    fn lose(&mut self) {
+    fn abandon(&mut self) {
         discard(self.acc.take());
         discard(self.state.take());
     }
 }
 
-/// A worker of a loop whose indices stand for blocks of items. The kernel is given items.
+/// A worker of a loop whose indices stand for blocks of items. The kernel gets items.
 pub(crate) struct InBlocks<'a> {
     pub(crate) of: &'a mut dyn Accumulate,
     pub(crate) blocks: Blocks,
-    /// If the blocks are the leaves of a tree, each has a partial result of its own: the number of
-    /// the first block, in the whole of which the items may be a part.
+    /// If the blocks are the leaves of a tree, each block has a partial result of its own. Then
+    /// this is the number of the first block: the items may be a part of a larger whole.
     pub(crate) leaves: Option<usize>,
 }
 
 impl InBlocks<'_> {
-    fn fold(&mut self, blocks: Range<usize>) -> Result<(), Halt> {
+    fn fold(&mut self, blocks: Range<usize>) -> Result<(), Stop> {
         let Self { blocks: all, .. } = *self;
-        let block = |Halt { at, place }| Halt { at: at / all.size, place: place / all.size };
+        let block = |Stop { at, place, found }| Stop { at: at / all.size, place: place / all.size, found };
         self.of.take(&mut Claims::of(all.items(blocks))).map_err(block)
     }
 }
 
 impl Accumulate for InBlocks<'_> {
-    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
+    fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
         while let Some(blocks) = claims.next() {
             let Some(first) = self.leaves else {
                 self.fold(blocks)?;
@@ -204,12 +200,12 @@ impl Accumulate for InBlocks<'_> {
         self.of.leave();
     }
 
-    fn lose(&mut self) {
-        self.of.lose();
+    fn abandon(&mut self) {
+        self.of.abandon();
     }
 }
 
-/// Lends accumulators to workers of a loop over blocks.
+/// Lends accumulators to the workers of a loop over blocks.
 pub(crate) struct BlocksOf<'a> {
     pub(crate) others: &'a dyn Lend,
     pub(crate) blocks: Blocks,
@@ -223,13 +219,13 @@ impl Lend for BlocksOf<'_> {
     }
 }
 
-/// Partial results, and what each of them is made of. In a box: a loop that is not shared has none.
+/// The partial results of one worker. In a box: a loop that is not shared has none.
 pub(crate) struct WorkerPartials<A, Z>(Option<Box<Stored<A, Z>>>);
 
 struct Stored<A, Z> {
-    /// A part without a partial result has been reduced with its left neighbour.
+    /// A node with `None` has been reduced with its left neighbour.
     parts: Vec<(Node, Option<A>)>,
-    /// What was found at the first place where anything was found.
+    /// The value that was found at the first place.
     found: Earliest<Z>,
 }
 
@@ -263,14 +259,13 @@ impl<A, Z> WorkerPartials<A, Z> {
     /// Stores what was found.
     #[cold]
     #[inline(never)]
-    fn halt(&mut self, stop: Stop<Z>) -> Halt {
-        let halt = Halt { at: stop.at, place: stop.place };
-        discard(self.stored().found.note(halt.place, stop.found));
-        halt
+    fn store_found(&mut self, Stop { at, place, found }: Stop<Z>) -> Stop {
+        discard(self.stored().found.note(place, found));
+        Stop { at, place, found: () }
     }
 
-    /// Adds those of another worker. Returns what was found and does not count, which the caller
-    /// drops when it holds no lock.
+    /// Adds the partial results of another worker. Returns the found value that does not count. The
+    /// caller drops that value when it holds no lock.
     fn append(&mut self, other: Self) -> Option<Z> {
         match (&mut self.0, other.0) {
             (_, None) => None,
@@ -285,13 +280,13 @@ impl<A, Z> WorkerPartials<A, Z> {
         }
     }
 
-    /// Takes them apart.
+    /// The stored partial results and what was found.
     fn into_stored(self) -> Stored<A, Z> {
         self.0.map_or(Stored { parts: Vec::new(), found: Earliest::NONE }, |stored| *stored)
     }
 }
 
-/// What the workers of a loop have handed over.
+/// The partial results that the workers of a loop have handed over.
 pub(crate) struct Partials<A, Z>(Mutex<WorkerPartials<A, Z>>);
 
 impl<A, Z> Partials<A, Z> {
@@ -308,22 +303,23 @@ impl<A, Z> Partials<A, Z> {
         discard(surplus);
     }
 
-    /// The outcome of a loop that has ended. The calling thread has not handed over its own partial
-    /// results, nor the last one, `acc`, which is the only one then.
+    /// The outcome of a loop that has ended. `own` are the calling thread's partial results, and
+    /// `acc` is the partial result of its last run. If nothing else was handed over, `acc` is the
+    /// only one.
     #[inline(never)]
     fn outcome(
         &self,
-        how: How,
+        ended: Result<Outcome, Panic>,
         acc: Option<A>,
         own: WorkerPartials<A, Z>,
         order: Order,
         reduce: &dyn Fn(A, A) -> A,
     ) -> Outcome<Option<A>, Z> {
         self.add(own);
-        if let How::Through = how {
+        if let Ok(Outcome::Through(())) = ended {
             return Outcome::Through(self.reduced(acc, order, reduce));
         }
-        how.short_of_the_end(self.take_found(acc))
+        Outcome::of_early_end(ended, self.take_found(acc))
     }
 
     fn take(&self) -> Stored<A, Z> {
@@ -338,8 +334,8 @@ impl<A, Z> Partials<A, Z> {
         nodes
     }
 
-    /// The result of a loop that has folded all items: the partial results, reduced in order; or
-    /// `rest` if nothing was handed over.
+    /// The result of a loop that has folded all items: the partial results, reduced in order. If
+    /// nothing was handed over, the result is `rest`.
     pub(crate) fn reduced(&self, rest: Option<A>, order: Order, reduce: &dyn Fn(A, A) -> A) -> Option<A> {
         let Stored { mut parts, .. } = self.take();
         if parts.is_empty() {
@@ -349,8 +345,9 @@ impl<A, Z> Partials<A, Z> {
         let mut last = 0;
         for (left, right) in order.pairs(&nodes) {
             let (Some(a), Some(b)) = (parts[left].1.take(), parts[right].1.take()) else { continue };
-            // If `reduce` panics, the remaining parts are dropped outside of the unwinding: a
-            // second panic during it would end the process, and the plain loop has no such parts.
+            // If `reduce` panics, the remaining partial results are dropped outside the unwinding.
+            // A second panic during the unwinding would end the process, and the plain loop has no
+            // such partial results.
             match catch_unwind(AssertUnwindSafe(|| reduce(a, b))) {
                 Ok(reduced) => parts[left].1 = Some(reduced),
                 Err(payload) => {
@@ -363,7 +360,7 @@ impl<A, Z> Partials<A, Z> {
         parts[last].1.take()
     }
 
-    /// What was found first, when the loop has stopped. Everything else is dropped.
+    /// The value that was found first, after the loop has stopped. Everything else is dropped.
     fn take_found(&self, rest: Option<A>) -> Option<Z> {
         let Stored { parts, found } = self.take();
         parts.into_iter().filter_map(|(_, acc)| acc).chain(rest).for_each(discard);

@@ -1,14 +1,11 @@
-//! A loop on the calling thread alone, which looks at the clock and at the handles.
+//! A loop on the calling thread alone. The thread reads the clock and the handles of the loop.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::{ops::Range, time::Duration};
 
 use super::{
-    accumulator::{Accumulate, Halt},
-    ending::How,
-    handles::Watch,
-    loop_options::LoopOptions,
+    accumulator::Accumulate, body::Stop, ending::Outcome, handles::Watch, loop_options::LoopOptions,
     work_list::WorkList,
 };
 use crate::{
@@ -23,8 +20,8 @@ use crate::{
     },
 };
 
-/// What the calling thread has done of a loop. When this is dropped, the indices that are left
-/// count as done.
+/// A loop that the calling thread runs alone. When this is dropped, the indices that are left count
+/// as done.
 pub(crate) struct Solo<'a> {
     begin: Instant,
     watch: Watch<'a>,
@@ -32,9 +29,9 @@ pub(crate) struct Solo<'a> {
     /// How many indices have been begun, and how many there are.
     done: usize,
     len: usize,
-    /// How many indices have been looked at, and how long that had taken at the last look at the
-    /// clock.
-    looked: usize,
+    /// How many indices had been folded when the clock was read last, and how long after `begin`
+    /// that was.
+    timed: usize,
     took: Duration,
     closeup: Option<Closeup>,
     list: Option<&'a dyn WorkList>,
@@ -47,17 +44,17 @@ impl Drop for Solo<'_> {
 }
 
 impl<'a> Solo<'a> {
-    /// For a call that begins now, with the indices `left`.
+    /// A loop over the indices `left`, which begins now.
     pub(crate) fn new(options: &LoopOptions<'a>, left: Range<usize>) -> Self {
         let LoopOptions { watch, units, .. } = *options;
         let begin = Instant::now();
         let closeup = options.closeup(left.start, begin);
         let list = options.list;
-        let (done, len, looked, took) = (left.start, left.end, left.start, Duration::ZERO);
-        Self { begin, watch, units, done, len, looked, took, closeup, list }
+        let (done, len, timed, took) = (left.start, left.end, left.start, Duration::ZERO);
+        Self { begin, watch, units, done, len, timed, took, closeup, list }
     }
 
-    /// Whether all indices have been begun, and nothing is left that they have made.
+    /// Whether all indices have been begun, and no made item is left.
     pub(crate) fn is_through(&self) -> bool {
         self.done == self.len && self.list.is_none_or(|list| list.is_dry(0))
     }
@@ -67,23 +64,24 @@ impl<'a> Solo<'a> {
         self.list.is_some()
     }
 
-    /// How many indices have been looked at, and for how long.
-    pub(crate) fn looked(&self) -> (usize, Duration) {
-        (self.looked, self.took)
+    /// How many indices have been timed, and how long they took.
+    pub(crate) fn timed(&self) -> (usize, Duration) {
+        (self.timed, self.took)
     }
 
-    /// Folds until the end is reached or `limit` is over, whichever comes first, and returns none;
-    /// or returns how the loop has ended before that. Looks at the clock after a few indices, since
-    /// they may take longer than last time, and then after `expected` indices. With a limit, later
-    /// looks are at most as far apart, or as a claim is long, since nobody can steal what lies
-    /// between.
+    /// Folds until the end is reached or `limit` is over. Returns how the loop has ended, if it has
+    /// stopped or was cancelled.
+    ///
+    /// The clock is read first after a few indices, which may take longer than last time, and then
+    /// after `expected` indices. With a limit, later readings are at most `expected` indices or one
+    /// claim apart: nobody can steal the indices between two readings.
     pub(crate) fn fold_until(
         &mut self,
         acc: &mut dyn Accumulate,
         limit: Duration,
         expected: usize,
-    ) -> Option<How> {
-        /// The most indices between two looks, unless more are expected: as many as a claim has.
+    ) -> Option<Outcome> {
+        /// The most indices between two readings of the clock, if fewer are expected: one claim.
         const CLAIM: usize = 64;
         if let Some(list) = self.list {
             return self.fold_list(list, acc, limit);
@@ -92,13 +90,14 @@ impl<'a> Solo<'a> {
         self.fold(acc, limit, expected, self.len, apart)
     }
 
-    /// The same, with looks as far apart as the clock says.
-    pub(crate) fn fold_on(&mut self, acc: &mut dyn Accumulate, limit: Duration) -> Option<How> {
+    /// Folds until the end is reached or `limit` is over. The interval between two readings of the
+    /// clock follows the measured time alone.
+    pub(crate) fn fold_on(&mut self, acc: &mut dyn Accumulate, limit: Duration) -> Option<Outcome> {
         if let Some(list) = self.list {
             return self.fold_list(list, acc, limit);
         }
-        let a_microsecond = (self.looked as f32 / nanos(self.took) * 1000.0) as usize;
-        self.fold(acc, limit, a_microsecond.max(1), self.len, usize::MAX)
+        let per_microsecond = (self.timed as f32 / nanos(self.took) * 1000.0) as usize;
+        self.fold(acc, limit, per_microsecond.max(1), self.len, usize::MAX)
     }
 
     /// The indices that have not been begun.
@@ -108,43 +107,49 @@ impl<'a> Solo<'a> {
 
     /// About how many nanoseconds of work are left.
     pub(crate) fn work_left(&self) -> f32 {
-        match (self.list, self.looked) {
-            (Some(_), _) => f32::INFINITY, // nobody knows
-            (None, looked) => nanos(self.took) / looked.max(1) as f32 * self.left().len() as f32,
+        match (self.list, self.timed) {
+            (Some(_), _) => f32::INFINITY, // the number of items is unknown
+            (None, timed) => nanos(self.took) / timed.max(1) as f32 * self.left().len() as f32,
         }
     }
 
-    /// The same, and ends before `end`. Looks are as far apart as the clock says: to look more
-    /// often would make loops over cheap items seem slow.
+    /// Folds until the index `end` is reached or `limit` is over. The interval between readings of
+    /// the clock is not capped: more readings would make loops over cheap items seem slow.
     pub(crate) fn fold_before(
         &mut self,
         acc: &mut dyn Accumulate,
         end: usize,
         limit: Duration,
         expected: usize,
-    ) -> Option<How> {
+    ) -> Option<Outcome> {
         self.fold(acc, limit, expected, end.min(self.len), usize::MAX)
     }
 
-    /// The same for a list that grows. It looks at the clock itself.
-    fn fold_list(&mut self, list: &dyn WorkList, acc: &mut dyn Accumulate, limit: Duration) -> Option<How> {
-        /// The most seeds that are folded between two looks at the clock and at a token.
+    /// Folds a list that grows until the list is empty or `limit` is over. The list reads the clock
+    /// itself.
+    fn fold_list(
+        &mut self,
+        list: &dyn WorkList,
+        acc: &mut dyn Accumulate,
+        limit: Duration,
+    ) -> Option<Outcome> {
+        /// The most seeds between two readings of the clock and of the token.
         const SEEDS: usize = 64;
         list.until(Some(limit).filter(|limit| *limit < Duration::MAX));
         let mut seeds = 1;
         while !self.is_through() {
             if self.watch.is_cancelled() {
-                return Some(How::Cancelled);
+                return Some(Outcome::Cancelled);
             }
             let next = if list.is_dry(0) { seeds.min(self.len - self.done) } else { 0 };
             let range = self.done..self.done + next;
             self.done = range.end;
             match acc.take(&mut Claims::of(range)) {
-                Ok(()) => self.looked = self.done,
-                Err(_) if self.watch.is_cancelled() => return Some(How::Cancelled),
+                Ok(()) => self.timed = self.done,
+                Err(_) if self.watch.is_cancelled() => return Some(Outcome::Cancelled),
                 Err(_) => {
                     self.took = self.begin.elapsed();
-                    return Some(How::Stopped);
+                    return Some(Outcome::Stopped(()));
                 }
             }
             self.took = self.begin.elapsed();
@@ -153,7 +158,7 @@ impl<'a> Solo<'a> {
             }
             seeds = (2 * seeds).min(SEEDS);
         }
-        self.watch.is_cancelled().then_some(How::Cancelled)
+        self.watch.is_cancelled().then_some(Outcome::Cancelled)
     }
 
     fn fold(
@@ -163,13 +168,13 @@ impl<'a> Solo<'a> {
         expected: usize,
         end: usize,
         apart: usize,
-    ) -> Option<How> {
-        /// The most indices that are folded between two looks at a token.
+    ) -> Option<Outcome> {
+        /// The most indices between two readings of the token.
         const FEW: usize = 8;
         /// The most indices that count as done when they begin.
         const BEGUN: usize = 64;
-        // The time between two readings of the clock: a part of the limit, and 10 µs at most, as in
-        // a round.
+        // The shortest time between two readings of the clock: a part of the limit, and 10 µs at
+        // most, as in a round.
         let lasts = (limit / 32).clamp(Duration::from_micros(1), Duration::from_micros(10));
         let Self { watch, units, .. } = *self;
         let most = match (watch.cancel, watch.progress) {
@@ -183,24 +188,24 @@ impl<'a> Solo<'a> {
             let until = self.done + stretch.min(end - self.done);
             while self.done < until {
                 if watch.is_cancelled() {
-                    return Some(How::Cancelled);
+                    return Some(Outcome::Cancelled);
                 }
                 let range = self.done..self.done + most.min(until - self.done);
                 self.done = range.end;
                 watch.done(units.items(range.clone()).len());
                 match acc.take(&mut Claims::of(range)) {
-                    Ok(()) => self.looked = self.done,
-                    Err(_) if watch.is_cancelled() => return Some(How::Cancelled),
-                    Err(Halt { at, .. }) => {
-                        (self.looked, self.took) = (at + 1, self.begin.elapsed());
-                        return Some(How::Stopped);
+                    Ok(()) => self.timed = self.done,
+                    Err(_) if watch.is_cancelled() => return Some(Outcome::Cancelled),
+                    Err(Stop { at, .. }) => {
+                        (self.timed, self.took) = (at + 1, self.begin.elapsed());
+                        return Some(Outcome::Stopped(()));
                     }
                 }
             }
             let now = self.begin.elapsed();
             self.took = now;
             if let Some(closeup) = &mut self.closeup {
-                closeup.look(self.done, self.begin + now);
+                closeup.tick(self.done, self.begin + now);
             }
             let took = now.saturating_sub(elapsed);
             if took < lasts {
@@ -210,27 +215,27 @@ impl<'a> Solo<'a> {
             }
             elapsed = now;
         }
-        watch.is_cancelled().then_some(How::Cancelled)
+        watch.is_cancelled().then_some(Outcome::Cancelled)
     }
 
-    /// How long after its begin the call looked at the clock last.
+    /// The time from the begin of the call to the last reading of the clock.
     pub(crate) fn elapsed(&self) -> Duration {
         self.took
     }
 
-    /// What has been done until now.
+    /// The work until now.
     pub(crate) fn so_far(&mut self) -> Before {
         let Self { begin, done, .. } = *self;
         let took = if done == 0 { Duration::ZERO } else { begin.elapsed() };
         let mut closeup = self.closeup.take();
         if let Some(closeup) = &mut closeup {
-            closeup.look_again(done, begin + took);
+            closeup.tick_last(done, begin + took);
         }
         let counted = self.list.map(|list| list.folded(0));
         Before { begin, indices: done, counted, took, closeup }
     }
 
-    /// Leaves the rest to a shared loop. Returns what has been done until now.
+    /// Leaves the rest to a shared loop. Returns the work until now.
     pub(crate) fn hand_over(mut self) -> Before {
         self.len = self.done;
         self.so_far()
@@ -249,7 +254,7 @@ mod tests {
     struct Slow;
 
     impl Accumulate for Slow {
-        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Halt> {
+        fn take(&mut self, claims: &mut Claims<'_>) -> Result<(), Stop> {
             let items = claims.next().unwrap_or(0..0);
             let (begin, long) =
                 (Instant::now(), Duration::from_micros(50) * u32::try_from(items.len()).unwrap());
@@ -261,7 +266,7 @@ mod tests {
 
         fn end_leaf(&mut self, _: Node) {}
         fn leave(&mut self) {}
-        fn lose(&mut self) {}
+        fn abandon(&mut self) {}
     }
 
     #[test]

@@ -1,20 +1,21 @@
-//! A worker of a loop whose items wait. It begins items, each in a slot, and goes on with those
-//! that have been woken; if there are none, it sleeps. It leaves when no item is left.
+//! A worker of a loop whose items wait. It begins items, each in a slot, and resumes items that
+//! have been woken. If there are none, it sleeps. It leaves when no item is left.
 //!
-//! An item that has been polled again is followed by a new one, so that as many are under way as
-//! may be; otherwise, those that have been woken come first.
+//! After each item that it has resumed, it begins a new one, so that the limit of items in flight
+//! is used. Otherwise, woken items come first.
 
 use std::{
     collections::BinaryHeap,
     mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::PoisonError,
+    task::Poll,
     time::Duration,
 };
 
 use super::{
-    accumulator::Halt,
-    ending::{FirstStop, Panic, discard},
+    body::Stop,
+    ending::{Earliest, Panic, discard},
     handles::CancelToken,
     plan::Plan,
     round::claim_one,
@@ -34,53 +35,56 @@ use crate::{
             range::{Owner, Ranges, Stolen},
             wake_queues::{Begins, Next, Slot, WakeQueues},
         },
-        record::{journal::Times, wait_report::WaitReport},
+        record::{journal::Times, report::WaitReport},
     },
     sync::{Mutex, lock},
 };
 
-/// A worker's part of a loop whose items wait, whatever it makes of them.
+/// A worker's part of a loop whose items wait, whatever the loop makes of them.
 pub(crate) trait PollItems {
-    /// The worker comes: makes its state. Called once, before anything else.
+    /// Makes the worker's state. Called once, before all other functions.
     fn arrive(&mut self);
 
     /// Claims the next items of `owner`, up to `claims`, one by one, and begins each in `slot`,
     /// until one waits.
-    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Halt>;
+    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Stop>;
 
     /// Begins an item that is claimed.
-    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Halt>;
+    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Stop>;
 
-    /// Polls the item `index`, which waited in `slot`. True: it is done, and the slot is free.
-    fn resume(&mut self, index: usize, slot: &mut Slot) -> Result<bool, Halt>;
+    /// Polls the item `index`, which waited in `slot`. When it is ready, the slot is free.
+    fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>>;
 
-    /// Drops what lies at `slot`, if anything does. Does not panic.
+    /// Drops the item in `slot`, if there is one. Does not panic.
     fn clear(&mut self, slot: &mut Slot);
 
-    /// Hands over what was made, but for the last.
+    /// Publishes all finished runs except the newest.
     fn hand_over(&mut self);
 
-    /// Nothing is left to do: hands over what was made, if it `is_needed`, and drops the state.
+    /// Publishes all finished runs if the result `is_needed`, and drops the state. Nothing is left
+    /// to do.
     fn leave(&mut self, is_needed: bool);
 
-    /// After a panic: drops what was made, and tells the item in which it happened. Does not panic.
-    fn lose(&mut self) -> usize;
+    /// After a panic: drops the finished runs, and returns the item in which the panic happened.
+    /// Does not panic.
+    fn abandon(&mut self) -> usize;
 
-    /// After a panic while it left: drops the state. Does not panic.
-    fn go(&mut self);
+    /// After a panic in `leave`: drops the state. Does not panic.
+    fn drop_state(&mut self);
 }
 
 /// How an attempt to begin items has ended.
 pub(crate) enum Began {
-    /// All that were begun are done.
+    /// All items that were begun are done.
     Done,
-    /// The same, but the last claim is contested, and [`Owner::resolve`] tells whether it stands.
+    /// All items that were begun are done. The last claim is contested, and [`Owner::resolve`] says
+    /// whether it stands.
     Contested,
     /// This item waits.
     Waits(usize),
 }
 
-/// Lends a closure what a worker attends items with, made on its thread.
+/// Makes a worker's [`PollItems`] on its thread, and lends it to a closure.
 pub(crate) type LendPollItems<'a> = &'a (dyn Fn(usize, &mut dyn FnMut(&mut dyn PollItems)) + Sync);
 
 /// A loop whose items wait.
@@ -88,34 +92,36 @@ pub(crate) struct AsyncRound<'a> {
     pub(crate) queues: &'a WakeQueues,
     pub(crate) ranges: &'a Ranges,
     pub(crate) plan: Plan<'a>,
-    /// What is begun first.
-    pub(crate) early: FirstIndices,
-    pub(crate) course: RoundLog,
-    /// What help costs, in nanoseconds.
+    /// The items to begin first.
+    pub(crate) first_indices: FirstIndices,
+    pub(crate) log: RoundLog,
+    /// The cost of help, in nanoseconds.
     pub(crate) help: f32,
-    /// The token that its workers have to look at: that of a parent, in a forked child.
+    /// The token that the workers have to read themselves: that of a parent process, in a forked
+    /// child.
     pub(crate) token: Option<&'a CancelToken>,
-    pub(crate) told: Mutex<AsyncReport>,
+    pub(crate) reports: Mutex<AsyncReport>,
 }
 
-/// What workers tell when they leave.
+/// The report that workers add to when they leave.
 #[derive(Default)]
 pub(crate) struct AsyncReport {
     pub(crate) report: WaitReport,
-    /// The items that waited: some of them, if there were more than may be under way.
+    /// The items that waited: only some of them, if there were more than the limit of items in
+    /// flight.
     pub(crate) waited: Vec<usize>,
 }
 
 impl AsyncRound<'_> {
-    /// Worker `me`, which has entered, and attends items by `attend`.
+    /// Worker `me`, which has entered. It polls items by `poller`.
     pub(crate) fn worker<'w>(
         &'w self,
         me: usize,
         (owner, first): (Owner<'w>, Option<usize>),
-        attend: &'w mut dyn PollItems,
+        poller: &'w mut dyn PollItems,
     ) -> AsyncRoundWorker<'w> {
         let Self { plan, .. } = self;
-        let visit = self.course.visit(me, plan.units);
+        let worker_log = self.log.enter(me, plan.units);
         self.queues.come();
         let begun = Instant::now();
         let mut worker = AsyncRoundWorker {
@@ -129,7 +135,7 @@ impl AsyncRound<'_> {
             hand: Vec::new(),
             held: None,
             doing: Doing::One,
-            attend,
+            poller,
             begins: true,
             refills: true,
             is_new: true,
@@ -141,8 +147,8 @@ impl AsyncRound<'_> {
             now: begun,
             polls: PollCosts::new(plan.pace),
             items: 0,
-            tells: AsyncReport::default(),
-            visit,
+            own_report: AsyncReport::default(),
+            worker_log,
         };
         if plan.stealing == Stealing::Off {
             worker.owner.steal_from_late_only();
@@ -150,16 +156,16 @@ impl AsyncRound<'_> {
         worker
     }
 
-    /// What all workers have told. To be called after all of them have left.
-    pub(crate) fn into_inner(self) -> (Times, FirstStop, AsyncReport) {
-        let (times, stop) = self.course.into_inner();
-        let mut told = self.told.into_inner().unwrap_or_else(PoisonError::into_inner);
-        told.report.most_in_flight = self.queues.under_way().1;
-        (times, stop, told)
+    /// The reports of all workers. Call this after all workers have left.
+    pub(crate) fn into_inner(self) -> (Times, Earliest<Option<Panic>>, AsyncReport) {
+        let (times, stop) = self.log.into_inner();
+        let mut reports = self.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        reports.report.most_in_flight = self.queues.under_way().1;
+        (times, stop, reports)
     }
 }
 
-/// A worker of such a loop.
+/// A worker of an [`AsyncRound`].
 pub(crate) struct AsyncRoundWorker<'w> {
     of: &'w AsyncRound<'w>,
     me: usize,
@@ -169,41 +175,41 @@ pub(crate) struct AsyncRoundWorker<'w> {
     thief: Thief<'w>,
     victims: Vec<usize>,
     grain: Grain,
-    /// Its slots, all free.
+    /// The worker's slots, all free.
     hand: Vec<Slot>,
-    /// The slot of the item that it attends.
+    /// The slot of the item that the worker polls.
     held: Option<Slot>,
     doing: Doing,
-    attend: &'w mut dyn PollItems,
-    /// Whether there may be items that nobody has begun.
+    poller: &'w mut dyn PollItems,
+    /// Whether items may be left that nobody has begun.
     begins: bool,
-    /// Whether an item has just been polled again, so that a new one follows.
+    /// Whether the worker has just resumed an item, so that a new one follows.
     refills: bool,
-    /// Whether it has just come.
+    /// Whether the worker has just come.
     is_new: bool,
-    /// Where the loop stops, as far as it knows; and where it stopped when it has dropped those
-    /// behind.
+    /// The stop of the loop, as far as the worker knows; and the stop behind which the worker has
+    /// already dropped all items.
     seen: usize,
     cleared: usize,
     /// Candidates to be dropped at the next stop: indices of items that may wait, each with the
-    /// number of its slot. Filled from all slots at the worker's first stop; after that, the worker
-    /// adds each item that it suspends, also one that it has only taken by mistake. So each waiting
-    /// item is a candidate of the worker that suspended it last, unless that worker has not seen a
-    /// stop yet.
+    /// number of its slot. At its first stop the worker adds the items of all slots. After that, it
+    /// adds each item that it suspends, even if it took the item by mistake. So each waiting item
+    /// is a candidate of the worker that suspended it last, unless that worker has not seen a stop
+    /// yet.
     behind: BinaryHeap<(usize, usize)>,
     /// The length of `behind` when it was last filled from all slots.
     behind_before: usize,
     begun: Instant,
-    /// When it last looked at the clock.
+    /// The worker's last reading of the clock.
     now: Instant,
     polls: PollCosts,
-    /// How many items it has begun.
+    /// How many items the worker has begun.
     items: usize,
-    tells: AsyncReport,
-    visit: WorkerLog,
+    own_report: AsyncReport,
+    worker_log: WorkerLog,
 }
 
-/// How a worker's step has ended.
+/// How a step of the worker has ended.
 enum Step {
     GoOn,
     Leave,
@@ -211,13 +217,13 @@ enum Step {
 
 impl AsyncRoundWorker<'_> {
     /// Works until no item is left, and leaves. Never unwinds: a panic ends the loop and is kept
-    /// for the caller; items before it are still attended.
+    /// for the caller. Items before the panic are still polled.
     pub(crate) fn work(mut self) {
         self.work_until(|_| false);
         self.leave();
     }
 
-    /// Works until no item is left (true), or `gives_up`.
+    /// Works until no item is left, or until `gives_up`. Returns whether no item is left.
     pub(crate) fn work_until(&mut self, gives_up: impl Fn(&mut Self) -> bool) -> bool {
         loop {
             let gone = catch_unwind(AssertUnwindSafe(|| {
@@ -230,20 +236,20 @@ impl AsyncRoundWorker<'_> {
             }));
             match gone {
                 Ok(is_through) => return is_through,
-                Err(panic) => self.lose(panic),
+                Err(panic) => self.abandon(panic),
             }
         }
     }
 
-    /// Whether there is so much to compute that help would pay.
+    /// Whether there is enough to compute to pay for help.
     pub(crate) fn wants_help(&mut self) -> bool {
         self.now = Instant::now();
         self.polls.are_worth_sharing(self.left(), self.work_time(), self.of.help)
     }
 
-    /// For how long it has worked.
+    /// How long the worker has worked.
     fn work_time(&self) -> Duration {
-        (self.now - self.begun).saturating_sub(self.tells.report.asleep)
+        (self.now - self.begun).saturating_sub(self.own_report.report.asleep)
     }
 
     /// About how much work is left, in nanoseconds.
@@ -251,37 +257,37 @@ impl AsyncRoundWorker<'_> {
         self.polls.cost(self.left(), self.work_time())
     }
 
-    /// About how many polls are left that could be done at once.
+    /// About how many polls are left that could be done now.
     fn left(&self) -> usize {
         let Self { of: AsyncRound { queues, .. }, owner, begins, .. } = self;
         let fresh = if *begins { owner.left().min(queues.spare() + self.hand.len()) } else { 0 };
         queues.queued(self.me) + fresh
     }
 
-    /// Hands over what was made, and what was noted. Does not unwind.
+    /// Hands over the finished runs and the notes. Does not unwind.
     pub(crate) fn leave(mut self) {
         let is_needed = self.of.queues.stop() == usize::MAX;
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.attend.leave(is_needed))) {
-            let place = self.attend.lose();
-            self.attend.go();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.poller.leave(is_needed))) {
+            let place = self.poller.abandon();
+            self.poller.drop_state();
             self.stop(place, Some(panic));
         }
-        let Self { of, owner, items, victims, mut tells, mut visit, polls, .. } = self;
-        tells.report.polls = polls.count;
-        visit.journal.attended(items, victims, tells.report.asleep);
-        let mut told = lock(&of.told);
-        told.report.add(tells.report);
-        told.waited.append(&mut tells.waited);
-        drop(told);
-        of.course.leave(visit, owner.failed());
+        let Self { of, owner, items, victims, mut own_report, mut worker_log, polls, .. } = self;
+        own_report.report.polls = polls.count;
+        worker_log.journal.ran_async_items(items, victims, own_report.report.asleep);
+        let mut reports = lock(&of.reports);
+        reports.report.add(own_report.report);
+        reports.waited.append(&mut own_report.waited);
+        drop(reports);
+        of.log.leave(worker_log, owner.failed());
     }
 
     fn step(&mut self) -> Step {
         let queues = self.of.queues;
         if mem::take(&mut self.is_new) {
-            self.attend.arrive();
+            self.poller.arrive();
         }
-        self.attend.hand_over();
+        self.poller.hand_over();
         if self.of.token.is_some_and(CancelToken::is_cancelled) && queues.stop() > 0 {
             self.stop(0, None);
         }
@@ -295,7 +301,7 @@ impl AsyncRoundWorker<'_> {
             return Step::GoOn;
         }
         if queues.queued(self.me) == 0 {
-            self.now = Instant::now(); // it will sleep, perhaps
+            self.now = Instant::now(); // perhaps it will sleep
         }
         let begins = match (self.begins, self.refills) {
             (false, _) => Begins::Nothing,
@@ -321,7 +327,7 @@ impl AsyncRoundWorker<'_> {
     /// Begins items in one of its slots, until one waits, or for some microseconds.
     fn begin(&mut self) {
         let Some(claim) = self.claim() else { return };
-        let Self { attend, owner, grain, hand, held, .. } = self;
+        let Self { poller, owner, grain, hand, held, .. } = self;
         *held = hand.pop();
         let Some(slot) = held else { return };
         let first = owner.next();
@@ -329,14 +335,14 @@ impl AsyncRoundWorker<'_> {
             ToBegin::One(index) => {
                 self.items += 1;
                 self.polls.count += 1;
-                attend.begin_one(index, slot)
+                poller.begin_one(index, slot)
             }
             ToBegin::Next(left) => {
                 grain.restart(self.now);
                 let Stretch { claims, full_fences, .. } = grain.stretch(left);
                 owner.use_full_fences(full_fences);
                 self.doing = Doing::Many;
-                let began = attend.begin(owner, slot, claims);
+                let began = poller.begin(owner, slot, claims);
                 self.doing = Doing::One;
                 let begun = owner.next() - first;
                 self.items += begun;
@@ -349,73 +355,73 @@ impl AsyncRoundWorker<'_> {
             self.grain.end_stretch((left + first).saturating_sub(self.owner.next()), self.now);
         }
         match began {
-            Ok(Began::Done) => self.is_free(),
+            Ok(Began::Done) => self.free_slot(),
             Ok(Began::Contested) => {
                 self.claimed = self.owner.resolve(1).next();
-                self.is_free();
+                self.free_slot();
             }
             Ok(Began::Waits(index)) => {
-                self.tells.report.waited += 1;
-                if self.tells.waited.len() <= self.of.queues.limit() {
-                    self.tells.waited.push(index);
+                self.own_report.report.waited += 1;
+                if self.own_report.waited.len() <= self.of.queues.limit() {
+                    self.own_report.waited.push(index);
                 }
                 if let Some(slot) = self.held.take() {
                     self.note_waiting(index, slot.number());
                     self.of.queues.suspend_first(slot, self.me, index);
                 }
             }
-            Err(halt) => self.halt(halt),
+            Err(stop) => self.stop_at(stop),
         }
         self.tell_worth();
     }
 
-    /// Goes on with the item in `slot`.
+    /// Resumes the item in `slot`.
     fn resume(&mut self, slot: Slot) {
         let (index, elsewhere) = self.of.queues.resume(&slot, self.me);
         let slot = self.held.insert(slot);
         if index >= self.seen {
-            self.attend.clear(slot);
+            self.poller.clear(slot);
             self.of.queues.end(self.me);
-            self.is_free();
+            self.free_slot();
             return;
         }
         self.doing = Doing::Again;
-        self.tells.report.resumed_elsewhere += usize::from(elsewhere);
+        self.own_report.report.resumed_elsewhere += usize::from(elsewhere);
         self.polls.count += 1;
-        let resumed = self.attend.resume(index, slot);
+        let resumed = self.poller.resume(index, slot);
         self.refills = true;
         self.doing = Doing::One;
-        if !matches!(resumed, Ok(false)) {
+        if resumed.is_ready() {
             self.of.queues.end(self.me);
         }
         match resumed {
-            Ok(true) => self.is_free(),
-            Ok(false) => {
+            Poll::Ready(Ok(())) => self.free_slot(),
+            Poll::Pending => {
                 if let Some(slot) = self.held.take() {
                     self.note_waiting(index, slot.number());
                     self.of.queues.suspend(slot, self.me, index);
                 }
             }
-            Err(halt) => self.halt(halt),
+            Poll::Ready(Err(stop)) => self.stop_at(stop),
         }
         self.tell_worth();
     }
 
-    /// What it may begin: if nothing is left, it asks no more.
+    /// The next items to begin; `None` if none is left, and then the worker asks no more.
     fn claim(&mut self) -> Option<ToBegin> {
-        let Self { of: AsyncRound { early, .. }, owner, seen, .. } = self;
+        let Self { of: AsyncRound { first_indices, .. }, owner, seen, .. } = self;
         if *seen == 0 {
             self.begins = false; // perhaps it has no state
             return None;
         }
         loop {
-            while let Some(index) = early.claim() {
+            while let Some(index) = first_indices.claim() {
                 if index < *seen {
                     return Some(ToBegin::One(index));
                 }
             }
             if let Some(index) = self.claimed.take() {
-                if index < *seen && early.distance(index) > 0 {
+                if index < *seen && first_indices.distance(index) > 0 {
                     return Some(ToBegin::One(index));
                 }
             } else if owner.left() == 0 {
@@ -426,51 +432,52 @@ impl AsyncRoundWorker<'_> {
                 self.victims.push(victim);
                 self.claimed = Some(item);
             } else {
-                let distance = early.distance(owner.next());
+                let distance = first_indices.distance(owner.next());
                 if distance > 0 {
                     return Some(ToBegin::Next(owner.left().min(distance)));
                 }
-                self.claimed = claim_one(owner); // to pass it by
+                self.claimed = claim_one(owner); // claimed to skip it
             }
         }
     }
 
-    /// The slot that it holds is free again.
-    fn is_free(&mut self) {
+    /// Frees the slot that the worker holds.
+    fn free_slot(&mut self) {
         self.hand.extend(self.held.take());
     }
 
-    fn halt(&mut self, halt: Halt) {
-        self.is_free();
-        self.stop(halt.place, None);
+    fn stop_at(&mut self, Stop { place, .. }: Stop) {
+        self.free_slot();
+        self.stop(place, None);
     }
 
-    /// Ends the loop at `place`: no item at or behind it is begun any more, and those that wait are
-    /// dropped.
+    /// Ends the loop at `place`: no item at or behind `place` is begun any more, and those that
+    /// wait are dropped.
     fn stop(&mut self, place: usize, panic: Option<Panic>) {
         self.of.ranges.truncate(place);
-        discard(self.visit.stop.note(place, panic));
+        discard(self.worker_log.stop.note(place, panic));
         self.of.queues.stop_at(place);
     }
 
     /// User code has panicked.
-    fn lose(&mut self, panic: Panic) {
+    fn abandon(&mut self, panic: Panic) {
         if let Some(slot) = &mut self.held {
-            self.attend.clear(slot);
+            self.poller.clear(slot);
         }
-        let mut place = self.attend.lose();
+        let mut place = self.poller.abandon();
         match mem::replace(&mut self.doing, Doing::One) {
             Doing::One => {}
             Doing::Many => place = self.owner.abandon(),
             Doing::Again => self.of.queues.end(self.me),
         }
-        self.is_free();
+        self.free_slot();
         self.stop(place, Some(panic));
     }
 
-    /// The loop stops elsewhere: drops the items that are not needed, of those that wait. At the
-    /// first stop it looks at all slots; later, when there is nothing else to do, only at those
-    /// whose items lie behind the stop, so falling errors cost each item a logarithm.
+    /// The loop has stopped elsewhere: drops waiting items behind the stop. At the first stop the
+    /// worker searches all slots. Later, when it has nothing else to do, it searches only the slots
+    /// of items behind the stop. So a series of errors at falling indices costs each item a
+    /// logarithm.
     #[cold]
     fn clear_behind(&mut self) {
         let queues = self.of.queues;
@@ -484,10 +491,10 @@ impl AsyncRoundWorker<'_> {
         {
             self.behind.pop();
             let behind = &mut self.behind;
-            // The worker that suspended that item may have looked for it in vain meanwhile.
+            // The worker that suspended that item may have searched for it in vain meanwhile.
             let put_back = |item| behind.push((item, number));
             if let Some(mut slot) = queues.take_behind(number, self.seen, put_back) {
-                self.attend.clear(&mut slot);
+                self.poller.clear(&mut slot);
                 queues.end(self.me);
                 self.hand.push(slot);
             }
@@ -496,7 +503,7 @@ impl AsyncRoundWorker<'_> {
 
     /// Notes a candidate: this worker is about to suspend the item at `index`, in slot `number`.
     fn note_waiting(&mut self, index: usize, number: usize) {
-        /// With fewer candidates than this, those that wait no more are kept.
+        /// With fewer candidates than this, candidates that no longer wait are kept.
         const FEWEST: usize = 64;
         if self.cleared == usize::MAX {
             return; // the first stop will find it in its slot
@@ -508,15 +515,15 @@ impl AsyncRoundWorker<'_> {
         self.behind.push((index, number));
     }
 
-    /// It has slept. The caller may have woken up on the CPU of a helper.
+    /// The worker has slept. The caller may have woken up on the CPU of a helper.
     fn wake_up(&mut self) {
         let now = Instant::now();
-        self.tells.report.asleep += now - self.now;
+        self.own_report.report.asleep += now - self.now;
         self.now = now;
-        self.of.plan.look(now);
+        self.of.plan.check_cpu(now);
     }
 
-    /// Tells, now and then, how many items are worth another worker.
+    /// Publishes, now and then, how many items are worth another worker.
     #[inline(always)]
     fn tell_worth(&mut self) {
         const OFTEN: usize = 16;
@@ -533,21 +540,21 @@ impl AsyncRoundWorker<'_> {
     }
 }
 
-/// What a worker is doing when user code panics.
+/// The worker's activity when user code panics.
 enum Doing {
-    /// It begins an item, or something else.
+    /// It begins a single item, or runs no item.
     One,
-    /// It claims and begins items in one go.
+    /// It claims and begins several items.
     Many,
     /// It polls an item that has waited.
     Again,
 }
 
-/// What a worker may begin.
+/// The items that a worker may begin.
 #[derive(Clone, Copy)]
 enum ToBegin {
     /// This item, which is claimed.
     One(usize),
-    /// So many items, the next of its range, which are not claimed yet.
+    /// This number of items, the next of the worker's range. They are not claimed yet.
     Next(usize),
 }

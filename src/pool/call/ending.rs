@@ -18,16 +18,18 @@ use crate::pool::check::planted as steps;
 /// The payload of a panic.
 pub(crate) type Panic = Box<dyn Any + Send>;
 
-/// What was noted at a place in the slice. If it is noted at several places, the first one counts.
-/// A loop still folds everything before a place where it stops, so that place is the same whatever
-/// the schedule.
+/// A value that was noted at a place in the slice: of several, that of the first place. A loop
+/// still folds all items before a place where it stops, so this place does not depend on the
+/// schedule.
+///
+/// `Earliest<Option<Panic>>` is where a loop stops, with the payload if it stops by a panic.
 pub(crate) struct Earliest<T>(Option<(usize, T)>);
 
 impl<T> Earliest<T> {
     pub(crate) const NONE: Self = Self(None);
 
-    /// Notes something at `place`. Returns what does not count, which the caller drops when it
-    /// holds no lock.
+    /// Notes a value at `place`. Returns the value that does not count. The caller drops that value
+    /// when it holds no lock.
     pub(crate) fn note(&mut self, place: usize, noted: T) -> Option<T> {
         match &self.0 {
             Some((before, _)) if !steps::is_earlier(place, *before) => Some(noted),
@@ -35,10 +37,15 @@ impl<T> Earliest<T> {
         }
     }
 
-    /// Adds what another worker has noted. Returns what does not count, which the caller drops when
-    /// it holds no lock.
+    /// Adds what another worker has noted. Returns the value that does not count. The caller drops
+    /// that value when it holds no lock.
     pub(crate) fn merge(&mut self, other: Self) -> Option<T> {
         other.0.and_then(|(place, noted)| self.note(place, noted))
+    }
+
+    /// Whether nothing was noted.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
     }
 
     /// The first place where something was noted.
@@ -46,80 +53,67 @@ impl<T> Earliest<T> {
         self.0.as_ref().map(|&(place, _)| place)
     }
 
-    /// What was noted at the first place.
+    /// The value that was noted at the first place.
     pub(crate) fn into_noted(self) -> Option<T> {
         self.0.map(|(_, noted)| noted)
     }
 }
 
-/// Where a loop stops before its last item, with the payload if that is a panic.
-pub(crate) type FirstStop = Earliest<Option<Panic>>;
-
-impl FirstStop {
-    /// Whether nothing has stopped the loop.
-    pub(crate) fn is_none(&self) -> bool {
-        self.0.is_none()
-    }
-
-    /// How a loop with this stop has ended.
-    pub(crate) fn how(self, is_cancelled: bool) -> How {
+impl Earliest<Option<Panic>> {
+    /// How a loop has ended whose first stop is this. If the loop has not panicked and its token is
+    /// cancelled, the loop was cancelled.
+    pub(crate) fn into_ended(self, is_cancelled: bool) -> Result<Outcome, Panic> {
         match self.into_noted() {
-            Some(Some(panic)) => How::Panic(panic),
-            _ if is_cancelled => How::Cancelled,
-            Some(None) => How::Stopped,
-            None => How::Through,
+            Some(Some(panic)) => Err(panic),
+            _ if is_cancelled => Ok(Outcome::Cancelled),
+            Some(None) => Ok(Outcome::Stopped(())),
+            None => Ok(Outcome::Through(())),
         }
     }
 }
 
-/// Whether a stop at `place` comes first in the slice.
+/// Whether a stop at `place` comes before one at `before`.
 #[inline(always)]
 pub(crate) fn is_earlier(place: usize, before: usize) -> bool {
     place < before
 }
 
-/// Whether a worker goes on after a panic: always, since perhaps no other worker is there to fold
-/// the items before it.
+/// Whether a worker goes on after a panic. It always does: perhaps no other worker is there to fold
+/// the items before the panic.
 #[inline(always)]
 pub(crate) fn goes_on_after(_panic: &Panic) -> bool {
     true
 }
 
-/// How a loop has ended.
-pub(crate) enum How {
-    Through,
-    /// Something was found.
-    Stopped,
+/// How a loop has ended, and what it returns. Without type parameters, the values are stored
+/// elsewhere. A loop that has panicked has a [`Panic`] instead of an outcome.
+#[derive(Debug)]
+pub(crate) enum Outcome<A = (), Z = ()> {
+    Through(A),
+    /// The loop has stopped where this value was found. If several values were found, this one has
+    /// the lowest index.
+    Stopped(Z),
     Cancelled,
-    Panic(Panic),
 }
 
-impl How {
-    /// The outcome of a loop that has not gone through. `found` is what was found first, if
-    /// anything was; it does not count if the loop has ended in another way.
-    pub(crate) fn short_of_the_end<A, Z>(self, found: Option<Z>) -> Outcome<A, Z> {
-        match (self, found) {
-            (Self::Stopped, Some(found)) => Outcome::Stopped(found),
-            (Self::Stopped, None) => unreachable!("it has stopped where something was found"),
-            (Self::Panic(panic), found) => {
+impl Outcome {
+    /// The outcome of a loop that has not folded all items. `found` was found first, if anything
+    /// was found. It counts only if the loop has stopped; otherwise it is dropped. Passes a panic
+    /// on.
+    pub(crate) fn of_early_end<A, Z>(ended: Result<Self, Panic>, found: Option<Z>) -> Outcome<A, Z> {
+        match (ended, found) {
+            (Ok(Self::Stopped(())), Some(found)) => Outcome::Stopped(found),
+            (Ok(Self::Stopped(())), None) => unreachable!("it has stopped where something was found"),
+            (Err(panic), found) => {
                 discard(found);
                 resume_unwind(panic)
             }
-            (_, found) => {
+            (Ok(Self::Through(()) | Self::Cancelled), found) => {
                 discard(found);
                 Outcome::Cancelled
             }
         }
     }
-}
-
-/// What a loop returns.
-#[derive(Debug)]
-pub(crate) enum Outcome<A, Z> {
-    Through(A),
-    /// It has stopped where this was found; if several were found, the one with the lowest index.
-    Stopped(Z),
-    Cancelled,
 }
 
 impl<A, Z> Outcome<A, Z> {
@@ -132,7 +126,7 @@ impl<A, Z> Outcome<A, Z> {
         }
     }
 
-    /// Maps the result of a loop that went through.
+    /// Maps the result of a loop that has folded all items.
     #[inline(always)]
     pub(crate) fn map<B>(self, make: impl FnOnce(A) -> B) -> Outcome<B, Z> {
         match self {
@@ -142,7 +136,7 @@ impl<A, Z> Outcome<A, Z> {
         }
     }
 
-    /// The result or what the loop has stopped at; none if it was cancelled.
+    /// The result, or the value at which the loop has stopped; `None` if the loop was cancelled.
     #[inline(always)]
     pub(crate) fn ended(self) -> Option<Result<A, Z>> {
         match self {
@@ -165,7 +159,7 @@ impl<A, Z> Outcome<Option<A>, Z> {
 }
 
 impl<A> Outcome<A, Infallible> {
-    /// The result of a loop that nothing stops; none if it was cancelled.
+    /// The result of a loop that nothing stops; `None` if it was cancelled.
     #[inline(always)]
     pub(crate) fn through(self) -> Option<A> {
         match self {
@@ -175,8 +169,8 @@ impl<A> Outcome<A, Infallible> {
     }
 }
 
-/// Drops a value that is not needed any more. If the drop panics, that panic is not passed on: the
-/// caller gets at most one.
+/// Drops a value that is no longer needed. A panic of the drop is not passed on: the caller of a
+/// loop gets at most one panic.
 pub(crate) fn discard<T>(value: T) {
     if mem::needs_drop::<T>()
         && let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value)))

@@ -1,17 +1,17 @@
-//! One call: decide how to run; then run plain, alone, busy or shared; then combine the results.
+//! One call: decides how to run the loop; runs it plain, alone, busy or shared; combines the
+//! results.
 
-use std::{panic::Location, time::Duration};
+use std::{panic::Location, sync::Arc, time::Duration};
 
 use super::{
     accumulator::{Accumulate, Accumulator, BlocksOf, InBlocks, Lend, Lender, Partials, Started},
     alone::Solo,
     body::{Body, kernel},
-    ending::{How, Outcome},
-    help::FoundHelp,
+    ending::{Outcome, Panic},
     inputs::{Gaps, Inside, draw},
     loop_options::{Account, LoopOptions, is_logged},
     order::{Node, Order},
-    plan,
+    plan::check_cpu,
 };
 use crate::{
     clock::{Instant, Moment, nanos},
@@ -23,46 +23,49 @@ use crate::{
             memory::Memory,
             prices::Prices,
             site::{Loop, LoopKind, Site, Slice},
-            split::{Splits, equal_parts},
+            split::{Known, Splits, equal_parts},
             victim::Stealing,
         },
         protocol::{Fence, arena::Turn, range::Claims, threads::Threads},
-        record::{program_report::ProgramReport, trace::scene::ScenePlace, units::Units, why_alone::Alone},
+        record::{
+            journal::Times, program_report::ProgramReport, trace::scene::ScenePlace, units::Units,
+            why_alone::Alone,
+        },
     },
     sync::{AtomicBool, AtomicU64, Mutex, Ordering, Patience, try_lock_soon},
 };
 
 /// The threads of a pool, and the data that its loops share.
 #[derive(Debug)]
-#[repr(C, align(64))] // what `glance` looks at is one cache line
+#[repr(C, align(64))] // `glance` reads one cache line
 pub(crate) struct Executor {
     pub(super) workers: usize,
-    /// Whether another thread has called a loop during the last shared loops: then a helper that
-    /// polls between loops may take its CPU. Relaxed: it is a hint.
+    /// Whether another thread called a loop during the last shared loops. If so, a helper that
+    /// polls between loops may occupy the CPU of that thread. Relaxed: it is a hint.
     pub(super) is_crowded: AtomicBool,
-    /// Where all loops of the program are told of, if that is wanted.
-    pub(super) ledger: Option<&'static ProgramReport>,
+    /// The report of all loops of the program, if the user wants one.
+    pub(super) program_report: Option<&'static ProgramReport>,
     pub(super) memory: Memory,
     pub(super) prices: Prices,
     pub(super) gaps: Gaps,
-    /// How many helpers can run at a time.
+    /// How many helpers can run at the same time.
     pub(super) placed: usize,
     pub(super) threads: Threads,
-    pub(super) seats: CpuAssignment,
+    pub(super) cpus: CpuAssignment,
     pub(super) stealing: Stealing,
-    /// The memory of shared loops. Locked before a loop is shared and after it. All of it is a
-    /// hint: a call that finds the lock held for long goes without.
+    /// The memory of shared loops. A call locks it before and after it shares a loop. All of it is
+    /// a hint: a call that finds the lock held for long goes on without it.
     pub(super) learnt: Mutex<Splits>,
-    /// What has been told of, one bit each. Relaxed: one line more does no harm.
-    told: AtomicU64,
+    /// Which messages have been logged, one bit each. Relaxed: a repeated message does no harm.
+    logged: AtomicU64,
 }
 
 impl Executor {
-    /// For a threads whose threads are placed on CPUs; helpers poll for `patience` before they
-    /// sleep, or as long as seems to pay.
+    /// An executor with these `threads`, which are placed on `cpus`. Helpers poll for
+    /// `patience` before they sleep; `None`: as long as it seems to pay.
     pub(crate) fn new(
         threads: Threads,
-        seats: CpuAssignment,
+        cpus: CpuAssignment,
         stealing: Stealing,
         patience: Option<Duration>,
     ) -> Self {
@@ -73,26 +76,26 @@ impl Executor {
             memory: Memory::new(),
             prices: Prices::new(),
             gaps: Gaps::new(patience),
-            ledger: ProgramReport::if_wanted(),
-            placed: workers.min(seats.at_a_time()).max(2) - 1,
+            program_report: ProgramReport::if_wanted(),
+            placed: workers.min(cpus.at_a_time()).max(2) - 1,
             threads,
-            seats,
+            cpus,
             stealing,
             learnt: Mutex::new(Splits::new(workers)),
-            told: AtomicU64::new(0),
+            logged: AtomicU64::new(0),
         }
     }
 
-    /// Without helpers, because of these `doubts`, or for the global pool until it is built.
-    /// Nothing is logged, and the system is asked for memory and one variable alone.
+    /// An executor without helpers: because of these `doubts`, or for the global pool until it is
+    /// built. Logs nothing. Asks the system only for memory and for one environment variable.
     pub(crate) fn of_one(doubts: Vec<String>) -> Self {
         let threads = Threads::new(0, Fence::Symmetric, Patience::default());
-        let seats = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new());
-        Self::new(threads, seats, Stealing::default(), None)
+        let cpus = CpuAssignment::new(SeatPlan::alone(doubts), Vec::new());
+        Self::new(threads, cpus, Stealing::default(), None)
     }
 
-    pub(crate) fn seats(&self) -> &CpuAssignment {
-        &self.seats
+    pub(crate) fn cpus(&self) -> &CpuAssignment {
+        &self.cpus
     }
 
     pub(crate) fn workers(&self) -> usize {
@@ -116,29 +119,29 @@ impl Executor {
         self.threads.is_busy()
     }
 
-    /// Whether a loop would be shared if it were long enough. A hint.
+    /// Whether a loop that is long enough would be shared. A hint.
     pub(crate) fn is_free(&self) -> bool {
         self.threads.process.is_current() && self.idle() > 0
     }
 
-    /// Makes room for the calling thread, which shares a loop. Only one caller from elsewhere at a
-    /// time: two of them would send one helper to and fro.
+    /// Makes room for the calling thread, which shares a loop. Only a single caller from outside
+    /// the pool does so: two of them would move one helper to and fro.
     pub(super) fn make_room(&self) {
         if self.threads.here() == 0 && self.threads.callers() == 0 {
-            self.seats.make_room();
+            self.cpus.make_room();
         }
     }
 
-    /// The calling thread checks its CPU when it looks at the clock.
-    pub(crate) fn look(&self, now: Instant) {
-        plan::look(&self.threads, &self.seats, now);
+    /// The calling thread checks whether it has its CPU to itself. Called where it reads the clock.
+    pub(crate) fn check_cpu(&self, now: Instant) {
+        check_cpu(&self.threads, &self.cpus, now);
     }
 
     /// Folds the indices of `slice`, and reduces the partial results in order.
     ///
-    /// Only the code here, in `call_with_care` and in `accumulator.rs` is compiled once per loop.
-    /// The code of the plain loop lies here, and is small: a caller that has slept finds little of
-    /// it in its caches.
+    /// Only this function, `call_with_care` and `accumulator.rs` are compiled once per loop. The
+    /// plain loop is here, and its code is small: after a sleep, a caller finds little of it in its
+    /// caches.
     #[inline(always)]
     pub(crate) fn call<L: Body>(
         &self,
@@ -156,7 +159,7 @@ impl Executor {
                 return Outcome::Through(None);
             }
             let timed = (glance == QuickVerdict::Timed).then(Instant::now);
-            // A loop that was short may be long this time.
+            // A loop that was short last time may be long this time.
             let first = if len < CHECKED { len } else { CHECKED_AFTER };
             let begin = (first < len).then(Moment::now);
             let mut state = body.state(0);
@@ -169,14 +172,15 @@ impl Executor {
                 }
                 ended = kernel(body, &mut state, few, &mut Claims::of(first..len));
             }
-            // Before the result is on its way: if this panics, the result is dropped.
+            // The state is dropped before the result is returned: if this drop panics, the result
+            // is dropped.
             drop(state);
             if let Some(begin) = timed {
                 self.learn_plain(this, options.kind, begin);
             }
             return Outcome::of(ended);
         };
-        let mut options = options; // in memory from here on
+        let mut options = options; // from here on they are in memory
         self.call_with_care(this, glance, from, &mut options, body)
     }
 
@@ -193,7 +197,7 @@ impl Executor {
     ) -> Outcome<Option<L::Acc>, L::Found> {
         let is_plain = glance == QuickVerdict::Plain || done > 0;
         let call = if is_plain { None } else { self.weigh(this, glance, options) };
-        // A loop that ends at one of its first items needs nothing that is set up below.
+        // A loop that stops at one of its first items needs nothing of the setup below.
         let first = call.as_ref().map_or(0, |call| call.launch.unlooked().min(this.slice.len));
         if L::MAY_STOP && first > 0 && options.list.is_none() && !options.units.are_blocks() {
             done = first;
@@ -207,14 +211,16 @@ impl Executor {
         let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made).after(begun);
         let others = &Lender { body, made: &made };
-        let Finish { how, account } = self.carry_out(this, (call, done), options, &mut own, others);
-        let outcome = own.outcome(how, order);
-        self.tell(options, account);
+        let (ended, account) = self.carry_out(this, (call, done), options, &mut own, others);
+        let outcome = own.outcome(ended, order);
+        if let Some(account) = account {
+            options.tell(account, self.program_report);
+        }
         outcome
     }
 
-    /// The same of a loop over leaves: the nodes of their tree, reduced as far as one worker has
-    /// folded them.
+    /// The same for a loop over leaves. Returns the nodes of their tree. Each node is reduced as
+    /// far as a single worker has folded its leaves.
     pub(crate) fn call_for_nodes<L: Body>(
         &self,
         slice: Slice,
@@ -227,80 +233,100 @@ impl Executor {
         let made = Partials::new();
         let mut own = Accumulator::new(body, 0, &made);
         let others = &Lender { body, made: &made };
-        let Finish { how, account } = self.carry_out(this, (call, 0), &options, &mut own, others);
-        let outcome = own.nodes(how);
-        self.tell(&mut options, account);
+        let (ended, account) = self.carry_out(this, (call, 0), &options, &mut own, others);
+        let outcome = own.nodes(ended);
+        if let Some(account) = account {
+            options.tell(account, self.program_report);
+        }
         outcome
     }
 
-    /// Carries out a call, whatever the loop folds. The first `done` indices are folded already.
+    /// Carries out a call, and returns how the loop has ended, with its account if anybody wants
+    /// one. The first `done` indices are folded already. Does not depend on the types of the loop.
     /// Unwinds only with a panic of user code on the calling thread, while nothing is shared.
     #[inline(never)]
     fn carry_out(
         &self,
         this: Loop,
-        begin: (Option<Call>, usize),
+        (call, mut done): (Option<Call>, usize),
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> Finish {
+    ) -> (Result<Outcome, Panic>, Option<Box<Account>>) {
+        let unshared = |outcome| (Ok(outcome), None);
         let _stay = options.enter();
-        let Units::Blocks(blocks) = options.units else {
-            return self.begin(this, begin, options, own, others);
-        };
-        let leaves = options.leaves;
-        let others = &BlocksOf { others, blocks, leaves };
-        self.begin(this, begin, options, &mut InBlocks { of: own, blocks, leaves }, others)
-    }
-
-    /// The same of a loop over indices, whatever they stand for.
-    fn begin(
-        &self,
-        this: Loop,
-        (call, done): (Option<Call>, usize),
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> Finish {
-        if let Some(call) = call {
-            return self.go_on(&call, done, options, own, others);
-        }
-        if done > 0 {
-            return self.go_on(&self.weigh_again(this), done, options, own, others);
-        }
-        let (len, most) = (this.slice.len, self.most(this, options));
-        if len == 0 {
-            return Finish::of(How::Through);
-        }
-        let list = options.list.filter(|_| most > 0);
-        if let (Some(list), 0) = (options.list, most) {
-            list.until(None);
-        }
-        match own.take(&mut Claims::of(0..len)) {
-            Err(_) => Finish::of(How::Stopped),
-            Ok(()) if list.is_some_and(|list| !list.is_dry(0)) => {
-                self.go_on(&self.weigh_again(this), len, options, own, others)
+        let (mut in_blocks, blocks_of);
+        let (own, others): (&mut dyn Accumulate, &dyn Lend) = match (options.units, options.leaves) {
+            (Units::Items, _) => (own, others),
+            (Units::Blocks(blocks), leaves) => {
+                in_blocks = InBlocks { of: own, blocks, leaves };
+                blocks_of = BlocksOf { others, blocks, leaves };
+                (&mut in_blocks, &blocks_of)
             }
-            Ok(()) => Finish::of(How::Through),
+        };
+        let len = this.slice.len;
+        let call = match call {
+            Some(call) => call,
+            None if done > 0 => self.weigh_again(this),
+            None if len == 0 => return unshared(Outcome::Through(())),
+            // The plain loop. If its items have made others, the rest may be worth sharing.
+            None => {
+                let most = self.most(this, options);
+                if let (Some(list), 0) = (options.list, most) {
+                    list.until(None);
+                }
+                match own.take(&mut Claims::of(0..len)) {
+                    Err(_) => return unshared(Outcome::Stopped(())),
+                    Ok(()) if most == 0 || options.list.is_none_or(|list| list.is_dry(0)) => {
+                        return unshared(Outcome::Through(()));
+                    }
+                    Ok(()) => done = len,
+                }
+                self.weigh_again(this)
+            }
+        };
+        if done == 0 && call.launch.unlooked() > 0 {
+            done = call.launch.unlooked().min(len);
+            match own.take(&mut Claims::of(0..done)) {
+                Ok(()) if done < len => {}
+                Ok(()) => return unshared(Outcome::Through(())),
+                Err(_) => return unshared(Outcome::Stopped(())),
+            }
         }
+        let mut solo = Solo::new(options, done..len);
+        let (ended, why) = if options.watch.is_cancelled() {
+            (Outcome::Cancelled, Alone::Cancelled)
+        } else if let Some(ended) = self.alone(&call, &mut solo, options, own) {
+            (ended, if self.most(this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
+        } else if let Some(help) = self.find_help(&call, options, solo.left()) {
+            return self.share(&call, solo.hand_over(), help, options, own, others);
+        } else {
+            self.tell_of_busy(options.wishes.at);
+            match self.go_on_until_help(&call, &mut solo, options, own) {
+                Ok(ended) => (ended, Alone::Busy),
+                Err(found) => {
+                    let (call, help) = *found;
+                    return self.share(&call, solo.hand_over(), help, options, own, others);
+                }
+            }
+        };
+        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
+        if !is_told_around && !options.wants_account() && self.program_report.is_none() {
+            return unshared(ended);
+        }
+        let mut before = solo.so_far();
+        if is_told_around {
+            options.tell_around(&before, None);
+        }
+        let help = self.prices.help_time(call.awake);
+        (Ok(ended), options.account(&mut before, Err(why), self.program_report.is_some(), help))
     }
 
-    /// Whether a loop has to look at the clock or at a handle.
-    #[inline(always)]
-    fn is_watched(&self, options: &LoopOptions<'_>) -> bool {
-        options.is_watched() || self.ledger.is_some()
-    }
-
-    /// Whether anybody wants to know what a loop does.
-    fn wants_account(&self, options: &LoopOptions<'_>) -> bool {
-        options.wants_account() || self.ledger.is_some()
-    }
-
-    /// Decides at a glance whether to run the plain loop; the user allows `threads` threads. A very
-    /// short loop pays for nothing else, so this looks at few places in memory.
+    /// The quick verdict: whether to run the plain loop. The user allows `threads` threads. A very
+    /// short loop pays for nothing else, so this reads few places in memory.
     #[inline(never)]
     fn glance(&self, this: &Loop, kind: LoopKind, threads: usize, is_plain: bool) -> QuickVerdict {
-        if !is_plain || is_logged() || self.ledger.is_some() {
+        if !is_plain || is_logged() || self.program_report.is_some() {
             QuickVerdict::Unclear
         } else if most(this.slice.len, self.workers.min(threads)) == 0 {
             QuickVerdict::Plain
@@ -314,21 +340,23 @@ impl Executor {
         }
     }
 
-    /// Learns from the plain loop, which began `begin`.
+    /// Learns from a plain loop that began at `begin`.
     #[cold]
     #[inline(never)]
     fn learn_plain(&self, this: Loop, kind: LoopKind, begin: Instant) {
         self.memory.learn(this, kind, this.slice.len, nanos(begin.elapsed()));
     }
 
-    /// Notes that this thread calls a loop while another one shares one, unless it works in that.
+    /// Notes that two threads share loops at the same time. A call inside an item of a shared loop
+    /// does not count.
     fn notice_crowd(&self) {
         if self.threads.callers() > 0 && !Inside::is_here() && !self.is_crowded.load(Ordering::Relaxed) {
             self.is_crowded.store(true, Ordering::Relaxed);
         }
     }
 
-    /// How a call begins that is more than the plain loop. A watched loop is never the plain loop.
+    /// How a call begins that is more than the plain loop; `None` for the plain loop. A watched
+    /// loop is never the plain loop.
     #[inline(never)]
     fn weigh(&self, this: Loop, glance: QuickVerdict, options: &LoopOptions<'_>) -> Option<Call> {
         let most = self.most(this, options);
@@ -356,7 +384,7 @@ impl Executor {
             };
             launch = case.launch();
         }
-        if self.is_watched(options) {
+        if options.is_watched() || self.program_report.is_some() {
             launch = launch.watched();
         }
         (launch != Launch::Plain).then_some(Call { this, launch, awake, gap })
@@ -370,71 +398,23 @@ impl Executor {
         Call { this, launch: launch::unexpected(&self.prices, awake), awake, gap: None }
     }
 
-    /// How many helpers there can be, such that each has at least one index, or may get some of a
-    /// list that grows.
+    /// The largest useful number of helpers: each has at least one index. A list that grows may
+    /// have work for any number of helpers.
     #[inline(always)]
     pub(super) fn most(&self, this: Loop, options: &LoopOptions<'_>) -> usize {
         let len = if options.list.is_some() { usize::MAX } else { this.slice.len };
         most(len, self.workers.min(options.threads))
     }
 
-    /// Goes on with a call whose first `done` indices are folded: alone, or alone until the rest is
-    /// worth sharing, and then shared.
-    fn go_on(
-        &self,
-        call: &Call,
-        mut done: usize,
-        options: &LoopOptions<'_>,
-        own: &mut dyn Accumulate,
-        others: &dyn Lend,
-    ) -> Finish {
-        let len = call.this.slice.len;
-        if done == 0 && call.launch.unlooked() > 0 {
-            done = call.launch.unlooked().min(len);
-            match own.take(&mut Claims::of(0..done)) {
-                Ok(()) if done < len => {}
-                Ok(()) => return Finish::of(How::Through),
-                Err(_) => return Finish::of(How::Stopped),
-            }
-        }
-        let mut solo = Solo::new(options, done..call.this.slice.len);
-        let (how, why) = if options.watch.is_cancelled() {
-            (How::Cancelled, Alone::Cancelled)
-        } else if let Some(how) = self.alone(call, &mut solo, options, own) {
-            (how, if self.most(call.this, options) == 0 { Alone::OneWorker } else { call.launch.why_alone() })
-        } else if let Some(help) = self.find_help(call, options, solo.left()) {
-            return self.share(call, solo.hand_over(), help, options, own, others);
-        } else {
-            self.tell_of_busy(options.wishes.at);
-            match self.go_on_until_help(call, &mut solo, options, own) {
-                Ok(how) => (how, Alone::Busy),
-                Err(found) => {
-                    let (call, help) = *found;
-                    return self.share(&call, solo.hand_over(), help, options, own, others);
-                }
-            }
-        };
-        let is_told_around = why == Alone::Busy && ScenePlace::is_near();
-        if !is_told_around && !self.wants_account(options) {
-            return Finish::of(how);
-        }
-        let mut before = solo.so_far();
-        if is_told_around {
-            options.tell_around(&before, None);
-        }
-        let account = options.account(&mut before, Err(why), self.ledger.is_some());
-        Finish::with(how, account, self.prices.help_time(call.awake))
-    }
-
-    /// Folds on the calling thread alone, as far as the launch says. None: the rest is to be
-    /// shared.
+    /// Folds on the calling thread alone, as far as the launch says. Returns how the loop has
+    /// ended; `None` if the rest is to be shared.
     fn alone(
         &self,
         call: &Call,
         solo: &mut Solo<'_>,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
-    ) -> Option<How> {
+    ) -> Option<Outcome> {
         let ended = match call.launch {
             Launch::Alone { limit, stretch, .. } => solo.fold_until(own, limit, stretch),
             Launch::Trial { shared } => self.try_alone(call, shared, solo, own),
@@ -443,25 +423,26 @@ impl Executor {
         if ended.is_none() && !solo.is_through() {
             return None;
         }
-        let how = ended.unwrap_or(How::Through);
-        if !matches!(how, How::Cancelled) && call.launch.is_learnt_from() {
-            let (looked, took) = solo.looked();
-            self.memory.learn(call.this, options.kind, looked, nanos(took));
+        let ended = ended.unwrap_or(Outcome::Through(()));
+        if !matches!(ended, Outcome::Cancelled) && call.launch.is_learnt_from() {
+            let (timed, took) = solo.timed();
+            self.memory.learn(call.this, options.kind, timed, nanos(took));
             if self.memory.learn_alone(&self.prices, call.this, call.launch.is_trial(), nanos(took)) {
                 self.tell_of_faster(options.wishes.at, took);
             }
         }
-        Some(how)
+        Some(ended)
     }
 
-    /// Folds on the calling thread alone as long as that is faster than a `shared` call.
+    /// A trial: folds on the calling thread alone as long as that is faster than a `shared` call.
+    /// Returns how the loop has ended, if it stops or is cancelled.
     fn try_alone(
         &self,
         call: &Call,
         shared: Duration,
         solo: &mut Solo<'_>,
         own: &mut dyn Accumulate,
-    ) -> Option<How> {
+    ) -> Option<Outcome> {
         if solo.has_work_list() {
             return solo.fold_until(own, shared, 1);
         }
@@ -469,8 +450,8 @@ impl Executor {
         let learnt = if is_current { try_lock_soon(&self.learnt) } else { None };
         let parts = alone_or_shared::parts_for(shared);
         let known = learnt.and_then(|learnt| learnt.ends(call.this, call.awake, parts));
-        // If nobody knows where the work lies, parts with equal numbers of items may be anything:
-        // then the clock is looked at within them, too.
+        // If the distribution of the work is unknown, parts with equal numbers of items may take
+        // any time. Then the clock is read inside the parts, too.
         let len = call.this.slice.len;
         let is_known = known.is_some();
         let parts = if is_known { parts } else { parts.min(len.try_into().unwrap_or(parts)) };
@@ -488,43 +469,30 @@ impl Executor {
         None
     }
 
-    /// Tells what a loop did, if anybody wants to know.
-    #[inline(always)]
-    fn tell(&self, options: &mut LoopOptions<'_>, account: Option<Box<(Account, Duration)>>) {
-        if let Some(account) = account {
-            self.tell_account(options, *account);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn tell_account(&self, options: &mut LoopOptions<'_>, (account, help): (Account, Duration)) {
-        options.tell(account, self.ledger, help);
-    }
-
-    /// Whether that has not been told of before.
+    /// Whether this message has not been logged before.
     fn is_news(&self, bit: u64) -> bool {
-        self.told.load(Ordering::Relaxed) & bit == 0 && self.told.fetch_or(bit, Ordering::Relaxed) & bit == 0
+        self.logged.load(Ordering::Relaxed) & bit == 0
+            && self.logged.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 
-    /// Tells once of a loop that took far longer when it was shared than now.
+    /// Logs, once, that a loop took far longer when it was shared than it took now.
     #[cold]
     fn tell_of_faster(&self, at: &Location<'_>, took: Duration) {
         if self.is_news(1) {
             log::info!(
                 "{at}: this loop takes {took:?} alone, and much longer shared: other programs have the CPUs of this \
-                 pool, or its items wait for each other; it runs alone, and is shared again after growing pauses"
+                 pool, or its items wait for each other. It now runs alone, and is shared again after growing pauses"
             );
         }
     }
 
-    /// Tells once of a loop that is not shared since another loop has the pool.
+    /// Logs, once, that a loop is not shared because another loop has the pool.
     #[cold]
     pub(super) fn tell_of_busy(&self, at: &Location<'_>) {
         if self.is_news(2) {
             log::debug!(
-                "{at}: this loop runs on its own thread, since other loops have the pool; more of them are not told of: \
-                 RANGESTEAL_REPORT=1 counts them"
+                "{at}: this loop runs on the calling thread alone, because other loops have the pool. Later such loops are not \
+                 logged; RANGESTEAL_REPORT=1 counts them"
             );
         }
     }
@@ -536,24 +504,25 @@ impl Executor {
         if ours { self.threads.take_turn() } else { None }
     }
 
-    /// Goes on alone, since nobody is idle, until a worker is, and the rest is worth sharing.
+    /// Goes on alone, because nobody is idle. Returns the loop's end, or the help that it has
+    /// found: as soon as a worker is idle and the rest is worth sharing.
     fn go_on_until_help(
         &self,
         call: &Call,
         solo: &mut Solo<'_>,
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
-    ) -> Result<How, Box<(Call, FoundHelp<'_>)>> {
+    ) -> Result<Outcome, Box<(Call, FoundHelp<'_>)>> {
         let (this, between) = (call.this, self.prices.help_time(false));
         loop {
             let limit = solo.elapsed().saturating_add(between);
-            let how = solo.fold_on(own, limit);
-            if how.is_some() || solo.is_through() {
-                let (looked, took) = solo.looked();
+            let ended = solo.fold_on(own, limit);
+            if ended.is_some() || solo.is_through() {
+                let (timed, took) = solo.timed();
                 if call.launch.is_learnt_from() {
-                    self.memory.learn(this, options.kind, looked, nanos(took));
+                    self.memory.learn(this, options.kind, timed, nanos(took));
                 }
-                return Ok(how.unwrap_or(How::Through));
+                return Ok(ended.unwrap_or(Outcome::Through(())));
             }
             let awake = self.threads.awake() > 0;
             if self.idle() > 0
@@ -584,24 +553,37 @@ fn loop_of<L: Body>(slice: Slice) -> Loop {
 pub(super) struct Call {
     pub(super) this: Loop,
     pub(super) launch: Launch,
-    /// Whether helpers were awake when it began.
+    /// Whether helpers were awake when the call began.
     pub(super) awake: bool,
-    /// The gap before it; `None` if the call was not weighed before it began.
+    /// The gap before the call; `None` if the call was not weighed before it began.
     pub(super) gap: Option<Gap>,
 }
 
-/// How a call has ended; and its account, if anybody wants one, with the cost of help.
-pub(super) struct Finish {
-    how: How,
-    account: Option<Box<(Account, Duration)>>,
+/// The help that a call has found: an arena, idle workers, and what the pool knows of the loop.
+pub(super) struct FoundHelp<'a> {
+    pub(super) turn: Turn<'a>,
+    /// How many helpers the loop is worth. The same number of places is open, also to workers that
+    /// become idle later.
+    pub(super) helpers: usize,
+    /// Whether `helpers` workers are idle now. If not, the pool learns only the cost of items from
+    /// this call, and nothing about sharing.
+    pub(super) is_full: bool,
+    /// How many workers get items at the start: the caller and the helpers that are idle now.
+    pub(super) dealt: usize,
+    /// Whether the whole slice is shared, from one end to the other.
+    pub(super) is_whole: bool,
+    /// How many workers were idle.
+    pub(super) idle: usize,
+    /// The distribution of the loop's cost; and the boundaries of its ranges, if another number of
+    /// workers ran the loop last time.
+    pub(super) known: Option<Arc<Known>>,
+    pub(super) new_bounds: Option<Vec<usize>>,
+    pub(super) times: Times,
 }
 
-impl Finish {
-    fn of(how: How) -> Self {
-        Self { how, account: None }
-    }
-
-    pub(super) fn with(how: How, account: Option<Account>, help: Duration) -> Self {
-        Self { how, account: account.map(|account| Box::new((account, help))) }
+impl FoundHelp<'_> {
+    /// Marks the help as found late, for the rest of a call.
+    pub(super) fn of_a_rest(self) -> Self {
+        Self { is_full: false, ..self }
     }
 }

@@ -1,5 +1,5 @@
-//! Handles by which other threads follow a loop, or end it. The handles look at the ranges of the
-//! loop; its workers do not look at the handles.
+//! Handles with which other threads follow a loop, or end it. The handles read the ranges of the
+//! loop. The workers of a round do not read the handles.
 
 #![allow(unused_qualifications)] // builds for tests have steps of their own
 
@@ -26,16 +26,19 @@ use crate::{
 /// Ends loops from any thread.
 ///
 /// A loop with this option ([`On::cancel`](crate::On::cancel)) returns `Err(Cancelled)` if the
-/// token was cancelled before the loop was over, whatever it had done by then. Cancelling takes the
-/// remaining items away from all workers; no worker looks at a flag for each item. When
+/// token was cancelled before the loop was over, whatever the loop had done by then. Cancelling
+/// takes the remaining items away from all workers; no worker reads a flag for each item. When
 /// [`cancel`](Self::cancel) returns, no worker of a shared loop claims another item. Claims in
-/// flight are still finished. A claim is one item; 8 if items take less than 128 ns each, as
-/// measured on those before; 64 if they take less than 16 ns and that is faster; 512 if they take
-/// less than 0.25 ns; or one block if blocks were asked for ([`On::grain`](crate::On::grain),
-/// [`On::reproducible`](crate::On::reproducible)). A loop that runs on the calling thread alone
-/// looks at the token every 8 items or blocks, and one over a list that grows
-/// ([`Grow::cancel`](crate::Grow::cancel)) after each item. A search from the front (`find`,
-/// `any`) looks at it between blocks of at most a sixteenth of what it has searched.
+/// flight are still finished.
+///
+/// A claim is one item; 8 items if each takes less than 128 ns, as measured on earlier items; 64 if
+/// each takes less than 16 ns and larger claims are faster; 512 if each takes less than 0.25 ns; or
+/// one block, in a loop with blocks ([`On::grain`](crate::On::grain),
+/// [`On::reproducible`](crate::On::reproducible)). A loop on the calling thread alone reads the
+/// token every 8 items or blocks. A loop over a list that grows
+/// ([`Grow::cancel`](crate::Grow::cancel)) reads it after each item. A search from the front
+/// (`find`, `any`) reads it between blocks. A block is at most a sixteenth of the items that have
+/// been searched.
 ///
 /// Clones are the same token. A cancelled token stays cancelled.
 ///
@@ -57,32 +60,32 @@ pub struct CancelToken(Arc<Cancel>);
 
 #[derive(Debug, Default)]
 pub(crate) struct Cancel {
-    /// The process that this was made in. In a forked child no lock of it is touched, and no loop
-    /// that has it is shared.token.
+    /// The process in which the token was made. In a forked child none of the token's locks is
+    /// touched, and no loop with this token is shared.
     process: Process,
     /// Written under the lock. Release and Acquire: a thread that finds the token cancelled sees
-    /// what was done before cancelling.
+    /// all writes before cancelling.
     cancelled: AtomicBool,
     /// The ranges of the rounds under way.
     pub(crate) rounds: Mutex<Vec<Arc<Ranges>>>,
-    /// What else ends the loops under way.
+    /// Loops under way that do not end with their ranges.
     ends: Mutex<Vec<Arc<dyn End>>>,
 }
 
-/// What ends a loop that does not end with its ranges.
+/// Ends a loop that does not end with its ranges.
 pub(crate) trait End: fmt::Debug + Send + Sync {
-    /// Nothing more is to be done.
+    /// Ends the loop: nothing more is to be done.
     fn end(&self);
 }
 
-/// Of a list that grows.
+/// A list that grows.
 impl End for Searching {
     fn end(&self) {
         self.close();
     }
 }
 
-/// Of items that wait.
+/// Items that wait.
 impl End for WakeQueues {
     fn end(&self) {
         self.stop_at(0);
@@ -95,7 +98,7 @@ impl Cancel {
     }
 }
 
-/// Tells a token the ranges of a round; cuts them if the token is already cancelled.
+/// Adds the ranges of a round to a token. Truncates them if the token is already cancelled.
 #[inline(always)]
 pub(crate) fn tell_token(token: &Cancel, ranges: &Arc<Ranges>) {
     let mut rounds = lock(&token.rounds);
@@ -105,7 +108,7 @@ pub(crate) fn tell_token(token: &Cancel, ranges: &Arc<Ranges>) {
     rounds.push(Arc::clone(ranges));
 }
 
-/// Forgets the ranges of a round that is over, so that they are not cut any more.
+/// Removes the ranges of a round that is over, so that they are not truncated any more.
 #[inline(always)]
 pub(crate) fn forget(rounds: &mut Vec<Arc<Ranges>>, ranges: &Arc<Ranges>) {
     if let Some(at) = rounds.iter().position(|other| Arc::ptr_eq(other, ranges)) {
@@ -122,7 +125,7 @@ impl CancelToken {
 
     /// Ends all loops that have this token: those that run now, and all later ones. Takes some
     /// microseconds for each running loop. It takes locks, so it must not be called from a signal
-    /// handler: let the handler set a flag, and a thread look at that.
+    /// handler. Let the handler set a flag, and let a thread read that flag.
     ///
     /// ```
     /// let token = rangesteal::CancelToken::new();
@@ -148,7 +151,7 @@ impl CancelToken {
         self.0.is_cancelled()
     }
 
-    /// A round over `ranges` begins; it is dealt but not yet published.
+    /// A round over `ranges` begins. It is partitioned but not yet published.
     fn begin(&self, ranges: &Arc<Ranges>) {
         steps::tell_token(&self.0, ranges);
     }
@@ -159,9 +162,9 @@ impl CancelToken {
     }
 }
 
-/// The error of a loop that was ended by a [`CancelToken`], whose documentation has an example. It
-/// will never have fields, so results can be compared with it:
-/// `assert_eq!(result, Err(Cancelled))`.
+/// The error of a loop that was ended by a [`CancelToken`], whose documentation has an example.
+/// This type will never have fields, so results can be compared with it: `assert_eq!(result,
+/// Err(Cancelled))`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cancelled;
 
@@ -201,22 +204,22 @@ pub struct Progress(Arc<Done>);
 
 #[derive(Debug, Default)]
 struct Done {
-    /// The process that this was made in. In a forked child no lock of it is touched, and no loop
-    /// that has it is shared.handle.
+    /// The process in which the handle was made. In a forked child none of the handle's locks is
+    /// touched, and no loop with this handle is shared.
     process: Process,
     /// Items that are done, except those of the rounds under way. Changed together with `rounds`,
     /// under its lock; or by a loop that runs alone. A count: orders nothing.
     items: AtomicUsize,
     rounds: Mutex<Vec<Underway>>,
-    /// The largest count that has been told so far.
-    told: AtomicUsize,
+    /// The largest count that `done` has returned so far.
+    largest: AtomicUsize,
 }
 
 /// A round under way.
 #[derive(Debug)]
 struct Underway {
     ranges: Arc<Ranges>,
-    /// Items that have been begun may wait there.
+    /// The queues of items that have been begun and wait, in a loop whose items wait.
     queues: Option<Arc<WakeQueues>>,
     units: usize,
     items: usize,
@@ -242,14 +245,14 @@ impl Progress {
         Self::default()
     }
 
-    /// How many items are done so far. Looks once at the range of each worker.
+    /// How many items are done so far. Reads the range of each worker once.
     #[must_use]
     pub fn done(&self) -> usize {
         let rounds = self.0.process.is_current().then(|| lock(&self.0.rounds));
         let underway: usize = rounds.iter().flat_map(|rounds| rounds.iter()).map(Underway::done).sum();
         let done = self.0.items.load(Ordering::Relaxed).wrapping_add(underway);
         drop(rounds);
-        done.max(self.0.told.fetch_max(done, Ordering::Relaxed))
+        done.max(self.0.largest.fetch_max(done, Ordering::Relaxed))
     }
 
     fn add(&self, items: usize) {
@@ -271,8 +274,8 @@ impl Watch<'_> {
         self.cancel.is_some() || self.progress.is_some()
     }
 
-    /// Whether the handles were made in this process. The locks of others may have been held when
-    /// it was forked.
+    /// Whether the handles were made in this process. When a process is forked, the locks of its
+    /// handles may be held.
     pub(crate) fn is_current(self) -> bool {
         self.cancel.is_none_or(|token| token.0.process.is_current())
             && self.progress.is_none_or(|progress| progress.0.process.is_current())
@@ -282,7 +285,7 @@ impl Watch<'_> {
         self.cancel.is_some_and(CancelToken::is_cancelled)
     }
 
-    /// A loop begins that does not end with its ranges. Whoever cancels it ends it so.
+    /// A loop begins that does not end with its ranges. Cancelling the token calls `end`.
     pub(crate) fn begin_with(self, end: &Arc<impl End + 'static>) {
         let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
         let mut ends = lock(&token.ends);
@@ -292,7 +295,7 @@ impl Watch<'_> {
         ends.push(Arc::clone(end) as _);
     }
 
-    /// It has ended.
+    /// The loop of [`begin_with`](Self::begin_with) has ended.
     pub(crate) fn end_with(self, end: &Arc<impl End>) {
         let Some(CancelToken(token)) = self.cancel.filter(|_| self.is_current()) else { return };
         lock(&token.ends).retain(|other| !ptr::addr_eq(Arc::as_ptr(other), Arc::as_ptr(end)));
@@ -305,12 +308,13 @@ impl Watch<'_> {
         }
     }
 
-    /// A round over `ranges` begins; it is dealt but not yet published.
+    /// A round over `ranges` begins. It is partitioned but not yet published.
     pub(crate) fn begin(self, ranges: &Arc<Ranges>, units: Units, round: std::ops::Range<usize>) {
         self.begin_round(ranges, None, units, round);
     }
 
-    /// The same if its items may wait there.
+    /// A loop over `ranges` begins whose items wait in `queues`. It is partitioned but not yet
+    /// published.
     pub(crate) fn begin_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
         if !self.is_current() {
             return;
@@ -319,7 +323,7 @@ impl Watch<'_> {
         self.begin_with(queues);
     }
 
-    /// The loop over `ranges` has ended; it had `len` items.
+    /// The loop over `ranges`, whose items waited in `queues`, has ended. It had `len` items.
     pub(crate) fn end_waiting(self, ranges: &Arc<Ranges>, queues: &Arc<WakeQueues>, len: usize) {
         if !self.is_current() {
             return self.done(len);

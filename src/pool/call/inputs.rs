@@ -1,5 +1,6 @@
-//! The policy neither reads a clock nor draws a number. A call gives it the time since the call
-//! before, a random number, and whether the calling thread works in a shared loop.
+//! Inputs of the policy. The policy neither reads a clock nor draws a number. A call gives it the
+//! time since the last call, a random number, and whether the calling thread works in a shared
+//! loop.
 
 use std::{cell::Cell, time::Duration};
 
@@ -18,11 +19,11 @@ use crate::{
 /// are hints.
 #[derive(Debug)]
 pub(crate) struct Gaps {
-    /// How long helpers poll, if the user has said that.
+    /// How long helpers poll, if the user has set that.
     asked: Option<Duration>,
     rhythm: AtomicU64,
     made: Instant,
-    /// How many nanoseconds after that the last call began, and the last shared one ended.
+    /// When the last call began, and when the last shared call ended, in nanoseconds after `made`.
     began: AtomicU64,
     ended: AtomicU64,
 }
@@ -33,7 +34,7 @@ impl Gaps {
         Self { asked, rhythm: zero(), made: Instant::now(), began: zero(), ended: zero() }
     }
 
-    /// How long helpers poll after a loop because the user has said so.
+    /// How long helpers poll after a loop, if the user has set that; otherwise not at all.
     pub(crate) fn asked(&self) -> Patience {
         Patience::of(self.asked.unwrap_or_default())
     }
@@ -56,8 +57,9 @@ impl Gaps {
         }
     }
 
-    /// A shared loop begins. Helpers are `awake` or not, and the gap before it was `short` or not;
-    /// or other threads call loops, too. Says how long helpers are to poll for the next one.
+    /// A shared loop begins. `awake` says whether helpers are awake, `short` whether the gap before
+    /// the loop was short, and `is_crowded` whether other threads call loops, too. Returns how long
+    /// helpers poll for the next loop.
     pub(crate) fn next(&self, awake: bool, short: bool, is_crowded: bool, prices: &Prices) -> Patience {
         if self.asked.is_some() {
             return self.asked();
@@ -109,10 +111,10 @@ impl Drop for Inside {
 
 /// The next number of this thread.
 ///
-/// This does not count calls: if short loops alternate, a fixed period would always hit the same
-/// one. Multiples of the golden ratio spread evenly, and so does every second or third of them.
-/// Each thread has its own sequence, since a word that all callers of a pool write would cost each
-/// of them a cache miss.
+/// Multiples of the golden ratio spread evenly, and so does every second or third of them. A
+/// counter of calls would not do: if short loops alternate, a fixed period would always hit the
+/// same one. Each thread has its own sequence, because a word that all callers of a pool write
+/// would cost each of them a cache miss.
 #[inline(always)]
 pub(crate) fn draw() -> Draw {
     thread_local!(static LAST: Cell<u64> = const { Cell::new(0) });

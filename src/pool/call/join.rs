@@ -1,10 +1,11 @@
-//! Two closures at a time: the calling thread runs the first one, and an idle worker the second. If
-//! no worker comes before the first one is done, the calling thread runs both.
+//! Two closures at the same time: the calling thread runs the first one, and an idle worker the
+//! second. If no worker comes before the first closure is done, the calling thread runs both.
 //!
 //! A recursion joins again and again, and most of its joins are small. Only the joins of the first
-//! levels are offered, down to about [`TRIAL_PARTS`] for each worker; and of some levels more if a
-//! thread is idle, since parts may be uneven. At each level a second closure is taken to cost as
-//! much as the last one there: where that is too little to wake a worker for, none is woken.
+//! levels are offered, until there are about [`TRIAL_PARTS`] parts for each worker. Some further
+//! levels are offered if a thread is idle, because parts may be uneven. At each level a second
+//! closure is assumed to cost the same as the last one at this level. If that is too little to pay
+//! for a wake-up, no worker is woken.
 
 use std::{
     cell::Cell,
@@ -33,8 +34,8 @@ use crate::{
     sync::{Mutex, Ordering, Patience, lock},
 };
 
-/// How many parts for each worker a recursion makes at most. (With 16, a tree whose children are as
-/// 1 to 2 took 0.58 of its time on two threads.)
+/// The most parts that a recursion makes for each worker. (With 16, a tree whose children have
+/// sizes 1 to 2 took 0.58 of its one-thread time on two threads.)
 const MOST_PARTS: u16 = 8 * TRIAL_PARTS;
 
 thread_local!(static LEVEL: Cell<u32> = const { Cell::new(0) });
@@ -56,14 +57,15 @@ impl Drop for Level {
     }
 }
 
-/// The second closure: some thread takes it, and leaves what it has made.
+/// The second closure. A thread takes it, and stores its result here.
 struct Second<B, R> {
     todo: Mutex<Option<B>>,
     made: Mutex<Option<thread::Result<R>>>,
 }
 
 impl<B: FnOnce() -> R, R> Second<B, R> {
-    /// Runs it, unless a thread has taken it. Never unwinds.
+    /// Runs the closure, and returns `true`; or `false` if a thread has taken it already. Never
+    /// unwinds.
     fn run(&self) -> bool {
         let Some(second) = lock(&self.todo).take() else { return false };
         let made = catch_unwind(AssertUnwindSafe(second));
@@ -73,8 +75,8 @@ impl<B: FnOnce() -> R, R> Second<B, R> {
 }
 
 impl Executor {
-    /// Runs both closures, and returns what they return. If one panics, its panic comes out; if
-    /// both do, that of the first one.
+    /// Runs both closures, and returns their results. If a closure panics, its panic is passed on;
+    /// if both panic, that of the first.
     pub(crate) fn join<A, B>(&self, first: impl FnOnce() -> A, second: impl FnOnce() -> B + Send) -> (A, B)
     where
         B: Send,
@@ -90,7 +92,7 @@ impl Executor {
         if level >= self.levels(MOST_PARTS) {
             return both(first, second);
         }
-        // As a loop over one item at this level.
+        // A join counts as a loop over one item at this level.
         let slice = Slice { address: level as usize, len: 1 };
         let this = Loop { site: site(&first, &second), slice };
         let Some(turn) = self.turn_to_join(this, level) else {
@@ -126,12 +128,12 @@ impl Executor {
         }
     }
 
-    /// How many levels a recursion has, if it makes `parts` equal parts for each worker.
+    /// How many levels a recursion has that makes `parts` equal parts for each worker.
     fn levels(&self, parts: u16) -> u32 {
         if self.workers == 1 { 0 } else { (usize::from(parts) * self.workers).ilog2() }
     }
 
-    /// The right to offer a second closure, if that is worth it.
+    /// The right to offer a second closure, if the offer pays.
     #[inline(never)]
     fn turn_to_join(&self, this: Loop, level: u32) -> Option<Turn<'_>> {
         if level >= self.levels(TRIAL_PARTS) && self.idle() == 0 {
@@ -144,7 +146,7 @@ impl Executor {
     }
 
     /// How long threads poll before they sleep. The next join of a recursion is near. The next
-    /// recursion may be.
+    /// recursion may be near.
     fn polls_of_join(&self, gap: Option<Gap>) -> PollTimes {
         if self.workers > self.placed + 1 {
             return PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() };
@@ -166,8 +168,8 @@ impl Executor {
         self.memory.learn(this, LoopKind::Through, 1, nanos(begin.elapsed()));
     }
 
-    /// Offers `second`, and meanwhile runs `first`, and then `second` if that has gone well and no
-    /// worker has come. Neither unwinds.
+    /// Offers `second`, and runs `first` meanwhile. Then runs `second`, if `first` has not panicked
+    /// and no worker has come. Neither unwinds.
     #[inline(never)]
     fn join_in(
         &self,

@@ -1,4 +1,4 @@
-//! How a loop is to be run and what is to be reported, as the executor sees it.
+//! How a loop runs, and what is reported of it, as the executor sees it.
 
 use std::{mem, panic::Location, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::{
         record::{
             journal::Times,
             program_report::ProgramReport,
-            report::RunReport,
+            report::{RunReport, WaitReport},
             trace::{
                 Trace,
                 notes::{Before, Closeup, Notes},
@@ -18,28 +18,28 @@ use crate::{
                 timeline::Timeline,
             },
             units::Units,
-            wait_report::WaitReport,
             why_alone::Alone,
         },
     },
 };
 
-/// How a loop is to be run.
+/// How a loop runs.
 pub(crate) struct LoopOptions<'a> {
     /// The most workers that may run the loop, including the calling thread.
     pub(crate) threads: usize,
     pub(crate) watch: Watch<'a>,
     pub(crate) wishes: Wishes<'a>,
     pub(crate) kind: LoopKind,
-    /// What its indices stand for: items, or blocks of items. Blocks are claimed one by one.
+    /// The unit of an index: an item, or a block of items. Blocks are claimed one by one.
     pub(crate) units: Units,
-    /// What items make, if the loop runs over a list that grows.
+    /// The list of made items, if the loop runs over a list that grows.
     pub(crate) list: Option<&'a dyn WorkList>,
     /// The number of the first block, if the blocks are the leaves of a tree.
     pub(crate) leaves: Option<usize>,
 }
 
-/// Where the loop stands in the program, and where to write what it did, if anybody asks for it.
+/// The loop's place in the program; and where to write its report and its trace, if the user asks
+/// for them.
 #[derive(Debug)]
 pub(crate) struct Wishes<'a> {
     pub(crate) at: &'static Location<'static>,
@@ -48,13 +48,13 @@ pub(crate) struct Wishes<'a> {
 }
 
 impl Wishes<'_> {
-    /// Whether anybody asks for anything.
+    /// Whether the user asks for a report or a trace.
     #[inline(always)]
     fn are_any(&self) -> bool {
         self.report.is_some() || self.trace.is_some()
     }
 
-    /// Of the loop that the calling function is called for.
+    /// The wishes of a loop at the caller of the calling function: no report and no trace.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn here() -> Self {
@@ -62,28 +62,31 @@ impl Wishes<'_> {
     }
 }
 
-/// Whether the log has what loops do.
+/// Whether loops are logged.
 pub(crate) fn is_logged() -> bool {
     log::log_enabled!(log::Level::Debug)
 }
 
-/// What a loop did, if anybody wants to know.
+/// The account of a loop: its report and its timeline.
 #[derive(Debug)]
 pub(crate) struct Account {
     begin: Instant,
     report: RunReport,
     timeline: Option<Timeline>,
+    /// The cost of help.
+    help: Duration,
 }
 
 impl Account {
-    /// The account of a loop that was shared when `idle` workers were idle.
-    pub(crate) fn helped(mut self, idle: usize) -> Self {
+    /// Adds the number of workers that were idle when the loop was shared.
+    pub(crate) fn helped(mut self: Box<Self>, idle: usize) -> Box<Self> {
         self.report.idle = idle;
         self
     }
 
-    /// Of a loop whose items wait, and why it ran on the calling thread alone, if it did.
-    pub(crate) fn waited(mut self, alone: Option<Alone>, waits: WaitReport) -> Self {
+    /// Adds the waits of a loop whose items wait, and why it ran on the calling thread alone, if it
+    /// did.
+    pub(crate) fn waited(mut self: Box<Self>, alone: Option<Alone>, waits: WaitReport) -> Box<Self> {
         self.report.alone = alone;
         self.report.waits = Some(waits);
         self.report.workers.truncate(if alone.is_some() { 1 } else { usize::MAX });
@@ -100,36 +103,36 @@ impl<'a> LoopOptions<'a> {
         Self { threads, watch, wishes, kind, units: Units::Items, list: None, leaves: None }
     }
 
-    /// Whether it is a loop over what is there, and nobody follows it.
+    /// Whether the loop runs over existing items, without handles, report or trace.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         self.list.is_none() && !self.watch.is_on() && !self.wishes.are_any()
     }
 
-    /// Whether the loop has to look at the clock or at a handle.
+    /// Whether the loop has to read the clock or a handle.
     pub(crate) fn is_watched(&self) -> bool {
         self.watch.is_on() || self.wants_account()
     }
 
-    /// Whether anybody wants to know what the loop does.
+    /// Whether anybody wants an account of the loop.
     pub(crate) fn wants_account(&self) -> bool {
         self.wishes.are_any() || is_logged()
     }
 
-    /// Where a round that begins `begin` after the call notes what a timeline needs; none if no
-    /// trace is wanted.
+    /// Where a round notes what a timeline needs; `None` if no trace is wanted. The round begins at
+    /// `begin`, counted from the call.
     pub(crate) fn notes(&self, begin: Duration) -> Option<Box<Notes>> {
         self.wishes.trace.is_some().then(|| Box::new(Notes { begin, ..Notes::default() }))
     }
 
-    /// Where the calling thread, while it runs alone from index `first` on, notes what a timeline
-    /// needs; none if no trace is wanted.
+    /// Where the calling thread notes what a timeline needs, while it runs alone from index `first`
+    /// on; `None` if no trace is wanted.
     pub(crate) fn closeup(&self, first: usize, begin: Instant) -> Option<Closeup> {
         self.wishes.trace.is_some().then(|| Closeup::new(first, begin))
     }
 
-    /// The calling thread is where the items of the loop are, as long as the result lives; none if
-    /// no trace is being taken there.
+    /// Enters the scene of the loop's items, as long as the result lives; `None` if no trace is
+    /// being taken there.
     #[inline(always)]
     pub(crate) fn enter(&self) -> Option<Stay> {
         if self.wishes.trace.is_none() && !ScenePlace::is_near() {
@@ -140,8 +143,8 @@ impl<'a> LoopOptions<'a> {
             .map(ScenePlace::enter)
     }
 
-    /// Tells the loop around, if that is traced, of this one, which has been shared, or found
-    /// nobody to share it with.
+    /// Reports this loop to the traced loop around it, if there is one. Called for a loop that was
+    /// shared or found no idle worker.
     #[inline(always)]
     pub(crate) fn tell_around(&self, before: &Before, times: Option<&Times>) {
         if ScenePlace::is_near() {
@@ -164,15 +167,17 @@ impl<'a> LoopOptions<'a> {
         before.counted.unwrap_or_else(|| self.units.items(0..before.indices).len())
     }
 
-    /// What a loop did, if anybody wants to know, or `everybody` does: what the calling thread did
-    /// alone `before`, and then the round, or why there was none.
+    /// The account of a loop, if anybody wants it, or if `everybody` does. The calling thread
+    /// worked alone `before`. Then came the `round`; or the reason why there was none. `help` is
+    /// the cost of help.
     #[cold]
     pub(crate) fn account(
         &self,
         before: &mut Before,
         round: Result<&mut Times, Alone>,
         everybody: bool,
-    ) -> Option<Account> {
+        help: Duration,
+    ) -> Option<Box<Account>> {
         if !everybody && !self.wants_account() {
             return None;
         }
@@ -193,18 +198,19 @@ impl<'a> LoopOptions<'a> {
             }
             timeline
         });
-        Some(Account { begin, report, timeline })
+        Some(Box::new(Account { begin, report, timeline, help }))
     }
 
-    /// Logs `account` and writes it to the report, the trace and the ledger, at the end of the
-    /// call. Help costs about `help`.
+    /// Logs `account` and writes it to the report, the trace and the program report, at the end of
+    /// the call.
     #[cold]
-    pub(crate) fn tell(&mut self, account: Account, ledger: Option<&ProgramReport>, help: Duration) {
-        let Account { begin, mut report, timeline } = account;
+    #[inline(never)]
+    pub(crate) fn tell(&mut self, account: Box<Account>, program_report: Option<&ProgramReport>) {
+        let Account { begin, mut report, timeline, help } = *account;
         report.end(begin.elapsed());
         report.log(self.wishes.at);
-        if let Some(ledger) = ledger {
-            ledger.enter(self.wishes.at, &report, help);
+        if let Some(program_report) = program_report {
+            program_report.enter(self.wishes.at, &report, help);
         }
         if let (Some(trace), Some(timeline)) = (&mut self.wishes.trace, timeline) {
             trace.add(Timeline { wall: report.wall, ..timeline }, begin);

@@ -1,35 +1,39 @@
-//! One call: decide how to run; then run plain, alone, busy or shared; then combine the results.
-//! Here the policy, which knows no lock, meets the protocol, which knows no time.
+//! One call: decides how to run the loop; runs it plain, alone, busy or shared; combines the
+//! results. Here the policy, which knows no lock, meets the protocol, which knows no time.
 //!
-//! `executor` is the table of contents; read it first. `alone` is the loop on the calling thread,
-//! `shared` what comes before and after a loop of several workers, `round` the loop of a worker
-//! that claims from ranges and steals (`thief`), and `search` the loop of a worker that goes
-//! through the slice from the front, `work_list` what a worker of a round does with what items have
-//! made, and `async_round` the loop of a worker whose items wait (`wait` is a call of such a loop).
-//! `join` runs two closures at a time.
-//! When a worker leaves a shared loop, it hands over its partial results (`accumulator`) and its
-//! notes (`round_log`). `order` says which partial results are reduced with which, and `ending`
-//! which of several stops counts, and what the call returns.
+//! Read `executor` first: it is the table of contents.
 //!
-//! `body` has the kernel: the one function of a loop that has the user's closure. Only
-//! `Executor::call`, `call_with_care` and `accumulator` know the types of a loop, too. All other
-//! code calls a worker's accumulator through a vtable, once in some microseconds, and is compiled
-//! once, however many loops a program has.
+//! | module | what it is |
+//! |---|---|
+//! | `executor` | a call: `call`, `call_with_care`, `carry_out` |
+//! | `alone` | the loop on the calling thread alone |
+//! | `shared` | before and after a loop of several workers |
+//! | `round`, `thief` | the loop of a worker that claims from ranges and steals |
+//! | `plan` | how a round runs: the decisions of the policy |
+//! | `search` | the loop of a worker that claims blocks from the front of the slice |
+//! | `work_list` | made items in a round over a list that grows |
+//! | `async_call`, `async_round` | a call whose items wait, and the loop of its workers |
+//! | `join` | two closures at the same time |
+//! | `body` | the kernel: the one function of a loop that has the user's closure |
+//! | `accumulator`, `round_log` | the partial results and the notes that a worker hands over |
+//! | `order`, `ending` | which partial results are reduced with which; how a loop ends |
+//! | `handles`, `loop_options` | tokens and progress; what the user asks of a call |
+//! | `inputs` | time and chance, for the policy |
 //!
-//! `handles` are tokens and progress, `loop_options` are what the user asks of a call, `inputs` is
-//! what the policy needs of time and chance, and `plan` is what it has decided before a round
-//! begins.
+//! Only `Executor::call`, `call_with_care`, `body` and `accumulator` know the types of a loop. All
+//! other code calls a worker's accumulator through a vtable, once in some microseconds, and is
+//! compiled once, however many loops a program has.
 //!
 //! May know: `policy`, `protocol`, `place`, `record`. Must not know: `verbs`.
 
 pub(crate) mod accumulator;
 pub(crate) mod alone;
+pub(crate) mod async_call;
 pub(crate) mod async_round;
 pub(crate) mod body;
 pub(crate) mod ending;
 pub(crate) mod executor;
 pub(crate) mod handles;
-mod help;
 pub(crate) mod inputs;
 pub(crate) mod join;
 pub(crate) mod loop_options;
@@ -40,5 +44,4 @@ pub(crate) mod round_log;
 pub(crate) mod search;
 pub(crate) mod shared;
 pub(crate) mod thief;
-pub(crate) mod wait;
 pub(crate) mod work_list;

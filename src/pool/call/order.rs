@@ -1,20 +1,20 @@
-//! In which order the partial results of a loop are reduced: neighbours first.
+//! The order in which the partial results of a loop are reduced: neighbours first.
 //!
 //! In a loop whose result is reproducible, blocks of items are the leaves of a tree. A node of
-//! level `l` spans `2^l` blocks and begins at a multiple of `2^l`. Two halves of a node are
-//! reduced; nodes that are left over in the end are reduced from the right. So the order depends on
-//! the number of blocks alone, and every value is computed by the same operations, whoever has
-//! folded which blocks. (This is pairwise summation, which also has a smaller error than the plain
+//! level `l` spans `2^l` blocks and begins at a multiple of `2^l`. Two halves of a node are reduced
+//! first. The nodes that are left over are reduced from the right. So the order depends on the
+//! number of blocks alone, and every value is computed by the same operations, whichever worker
+//! folds which block. (This is pairwise summation. Its error is also smaller than that of the plain
 //! loop: Higham, The accuracy of floating point summation, 1993.)
 
 use crate::sorted;
 
-/// The items of a partial result: a run, which is known by its first item; or a node of the tree,
-/// which begins with this block.
+/// The items of a partial result: a run, known by its first item; or a node of the tree, known by
+/// its first block and its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub(crate) first: usize,
-    /// 0, if it is a run.
+    /// 0 for a run.
     pub(crate) level: u32,
 }
 
@@ -23,7 +23,7 @@ impl Node {
         Self { first, level: 0 }
     }
 
-    /// The node of which this one and the next one are the halves, if they are.
+    /// The node whose halves are `self` and `next`, if there is one.
     pub(crate) fn with(self, next: Self) -> Option<Self> {
         let Self { first, level } = self;
         let are_halves =
@@ -32,19 +32,19 @@ impl Node {
     }
 }
 
-/// In which order the partial results of a loop are reduced.
+/// The order in which the partial results of a loop are reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Runs: pairs of neighbours, pairs of pairs, and so on. If results grow, each of them is
-    /// copied a few times, and not again with every part behind it.
+    /// Runs: pairs of neighbours, pairs of pairs, and so on. A large partial result is copied a few
+    /// times, and not once for every run behind it.
     Runs,
     /// The nodes of a tree.
     Tree,
 }
 
 impl Order {
-    /// Which two of `nodes` to reduce, one pair after the other. The result of a pair takes the
-    /// place of the left one.
+    /// The pairs of `nodes` to reduce, one after the other. The result of a pair takes the place of
+    /// the left node.
     pub(crate) fn pairs(self, nodes: &[Node]) -> Vec<(usize, usize)> {
         let mut order = sorted::order(nodes.len(), &|a, b| nodes[a].first < nodes[b].first);
         let mut pairs = Vec::with_capacity(order.len());
@@ -61,8 +61,8 @@ impl Order {
     }
 }
 
-/// Pairs all halves of nodes. Returns what is left over, from left to right; `order` is that of the
-/// nodes.
+/// Pairs all halves of nodes. Returns the nodes that are left over, from left to right. `order` is
+/// the order of the nodes.
 pub(crate) fn halves(nodes: &[Node], order: Vec<usize>, pairs: &mut Vec<(usize, usize)>) -> Vec<usize> {
     let mut left: Vec<(Node, usize)> = Vec::new();
     for at in order {
@@ -91,7 +91,7 @@ mod tests {
             let nodes: Vec<Node> = (0..runs).map(|run| Node::run(run * 37 % 101)).collect();
             let mut order: Vec<usize> = (0..runs).collect();
             order.sort_unstable_by_key(|&run| nodes[run].first);
-            // Each run as a stretch of the order, and how often it was reduced.
+            // Each run as a stretch of the order, and the number of its reductions.
             let mut stretches: Vec<_> = (0..runs).map(|_| None).collect();
             order.iter().enumerate().for_each(|(at, &run)| stretches[run] = Some((at..at + 1, 0)));
             let mut last = 0;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_a_tree_does_not_depend_on_who_folds_what() {
+    fn the_order_of_a_tree_does_not_depend_on_the_workers() {
         assert_eq!(shown(&nodes(0..7)), "(((01)(23))((45)6))");
         for blocks in 1..if cfg!(miri) { 6 } else { 20 } {
             let expected = shown(&nodes(0..blocks));

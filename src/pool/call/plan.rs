@@ -1,4 +1,4 @@
-//! How a round is run: what the policy decides before it begins.
+//! How a round runs: the decisions of the policy before the round begins.
 
 use crate::{
     clock::Instant,
@@ -10,38 +10,39 @@ use crate::{
     },
 };
 
-/// How a round is run.
+/// How a round runs: the decisions of the policy before the round begins.
 pub(crate) struct Plan<'a> {
-    /// How many workers there may be. The items are dealt to the first of them.
+    /// How many workers there may be. The first of them get the items.
     pub(crate) workers: usize,
     pub(crate) units: Units,
-    /// The cost of an index last time, in nanoseconds; none if unknown.
+    /// The cost of an index last time, in nanoseconds; `None` if unknown.
     pub(crate) pace: Option<f32>,
-    /// How the cost was distributed over the slice last time; none if unknown.
+    /// How the cost was distributed over the slice last time; `None` if unknown.
     pub(crate) profile: Option<&'a Profile>,
     pub(crate) stealing: Stealing,
-    /// Whether partial results may grow.
+    /// Whether partial results may be large.
     pub(crate) has_large_partials: bool,
-    /// The cost of the heavy fence to a thief, in nanoseconds, where it is expensive.
+    /// The cost of the heavy fence to a thief, in nanoseconds, on systems where it is expensive.
     pub(crate) heavy: &'a Estimate,
-    /// Where the workers are; none if that is not known.
+    /// Where the workers are; `None` if unknown.
     pub(crate) places: Option<WorkerPlaces<'a>>,
     /// How long threads poll before they sleep.
     pub(crate) polls: PollTimes,
 }
 
 impl Plan<'_> {
-    /// The distance from a thief to a victim, both known by their seats in the loop.
+    /// The distance from a thief to a victim. Both are seats of the loop's arena.
     pub(crate) fn distance(&self, thief: usize, victim: usize) -> Distance {
-        self.places.map_or(Distance::Beyond, |WorkerPlaces { seats, arena, .. }| {
-            seats.distance(arena.thread_at(thief), arena.thread_at(victim))
+        self.places.map_or(Distance::Beyond, |WorkerPlaces { cpus, arena, .. }| {
+            cpus.distance(arena.thread_at(thief), arena.thread_at(victim))
         })
     }
 
-    /// A worker of the loop checks its CPU when it looks at the clock. For the calling thread.
-    pub(crate) fn look(&self, now: Instant) {
-        if let Some(WorkerPlaces { threads, seats, .. }) = self.places {
-            look(threads, seats, now);
+    /// The calling thread, a worker of the loop, checks whether it has its CPU to itself. Called
+    /// where the worker reads the clock.
+    pub(crate) fn check_cpu(&self, now: Instant) {
+        if let Some(WorkerPlaces { threads, cpus, .. }) = self.places {
+            check_cpu(threads, cpus, now);
         }
     }
 }
@@ -50,16 +51,16 @@ impl Plan<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct WorkerPlaces<'a> {
     pub(crate) threads: &'a Threads,
-    pub(crate) seats: &'a CpuAssignment,
+    pub(crate) cpus: &'a CpuAssignment,
     /// Which thread has which seat in the loop.
     pub(crate) arena: &'a Arena,
 }
 
-/// The calling thread checks whether it has its CPU to itself. Callers from elsewhere do so one at
-/// a time: two of them would send one helper to and fro.
-pub(crate) fn look(threads: &Threads, seats: &CpuAssignment, now: Instant) {
+/// The calling thread checks whether it has its CPU to itself. Only a single caller from outside
+/// the pool does so: two of them would move one helper to and fro.
+pub(crate) fn check_cpu(threads: &Threads, cpus: &CpuAssignment, now: Instant) {
     let here = threads.here();
     if here > 0 || threads.callers() <= 1 {
-        seats.look(here, now);
+        cpus.look(here, now);
     }
 }

@@ -8,8 +8,9 @@ use std::{
 };
 
 use super::{
-    accumulator::{Accumulate, Halt, Lend},
-    ending::{FirstStop, Panic, discard},
+    accumulator::{Accumulate, Lend},
+    body::Stop,
+    ending::{Earliest, Panic, discard},
     handles::Watch,
     inputs::Inside,
     order::Node,
@@ -46,14 +47,14 @@ use crate::{
 pub(crate) struct Round<'a> {
     pub(crate) ranges: &'a Arc<Ranges>,
     pub(crate) plan: Plan<'a>,
-    pub(crate) course: RoundLog,
-    /// What items make, if the loop runs over a list that grows.
+    pub(crate) log: RoundLog,
+    /// The list of made items, if the loop runs over a list that grows.
     pub(crate) list: Option<&'a dyn WorkList>,
 }
 
 impl Round<'_> {
-    /// Runs the round over `range`, partitioned at `bounds`, in the arena of `turn`. There is at
-    /// least one worker more than there are bounds: others steal what they do.
+    /// Runs the round over `range`, partitioned at `bounds`, in the arena of `turn`. The number of
+    /// workers is at least the number of parts. Workers without a part steal.
     pub(crate) fn run(
         self,
         (threads, turn): (&Threads, &Turn<'_>),
@@ -61,7 +62,7 @@ impl Round<'_> {
         watch: Watch<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
+    ) -> (Times, Earliest<Option<Panic>>) {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
         self.ranges.partition(range.clone(), bounds);
@@ -82,13 +83,13 @@ impl Round<'_> {
         let offer = Offer { helpers: self.plan.workers - 1, visits, polls: self.plan.polls };
         threads.share(turn, offer, &work, || self.work(0, entered, own, &|| threads.rest(turn)));
         watch.end(self.ranges);
-        self.course.into_inner()
+        self.log.into_inner()
     }
 
-    /// What worker `me` does from entering to leaving. Never unwinds: a panic ends the loop and is
-    /// kept for the caller. Items before the panic are still to be folded, perhaps by no other
-    /// worker, so this worker goes on; but a list that grows has no order. `rest` is for the
-    /// caller: see [`GrowWorker::run`].
+    /// The work of worker `me` from entering to leaving. Never unwinds: a panic ends the loop and
+    /// is kept for the caller. This worker goes on after its panic: the items before the panic are
+    /// still needed, and perhaps no other worker folds them. In a list that grows there is no
+    /// order, so the worker leaves. `rest` is for the caller: see [`GrowWorker::run`].
     pub(crate) fn work(
         &self,
         me: usize,
@@ -97,20 +98,20 @@ impl Round<'_> {
         rest: &dyn Fn() -> bool,
     ) {
         let _inside = Inside::new();
-        let mut visit = self.course.visit(me, self.plan.units);
+        let mut worker_log = self.log.enter(me, self.plan.units);
         if self.plan.stealing == Stealing::Off {
             owner.steal_from_late_only();
         }
         if let Some(list) = self.list {
-            list.hunger().begin();
+            list.searching().begin();
         }
         loop {
             let drained = catch_unwind(AssertUnwindSafe(|| {
-                self.drain(me, &mut owner, first.take(), acc, &mut visit);
+                self.drain(me, &mut owner, first.take(), acc, &mut worker_log);
                 if let Some(list) = self.list {
-                    let forager = GrowWorker::new(list, me, &self.plan, self.ranges);
-                    if forager.run(acc, &mut visit, rest).is_err() {
-                        self.stop(0, None, &mut visit.stop);
+                    let grow_worker = GrowWorker::new(list, me, &self.plan, self.ranges);
+                    if grow_worker.run(acc, &mut worker_log, rest).is_err() {
+                        self.stop(0, None, &mut worker_log.stop);
                     }
                     acc.end(Node::run(0));
                 }
@@ -118,27 +119,27 @@ impl Round<'_> {
             }));
             let Err(panic) = drained else { break };
             let goes_on = steps::goes_on_after(&panic) && self.list.is_none();
-            self.stop(owner.abandon(), Some(panic), &mut visit.stop);
-            acc.lose();
+            self.stop(owner.abandon(), Some(panic), &mut worker_log.stop);
+            acc.abandon();
             if !goes_on {
                 break;
             }
         }
         if let Some(list) = self.list {
-            visit.journal.count(list.folded(me));
+            worker_log.journal.count(list.folded(me));
         }
-        self.course.leave(visit, owner.failed());
+        self.log.leave(worker_log, owner.failed());
     }
 
-    /// Claims and folds until nothing is left to claim or steal. A run ends when its worker goes on
-    /// elsewhere.
+    /// Claims and folds until nothing is left to claim or steal. A run ends when its worker
+    /// continues at another place of the slice.
     fn drain(
         &self,
         me: usize,
         owner: &mut Owner<'_>,
         mut first: Option<usize>,
         acc: &mut dyn Accumulate,
-        visit: &mut WorkerLog,
+        worker_log: &mut WorkerLog,
     ) {
         let mut thief = Thief::new(me, &self.plan);
         loop {
@@ -151,30 +152,31 @@ impl Round<'_> {
                     None => return,
                 },
             };
-            match self.fold_from(owner, item, theft, acc, visit) {
+            match self.fold_from(owner, item, theft, acc, worker_log) {
                 Ok(first) => acc.end(Node::run(first)),
-                Err(Halt { place, .. }) => {
-                    visit.journal.look(owner.next(), Instant::now()); // at what has stopped it
-                    self.stop(place, None, &mut visit.stop);
+                Err(Stop { place, .. }) => {
+                    worker_log.journal.mark(owner.next(), Instant::now()); // at what has stopped it
+                    self.stop(place, None, &mut worker_log.stop);
                 }
             }
-            visit.journal.end(owner.next());
+            worker_log.journal.end(owner.next());
         }
     }
 
-    /// Folds `first`, which is claimed, and what is behind it; returns where the last part begins.
+    /// Folds `first`, which is claimed, and the items behind it in the worker's range. Returns the
+    /// first index of the last part.
     fn fold_from(
         &self,
         owner: &mut Owner<'_>,
         mut first: usize,
         theft: Option<TheftNote>,
         acc: &mut dyn Accumulate,
-        visit: &mut WorkerLog,
-    ) -> Result<usize, Halt> {
+        worker_log: &mut WorkerLog,
+    ) -> Result<usize, Stop> {
         let Plan { units, pace, has_large_partials, .. } = self.plan;
-        let begin = visit.journal.begin(first, theft);
+        let begin = worker_log.journal.begin(first, theft);
         acc.take(&mut Claims::of(first..first + 1))?;
-        visit.journal.look_closely(first + 1);
+        worker_log.journal.tick(first + 1);
         let mut grain = Grain::new(begin, pace, !matches!(units, Units::Items));
         while owner.left() > 0 {
             let Stretch { size, claims, full_fences } = grain.stretch(owner.left());
@@ -182,15 +184,15 @@ impl Round<'_> {
             let (taken, contested) = owner.claim(size, claims, |claims| acc.take(claims));
             taken?;
             if contested {
-                let settled = owner.resolve(size);
-                if !settled.is_empty() {
-                    acc.take(&mut Claims::of(settled))?;
+                let resolved = owner.resolve(size);
+                if !resolved.is_empty() {
+                    acc.take(&mut Claims::of(resolved))?;
                 }
             }
             let now = Instant::now();
             grain.end_stretch(owner.left(), now);
-            visit.journal.look(owner.next(), now);
-            self.plan.look(now);
+            worker_log.journal.mark(owner.next(), now);
+            self.plan.check_cpu(now);
             if has_large_partials
                 && grain.is_dearer()
                 && let Some(next) = claim_one(owner)
@@ -203,11 +205,11 @@ impl Round<'_> {
         Ok(first)
     }
 
-    /// Ends the loop at `place`: no item at or behind it is claimed any more. A list that grows has
-    /// no order, so there it ends at once.
-    fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut FirstStop) {
+    /// Ends the loop at `place`: no item at or behind `place` is claimed any more. A list that
+    /// grows has no order, so it ends at once.
+    fn stop(&self, mut place: usize, panic: Option<Panic>, stop: &mut Earliest<Option<Panic>>) {
         if let Some(list) = self.list {
-            list.hunger().close();
+            list.searching().close();
             place = 0;
         }
         self.ranges.truncate(place);
@@ -215,7 +217,7 @@ impl Round<'_> {
     }
 }
 
-/// Claims the next item, if there is one left.
+/// Claims the next item, if one is left.
 pub(super) fn claim_one(owner: &mut Owner<'_>) -> Option<usize> {
     if owner.left() == 0 {
         return None;
@@ -268,8 +270,8 @@ mod tests {
         }
     }
 
-    /// A round of two workers with five items each, on this thread: the first works, after the
-    /// second has entered or not; then the second.
+    /// A round of two workers with five items each, both on this thread. The first worker works,
+    /// before or after the second has entered. Then the second worker works.
     fn round(
         fence: Fence,
         stealing: Stealing,
@@ -290,8 +292,8 @@ mod tests {
             polls: PollTimes::default(),
         };
         let times = Times { tallies: vec![Tally::default(); 2], ..Times::default() };
-        let course = RoundLog::new(Instant::now(), times);
-        let (round, made) = (Round { ranges: &ranges, plan, course, list: None }, Partials::new());
+        let log = RoundLog::new(Instant::now(), times);
+        let (round, made) = (Round { ranges: &ranges, plan, log, list: None }, Partials::new());
         let enter = |me| (me, ranges.enter(me));
         let work =
             |(me, entered)| round.work(me, entered, &mut Accumulator::new(&Count, me, &made), &|| false);
@@ -299,11 +301,11 @@ mod tests {
         work(enter(0));
         work(second.unwrap_or_else(|| enter(1)));
         let runs = made.reduced(None, Order::Runs, &|before: Vec<_>, behind| [before, behind].concat());
-        let tallies = round.course.into_inner().0.tallies;
+        let tallies = round.log.into_inner().0.tallies;
         (runs.expect("all have been handed over"), tallies.try_into().expect("two workers"))
     }
 
-    /// Items, indices, runs, thefts, those that brought nothing, and those suffered.
+    /// Items, indices, runs, thefts, failed thefts, suffered thefts.
     fn counts(tally: &Tally) -> [usize; 6] {
         let Tally { items, indices, runs, thefts, failed, suffered, .. } = *tally;
         [items, indices, runs, thefts, failed, suffered]

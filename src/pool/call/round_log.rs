@@ -1,63 +1,63 @@
-//! A shared loop while it runs: what its workers hand over when they leave, both in a round and in
-//! a search.
+//! The notes of a shared loop. Each worker of a round or a search hands over its notes when it
+//! leaves.
 
 use std::sync::PoisonError;
 
-use super::ending::{FirstStop, discard};
+use super::ending::{Earliest, Panic, discard};
 use crate::{
     clock::Instant,
     pool::{
         place::affinity::usage,
         record::{
-            journal::{Journal, Times},
+            journal::{Journal, Times, Usage},
             trace::scene::{ScenePlace, Stay},
             units::Units,
-            usage::Usage,
         },
     },
     sync::{Mutex, lock},
 };
 
-/// Where each worker of a shared loop hands over its notes, once.
+/// The log of a shared loop. Each worker hands over its notes here, once.
 pub(crate) struct RoundLog {
     begin: Instant,
     measures_usage: bool,
     /// Whether somebody wants a timeline.
     is_traced: bool,
-    /// Where its items are, if a trace is being taken there.
+    /// The loop's place in a scene, if a trace is being taken there.
     place: Option<ScenePlace>,
-    handed_over: Mutex<(Times, FirstStop)>,
+    handed_over: Mutex<(Times, Earliest<Option<Panic>>)>,
 }
 
-/// A worker's visit to a shared loop: what it notes from coming to leaving.
+/// The notes of a worker in a shared loop, from coming to leaving.
 pub(crate) struct WorkerLog {
     pub(crate) journal: Journal,
-    pub(crate) stop: FirstStop,
+    pub(crate) stop: Earliest<Option<Panic>>,
     used_before: Option<Usage>,
     _stay: Option<Stay>,
 }
 
 impl RoundLog {
-    /// For a loop that is shared from `begin` on; `times` says what is to be noted.
+    /// A log for a loop that is shared from `begin` on. `times` says what to measure.
     pub(crate) fn new(begin: Instant, mut times: Times) -> Self {
-        // It stays none if the system does not tell.
+        // Without a measurement the usage stays `None`.
         let measures_usage = times.usage.take().is_some();
         let is_traced = times.notes.is_some();
-        let handed_over = Mutex::new((times, FirstStop::NONE));
+        let handed_over = Mutex::new((times, Earliest::NONE));
         Self { begin, measures_usage, is_traced, place: ScenePlace::here(), handed_over }
     }
 
-    /// Worker `me` comes.
-    pub(crate) fn visit(&self, me: usize, units: Units) -> WorkerLog {
+    /// Worker `me` enters.
+    pub(crate) fn enter(&self, me: usize, units: Units) -> WorkerLog {
         let used_before = if self.measures_usage { usage() } else { None };
         let journal = Journal::new(me, units, self.begin, self.is_traced);
         let stay = self.place.as_ref().map(ScenePlace::enter);
-        WorkerLog { journal, stop: FirstStop::NONE, used_before, _stay: stay }
+        WorkerLog { journal, stop: Earliest::NONE, used_before, _stay: stay }
     }
 
-    /// The worker of `visit` leaves; `failed` of its attempts at a theft brought nothing.
-    pub(crate) fn leave(&self, visit: WorkerLog, failed: usize) {
-        let WorkerLog { mut journal, stop, used_before, _stay } = visit;
+    /// The worker of `worker_log` leaves. `failed` is the number of its attempts at a theft without
+    /// success.
+    pub(crate) fn leave(&self, worker_log: WorkerLog, failed: usize) {
+        let WorkerLog { mut journal, stop, used_before, _stay } = worker_log;
         let used = used_before.and_then(|before| Some(usage()?.since(before)));
         journal.close(failed, used);
         let mut handed_over = lock(&self.handed_over);
@@ -71,8 +71,8 @@ impl RoundLog {
         discard(surplus);
     }
 
-    /// What all workers have handed over. To be called after all of them have left.
-    pub(crate) fn into_inner(self) -> (Times, FirstStop) {
+    /// The notes that all workers have handed over. Call this after all workers have left.
+    pub(crate) fn into_inner(self) -> (Times, Earliest<Option<Panic>>) {
         self.handed_over.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

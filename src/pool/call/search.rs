@@ -1,9 +1,9 @@
-//! A search for the first match, or for any: all workers go through the slice from the front
+//! A search for the first match, or for any match. All workers go through the slice from the front
 //! together.
 //!
-//! If the slice were dealt in halves, the second worker would search in vain for the first match if
-//! that lies in the first half. A search for any match would end sooner where one lies just behind
-//! the middle, and later where one lies just before it: from the front it always takes half of the
+//! If each worker had a part of the slice, a match in the first half would make the second worker's
+//! search useless. A search for any match would end sooner if a match lies just behind the middle,
+//! and later if it lies just before the middle. From the front, two workers always take half of the
 //! plain loop's time.
 
 use std::{
@@ -13,7 +13,7 @@ use std::{
 
 use super::{
     accumulator::{Accumulate, Lend},
-    ending::{FirstStop, discard},
+    ending::{Earliest, Panic, discard},
     handles::Watch,
     inputs::Inside,
     round_log::RoundLog,
@@ -23,17 +23,17 @@ use crate::pool::{
     record::{journal::Times, units::Units},
 };
 
-/// A search that all workers make together from the front.
+/// A search. All its workers claim blocks from a shared cursor.
 pub(crate) struct Search<'a> {
-    front: SharedCursor,
+    cursor: SharedCursor,
     watch: Watch<'a>,
-    course: RoundLog,
+    log: RoundLog,
 }
 
 impl<'a> Search<'a> {
     /// A search through `range`, the rest of a slice, by `workers` workers.
-    pub(crate) fn new(range: Range<usize>, workers: usize, watch: Watch<'a>, course: RoundLog) -> Self {
-        Self { front: SharedCursor::new(range, workers), watch, course }
+    pub(crate) fn new(range: Range<usize>, workers: usize, watch: Watch<'a>, log: RoundLog) -> Self {
+        Self { cursor: SharedCursor::new(range, workers), watch, log }
     }
 
     pub(crate) fn run(
@@ -42,41 +42,41 @@ impl<'a> Search<'a> {
         offer: Offer,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
+    ) -> (Times, Earliest<Option<Panic>>) {
         // From here to the end nothing unwinds: all user code runs inside `work`, which catches
         // panics.
         let work = |me| others.lend(me, &mut |acc| self.work(me, acc));
         threads.share(turn, offer, &work, || self.work(0, own));
-        self.course.into_inner()
+        self.log.into_inner()
     }
 
-    /// What worker `me` does from coming to leaving. Never unwinds. After a panic the worker does
-    /// not go on: every block before has been claimed by a worker that is still active.
+    /// The work of worker `me` from coming to leaving. Never unwinds. After a panic the worker
+    /// leaves: all blocks before the panic are claimed already, by workers that are still active.
     fn work(&self, me: usize, acc: &mut dyn Accumulate) {
         let _inside = Inside::new();
-        let mut visit = self.course.visit(me, Units::Items);
+        let mut worker_log = self.log.enter(me, Units::Items);
         let (mut items, mut last) = (0, 0);
         let searched = catch_unwind(AssertUnwindSafe(|| {
-            while let Some(block) = self.front.claim() {
+            while let Some(block) = self.cursor.claim() {
                 (items, last) = (items + block.len(), block.start);
                 self.watch.done(block.len());
                 if self.watch.is_cancelled() {
                     break;
                 }
-                if let Err(halt) = acc.take(&mut Claims::of(block)) {
-                    self.front.close();
-                    discard(visit.stop.note(halt.place, None));
+                if let Err(stop) = acc.take(&mut Claims::of(block)) {
+                    self.cursor.close();
+                    discard(worker_log.stop.note(stop.place, None));
                     break;
                 }
             }
             acc.leave();
         }));
         if let Err(panic) = searched {
-            self.front.close();
-            discard(visit.stop.note(last, Some(panic)));
-            acc.lose();
+            self.cursor.close();
+            discard(worker_log.stop.note(last, Some(panic)));
+            acc.abandon();
         }
-        visit.journal.searched(items, last + 1);
-        self.course.leave(visit, 0);
+        worker_log.journal.ran_search(items, last + 1);
+        self.log.leave(worker_log, 0);
     }
 }

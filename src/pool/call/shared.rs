@@ -1,15 +1,14 @@
-//! The part of a call that is shared: how many help, from where on, and for how long threads poll;
-//! then what the pool learns from it.
+//! The shared part of a call: how many workers help, at which index the ranges begin, and how long
+//! threads poll. Afterwards the pool learns from the call.
 
 use std::{borrow::Cow, mem, ops::Range, sync::Arc};
 
 use super::{
     accumulator::{Accumulate, Lend},
-    ending::FirstStop,
-    executor::{Call, Executor, Finish},
-    help::FoundHelp,
+    ending::{Earliest, Outcome, Panic},
+    executor::{Call, Executor, FoundHelp},
     inputs::Inside,
-    loop_options::LoopOptions,
+    loop_options::{Account, LoopOptions},
     plan::{Plan, WorkerPlaces},
     round::Round,
     round_log::RoundLog,
@@ -45,8 +44,7 @@ struct SharedPart<'a> {
 }
 
 impl Executor {
-    /// Looks for workers that are idle, for the indices that are `left`. Returns `None` if
-    /// the call is to go on alone.
+    /// Looks for idle workers for the indices that are `left`. `None` if the call goes on alone.
     pub(super) fn find_help(
         &self,
         call: &Call,
@@ -75,7 +73,7 @@ impl Executor {
             return None;
         }
         let (dealt, is_full) = (helpers.min(idle) + 1, asked <= idle && asked <= free);
-        // Costs are known only of rounds over a whole slice, from one end to the other.
+        // Costs are known only of rounds over a whole slice.
         let is_whole = left.start == 0 && self.stealing != Stealing::Off;
         let from = splits.as_deref().filter(|_| is_whole);
         let known = from.and_then(|splits| splits.known(this, awake)).map(Arc::clone);
@@ -88,15 +86,15 @@ impl Executor {
     }
 
     /// About how many threads would help a loop that the calling thread calls now: workers that are
-    /// in no loop, and callers that wait for the loop in whose item it is called.
+    /// in no loop, and callers that wait for the loop around this call.
     #[inline(always)]
     pub(super) fn idle(&self) -> usize {
         self.threads.idle() + self.threads.waiting_around()
     }
 
-    /// How many CPUs of the pool are left for helpers: no worker and no caller of a shared loop has
-    /// them, unless that caller sleeps. `is_worker` says whether the calling thread is a worker of
-    /// the pool.
+    /// How many CPUs of the pool are left for helpers. Workers in loops have the others, and so do
+    /// callers of shared loops, except those that sleep. `is_worker` says whether the calling
+    /// thread is a worker of the pool.
     fn free_cpus(&self, is_worker: bool) -> usize {
         let inside = (self.workers - 1).saturating_sub(self.threads.idle());
         let is_counted = is_worker || Inside::is_here();
@@ -104,7 +102,7 @@ impl Executor {
         (self.placed + 1 + self.threads.waiting()).saturating_sub(running)
     }
 
-    /// Shares what the caller has not done `before`, and learns from it.
+    /// Shares the part of the loop that the caller has not done `before`, and learns from it.
     pub(super) fn share(
         &self,
         call: &Call,
@@ -113,7 +111,7 @@ impl Executor {
         options: &LoopOptions<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> Finish {
+    ) -> (Result<Outcome, Panic>, Option<Box<Account>>) {
         let this = call.this;
         let (begin, left) = (before.begin + before.took, before.indices..this.slice.len);
         self.make_room();
@@ -130,7 +128,8 @@ impl Executor {
         if !cancelled && call.launch.is_learnt_from() {
             self.learn(&shared, &before, &times, stop.place());
         }
-        let account = options.account(&mut before, Ok(&mut times), self.ledger.is_some());
+        let help = self.prices.help_time(call.awake);
+        let account = options.account(&mut before, Ok(&mut times), self.program_report.is_some(), help);
         let account = account.map(|account| account.helped(idle));
         if let Some(mut splits) = try_lock_soon(&self.learnt) {
             let FoundHelp { is_full, is_whole, ref known, ref new_bounds, .. } = shared.help;
@@ -146,12 +145,12 @@ impl Executor {
             splits.give_back(times);
         }
         self.gaps.end();
-        Finish::with(stop.how(cancelled), account, self.prices.help_time(call.awake))
+        (stop.into_ended(cancelled), account)
     }
 
     /// How long threads poll before they sleep. If there are more workers than CPUs, they hardly
-    /// do: they would have the CPU of one that works. If other threads call loops, no helper polls
-    /// between loops.
+    /// poll: they would occupy the CPU of a thread that works. If other threads call loops, no
+    /// helper polls between loops.
     fn polls(&self, call: &Call, workers: usize) -> PollTimes {
         let is_crowded = self.is_crowded.swap(false, Ordering::Relaxed);
         if workers > self.placed + 1 {
@@ -164,20 +163,20 @@ impl Executor {
         PollTimes { at_end: at_end.max(Patience::BRIEF), between }
     }
 
-    /// Runs a search: all workers go from the front together.
+    /// Runs a search: all workers claim blocks from the front of the slice.
     fn search(
         &self,
         shared: &mut SharedPart<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
+    ) -> (Times, Earliest<Option<Panic>>) {
         let SharedPart { begin, ref left, polls, options, ref mut help, .. } = *shared;
         let mut times = mem::take(&mut help.times);
         if let Some(notes) = &mut times.notes {
-            notes.dealt = vec![0..0; help.helpers + 1]; // nobody owns anything
+            notes.dealt = vec![0..0; help.helpers + 1]; // nobody owns a range
         }
-        let course = RoundLog::new(begin, times);
-        let search = Search::new(left.clone(), help.helpers + 1, options.watch, course);
+        let log = RoundLog::new(begin, times);
+        let search = Search::new(left.clone(), help.helpers + 1, options.watch, log);
         let offer = Offer { helpers: help.helpers, visits: Visits::Once, polls };
         let (times, stop) = search.run((&self.threads, &help.turn), offer, own, others);
         // When a search is over, all its items count as done.
@@ -191,7 +190,7 @@ impl Executor {
         shared: &mut SharedPart<'_>,
         own: &mut dyn Accumulate,
         others: &dyn Lend,
-    ) -> (Times, FirstStop) {
+    ) -> (Times, Earliest<Option<Panic>>) {
         let SharedPart { call: &Call { this, .. }, begin, ref left, polls, options, ref mut help } = *shared;
         let (workers, mut times) = (help.helpers + 1, mem::take(&mut help.times));
         let learnt = help.known.as_ref().and_then(|known| known.bounds(help.dealt));
@@ -213,20 +212,20 @@ impl Executor {
             stealing: self.stealing,
             has_large_partials: options.kind == LoopKind::LargePartials,
             heavy: &self.prices.heavy,
-            places: Some(WorkerPlaces { threads: &self.threads, seats: &self.seats, arena }),
+            places: Some(WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena }),
             polls,
         };
-        let round = Round { ranges: &arena.ranges, plan, course: RoundLog::new(begin, times), list };
+        let round = Round { ranges: &arena.ranges, plan, log: RoundLog::new(begin, times), list };
         round.run((&self.threads, &help.turn), (left.clone(), &bounds), options.watch, own, others)
     }
 
-    /// Learns what items cost and what help costs.
+    /// Learns the cost of items and the cost of help.
     fn learn(&self, shared: &SharedPart<'_>, before: &Before, times: &Times, stop: Option<usize>) {
         let SharedPart { call: &Call { this, awake, launch, .. }, begin, options, ref help, .. } = *shared;
         let (kind, was_trial) = (options.kind, launch.is_trial());
         let over = memory::SharedCall { this, kind, was_trial, took: nanos(before.begin.elapsed()) };
-        // If the caller has come to the stop itself, its own time is what the plain loop takes. (A
-        // helper that was woken for two items had worked for 12 µs.)
+        // If the caller has reached the stop itself, the plain loop would take the caller's own
+        // time. (A helper that was woken for two items had worked for 12 µs.)
         let front = &times.tallies[0];
         let came = stop.is_some_and(|place| before.indices + front.indices >= place);
         let whole = (times.indices(), times.work());
@@ -244,7 +243,8 @@ impl Executor {
         if let (Some(own), Some(first)) = (starts(own), starts(helpers))
             && own.is_finite()
         {
-            // Both of two workers wait for what comes behind the last item: it counts twice.
+            // Two workers both wait for the end of the loop after its last item: this time counts
+            // twice.
             let ends = times.tallies.iter().map(|tally| tally.span.end).filter(|end| end.is_finite());
             let behind = nanos(begin.elapsed()) - ends.fold(0.0, f32::max);
             let late = first.is_finite().then_some(first + 2.0 * behind);

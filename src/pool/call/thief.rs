@@ -1,4 +1,4 @@
-//! A thief: the answers of the policy to the questions of the protocol.
+//! A thief: it answers the protocol's questions by the policy.
 
 use std::ops::Range;
 
@@ -21,10 +21,10 @@ pub(crate) struct Thief<'a> {
     plan: &'a Plan<'a>,
     /// The number of the current theft of this worker, from 1.
     nth: usize,
-    /// How often this worker has asked for a victim.
+    /// The number of requests for a victim.
     asked: u64,
-    /// About the victim that it watches: whether a theft from it takes an expensive heavy fence,
-    /// and whether it is stuck in an item.
+    /// Two facts about the victim under watch: whether a theft from it takes an expensive heavy
+    /// fence, and whether the victim is stuck in an item.
     is_dear: bool,
     is_stuck: bool,
     /// When the theft began, if it takes an expensive fence.
@@ -36,14 +36,14 @@ impl<'a> Thief<'a> {
         Self { me, plan, nth: 0, asked: 0, is_dear: false, is_stuck: false, begun: None }
     }
 
-    /// Steals, and learns the cost of the fence if it is expensive.
+    /// Steals, and learns the cost of the fence if the fence is expensive.
     pub(crate) fn steal(&mut self, owner: &mut Owner<'_>) -> Option<Stolen> {
         self.nth += 1;
-        let loot = owner.steal(self);
-        if let (Some(_), Some(begun)) = (&loot, self.begun.take()) {
+        let stolen = owner.steal(self);
+        if let (Some(_), Some(begun)) = (&stolen, self.begun.take()) {
             self.plan.heavy.see(nanos(begun.elapsed()));
         }
-        loot
+        stolen
     }
 }
 

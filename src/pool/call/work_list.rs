@@ -1,17 +1,13 @@
-//! A worker of a round over a list that grows, when no seeds are left to claim: it goes on with
-//! what items have made, its own and that of others, until nobody has anything.
+//! A worker of a round over a list that grows, after all seeds are claimed. It takes made items,
+//! its own and those of other workers, until nobody has an item left.
 //!
 //! A worker that finds nothing polls for some microseconds and then leaves the round. It is called
-//! back when there is something, so it may come and leave several times. The caller cannot leave:
-//! it rests, until all others have left.
+//! back when there is work, so it may come and leave several times. The caller cannot leave: it
+//! rests until all others have left.
 
 use std::time::Duration;
 
-use super::{
-    accumulator::{Accumulate, Halt},
-    plan::Plan,
-    round_log::WorkerLog,
-};
+use super::{accumulator::Accumulate, body::Stop, plan::Plan, round_log::WorkerLog};
 use crate::{
     clock::Instant,
     pool::{
@@ -27,32 +23,32 @@ use crate::{
     sync::Patience,
 };
 
-/// A list that grows, whatever its items are. To fold no items of the round is to go on with what
-/// the worker has of the list.
+/// A list that grows, whatever its items are. Folding an empty range of seeds runs the worker's own
+/// deque until it is empty.
 pub(crate) trait WorkList: Sync {
-    fn hunger(&self) -> &Searching;
+    fn searching(&self) -> &Searching;
 
-    /// The list belongs to `workers` workers from now on, in this arena.
+    /// From now on `workers` workers share the list, in this arena.
     fn share(&self, workers: usize, arena: usize);
 
-    /// The calling thread, alone, goes on until its first look at the clock so long after it has
-    /// begun; `None`: until it has nothing left.
+    /// Limits the time of the calling thread, which runs the list alone: the thread returns at its
+    /// first reading of the clock after `limit`. `None`: it returns when nothing is left.
     fn until(&self, limit: Option<Duration>);
 
-    /// Whether worker `me` has nothing.
+    /// Whether worker `me` has no item.
     fn is_dry(&self, me: usize) -> bool;
 
-    /// How many items thieves can take from a worker, at a glance.
+    /// About how many items thieves can take from `worker`.
     fn shown(&self, worker: usize) -> usize;
 
-    /// Worker `me`, which has nothing, steals from `victim`; how many items.
+    /// Worker `me`, which has no item, steals from `victim`. Returns the number of stolen items.
     fn try_steal(&self, me: usize, victim: usize) -> usize;
 
-    /// A worker is about to go, after it has `worked` for this time. Returns whether it may: there
-    /// is nothing to take.
-    fn go(&self, worked: Duration) -> bool;
+    /// Announces that a worker leaves, which has `worked` for this time; `false` if there is work
+    /// to take.
+    fn try_leave(&self, worked: Duration) -> bool;
 
-    /// How many items worker `me` has folded since it was asked last.
+    /// How many items worker `me` has folded since the last such question.
     fn folded(&self, me: usize) -> usize;
 }
 
@@ -61,10 +57,10 @@ pub(crate) struct GrowWorker<'a> {
     list: &'a dyn WorkList,
     me: usize,
     plan: &'a Plan<'a>,
-    /// Where thefts are counted.
+    /// The counter of thefts is here.
     ranges: &'a Ranges,
     finds: Finds,
-    /// How often it has asked for a victim.
+    /// The number of requests for a victim.
     asked: u64,
 }
 
@@ -73,29 +69,29 @@ impl<'a> GrowWorker<'a> {
         Self { list, me, plan, ranges, finds: Finds::default(), asked: 0 }
     }
 
-    /// Goes on with what items have made, until nothing is to be found. `rest` lets the caller rest
-    /// until it is called back (true), or all others have left.
+    /// Takes made items until no worker has any. `rest` lets the caller rest. It returns `true`
+    /// when the caller is called back, and `false` when all others have left.
     pub(crate) fn run(
         mut self,
         acc: &mut dyn Accumulate,
-        visit: &mut WorkerLog,
+        worker_log: &mut WorkerLog,
         rest: &dyn Fn() -> bool,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), Stop> {
         let Self { list, me, .. } = self;
-        let mut victim = None; // at first, it goes on with its own
+        let mut victim = None; // at first, it takes its own items
         loop {
-            let (begin, has_some) = (Instant::now(), !list.is_dry(me));
+            let (begin, has_items) = (Instant::now(), !list.is_dry(me));
             let mut taken = Ok(());
-            while taken.is_ok() && !list.is_dry(me) && !list.hunger().is_closed() {
+            while taken.is_ok() && !list.is_dry(me) && !list.searching().is_closed() {
                 taken = acc.take(&mut Claims::of(0..0));
             }
-            if has_some {
+            if has_items {
                 let end = Instant::now();
                 self.finds.see(end - begin);
-                visit.journal.grazed(victim, begin, end);
+                worker_log.journal.ran_made_items(victim, begin, end);
             }
             taken?;
-            list.hunger().end();
+            list.searching().end();
             victim = self.find(rest);
             if victim.is_none() {
                 return Ok(());
@@ -103,23 +99,23 @@ impl<'a> GrowWorker<'a> {
         }
     }
 
-    /// Steals something; returns from whom. None: the worker leaves. If something was stolen, the
-    /// worker counts as busy.
+    /// Steals something. Returns the victim; `None` if the worker leaves. After a theft the worker
+    /// counts as busy.
     fn find(&mut self, rest: &dyn Fn() -> bool) -> Option<usize> {
         let Self { list, me, plan, .. } = *self;
-        while plan.stealing != Stealing::Off && !list.hunger().is_closed() {
+        while plan.stealing != Stealing::Off && !list.searching().is_closed() {
             let pause = Patience::of(self.finds.pause());
             let is_soon = pause <= Patience::BRIEF;
             if is_soon {
-                pause.poll(|| list.hunger().is_over());
-                let found = self.look();
+                pause.poll(|| list.searching().is_over());
+                let found = self.search();
                 if found.is_some() {
                     return found;
                 }
             }
-            // Its pause may be so long that it goes although there is something.
-            if !list.go(self.finds.worked()) && is_soon {
-                let _or_another_was_called = list.hunger().come();
+            // The pause may be so long that the worker leaves although there is work.
+            if !list.try_leave(self.finds.worked()) && is_soon {
+                let _or_another_was_called = list.searching().come();
             } else if me > 0 || !rest() {
                 return None;
             } else {
@@ -129,18 +125,18 @@ impl<'a> GrowWorker<'a> {
         None
     }
 
-    /// Looks for something for a moment; all others show what they have meanwhile.
-    fn look(&mut self) -> Option<usize> {
-        let hunger = self.list.hunger();
-        hunger.look();
+    /// Searches for a victim for a moment. Meanwhile all others show their items.
+    fn search(&mut self) -> Option<usize> {
+        let searching = self.list.searching();
+        searching.look();
         let mut found = self.steal();
         if found.is_none() {
             Patience::BRIEF.poll(|| {
                 found = self.steal();
-                found.is_some() || hunger.is_over()
+                found.is_some() || searching.is_over()
             });
         }
-        hunger.look_away();
+        searching.look_away();
         found
     }
 
@@ -152,7 +148,7 @@ impl<'a> GrowWorker<'a> {
         let distance = |worker| plan.distance(me, worker);
         let asks = Asks { workers: plan.workers, thief: me, nth: self.asked };
         let victim = plan.stealing.victim(&mut others.filter(|&(_, shown)| shown > 0), distance, asks)?;
-        // What the victim takes itself in a moment would only move from worker to worker.
+        // Items that the victim takes itself in a moment would only move from worker to worker.
         let mut is_there = true;
         Patience::of(back_off::MOMENT).poll(|| {
             is_there = list.shown(victim) > 0;
@@ -161,12 +157,12 @@ impl<'a> GrowWorker<'a> {
         if !is_there {
             return None;
         }
-        list.hunger().begin();
+        list.searching().begin();
         if list.try_steal(me, victim) > 0 {
             self.ranges.count_theft();
             return Some(victim);
         }
-        list.hunger().end();
+        list.searching().end();
         None
     }
 }

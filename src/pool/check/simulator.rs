@@ -367,7 +367,7 @@ impl SimRound<'_> {
         let left = *end - *next;
         if let Some(grain) = grain {
             grain.end_stretch(left, at);
-            pieces.look(*next, at, &mut self.marks);
+            pieces.mark(*next, at, &mut self.marks);
         }
         if left > 0 {
             let begun = self.begin + Duration::from_nanos(*begin);
@@ -380,7 +380,7 @@ impl SimRound<'_> {
             return self.claim(me, claims);
         }
         if grain.is_none() {
-            pieces.look(*next, at, &mut self.marks); // a run of one item is timed when it ends
+            pieces.mark(*next, at, &mut self.marks); // a run of one item is timed when it ends
         }
         let working = now - *begin;
         let tally = &mut self.times.tallies[me];

@@ -17,7 +17,7 @@ mod mask {
             pin_monitor::Turns,
             topology::online,
         },
-        record::usage::Usage,
+        record::journal::Usage,
     };
     use nix::{
         libc,
@@ -161,7 +161,7 @@ mod mask {
 
     use crate::pool::{
         place::{files::File, pin_monitor::Turns},
-        record::usage::Usage,
+        record::journal::Usage,
     };
 
     /// The name of the system; on bare wasm, which has none, the name of the processor.

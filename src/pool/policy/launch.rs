@@ -113,7 +113,9 @@ impl Launch {
     pub(crate) fn why_alone(self) -> Alone {
         match self {
             Self::Trial { .. } | Self::Alone { why: Why::Faster, .. } => Alone::Faster,
-            _ => Alone::Short,
+            Self::Alone { why: Why::Short | Why::Unexpected, .. } | Self::Plain | Self::Shared { .. } => {
+                Alone::Short
+            }
         }
     }
 

@@ -16,10 +16,7 @@ use super::{
 };
 use crate::{
     clock::nanos,
-    pool::record::{
-        journal::{Mark, Tally, Times},
-        usage::Usage,
-    },
+    pool::record::journal::{Mark, Tally, Times, Usage},
     sorted::sort,
 };
 

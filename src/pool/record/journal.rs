@@ -1,4 +1,4 @@
-//! What a worker notes in a round. Each worker has a journal of its own, which it hands over once,
+//! The notes of a worker in a round. Each worker has a journal of its own, and hands it over once,
 //! when it leaves.
 
 use std::{ops::Range, thread, time::Duration};
@@ -10,7 +10,6 @@ use super::{
         timeline,
     },
     units::Units,
-    usage::Usage,
 };
 use crate::clock::{Instant, nanos};
 
@@ -18,19 +17,19 @@ use crate::clock::{Instant, nanos};
 /// up to the next mark.
 pub(crate) type Mark = (usize, f32);
 
-/// What a worker has done in a round.
+/// The work of one worker in a round.
 #[derive(Clone, Debug)]
 pub(crate) struct Tally {
-    /// When the worker began and ended, in nanoseconds since the begin of the round; infinite if it
-    /// found nothing to do.
+    /// When the worker began and ended, in nanoseconds since the begin of the round; infinite if
+    /// the worker found nothing to do.
     pub(crate) span: Range<f32>,
-    /// How long its runs took, in nanoseconds.
+    /// How long the worker's runs took, in nanoseconds.
     pub(crate) working: f32,
     /// How many indices the worker folded, and how many items they stand for.
     pub(crate) indices: usize,
     pub(crate) items: usize,
     pub(crate) runs: usize,
-    /// How many ranges the worker has stolen; how many attempts brought nothing; how many ranges
+    /// How many ranges the worker has stolen, how many of its attempts failed, and how many ranges
     /// were stolen from it.
     pub(crate) thefts: usize,
     pub(crate) failed: usize,
@@ -45,7 +44,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Adds what the worker has done when it came once more.
+    /// Adds the work of a further visit of the same worker.
     fn add(&mut self, more: &Self) {
         let came = self.span.start.is_finite();
         let end = if came && more.span.end.is_infinite() { self.span.end } else { more.span.end };
@@ -65,19 +64,19 @@ impl Tally {
 pub(crate) struct Times {
     /// How long the items took, in pieces of neighbouring items.
     pub(crate) marks: Vec<Mark>,
-    /// What each worker has done, in worker order.
+    /// The work of each worker, in worker order.
     pub(crate) tallies: Vec<Tally>,
-    /// What all workers together have used; none if not measured.
+    /// The CPU time and context switches of all workers together; `None` if not measured.
     pub(crate) usage: Option<Usage>,
-    /// What a timeline needs; none if no trace is wanted.
+    /// The notes for a timeline; `None` if no trace is wanted.
     pub(crate) notes: Option<Box<Notes>>,
-    /// What each worker did from coming to leaving; empty if no trace is being taken.
+    /// The visits of the workers, from coming to leaving; empty if no trace is being taken.
     pub(crate) parts: Vec<WorkerPart>,
 }
 
 impl Times {
-    /// Empty times for a round of `workers` workers, in the memory of these. If `measures_usage`,
-    /// the workers measure their use of CPUs.
+    /// Empty times for a round of `workers` workers, in the memory of `self`. If `measures_usage`,
+    /// the workers measure their CPU time.
     pub(crate) fn of(mut self, workers: usize, measures_usage: bool) -> Self {
         self.marks.clear();
         self.tallies.clear();
@@ -121,7 +120,7 @@ impl Times {
         self.tallies.iter().fold(0, |sum, tally| sum.saturating_add(tally.items))
     }
 
-    /// Adds what a worker has done, which leaves now.
+    /// Adds the visit of a worker that leaves now.
     #[cold]
     #[inline(never)]
     pub(crate) fn add_part(&mut self, journal: &Journal) {
@@ -130,7 +129,7 @@ impl Times {
         self.parts.push(WorkerPart { seat, thread, span, items, is_empty: items == 0 && runs == 0 });
     }
 
-    /// Adds what a worker has noted.
+    /// Adds the journal of a worker.
     pub(crate) fn add(&mut self, journal: Journal) {
         let Journal { worker, tally, victims, marks, notes, usage, .. } = journal;
         self.tallies[worker].add(&tally);
@@ -147,7 +146,28 @@ impl Times {
     }
 }
 
-/// What one worker notes in a round.
+/// The CPU time of a thread, and its voluntary context switches (`naps`: how often it has slept or
+/// waited).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) cpu: Duration,
+    pub(crate) naps: u64,
+}
+
+impl Usage {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.cpu += other.cpu;
+        self.naps += other.naps;
+    }
+
+    /// The usage since `before`.
+    pub(crate) fn since(self, before: Self) -> Self {
+        let cpu = self.cpu.saturating_sub(before.cpu);
+        Self { cpu, naps: self.naps.saturating_sub(before.naps) }
+    }
+}
+
+/// The notes of one worker in a round.
 #[derive(Debug)]
 pub(crate) struct Journal {
     worker: usize,
@@ -157,7 +177,7 @@ pub(crate) struct Journal {
     begun: Instant,
     run: Option<OpenRun>,
     tally: Tally,
-    /// The victim of each of its thefts.
+    /// The victim of each of the worker's thefts.
     victims: Vec<usize>,
     marks: Vec<Mark>,
     notes: Option<Box<Notes>>,
@@ -172,7 +192,7 @@ struct OpenRun {
     pieces: OpenPieces,
 }
 
-/// The theft with which a run began: its victim, and how many indices were taken.
+/// The theft with which a run began: its victim, and how many indices were stolen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TheftNote {
     pub(crate) victim: usize,
@@ -196,7 +216,8 @@ impl Journal {
         }
     }
 
-    /// The worker begins a run. Its first run counts from the worker's begin, any other from now.
+    /// The worker begins a run. Its first run counts from the worker's begin, any later run from
+    /// now.
     pub(crate) fn begin(&mut self, first: usize, theft: Option<TheftNote>) -> Instant {
         let is_first = theft.is_none();
         let begin = if is_first { self.begun } else { Instant::now() };
@@ -205,28 +226,28 @@ impl Journal {
         begin
     }
 
-    /// The first item is done. Only a timeline needs this look at the clock.
-    pub(crate) fn look_closely(&mut self, next: usize) {
+    /// The first item is done. Only a timeline needs this reading of the clock.
+    pub(crate) fn tick(&mut self, next: usize) {
         if let Some(OpenRun { pieces: OpenPieces { closeup: Some(closeup), .. }, .. }) = &mut self.run {
-            closeup.look(next, Instant::now());
+            closeup.tick(next, Instant::now());
         }
     }
 
-    /// All before `next` is done.
-    pub(crate) fn look(&mut self, next: usize, now: Instant) {
+    /// All indices before `next` are done at `now`.
+    pub(crate) fn mark(&mut self, next: usize, now: Instant) {
         if let Some(run) = &mut self.run {
-            run.pieces.look(next, now, &mut self.marks);
+            run.pieces.mark(next, now, &mut self.marks);
         }
     }
 
-    /// The run is over; it has folded all before `next`.
+    /// The run is over. It has folded all indices before `next`.
     pub(crate) fn end(&mut self, next: usize) {
         let Some(OpenRun { first, theft, mut pieces }) = self.run.take() else { return };
         let (begin, closeup) = (pieces.begin, pieces.closeup.take());
         let end = pieces.end(&mut self.marks);
         let items = self.units.items(first..next);
         self.tally.indices += next - first;
-        self.ran(items.len(), begin, end);
+        self.add_run(items.len(), begin, end);
         if let Some(TheftNote { victim, .. }) = theft {
             self.tally.thefts += 1;
             self.victims.push(victim);
@@ -244,34 +265,34 @@ impl Journal {
         }
     }
 
-    /// The worker has searched since it began: `items` items, the last of them before `end`.
-    pub(crate) fn searched(&mut self, items: usize, end: usize) {
+    /// The worker has searched `items` items since it began. The last of them was the one before
+    /// `end`.
+    pub(crate) fn ran_search(&mut self, items: usize, end: usize) {
         if items == 0 {
-            return; // a worker that comes to a search that is over counts as absent
+            return; // a worker that comes after the end of a search counts as absent
         }
         let (begin, now) = (self.begun, Instant::now());
         self.tally.indices += items;
-        self.ran(items, begin, now);
+        self.add_run(items, begin, now);
         let run = self.traced(end.saturating_sub(items)..end, begin, now, None);
         if let Some(notes) = &mut self.notes {
             notes.runs.push(run);
         }
     }
 
-    /// The worker has gone on with what items have made, its own or what it has stolen from
-    /// `victim`.
-    pub(crate) fn grazed(&mut self, victim: Option<usize>, begin: Instant, end: Instant) {
-        self.ran(0, begin, end);
+    /// The worker has folded made items: its own, or those that it has stolen from `victim`.
+    pub(crate) fn ran_made_items(&mut self, victim: Option<usize>, begin: Instant, end: Instant) {
+        self.add_run(0, begin, end);
         if let Some(victim) = victim {
             self.tally.thefts += 1;
             self.victims.push(victim);
         }
     }
 
-    /// The worker, which leaves, has begun so many `items` that may wait, has stolen from
-    /// `victims`, and was asleep for so long.
-    pub(crate) fn attended(&mut self, items: usize, victims: Vec<usize>, asleep: Duration) {
-        self.ran(items, self.begun, Instant::now());
+    /// The worker leaves a loop whose items wait. It has begun `items` items, has stolen from
+    /// `victims`, and was asleep for the time `asleep`.
+    pub(crate) fn ran_async_items(&mut self, items: usize, victims: Vec<usize>, asleep: Duration) {
+        self.add_run(items, self.begun, Instant::now());
         let tally = &mut self.tally;
         tally.working = (tally.working - nanos(asleep)).max(0.0);
         tally.indices += items;
@@ -280,12 +301,12 @@ impl Journal {
         self.victims = victims;
     }
 
-    /// The worker has folded so many items, counted one by one.
+    /// The worker has folded `items` items, counted one by one.
     pub(crate) fn count(&mut self, items: usize) {
         self.tally.items = items;
     }
 
-    fn ran(&mut self, items: usize, begin: Instant, end: Instant) {
+    fn add_run(&mut self, items: usize, begin: Instant, end: Instant) {
         let Self { tally, begun, round, .. } = self;
         tally.span = nanos(*begun - *round)..nanos(end - *round);
         tally.working += nanos(end - begin);
@@ -304,8 +325,8 @@ impl Journal {
         timeline::Run { worker: self.worker, items, begin, end, theft, ticks: Vec::new() }
     }
 
-    /// The worker leaves: `failed` of its attempts at a theft brought nothing, and `usage` is what
-    /// it has used, if that was measured.
+    /// The worker leaves. `failed` is the number of its attempts at a theft without success, and
+    /// `usage` is its usage, if that was measured.
     pub(crate) fn close(&mut self, failed: usize, usage: Option<Usage>) {
         self.tally.failed = failed;
         self.usage = usage;
@@ -316,11 +337,12 @@ impl Journal {
 #[derive(Debug)]
 pub(crate) struct OpenPieces {
     begin: Instant,
-    /// The current piece: where and when it began, and how long it had lasted at the last look.
+    /// The current piece: where and when it began, and how long it had lasted at the last reading
+    /// of the clock.
     first: usize,
     since: Instant,
     lasted: Duration,
-    /// Whether there was a piece before.
+    /// Whether the run has an earlier piece.
     has_marks: bool,
     closeup: Option<Closeup>,
 }
@@ -331,12 +353,12 @@ impl OpenPieces {
         Self { begin, first, since: begin, lasted: Duration::ZERO, has_marks: false, closeup }
     }
 
-    /// All before `next` is done. A piece lasts a sixteenth of its run so far, so there are few
-    /// pieces, and they are short in a short run.
-    pub(crate) fn look(&mut self, next: usize, now: Instant, marks: &mut Vec<Mark>) {
+    /// All indices before `next` are done at `now`. A piece lasts a sixteenth of its run so far. So
+    /// there are few pieces, and they are short in a short run.
+    pub(crate) fn mark(&mut self, next: usize, now: Instant, marks: &mut Vec<Mark>) {
         const SHORTEST: Duration = Duration::from_micros(4);
         if let Some(closeup) = &mut self.closeup {
-            closeup.look(next, now);
+            closeup.tick(next, now);
         }
         self.lasted = now - self.since;
         if self.lasted >= SHORTEST.max((now - self.begin) / 16) {
@@ -348,9 +370,9 @@ impl OpenPieces {
 
     /// The run has ended: adds the last mark, and returns when the run ended.
     pub(crate) fn end(self, marks: &mut Vec<Mark>) -> Instant {
-        let never_looked = !self.has_marks && self.lasted.is_zero();
-        let lasted = if never_looked { self.begin.elapsed() } else { self.lasted };
-        if never_looked || !lasted.is_zero() {
+        let is_unmarked = !self.has_marks && self.lasted.is_zero();
+        let lasted = if is_unmarked { self.begin.elapsed() } else { self.lasted };
+        if is_unmarked || !lasted.is_zero() {
             marks.push((self.first, nanos(lasted)));
         }
         self.since + lasted
@@ -380,7 +402,7 @@ mod tests {
         let mut marks = vec![(0, 7.0)];
         for step in 1..=10_000 {
             let now = begin + Duration::from_micros(1) * u32::try_from(step).unwrap();
-            pieces.look(10 + step, now, &mut marks);
+            pieces.mark(10 + step, now, &mut marks);
         }
         assert_eq!(pieces.end(&mut marks), begin + Duration::from_millis(10));
         let nanos: f32 = marks.iter().skip(1).map(|(_, nanos)| nanos).sum();

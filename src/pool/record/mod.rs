@@ -1,11 +1,10 @@
-//! What happened: noted by the workers of a loop, read when it is over.
+//! The records of loops: written by the workers of a loop, read when the loop is over.
 //!
-//! A worker notes in a `journal` of its own and hands it over once, when it leaves. The journals
-//! give the times that the policy learns from, and the `report` and the `trace` that a user has
-//! asked for; loops inside items of a traced loop tell its `scene`. The `program_report` has the
-//! reports of all loops of a program. `units` says what the indices of a loop stand for, `usage`
-//! what a thread has used, `why_alone` why a loop ran on the calling thread alone, and
-//! `wait_report` what one did whose items wait.
+//! Each worker writes a `journal` of its own and hands it over once, when it leaves. The journals
+//! give the times from which the policy learns, and the `report` and the `trace` that a user has
+//! asked for. Loops inside items of a traced loop report themselves to its `scene`. The
+//! `program_report` has the reports of all loops of a program. `units` says what the indices of a
+//! loop stand for.
 //!
 //! Must not know: `place`, `policy`, `call`, `verbs`.
 
@@ -14,6 +13,4 @@ pub(crate) mod program_report;
 pub(crate) mod report;
 pub(crate) mod trace;
 pub(crate) mod units;
-pub(crate) mod usage;
-pub(crate) mod wait_report;
 pub(crate) mod why_alone;

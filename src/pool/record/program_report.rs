@@ -1,9 +1,9 @@
-//! What all loops of a program did, line by line of its text: printed to standard error when the
-//! program exits, if `RANGESTEAL_REPORT` asks for it.
+//! The report of all loops of a program, one line per loop of its text. It is printed to standard
+//! error when the program exits, if `RANGESTEAL_REPORT` asks for it.
 //!
-//! Loops do not wait for the ledger for ever: an allocator may run a loop while it is written, and
-//! a child may be forked then. An entry that finds it locked for a tenth of a second is counted,
-//! and lost.
+//! A loop waits at most a tenth of a second for the lock of the report. Then its entry is lost, and
+//! the report counts it. So there is no deadlock if an allocator runs a loop while an entry is
+//! written, or if a process is forked then.
 
 #![allow(unsafe_code)] // atexit is not in std
 
@@ -25,40 +25,41 @@ use super::{
 };
 use crate::{sorted::sort, sync::lock_unless_stuck};
 
-/// The environment variable that asks for the report of a program: anything but nothing and `0`.
+/// The environment variable that asks for the report of a program: any value except the empty one
+/// and `0`.
 const VARIABLE: &str = "RANGESTEAL_REPORT";
 
-/// What the loops of this program did.
+/// The report of all loops of this program.
 #[derive(Debug)]
 pub(crate) struct ProgramReport {
-    /// In the order of their places.
+    /// The lines, sorted by their places.
     lines: Mutex<Vec<(SourceLine, Line)>>,
-    /// Entries that found the ledger locked.
+    /// The number of entries that found the report locked.
     lost: AtomicU64,
 }
 
-/// Where a loop stands: the file, the line and the column.
+/// The place of a loop: the file, the line and the column.
 type SourceLine = (&'static str, u32, u32);
 
-/// What the calls of one loop did.
+/// The sum of the calls of one loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Line {
     calls: u64,
     items: u64,
     wall: Duration,
-    /// All workers together.
+    /// The working time of all workers together.
     working: Duration,
     /// Calls that ran on the calling thread alone, by reason.
     alone: Vec<(Alone, u64)>,
     /// How long the calling thread worked alone before it shared calls.
     begun_alone: Duration,
     thefts: u64,
-    /// How many of the shared calls found no worker idle, one, two, and so on.
+    /// The number of shared calls that found no worker idle, one idle worker, two, and so on.
     idle: Vec<u64>,
     /// Of shared calls: the mean working time of the workers, and the longest.
     mean: Duration,
     longest: Duration,
-    /// What help was last thought to cost.
+    /// The latest estimate of the cost of help.
     help: Duration,
 }
 
@@ -67,13 +68,13 @@ impl ProgramReport {
         Self { lines: Mutex::new(Vec::new()), lost: AtomicU64::new(0) }
     }
 
-    /// The ledger of this program, if its report is wanted. The variable is read once.
+    /// The report of this program, if it is wanted. The variable is read once.
     pub(crate) fn if_wanted() -> Option<&'static Self> {
         const UNKNOWN: u8 = 0;
         const YES: u8 = 1;
         const NO: u8 = 2;
         static WANTED: AtomicU8 = AtomicU8::new(UNKNOWN);
-        // Relaxed: the ledger is there from the beginning.
+        // Relaxed: the report exists from the beginning.
         let mut wanted = WANTED.load(Ordering::Relaxed);
         if wanted == UNKNOWN {
             let is_set = env::var_os(VARIABLE).is_some_and(|value| !value.is_empty() && value != "0");
@@ -97,7 +98,7 @@ impl ProgramReport {
         lines[at].1.add(report, help);
     }
 
-    /// The report of what was entered since the last one: loops that took longest come first.
+    /// The text of the report, and the end of its entries. Loops that took longest come first.
     #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
     fn text(&self) -> String {
         let mut all =
@@ -143,7 +144,7 @@ impl ProgramReport {
             text.push('\n');
         }
         if let lost @ 1.. = self.lost.load(Ordering::Relaxed) {
-            _ = writeln!(text, "{lost} calls were not entered: another thread was at it");
+            _ = writeln!(text, "{lost} calls are missing: another thread held the report");
         }
         text
     }
@@ -174,8 +175,8 @@ impl Line {
     }
 }
 
-/// The median of numbers, given how often there is each, as text; and the least and the greatest of
-/// them if they differ.
+/// The median of numbers, as text; and the least and the greatest of them if they differ. `times`
+/// says how often each number occurs.
 #[cfg_attr(not(unix), allow(dead_code, reason = "exits are not noticed"))]
 fn middle(times: &[u64]) -> (String, Option<(usize, usize)>) {
     let there = || times.iter().enumerate().filter(|(_, times)| **times > 0).map(|(number, _)| number);
@@ -216,8 +217,8 @@ mod exit {
         fn atexit(function: extern "C" fn()) -> std::ffi::c_int;
     }
 
-    /// The process that prints at its exit; a child that it forks does not. 0: none. Relaxed: a
-    /// number that stands for itself.
+    /// The process that prints at its exit; a child that it forks does not. 0: none. Relaxed: the
+    /// number stands for itself.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
 
     /// Whether the report will be printed at the exit of this process.
@@ -232,8 +233,7 @@ mod exit {
         unsafe { atexit(print) == 0 }
     }
 
-    /// The longest time that the exit of the process is delayed by a reader of standard error that
-    /// does not read.
+    /// The longest delay of the exit of the process, if nobody reads standard error.
     const LONGEST: Duration = Duration::from_secs(1);
 
     /// Prints the report. Another thread writes it, because a write to a full pipe does not return.
@@ -257,7 +257,7 @@ mod exit {
 
     /// Writes `text` to standard error. Errors are ignored: nobody reads there.
     fn write(text: &[u8]) {
-        // A program may have restored the default action of SIGPIPE, which is to end the process.
+        // A program may have restored the default action of SIGPIPE, which ends the process.
         #[cfg(target_os = "linux")]
         let _ = nix::sys::signal::SigSet::from(nix::sys::signal::Signal::SIGPIPE).thread_block();
         // A copy of the descriptor, because another thread may hold the lock of `io::stderr()` for
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn a_line_for_each_loop_and_the_longest_first() {
-        let ledger = ProgramReport::new();
+        let program_report = ProgramReport::new();
         let (short, long) = (Location::caller(), Location::caller());
         for (at, report) in [
             (short, report(10, Some(Alone::Short), 0, &[10])),
@@ -307,9 +307,9 @@ mod tests {
             (short, report(10, Some(Alone::OneWorker), 0, &[9])),
             (short, report(10, Some(Alone::Short), 0, &[10])),
         ] {
-            ledger.enter(at, &report, ms(7));
+            program_report.enter(at, &report, ms(7));
         }
-        let text = ledger.text();
+        let text = program_report.text();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 4, "{text}");
         assert!(lines[0].starts_with("rangesteal: 2 loops took 280.0ms"), "{text}");
@@ -337,23 +337,23 @@ mod tests {
 
     #[test]
     fn numbers_that_do_not_fit_stay_the_largest() {
-        let ledger = ProgramReport::new();
+        let program_report = ProgramReport::new();
         for _ in 0..2 {
             let mut report = report(1, None, 1, &[1]);
             report.workers[0].items = usize::MAX;
-            ledger.enter(Location::caller(), &report, ms(0));
+            program_report.enter(Location::caller(), &report, ms(0));
         }
-        assert!(ledger.text().contains(&format!(" {} ", u64::MAX)), "{}", ledger.text());
+        assert!(program_report.text().contains(&format!(" {} ", u64::MAX)), "{}", program_report.text());
     }
 
     #[test]
-    fn nobody_waits_for_it() {
-        let ledger = ProgramReport::new();
-        let locked = ledger.lines.lock().unwrap();
-        ledger.enter(Location::caller(), &RunReport::default(), ms(0));
-        assert!(ledger.text().contains("1 calls were not entered"), "{}", ledger.text());
+    fn a_locked_report_delays_no_loop() {
+        let program_report = ProgramReport::new();
+        let locked = program_report.lines.lock().unwrap();
+        program_report.enter(Location::caller(), &RunReport::default(), ms(0));
+        assert!(program_report.text().contains("1 calls are missing"), "{}", program_report.text());
         drop(locked);
-        ledger.enter(Location::caller(), &RunReport::default(), ms(0));
-        assert!(ledger.text().starts_with("rangesteal: 1 loops"), "{}", ledger.text());
+        program_report.enter(Location::caller(), &RunReport::default(), ms(0));
+        assert!(program_report.text().starts_with("rangesteal: 1 loops"), "{}", program_report.text());
     }
 }

@@ -1,14 +1,13 @@
-//! What a loop did: reported on request, and logged.
+//! The report of a loop, on request, and its line in the log.
 
 use std::{fmt, panic::Location, time::Duration};
 
 use super::{
     journal::{Tally, Times},
-    wait_report::WaitReport,
     why_alone::Alone,
 };
 
-/// What a loop did, worker by worker. Filled in by [`On::report`](crate::On::report).
+/// The report of a loop, worker by worker. [`On::report`](crate::On::report) fills it in.
 ///
 /// ```
 /// use rangesteal::{Pool, RunReport};
@@ -32,21 +31,21 @@ pub struct RunReport {
     pub wall: Duration,
     /// Why the loop ran on the calling thread alone; `None` if it was shared.
     pub alone: Option<Alone>,
-    /// How many workers were idle when the loop was shared; 0 if it was not. The loop may have been
-    /// worth fewer.
+    /// How many workers were idle when the loop was shared; 0 if it was not. The loop may have used
+    /// fewer helpers.
     pub idle: usize,
-    /// How long the calling thread worked alone before it shared the loop. It does so for a few
-    /// microseconds in a first call over many items, or until the end of the first item if that
+    /// How long the calling thread worked alone before it shared the loop. In a first call over
+    /// many items it does so for a few microseconds, or until the end of the first item if that
     /// takes longer. Zero if the loop was not shared.
     pub begun_alone: Duration,
-    /// The workers that the loop was meant for. The first is always the calling thread; it is the
-    /// only one if the loop ran on it alone.
+    /// The workers of the loop, including those that came too late. The first is always the calling
+    /// thread. It is the only one if the loop ran on it alone.
     pub workers: Vec<WorkerReport>,
-    /// What a loop did whose items wait; `None` for all others.
+    /// The waits of a loop whose items wait; `None` for all other loops.
     pub waits: Option<WaitReport>,
 }
 
-/// What one worker did in a loop.
+/// The work of one worker in a loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct WorkerReport {
@@ -59,15 +58,58 @@ pub struct WorkerReport {
     pub thefts: usize,
     /// Ranges that were stolen from this worker.
     pub thefts_suffered: usize,
-    /// Attempts of this worker at a theft that brought nothing.
+    /// Attempts of this worker at a theft without success.
     pub thefts_failed: usize,
-    /// The time in its runs. The rest between its first and its last item is spent on stealing.
+    /// The time in the worker's runs. The rest of the time between its first and its last item is
+    /// spent on stealing.
     pub working: Duration,
-    /// The time from the call to its first item; the whole time of the loop if it came too late for
-    /// any item.
+    /// The time from the call to the worker's first item; the whole time of the loop if the worker
+    /// came too late for any item.
     pub waiting_to_start: Duration,
-    /// The time from its last item to the return of the call.
+    /// The time from the worker's last item to the return of the call.
     pub waiting_at_end: Duration,
+}
+
+/// The waits of a loop whose items wait: see [`On::waiting`](crate::On::waiting). If the loop is
+/// asleep for long with as many items in flight as the limit allows, it needs a higher limit. If it
+/// is asleep with fewer items in flight, it needs a faster service, or more items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WaitReport {
+    /// Items that were not done when they were first polled.
+    pub waited: usize,
+    /// How often items were polled.
+    pub polls: usize,
+    /// How often an item was polled by another worker than at its last poll.
+    pub resumed_elsewhere: usize,
+    /// The most items in flight at one time: begun and not done. The number may be a little too
+    /// high, because workers get slots for items a few at a time.
+    pub most_in_flight: usize,
+    /// How long workers slept because there was nothing to poll, added up over all workers.
+    pub asleep: Duration,
+}
+
+impl WaitReport {
+    /// Adds the waits of another worker.
+    pub(crate) fn add(&mut self, other: Self) {
+        let Self { waited, polls, resumed_elsewhere, most_in_flight, asleep } = other;
+        self.waited += waited;
+        self.polls += polls;
+        self.resumed_elsewhere += resumed_elsewhere;
+        self.most_in_flight = self.most_in_flight.max(most_in_flight);
+        self.asleep += asleep;
+    }
+}
+
+impl fmt::Display for WaitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { waited, polls, resumed_elsewhere, most_in_flight, asleep } = self;
+        write!(
+            f,
+            "{waited} items waited, {polls} polls, {resumed_elsewhere} of them elsewhere, \
+             {most_in_flight} items in flight at most, asleep for {asleep:.1?}"
+        )
+    }
 }
 
 impl RunReport {
@@ -123,7 +165,7 @@ impl RunReport {
         log::trace!("{self}");
     }
 
-    /// How many items all workers have folded. Items are what the closures are given: with
+    /// How many items all workers have folded. Items are the arguments of the closures: with
     /// [`chunks`](crate::On::chunks), chunks.
     #[must_use]
     pub fn items(&self) -> usize {
@@ -136,8 +178,8 @@ impl RunReport {
         self.workers.iter().map(|worker| worker.thefts).sum()
     }
 
-    /// The mean working time of the workers, divided by the longest: 1 if all have worked equally
-    /// long.
+    /// The mean working time of the workers, divided by the longest: 1 if all workers have worked
+    /// equally long.
     #[must_use]
     pub fn balance(&self) -> f64 {
         let times = || self.workers.iter().map(|worker| worker.working.as_secs_f64());
@@ -151,8 +193,8 @@ impl RunReport {
     }
 }
 
-/// Writes a number that is not negative with so many `places` behind the point. The printers of
-/// floating-point numbers in std weigh 20 KB.
+/// Writes a number that is not negative with `places` digits behind the point. The printers of
+/// floating-point numbers in std would add 20 KB to a program.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and saturates")]
 pub(super) fn decimal(number: f64, places: usize) -> String {
     let parts: u32 = [1, 10, 100, 1000][places];
@@ -289,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_folded_everything_alone_has_one_run() {
+    fn a_caller_that_has_folded_everything_has_one_run() {
         let mut report = RunReport::new(ms(12), (7, ms(10)), Err(Alone::Short));
         report.end(ms(13));
         let worker = WorkerReport {
@@ -312,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_had_no_item_has_waited_for_one_all_the_time() {
+    fn a_worker_without_items_has_waited_all_the_time() {
         let mut report = RunReport::new(ms(12), (0, ms(0)), Err(Alone::OneWorker));
         report.end(ms(13));
         let worker = WorkerReport { waiting_to_start: ms(13), ..WorkerReport::default() };
@@ -341,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_did_before_the_others_came_is_a_run_if_it_gets_no_other() {
+    fn the_work_of_the_caller_alone_is_a_run_if_the_caller_gets_no_other() {
         let late = Tally::default();
         let helper = Tally { span: 1e6..4e6, working: 3e6, items: 9, runs: 1, ..Tally::default() };
         let times = Times { tallies: vec![late, helper], ..Times::default() };

@@ -1,4 +1,4 @@
-//! What loops did when, worker by worker: recorded on request, to be drawn.
+//! Traces: the timelines of loops, worker by worker, recorded on request.
 
 mod chrome;
 pub(crate) mod notes;
@@ -12,16 +12,16 @@ use timeline::Timeline;
 
 use crate::clock::Instant;
 
-/// What loops did when. Each loop that is given a trace with [`On::trace`](crate::On::trace) adds a
-/// [`Timeline`] to it.
+/// The timelines of loops. Each loop with the option [`On::trace`](crate::On::trace) adds a
+/// [`Timeline`] to its trace.
 ///
-/// It can be drawn ([`svg`](Self::svg)), opened in a profiler ([`chrome`](Self::chrome)), or read.
-/// It keeps all of its loops: a kilobyte for a short one, and up to six for each run of a long one.
-/// If a million loops run, trace only some of them, or begin a new trace now and then.
+/// A trace can be drawn ([`svg`](Self::svg)), opened in a profiler ([`chrome`](Self::chrome)), or
+/// read. It keeps all of its loops: a kilobyte for a short loop, and up to six for each run of a
+/// long one. If a million loops run, trace only some of them, or begin a new trace now and then.
 ///
-/// Loops that are called inside items of a traced loop are in its timeline, too, with the workers
-/// that help them ([`Timeline::inner`]), unless they are too short to be shared. A loop inside that
-/// has a trace of its own is in both.
+/// The timeline of a loop also has the loops that its items call, with the workers that help them
+/// ([`Timeline::inner`]), unless such an inner loop is too short to be shared. An inner loop that
+/// has a trace of its own is in both traces.
 ///
 /// ```
 /// use rangesteal::{Pool, Trace};
@@ -44,7 +44,7 @@ pub struct Trace {
     title: String,
     /// When the first loop was called.
     begin: Option<Instant>,
-    /// Makes what hears of loops inside items.
+    /// Makes the scene that notes the loops inside items.
     pub(crate) scene: scene::Make,
 }
 
@@ -75,18 +75,18 @@ impl Trace {
         self
     }
 
-    /// What each loop did, in the order of the calls. ([`Trace`] has an example.)
+    /// The timelines of the loops, in the order of the calls. ([`Trace`] has an example.)
     #[must_use]
     pub fn timelines(&self) -> &[Timeline] {
         &self.timelines
     }
 
     /// A picture, to be written to a file. It has a panel for each loop, all on one scale of time.
-    /// A panel has a lane for each worker; its runs have the colour of the worker that their items
-    /// were dealt to, and each theft has an arrow. A loop inside an item is a bar in the run of the
-    /// item, and a bar of the same colour in the lane of each worker that helps it. (Loops in loops
-    /// in items are narrower bars; deeper ones than three are left out.) If there are more than
-    /// eight loops, the picture shows the last eight.
+    /// A panel has a lane for each worker. A run has the colour of the worker that got its items at
+    /// the start, and each theft has an arrow. A loop inside an item is a bar in the run of the
+    /// item, and a bar of the same colour in the lane of each worker that helps it. (Deeper loops
+    /// are narrower bars; loops more than three deep are left out.) If there are more than eight
+    /// loops, the picture shows the last eight.
     ///
     /// ```no_run
     /// # let trace = rangesteal::Trace::new();
@@ -99,9 +99,8 @@ impl Trace {
     }
 
     /// The trace for profilers: JSON in the [trace event format] that Perfetto, the Firefox
-    /// Profiler and `chrome://tracing` open, with all loops one after the other. Loops inside items
-    /// lie beneath the items that called them, as `inner loop`, and as `help` where other workers
-    /// helped them.
+    /// Profiler and `chrome://tracing` open. The loops follow each other. A loop inside an item
+    /// lies beneath that item, as `inner loop`, and as `help` at each worker that helped it.
     ///
     /// ```no_run
     /// # let trace = rangesteal::Trace::new();

@@ -1,8 +1,8 @@
-//! What an index of a round stands for: an item, or a block of items.
+//! The unit of an index of a round: an item, or a block of items.
 
 use std::ops::Range;
 
-/// What the indices of a round stand for.
+/// The unit of the indices of a round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Units {
     Items,

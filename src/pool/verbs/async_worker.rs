@@ -4,7 +4,7 @@
 use std::{
     pin::Pin,
     sync::{Arc, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use crossbeam_utils::CachePadded;
@@ -18,9 +18,9 @@ use super::{
 use crate::{
     pool::{
         call::{
-            accumulator::Halt,
             async_round::{Began, LendPollItems, PollItems},
-            ending::{Earliest, How, Outcome, discard},
+            body::Stop,
+            ending::{Earliest, Outcome, Panic, discard},
             executor::Executor,
             loop_options::LoopOptions,
         },
@@ -75,9 +75,9 @@ where
     });
     let mut own = AsyncWorker::new(&async_loop, 0);
     let others: LendPollItems<'_> = &|me, work| work(&mut AsyncWorker::new(&async_loop, me));
-    let how = executor.wait(Loop { site, slice }, &mut options, &queues, &mut own, others);
+    let ended = executor.call_async(Loop { site, slice }, &mut options, &queues, &mut own, others);
     drop(own);
-    CachePadded::into_inner(async_loop).outcome(how, slice.len)
+    CachePadded::into_inner(async_loop).outcome(ended, slice.len)
 }
 
 /// A loop whose items may wait.
@@ -99,14 +99,14 @@ struct Note {
 
 impl<C, B, D, R: Fn(A, A) -> A, F, A, Z> AsyncLoop<C, B, D, R, F, A, Z> {
     /// The outcome of the loop, which had `len` items.
-    fn outcome(self, how: How, len: usize) -> Outcome<Option<A>, Z> {
+    fn outcome(self, ended: Result<Outcome, Panic>, len: usize) -> Outcome<Option<A>, Z> {
         let Self { runs, found, .. } = self;
-        if let How::Through = how {
+        if let Ok(Outcome::Through(())) = ended {
             return Outcome::Through(runs.into_result(len));
         }
         runs.into_accs().for_each(discard);
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner).into_noted();
-        how.short_of_the_end(found)
+        Outcome::of_early_end(ended, found)
     }
 }
 
@@ -135,15 +135,6 @@ impl<F> Drop for Leftover<'_, F> {
     }
 }
 
-/// Why no further item is begun now.
-enum Unfinished<A, Z> {
-    /// An item waits. Contains the partial result of the items before it, unless the item's future
-    /// has it.
-    Waits(Option<A>),
-    /// An item ends the loop, with this error.
-    Found(Z),
-}
-
 impl<'v, C, B, D, R, F, A, Z> AsyncWorker<'v, C, B, D, R, F, A, Z>
 where
     C: Each + Sync,
@@ -157,32 +148,34 @@ where
         Self { of, me, state: None, run: None, to_publish: None, at: 0 }
     }
 
-    /// Makes the future of item `index` and polls it for the first time. `acc` is the partial
-    /// result of the items before it, from `first` on.
+    /// Polls the item `index` for the first time. `acc` is the partial result of the items from
+    /// `first` to before `index`. If the item waits, `acc` stays, unless the item has taken it.
+    /// `Err` stops the loop.
     #[inline(always)]
     fn begin_item(
         of: &'v AsyncLoop<C, B, D, R, F, A, Z>,
         (held, ledger): &mut HeldBy<'v, C>,
         place: &mut AtSlot<'_, F, Note>,
         context: &mut Context<'_>,
-        (first, mut acc): (usize, Option<A>),
+        (first, acc): (usize, &mut Option<A>),
         index: usize,
-    ) -> Result<Option<A>, Unfinished<A, Z>> {
+    ) -> Poll<Result<(), Z>> {
         let (item, token) = claim_one(of.chain.begin(), ledger, index).into_item();
         let item = of.chain.one(C::State::get(held), item);
         let had = acc.is_some();
-        let future = (of.make)(&mut acc, item);
+        let future = (of.make)(acc, item);
         place.future.set(Some(future));
         let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it is there") };
         match future.poll(context) {
             Poll::Ready(output) => {
                 place.future.set(None);
-                (of.done)(acc, token, output).map(Some).map_err(Unfinished::Found)
+                *acc = Some((of.done)(acc.take(), token, output)?);
+                Poll::Ready(Ok(()))
             }
             Poll::Pending => {
                 let first = if had && acc.is_none() { first } else { index };
                 *place.note = Some(Note { first, index: token });
-                Err(Unfinished::Waits(acc))
+                Poll::Pending
             }
         }
     }
@@ -200,18 +193,18 @@ where
         self.to_publish = self.run.replace(run);
     }
 
-    /// Keeps the partial result of the items from `first` on, and returns how the attempt ended.
-    /// `is_contested` tells whether the last claim is contested; it counts if no item waits.
+    /// Keeps `acc`, which was folded from `first` on, and tells how the attempt to begin items has
+    /// ended: up to `end`, or at the last item that was `begun`, which is the one that is attended.
     fn keep(
         &mut self,
-        first: usize,
-        end: usize,
-        folded: Result<(Option<A>, bool), Unfinished<A, Z>>,
-    ) -> Result<Began, Halt> {
-        let (acc, end, began) = match folded {
-            Ok((acc, is_contested)) => (acc, end, if is_contested { Began::Contested } else { Began::Done }),
-            Err(Unfinished::Waits(acc)) => (acc, self.at, Began::Waits(self.at)),
-            Err(Unfinished::Found(found)) => return Err(self.halt(found)),
+        (first, end): (usize, usize),
+        acc: Option<A>,
+        begun: Poll<Result<Began, Z>>,
+    ) -> Result<Began, Stop> {
+        let (end, began) = match begun {
+            Poll::Ready(Ok(began)) => (end, began),
+            Poll::Pending => (self.at, Began::Waits(self.at)),
+            Poll::Ready(Err(found)) => return Err(self.stop(found)),
         };
         if let Some(acc) = acc {
             self.keep_run(DoneRun { first, end, acc });
@@ -221,10 +214,10 @@ where
 
     /// Stores the error that ends the loop.
     #[cold]
-    fn halt(&mut self, found: Z) -> Halt {
+    fn stop(&mut self, found: Z) -> Stop {
         let surplus = lock(&self.of.found).note(self.at, found);
         discard(surplus);
-        Halt { at: self.at, place: self.at }
+        Stop::there(self.at, ())
     }
 }
 
@@ -241,51 +234,50 @@ where
         self.state = Some((chain.states().hold(self.me), chain.begin().ledger()));
     }
 
-    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Halt> {
-        let (first, acc) = self.take_run_before(owner.next());
+    fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Stop> {
+        let (first, mut acc) = self.take_run_before(owner.next());
         let Self { of, state: Some(state), at, .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
-        let (folded, is_contested) = owner.claim(1, claims, |claims| {
-            let mut acc = acc;
+        let (begun, is_contested) = owner.claim(1, claims, |claims| {
             while let Some(claimed) = claims.next() {
                 *at = claimed.start;
-                acc = Self::begin_item(of, state, &mut place, &mut context, (first, acc), claimed.start)?;
+                let acc = (first, &mut acc);
+                ready!(Self::begin_item(of, state, &mut place, &mut context, acc, claimed.start))?;
             }
-            Ok(acc)
+            Poll::Ready(Ok(()))
         });
-        self.keep(first, owner.next(), folded.map(|acc| (acc, is_contested)))
+        let began = if is_contested { Began::Contested } else { Began::Done };
+        self.keep((first, owner.next()), acc, begun.map_ok(|()| began))
     }
 
-    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Halt> {
-        let (first, acc) = self.take_run_before(index);
+    fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Stop> {
+        let (first, mut acc) = self.take_run_before(index);
         self.at = index;
         let Self { of, state: Some(state), .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
-        let begun = Self::begin_item(of, state, &mut place, &mut context, (first, acc), index);
-        self.keep(first, index + 1, begun.map(|acc| (acc, false)))
+        let begun = Self::begin_item(of, state, &mut place, &mut context, (first, &mut acc), index);
+        self.keep((first, index + 1), acc, begun.map_ok(|()| Began::Done))
     }
 
-    fn resume(&mut self, index: usize, slot: &mut Slot) -> Result<bool, Halt> {
+    fn resume(&mut self, index: usize, slot: &mut Slot) -> Poll<Result<(), Stop>> {
         self.at = index;
         let of = self.of;
         let mut place = of.futures.at(slot);
         let Some(future) = place.future.as_mut().as_pin_mut() else { unreachable!("it waits there") };
-        let Poll::Ready(output) = future.poll(&mut Context::from_waker(place.waker)) else {
-            return Ok(false);
-        };
+        let output = ready!(future.poll(&mut Context::from_waker(place.waker)));
         place.future.set(None);
         let Some(Note { first, index: token }) = place.note.take() else { unreachable!("it has waited") };
-        let acc = (of.done)(None, token, output).map_err(|found| self.halt(found))?;
-        // Items that wait equally long often finish one after another.
+        let acc = (of.done)(None, token, output).map_err(|found| self.stop(found))?;
+        // Items that wait equally long are often done one after the other.
         let (before, last) = self.take_run_before(first);
         let acc = match last {
             Some(last) => of.runs.reduce(last, acc),
             None => acc,
         };
         self.keep_run(DoneRun { first: before, end: index + 1, acc });
-        Ok(true)
+        Poll::Ready(Ok(()))
     }
 
     fn clear(&mut self, slot: &mut Slot) {
@@ -310,13 +302,13 @@ where
         self.state = None;
     }
 
-    fn lose(&mut self) -> usize {
+    fn abandon(&mut self) -> usize {
         discard(self.run.take());
         discard(self.to_publish.take());
         self.at
     }
 
-    fn go(&mut self) {
+    fn drop_state(&mut self) {
         discard(self.state.take());
     }
 }

@@ -129,7 +129,7 @@ impl<T> Drop for List<'_, T> {
 }
 
 impl<T: Send> WorkList for List<'_, T> {
-    fn hunger(&self) -> &Searching {
+    fn searching(&self) -> &Searching {
         self.hunger()
     }
 
@@ -160,7 +160,7 @@ impl<T: Send> WorkList for List<'_, T> {
         stolen
     }
 
-    fn go(&self, worked: Duration) -> bool {
+    fn try_leave(&self, worked: Duration) -> bool {
         let help = self.executor.prices().help(false);
         let mut calls = lock(&self.calls);
         calls.pause = back_off::pause_after(calls.pause, worked, help);
@@ -426,7 +426,7 @@ impl<'a, T> Feeder<'a, T> {
         if !deque.is_shared() {
             return (end, stops);
         }
-        list.executor.look(now);
+        list.executor.check_cpu(now);
         let keeps = match each {
             _ if each > DEAR_NS || !searching.is_quiet() => 0,
             _ if searching.has_gone() => 1,

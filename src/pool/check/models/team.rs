@@ -10,7 +10,6 @@ use crate::{
         call::{
             accumulator::{Accumulator, Lender, Partials},
             body::{Body, Stop},
-            ending::How,
             handles::Watch,
             order::Order,
             plan::Plan,
@@ -116,21 +115,18 @@ impl Team {
             polls: PollTimes::default(),
         };
         let times = Times { tallies: vec![Tally::default(); self.threads.size() + 1], ..Times::default() };
-        let course = RoundLog::new(Instant::now(), times);
+        let log = RoundLog::new(Instant::now(), times);
         let turn = self.threads.take_turn().expect("an arena is free");
         let ranges = &turn.arena.ranges;
-        let (round, made) = (Round { ranges, plan, course, list: None }, Partials::new());
+        let (round, made) = (Round { ranges, plan, log, list: None }, Partials::new());
         let mut own = Accumulator::new(&body, 0, &made);
         let others = &Lender { body: &body, made: &made };
         let (_, stop) = round.run((&self.threads, &turn), (0..items, bounds), watch, &mut own, others);
         local.write(0); // the frame is gone
-        let thrown = match stop.how(watch.is_cancelled()) {
-            How::Panic(panic) => match panic.downcast_ref() {
-                Some(&Thrown(item)) => Some(item),
-                None => resume_unwind(panic),
-            },
-            _ => None,
-        };
+        let thrown = stop.into_ended(watch.is_cancelled()).err().map(|panic| match panic.downcast_ref() {
+            Some(&Thrown(item)) => item,
+            None => resume_unwind(panic),
+        });
         if !watch.is_cancelled() {
             assert_eq!(thrown, panics.first().copied(), "another panic came out");
             claims.assert_all_before(thrown.map_or(items, |first| first + 1));

@@ -1,7 +1,6 @@
-//! A trace as profilers read it: one JSON object per event. Perfetto shows all arguments of an
-//! event, the Firefox Profiler only `detail`. The Firefox Profiler has a row for each name of
-//! events, and takes some names (`Profile`) for its own. So there are few names, and titles are
-//! never names by themselves.
+//! A trace for profilers: one JSON object per event. Perfetto shows all arguments of an event, the
+//! Firefox Profiler only `detail`. The Firefox Profiler has a row for each name of events, and uses
+//! some names (`Profile`) itself. So there are few names, and no title is a name.
 
 use std::{
     fmt::{self, Write},
@@ -129,9 +128,9 @@ impl Timeline {
     }
 }
 
-/// The process and the thread of a worker. They count from 1, so that the caller has the numbers of
-/// a main thread, and no worker has those of the system's idle thread, which Perfetto has mixed up
-/// with others.
+/// The process and the thread of a worker. They count from 1. So the caller has the numbers of a
+/// main thread, and no worker has the numbers of the system's idle thread, which Perfetto has mixed
+/// up with others.
 struct TraceLane(usize);
 
 impl fmt::Display for TraceLane {

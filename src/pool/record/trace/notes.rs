@@ -1,4 +1,4 @@
-//! What is noted for a timeline while a loop runs.
+//! Notes for a timeline, written while a loop runs.
 
 use std::{ops::Range, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
 
 impl Timeline {
     /// The timeline of a call. The calling thread folded some items alone `before` the call was
-    /// shared, if it was shared.
+    /// shared. If the call was not shared, `round` is the reason.
     pub(crate) fn new(before: &mut Before, units: Units, round: Result<Notes, Alone>) -> Self {
         let alone = round.as_ref().err().copied();
         let Notes { begin, mut dealt, mut runs, mut slowest } = round.unwrap_or_default();
@@ -56,7 +56,7 @@ impl Timeline {
     }
 }
 
-/// What the calling thread did alone, before the loop was shared or to its end.
+/// The work of the calling thread alone: before the loop was shared, or to the loop's end.
 #[derive(Debug)]
 pub(crate) struct Before {
     pub(crate) begin: Instant,
@@ -68,13 +68,13 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    /// Nothing, in a call that began at `begin`.
+    /// No work, in a call that began at `begin`.
     pub(crate) fn nothing(begin: Instant) -> Self {
         Self { begin, indices: 0, counted: None, took: Duration::ZERO, closeup: None }
     }
 }
 
-/// What a round notes for a timeline. Its times count from the begin of the round.
+/// The notes of a round for a timeline. Its times count from the begin of the round.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     /// The time from the call to the begin of the round.
@@ -102,7 +102,7 @@ impl Notes {
     }
 }
 
-/// What is noted of a run at each look at the clock.
+/// The notes of a run, one at each reading of the clock.
 #[derive(Debug)]
 pub(crate) struct Closeup {
     next: usize,
@@ -114,7 +114,7 @@ pub(crate) struct Closeup {
 }
 
 impl Closeup {
-    /// The most ticks of a run; at this number every other tick is dropped.
+    /// The most ticks of a run. When a run has this number, every other tick is dropped.
     const MOST_TICKS: usize = 256;
     const APART: Duration = Duration::from_micros(5);
 
@@ -123,8 +123,8 @@ impl Closeup {
         Self { next: first, since: begin, ticks, apart: Self::APART, slowest }
     }
 
-    /// All before `next` is done.
-    pub(crate) fn look(&mut self, next: usize, now: Instant) {
+    /// All indices before `next` are done at `now`.
+    pub(crate) fn tick(&mut self, next: usize, now: Instant) {
         if next > self.next {
             self.slowest.see(0, self.next..next, now - self.since);
         }
@@ -139,11 +139,11 @@ impl Closeup {
         }
     }
 
-    /// All before `next` is done, and perhaps noted already: a loop that stops early does so
-    /// between two looks.
-    pub(crate) fn look_again(&mut self, next: usize, now: Instant) {
+    /// All indices before `next` are done, and perhaps noted already: a loop that stops early stops
+    /// between two readings of the clock.
+    pub(crate) fn tick_last(&mut self, next: usize, now: Instant) {
         if next > self.next {
-            self.look(next, now);
+            self.tick(next, now);
         }
     }
 
@@ -156,7 +156,7 @@ impl Closeup {
     }
 }
 
-/// The slowest items that were seen.
+/// The slowest items so far.
 #[derive(Debug, Default)]
 pub(crate) struct Slowest {
     found: Vec<Slow>,
@@ -196,11 +196,11 @@ mod tests {
     }
 
     #[test]
-    fn of_many_looks_few_are_kept_and_evenly() {
+    fn of_many_ticks_few_are_kept_and_evenly() {
         let (begin, mut run, mut slowest) = (Instant::now(), run(), Slowest::default());
         let mut closeup = Closeup::new(10, begin);
         for step in 1..=100_000_u32 {
-            closeup.look(10 + step as usize, begin + Duration::from_micros(2) * step);
+            closeup.tick(10 + step as usize, begin + Duration::from_micros(2) * step);
         }
         closeup.end(&mut run, &mut slowest, begin, Units::Items);
         assert!(
@@ -224,9 +224,9 @@ mod tests {
         let mut closeup = Closeup::new(0, begin);
         for item in 0..1000_usize {
             now += Duration::from_nanos(if item % 50 == 7 { 1000 + item as u64 } else { 500 });
-            closeup.look(item + 1, now);
+            closeup.tick(item + 1, now);
         }
-        closeup.look(1000, now + Duration::from_millis(1)); // nothing since
+        closeup.tick(1000, now + Duration::from_millis(1)); // no item since
         closeup.end(&mut run, &mut slowest, begin, Units::Items);
         slowest.sort();
         let found: Vec<_> =
@@ -244,8 +244,8 @@ mod tests {
         let begin = Instant::now();
         let [early, late] = [5, 30].map(Duration::from_micros);
         let mut closeup = Closeup::new(0, begin);
-        closeup.look(4, begin + early);
-        closeup.look_again(4, begin + late); // which is seen already
+        closeup.tick(4, begin + early);
+        closeup.tick_last(4, begin + late); // which is noted already
         let mut before = Before { begin, indices: 10, counted: None, took: late, closeup: Some(closeup) };
         let slow = Slow { worker: 3, items: 10..11, took: 2 * late };
         let round = Notes {

@@ -1,8 +1,9 @@
 //! Loops that are called inside items of a traced loop.
 //!
 //! While a traced loop runs, its threads are in its *scene*: the calling thread from the call to
-//! its return, a helper from coming to leaving. So is whoever helps an inner loop. A loop that is
-//! called by a thread in a scene tells the scene of itself when it is over.
+//! its return, a helper from coming to leaving. A thread that helps an inner loop is in the scene,
+//! too. When a thread in a scene has called a loop and that loop is over, the loop reports itself
+//! to the scene.
 
 use std::{
     cell::RefCell,
@@ -17,49 +18,49 @@ use std::{
 use super::timeline::{Helper, InnerLoop};
 use crate::{clock::Instant, sync::lock_unless_stuck};
 
-/// What a scene does with what it is told. Behind a pointer that begins in [`Trace`](super::Trace),
-/// so that programs that trace nothing have none of this code.
+/// The functions of a scene. They are behind a pointer that begins in [`Trace`](super::Trace), so a
+/// program that traces nothing contains none of this code.
 pub(crate) trait Hear: fmt::Debug + Send + Sync {
-    /// A loop has ended, whose items were `depth` loops deep in the scene.
+    /// A loop has ended. Its items were `depth` loops deep in the scene.
     fn hear(&self, told: &LoopSpan<'_>, depth: usize);
 
-    /// The inner loops of the traced loop that this thread has called at `begin`. `parts` are those
-    /// of its workers; `workers` says how many numbers they have.
+    /// The inner loops of the traced loop that this thread has called at `begin`. `parts` are the
+    /// visits of its workers. `workers` is the number of workers that have numbers already.
     fn inner(&self, begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<InnerLoop>;
 }
 
-/// Makes a scene. The traced loop was called in this place, if another trace was being taken there.
+/// Makes a scene. The argument is the place of the traced loop in another trace, if there is one.
 pub(crate) type Make = fn(Option<ScenePlace>) -> Arc<dyn Hear>;
 
-/// What is told while a loop is traced.
+/// The inner loops of a traced loop.
 #[derive(Debug)]
 struct Scene {
     /// Where the traced loop was called, if another trace was being taken there.
     around: Option<ScenePlace>,
-    /// A lock that is stuck costs a note: an allocator may call a loop under it, and a child may be
-    /// forked then.
+    /// If the lock is stuck, a note is lost: an allocator may call a loop while the lock is held,
+    /// and a process may be forked then.
     told: Mutex<Vec<NotedLoop>>,
 }
 
-/// Makes a scene in which nothing has been told.
+/// Makes a scene without inner loops.
 pub(crate) fn make(around: Option<ScenePlace>) -> Arc<dyn Hear> {
     Arc::new(Scene { around, told: Mutex::default() })
 }
 
-/// Where a thread is in a scene. One word, since each shared loop carries it.
+/// The place of a thread in a scene. One word, because each shared loop carries it.
 #[derive(Clone, Debug)]
 pub(crate) struct ScenePlace(Arc<Spot>);
 
 #[derive(Debug)]
 struct Spot {
     scene: Arc<dyn Hear>,
-    /// How many inner loops are around it.
+    /// How many inner loops are around the place.
     depth: usize,
 }
 
 thread_local! {
-    /// Where this thread is. Without a destructor, which each thread would have to register at its
-    /// first call: whoever enters a place leaves it.
+    /// The place of this thread. It has no destructor, which each thread would have to register at
+    /// its first call. It needs none: a thread that enters a place also leaves it.
     static HERE: RefCell<ManuallyDrop<Option<ScenePlace>>> = const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
@@ -77,12 +78,12 @@ impl Drop for Stay {
     }
 }
 
-/// The thread goes to a place. Returns where it was.
+/// Moves the thread to a place. Returns its last place.
 fn change(place: Option<ScenePlace>) -> Option<ScenePlace> {
     HERE.with_borrow_mut(|here| mem::replace(&mut **here, place))
 }
 
-/// What a loop tells of itself.
+/// The report of a loop to the scene around it.
 #[derive(Debug)]
 pub(crate) struct LoopSpan<'a> {
     pub(crate) at: &'static Location<'static>,
@@ -91,7 +92,7 @@ pub(crate) struct LoopSpan<'a> {
     pub(crate) parts: &'a [WorkerPart],
 }
 
-/// What is noted of a loop.
+/// An inner loop in a scene.
 #[derive(Debug)]
 struct NotedLoop {
     at: &'static Location<'static>,
@@ -102,25 +103,25 @@ struct NotedLoop {
     helpers: Vec<WorkerPart>,
 }
 
-/// What a worker did in a loop from coming to leaving.
+/// The visit of a worker to a loop, from coming to leaving.
 #[derive(Clone, Debug)]
 pub(crate) struct WorkerPart {
     pub(crate) seat: usize,
     pub(crate) thread: ThreadId,
     pub(crate) span: (Instant, Instant),
     pub(crate) items: usize,
-    /// Whether it found nothing to do.
+    /// Whether the worker found nothing to do.
     pub(crate) is_empty: bool,
 }
 
 impl ScenePlace {
-    /// Whether this thread is in a scene. All else here is cold: hardly a loop is traced.
+    /// Whether this thread is in a scene. All other code here is cold: few loops are traced.
     #[inline(always)]
     pub(crate) fn is_near() -> bool {
         HERE.with_borrow(|here| here.is_some())
     }
 
-    /// Where this thread is, if it is in a scene.
+    /// The place of this thread, if it is in a scene.
     #[inline(always)]
     pub(crate) fn here() -> Option<Self> {
         if Self::is_near() { Self::found() } else { None }
@@ -132,7 +133,7 @@ impl ScenePlace {
         HERE.with_borrow(|here| Option::clone(here))
     }
 
-    /// Where the items are of a loop that this thread calls. A loop that is traced makes a scene.
+    /// The place of the items of a loop that this thread calls. A traced loop makes a scene.
     #[cold]
     pub(crate) fn of_call(make: Option<Make>) -> Option<Self> {
         let here = Self::here();
@@ -144,14 +145,14 @@ impl ScenePlace {
         Some(Self(Arc::new(spot)))
     }
 
-    /// This thread is there, as long as the result lives.
+    /// This thread is in this place, as long as the result lives.
     #[cold]
     #[inline(never)]
     pub(crate) fn enter(&self) -> Stay {
         Stay { before: change(Some(self.clone())) }
     }
 
-    /// The loop whose items are here ends now.
+    /// The loop whose items are in this place ends now.
     pub(crate) fn tell(&self, told: &LoopSpan<'_>) {
         self.0.scene.hear(told, self.0.depth);
     }
@@ -166,7 +167,8 @@ impl Scene {
     /// The most inner loops of a timeline.
     const MOST: usize = 1000;
 
-    /// Notes a loop in the order of the begins. If there are too many, the shortest is forgotten.
+    /// Notes a loop, in the order of the begins. If there are too many loops, the shortest is
+    /// forgotten.
     fn note(&self, noted: NotedLoop) {
         let Some(mut all) = lock_unless_stuck(&self.told) else { return };
         let place = all.iter().rposition(|other| (noted.span.0 - other.span.0) > Duration::ZERO);
@@ -236,7 +238,7 @@ mod tests {
         ScenePlace::here().unwrap().tell(&LoopSpan { at: Location::caller(), begin, items, parts });
     }
 
-    /// What the scene was told: depth, items and the worker that called.
+    /// The inner loops of the scene: depth, items and the worker that called.
     fn told(begin: Instant, workers: usize, parts: &[WorkerPart]) -> Vec<(usize, usize, usize)> {
         let inner = ScenePlace::here().unwrap().inner(begin, workers, parts);
         inner.iter().map(|inner| (inner.depth, inner.items, inner.worker)).collect()

@@ -11,9 +11,9 @@ pub(super) struct Picture<'a>(pub(super) &'a [Timeline]);
 
 /// The most loops in a picture.
 const MOST_PANELS: usize = 8;
-/// The most arrows in a panel; of more thefts, the largest have one.
+/// The most arrows in a panel. If there are more thefts, the largest have one.
 const MOST_ARROWS: usize = 200;
-/// How many loops inside each other are drawn in an item.
+/// The deepest level of loops inside loops that is drawn in an item.
 const MOST_DEPTH: usize = 3;
 /// The most letters of a title.
 const MOST_LETTERS: usize = 64;
@@ -24,14 +24,15 @@ const LEFT: f64 = 92.0;
 const RIGHT: f64 = 76.0;
 const LANE: f64 = 30.0;
 const GAP: f64 = 14.0;
-/// From the upper edge of a lane to the bars of inner loops, and how high these are.
+/// The distance from the upper edge of a lane to the bars of inner loops, and the height of these
+/// bars.
 const BARS: f64 = 16.0;
 const BAR: f64 = 12.0;
 const HEAD: f64 = 50.0;
 const FOOT: f64 = 40.0;
-/// The least time that the width stands for: with less, labels would be the same.
+/// The least time that the width stands for. With less, labels would be equal.
 const SHORTEST_SPAN: Duration = Duration::from_nanos(10);
-/// In pixels: what is narrower than this is not drawn on its own.
+/// In pixels: narrower runs are not drawn on their own.
 const SPECK: f64 = 0.4;
 
 const STYLE: &str = "\
@@ -243,7 +244,8 @@ impl Scale {
     }
 
     /// Round times for labels: four to nine of them if the width stands for ten nanoseconds or
-    /// more. Computed with integers, since floating-point logarithms differ from system to system.
+    /// more. Computed with integers, because floating-point logarithms differ from system to
+    /// system.
     fn ticks(self) -> impl Iterator<Item = Duration> {
         const MOST: u32 = 8;
         let part = u64::try_from((self.longest / MOST).as_nanos()).unwrap_or(u64::MAX);
@@ -380,8 +382,8 @@ mod tests {
         let (_, viewed) = picture.split_once("0 0 960 ").unwrap();
         let height: f64 = viewed.split('"').next().unwrap().parse().unwrap();
 
-        // Beneath each other and near: a title, a frame, in it the lanes, then the next; the times
-        // last.
+        // From top to bottom: the title, the frame with the lanes, the next panel; and at the end
+        // the times.
         let lanes = numbers(r#"<rect class="b""#, "y");
         assert_eq!(lanes.len(), 6);
         assert!(lanes.windows(2).all(|pair| pair[0] + LANE <= pair[1]), "{lanes:?}");
@@ -399,7 +401,7 @@ mod tests {
         let walls = numbers(r#"<text class="h""#, "y");
         assert!((lanes[0]..lanes[2]).contains(&walls[0]) && (lanes[3]..lanes[5]).contains(&walls[1]));
 
-        // What is of a worker, in its lane.
+        // The shapes of a worker lie in its lane.
         let (marks, names) = (numbers(r#"<rect x="8""#, "y"), of(r#"<text x="24""#));
         for (place, (name, (lane, mark))) in names.zip(lanes.iter().zip(marks)).enumerate() {
             let expected = [">caller<", ">worker 1<", ">worker 2<"][place % 3];
@@ -415,8 +417,8 @@ mod tests {
         assert_eq!(number(count, "x"), number(runs[0], "x") + 29.5);
         assert!((lanes[0] + LANE / 2.0..lanes[0] + LANE).contains(&number(count, "y")), "{count}");
 
-        // If there is more than one tick per pixel, only some are drawn, neither too near to each
-        // other nor to the ends.
+        // If there is more than one tick per pixel, only some ticks are drawn. None is close to
+        // another tick or to an end.
         let ticks = of(r#"<line class="t""#).map(|tag| number(tag, "x1") - LEFT).take_while(|&x| x <= 59.0);
         let ticks: Vec<_> = iter::once(0.0).chain(ticks).collect();
         let one = &ticks[..=ticks.len() / 2]; // of the first panel

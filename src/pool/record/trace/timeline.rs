@@ -1,10 +1,10 @@
-//! What one loop did when.
+//! The timeline of one loop.
 
 use std::{ops::Range, panic::Location, time::Duration};
 
 use crate::{pool::record::why_alone::Alone, sorted::sort};
 
-/// What one loop did when. All times count from its call.
+/// The timeline of one loop. All times count from the loop's call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Timeline {
@@ -16,39 +16,39 @@ pub struct Timeline {
     pub wall: Duration,
     /// Why the loop ran on the calling thread alone; `None` if it was shared.
     pub alone: Option<Alone>,
-    /// The items that were dealt to each worker; the first worker is the calling thread. The
-    /// calling thread has folded the items before these alone. In a search, whose workers take
-    /// turns, all ranges are empty.
+    /// The items that each worker got at the start; the first worker is the calling thread. The
+    /// calling thread has folded all earlier items alone. In a search, whose workers take turns,
+    /// all ranges are empty.
     pub dealt: Vec<Range<usize>>,
-    /// What was folded when and by which worker, in the order in which the runs ended.
+    /// The runs of all workers, in the order in which they ended.
     pub runs: Vec<Run>,
-    /// The slowest items, the slowest first; [`Slow`] says how exactly they are known. Empty for a
+    /// The slowest items, the slowest first. [`Slow`] says how exactly they are known. Empty for a
     /// search that was shared.
     pub slowest: Vec<Slow>,
-    /// Loops that items of this one called, and loops that their items called, in the order in
-    /// which they began; the thousand longest, if there were more. Only loops that were worth
-    /// sharing are here, by any pool: those that were shared, and those that found no worker idle
-    /// until their end. Short loops do not look whether they are traced.
+    /// Loops that items of this loop called, and loops that items of those loops called, in the
+    /// order in which they began. If there were more than a thousand, these are the thousand
+    /// longest. Only loops that were worth sharing are here: those that were shared, by any pool,
+    /// and those that found no worker idle until their end. A short loop does not check whether it
+    /// is traced.
     pub inner: Vec<InnerLoop>,
 }
 
-/// Neighbouring items folded by one worker between two thefts.
+/// Neighbouring items that one worker folded between two thefts.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Run {
     /// The worker that folded them; 0 is the calling thread.
     pub worker: usize,
-    /// The items of the run. For a search, only their number is exact; they are placed about where
-    /// the last ones were.
+    /// The items of the run. For a search, only their number is exact. Their place is about that of
+    /// the last ones.
     pub items: Range<usize>,
     /// When the run began.
     pub begin: Duration,
-    /// When the run ended. Between its runs, a worker looks for something to steal.
+    /// When the run ended. Between its runs, a worker searches for something to steal.
     pub end: Duration,
     /// The theft with which the run began, if it began with one.
     pub theft: Option<Theft>,
-    /// How far the run had got, and when: the item that came next, and the time. A few hundred
-    /// ticks at most.
+    /// The progress of the run: the next item, and the time. A few hundred ticks at most.
     pub ticks: Vec<(usize, Duration)>,
 }
 
@@ -56,16 +56,16 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Theft {
-    /// The worker that was robbed.
+    /// The worker from which the range was stolen.
     pub victim: usize,
-    /// The items that were taken. Other workers may have stolen some of them since.
+    /// The items that were stolen. Other workers may have stolen some of them since.
     pub items: Range<usize>,
 }
 
-/// Neighbouring items that took long, as many as lie between two readings of the clock. This is one
-/// item if those before it took longer than some 20 µs each. Otherwise it is as many as would take
-/// some 10 µs if they took as long as those before, even if a single one of them has taken nearly
-/// all of the time.
+/// Neighbouring items that took long: all items between two readings of the clock. This is one item
+/// if the items before it took longer than some 20 µs each. Otherwise the clock is read after about
+/// 10 µs, as estimated from the items before. Even then a single item may have taken nearly all of
+/// the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Slow {
@@ -99,10 +99,10 @@ pub struct Slow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InnerLoop {
-    /// Where the loop stands in the program.
+    /// The loop's place in the program.
     pub at: &'static Location<'static>,
     /// How many loops are around it: 1 if an item of the timeline's loop called it, 2 if an item of
-    /// such a loop did, and so on.
+    /// such a loop called it, and so on.
     pub depth: usize,
     /// The worker that called it. [`Helper::worker`] says how workers are numbered.
     pub worker: usize,
@@ -112,17 +112,17 @@ pub struct InnerLoop {
     pub end: Duration,
     /// How many items were folded, by all workers together.
     pub items: usize,
-    /// The workers that helped, one for each time that one came and found something to do. Empty if
-    /// no worker was idle.
+    /// The workers that helped: one entry for each visit of a worker that found something to do.
+    /// Empty if no worker was idle.
     pub helpers: Vec<Helper>,
 }
 
-/// What a worker did in an inner loop that it helped.
+/// The visit of a worker to an inner loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Helper {
-    /// The worker. It has the number that it has in the loop of the timeline. Workers that were
-    /// never in that loop have the numbers behind, from the length of [`Timeline::dealt`] on.
+    /// The worker's number in the loop of the timeline. Workers that were never in that loop have
+    /// the next numbers, from the length of [`Timeline::dealt`] on.
     pub worker: usize,
     /// How many items the worker folded.
     pub items: usize,
@@ -133,10 +133,10 @@ pub struct Helper {
 }
 
 impl Timeline {
-    /// When a worker had nothing to do: before its first run; between its runs, while it looked for
-    /// something to steal; and after its last run, while it waited for the others. A worker that
-    /// helps an inner loop does not wait. It also helps inside a run: while the run waits for the
-    /// helpers of an inner loop.
+    /// The times when a worker had nothing to do: before its first run; between its runs, while it
+    /// searched for something to steal; and after its last run, while it waited for the others. A
+    /// worker that helps an inner loop does not wait, even if it helps inside a run that waits for
+    /// the helpers of an inner loop.
     ///
     /// ```
     /// # use std::time::Duration;
@@ -156,7 +156,8 @@ impl Timeline {
         let mut works: Vec<_> = runs.chain(helped).chain([(self.wall, self.wall)]).collect();
         sort(&mut works, |a, b| a.0 < b.0);
         // A worker also helps inside a run, while it waits for the end of a loop that an item of
-        // the run has called. So the end of all earlier work counts, not that of the last.
+        // the run has called. So the end of all earlier work counts, not the end of the last piece
+        // of work.
         let mut end = Duration::ZERO;
         let waits = works.into_iter().map(move |(begin, its_end)| {
             let wait = end..begin;
@@ -178,8 +179,8 @@ impl Timeline {
         self.runs.iter().map(|run| run.items.len()).sum()
     }
 
-    /// The worker that the items of a run were dealt to; the worker of the run if they were dealt
-    /// to none.
+    /// The worker that got the items of a run at the start; the worker of the run if no worker got
+    /// them.
     pub(super) fn owner(&self, run: &Run) -> usize {
         self.dealt.iter().position(|dealt| dealt.contains(&run.items.start)).unwrap_or(run.worker)
     }

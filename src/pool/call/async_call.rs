@@ -1,5 +1,5 @@
-//! A call of a loop whose items wait: the caller begins alone, and is helped if there is so much to
-//! compute that this pays.
+//! A call of a loop whose items wait. The caller begins alone. Helpers join if there is enough to
+//! compute to pay for them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 
 use super::{
     async_round::{AsyncReport, AsyncRound, LendPollItems, PollItems},
-    ending::How,
+    ending::{Outcome, Panic},
     executor::Executor,
     loop_options::LoopOptions,
     plan::{Plan, WorkerPlaces},
@@ -34,31 +34,32 @@ use crate::{
 };
 
 impl Executor {
-    /// Attends the items of `this` loop in the slots of `queues`.
-    pub(crate) fn wait(
+    /// Runs `this` loop, whose items wait in the slots of `queues`.
+    pub(crate) fn call_async(
         &self,
         this: Loop,
         options: &mut LoopOptions<'_>,
         queues: &Arc<WakeQueues>,
         own: &mut dyn PollItems,
         others: LendPollItems<'_>,
-    ) -> How {
+    ) -> Result<Outcome, Panic> {
         let (begin, len, watch) = (Instant::now(), this.slice.len, options.watch);
         let _stay = options.enter();
         let mut helpers = self.most(this, options).min(self.placed).min(queues.limit() - 1);
         if watch.is_cancelled() {
             let (mut before, why) = (Before::nothing(begin), Err(Alone::Cancelled));
-            if let Some(account) = options.account(&mut before, why, self.ledger.is_some()) {
-                options.tell(account, self.ledger, Duration::ZERO);
+            let everybody = self.program_report.is_some();
+            if let Some(account) = options.account(&mut before, why, everybody, Duration::ZERO) {
+                options.tell(account, self.program_report);
             }
-            return How::Cancelled;
+            return Ok(Outcome::Cancelled);
         }
         let turn = if helpers > 0 { self.take_turn(options) } else { None };
         let learnt = || self.threads.process.is_current().then(|| try_lock_soon(&self.learnt)).flatten();
-        let early = learnt().map(|learnt| learnt.waited(this, queues.limit())).unwrap_or_default();
+        let first_indices = learnt().map(|learnt| learnt.waited(this, queues.limit())).unwrap_or_default();
         let (ranges, places) = match &turn {
             Some(turn) => {
-                let places = WorkerPlaces { threads: &self.threads, seats: &self.seats, arena: turn.arena };
+                let places = WorkerPlaces { threads: &self.threads, cpus: &self.cpus, arena: turn.arena };
                 (Arc::clone(&turn.arena.ranges), Some(places))
             }
             None => (Arc::new(Ranges::new(1, Fence::Symmetric)), None),
@@ -70,7 +71,7 @@ impl Executor {
         }
         let times = Times { tallies: vec![Tally::default(); helpers + 1], ..Times::default() };
         let awake = self.threads.awake() > 0;
-        let waiting = CachePadded::new(AsyncRound {
+        let round = CachePadded::new(AsyncRound {
             queues,
             ranges: &ranges,
             plan: Plan {
@@ -84,11 +85,11 @@ impl Executor {
                 places,
                 polls: PollTimes { at_end: Patience::BRIEF, between: self.gaps.asked() },
             },
-            early: FirstIndices::new(early),
-            course: RoundLog::new(begin, times),
+            first_indices: FirstIndices::new(first_indices),
+            log: RoundLog::new(begin, times),
             help: self.prices.help(awake),
             token: watch.cancel.filter(|_| !watch.is_current()),
-            told: Mutex::default(),
+            reports: Mutex::default(),
         });
         if turn.is_some() {
             self.make_room();
@@ -97,7 +98,7 @@ impl Executor {
         // panics.
         ranges.partition(0..len, &[]); // to the caller
         watch.begin_waiting(&ranges, queues, len);
-        let mut caller = waiting.worker(0, ranges.enter(0), own);
+        let mut caller = round.worker(0, ranges.enter(0), own);
         let has_idle = || helpers > 0 && self.idle() > 0;
         let is_through = caller.work_until(|caller| has_idle() && caller.wants_help());
         let mut idle = 0;
@@ -106,19 +107,19 @@ impl Executor {
             let helpers = poll_costs::helpers(&self.prices, caller.work_left()).clamp(1, helpers);
             let work = |me| {
                 let mut entered = Some(ranges.enter(me));
-                others(me, &mut |attend| {
+                others(me, &mut |poller| {
                     if let Some(entered) = entered.take() {
-                        waiting.worker(me, entered, attend).work();
+                        round.worker(me, entered, poller).work();
                     }
                 });
             };
-            let offer = Offer { helpers, visits: Visits::Once, polls: waiting.plan.polls };
+            let offer = Offer { helpers, visits: Visits::Once, polls: round.plan.polls };
             self.threads.share(turn, offer, &work, || caller.work());
         } else {
             caller.leave();
         }
         watch.end_waiting(&ranges, queues, len);
-        let (mut times, stop, AsyncReport { report, waited }) = CachePadded::into_inner(waiting).into_inner();
+        let (mut times, stop, AsyncReport { report, waited }) = CachePadded::into_inner(round).into_inner();
         let is_cancelled = watch.is_cancelled();
         if stop.is_none() && !is_cancelled {
             self.memory.learn(this, options.kind, times.indices(), times.work());
@@ -137,13 +138,10 @@ impl Executor {
         if !is_through || alone == Some(Alone::Busy) {
             options.tell_around(&before, Some(&times));
         }
-        if let Some(account) = options.account(&mut before, Ok(&mut times), self.ledger.is_some()) {
-            options.tell(
-                account.helped(idle).waited(alone, report),
-                self.ledger,
-                self.prices.help_time(awake),
-            );
+        let (everybody, help) = (self.program_report.is_some(), self.prices.help_time(awake));
+        if let Some(account) = options.account(&mut before, Ok(&mut times), everybody, help) {
+            options.tell(account.helped(idle).waited(alone, report), self.program_report);
         }
-        stop.how(is_cancelled)
+        stop.into_ended(is_cancelled)
     }
 }
