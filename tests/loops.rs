@@ -55,11 +55,12 @@ fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
         });
         helped.into_inner()
     };
-    let calls = (0..5).filter(|_| {
+    let calls = (0..20).filter(|_| {
         (0..50).for_each(|_| assert_eq!(helped(Duration::ZERO), 0));
         helped(Duration::from_micros(100)) > 50
     });
-    assert!(calls.count() >= 4, "a helper does half of 20 ms");
+    // A helper does half of 20 ms, unless another program has its CPU.
+    assert!(calls.count() >= 10, "the helper comes too late, or not at all");
 }
 
 /// If each of two workers moved its merged result with every item, 10^8 numbers would be moved.
@@ -218,15 +219,15 @@ fn more_workers_than_cpus_are_for_items_that_sleep() {
         ids.into_iter().collect::<HashSet<_>>().len()
     };
     // A loop is known by its code, and both calls have the same code: the pool must learn it anew.
-    let within_ten = |item: &(dyn Fn() + Sync), enough: &dyn Fn(usize) -> bool| {
-        let counts: Vec<usize> = (0..10).map(|_| threads(item)).collect();
+    let within_thirty = |item: &(dyn Fn() + Sync), enough: &dyn Fn(usize) -> bool| {
+        let counts: Vec<usize> = (0..30).map(|_| threads(item)).collect();
         assert!(counts.iter().copied().any(enough), "{counts:?} of {} threads on {cpus} CPUs", cpus + 4);
     };
     // On other systems the pool does not know which items sleep: all loops use all workers.
     let told = cfg!(all(target_os = "linux", not(portable)));
-    within_ten(&|| work(20_000), &|threads| !told || threads <= cpus.max(2));
-    within_ten(&|| thread::sleep(Duration::from_millis(1)), &|threads| threads == cpus + 4);
-    within_ten(&|| work(20_000), &|threads| !told || threads <= cpus.max(2));
+    within_thirty(&|| work(20_000), &|threads| !told || threads <= cpus.max(2));
+    within_thirty(&|| thread::sleep(Duration::from_millis(1)), &|threads| threads == cpus + 4);
+    within_thirty(&|| work(20_000), &|threads| !told || threads <= cpus.max(2));
 }
 
 #[test]

@@ -605,10 +605,14 @@ fn a_partial_result_that_panics_when_it_is_dropped_costs_no_worker() {
         let _waited = catch_unwind(AssertUnwindSafe(waits)).map_err(mem::forget);
         let _grew = catch_unwind(AssertUnwindSafe(grows)).map_err(mem::forget);
         let helped = AtomicUsize::new(0);
-        pool.on(0..40).for_each(|_| {
-            nap();
-            helped.fetch_add(usize::from(is_elsewhere()), Relaxed);
-        });
-        assert!(helped.into_inner() > 0, "the helper is gone");
+        // A helper that does not get its CPU comes to a later loop.
+        let is_helped = |_| {
+            pool.on(0..40).for_each(|_| {
+                nap();
+                helped.fetch_add(usize::from(is_elsewhere()), Relaxed);
+            });
+            helped.load(Relaxed) > 0
+        };
+        assert!((0..20).any(is_helped), "the helper is gone");
     }
 }
