@@ -46,6 +46,7 @@ pub(crate) mod part;
 pub(crate) mod places;
 pub(crate) mod reproducible;
 pub(crate) mod runs;
+mod scan;
 pub(crate) mod searches;
 pub(crate) mod sort;
 pub(crate) mod source;
