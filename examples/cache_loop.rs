@@ -1,12 +1,13 @@
-//! Rounds over data of the size of the L2 caches, to see what it costs a worker to lose its CPU,
+//! Rounds over data of the size of the L2 caches. They show the cost to a worker of losing its CPU,
 //! and its cache with it.
 //!
 //! ```text
 //! cargo run --release --example cache_loop -- --pinning off
 //! ```
-//! The program that `profiling/placement` watches. Its loop is no model for others: those next to
-//! it stream through memory, or, on data that a cache holds, hardly last until a second thread has
-//! woken. Here every step waits for the cache that has the next cell.
+//!
+//! `profiling/placement` runs this program. Its loop is no model for others. The loops of the other
+//! examples stream through memory, or end before a second thread has woken if a cache holds their
+//! data. Here every step waits until the cache delivers the next cell.
 
 #[path = "pinning/mod.rs"]
 mod pinning;
@@ -24,25 +25,25 @@ use rangesteal::Pool;
 /// Runs rounds over data of the size of the L2 caches, and prints how long they took
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Whether the pool keeps its threads on CPUs of their own
+    /// Whether the pool pins each thread to a CPU of its own
     #[arg(long, value_enum, default_value_t)]
     pinning: Pinning,
-    /// How many threads [default: all that the machine has]
+    /// Number of threads [default: all that the machine has]
     #[arg(long, value_name = "N")]
     num_threads: Option<NonZeroUsize>,
-    /// KiB of data for each thread: more than its L1 cache holds, less than its L2 cache
+    /// KiB of data per thread: more than its L1 cache holds, less than its L2 cache
     #[arg(long, value_name = "N", default_value = "512")]
     kib: NonZeroUsize,
-    /// How many rounds
+    /// Number of rounds
     #[arg(long, value_name = "N", default_value = "5000")]
     rounds: NonZeroUsize,
 }
 
-/// More than the L1 cache holds, or its laps would be over with the first.
+/// More than the L1 cache holds. Otherwise only the first lap would miss that cache.
 const CELLS_A_CHAIN: usize = 1024;
 const KIB_A_CHAIN: usize = CELLS_A_CHAIN * size_of::<Cell>() / 1024;
 
-/// Makes a round long enough to be shared, and no longer: what a cold cache costs is to be seen.
+/// A round is just long enough to be shared, so that the cost of a cold cache shows.
 const LAPS: usize = 6;
 
 /// A cache line.
@@ -53,12 +54,13 @@ struct Cell {
     visits: usize,
 }
 
-/// An item: a ring of cells, each of which says where the next one is: nobody can fetch it ahead.
+/// An item: a ring of cells. Each cell has the index of the next one, so the processor cannot
+/// prefetch.
 struct Chain(Vec<Cell>);
 
 impl Chain {
     fn new() -> Self {
-        let cell = |at| Cell { next: (77 * at + 31) % CELLS_A_CHAIN, visits: 0 }; // of full period: reaches them all
+        let cell = |at| Cell { next: (77 * at + 31) % CELLS_A_CHAIN, visits: 0 }; // a full period, which reaches all cells
         Self((0..CELLS_A_CHAIN).map(cell).collect())
     }
 
@@ -72,7 +74,7 @@ impl Chain {
     }
 }
 
-/// How long each round took, in ascending order.
+/// The time of each round, in ascending order.
 fn rounds(pool: &Pool, chains: &mut [Chain], rounds: usize) -> Vec<Duration> {
     let round = |_| {
         let begin = Instant::now();
@@ -90,7 +92,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(threads) = num_threads {
         builder = builder.num_threads(threads.get());
     }
-    // This thread is a worker too, with a CPU of its own as long as the rounds last.
+    // This thread is a worker too. It has a CPU of its own as long as the rounds last.
     builder.scope(|pool| {
         let number_of_chains = pool.num_threads() * kib.get().div_ceil(KIB_A_CHAIN);
         let mut chains: Vec<_> = (0..number_of_chains).map(|_| Chain::new()).collect();

@@ -1,13 +1,14 @@
 //! Expectation maximisation of a mixture of normal distributions: floating-point sums that do not
-//! depend on the machine.
+//! depend on the number of threads.
 //!
 //! ```text
 //! cargo run --release --example em [numbers]
 //! ```
+//!
 //! The parallel loop is `fold` in `step_by_rangesteal`. `with_block` gives each block of numbers a
-//! scratch vector, so that nothing is allocated per item, and makes the sums the same, bit for bit,
-//! for every number of threads and in every run. They are not the plain loop's, which adds in
-//! another order: the versions are compared to nine digits.
+//! scratch vector, so that no item allocates. It also makes the sums the same, bit for bit, for
+//! every number of threads and in every run. The plain loop adds in another order, so its sums
+//! differ: the versions are compared to nine digits.
 
 mod side_by_side;
 
@@ -22,18 +23,18 @@ struct Normal {
 }
 
 impl Normal {
-    /// But for a factor that all have in common.
+    /// Without a factor that all distributions have in common.
     fn density(&self, x: f64) -> f64 {
         let distance = x - self.mean;
         self.weight / self.variance.sqrt() * (-0.5 * distance * distance / self.variance).exp()
     }
 }
 
-/// What a distribution is to be made of: its share of the numbers, of their sum, and of that of
-/// their squares.
+/// The sums from which a distribution is made: its share of the numbers, of their sum, and of the
+/// sum of their squares.
 type Sums = Vec<[f64; 3]>;
 
-/// Divides a number among the distributions, as likely as it came from each. `densities` is
+/// Divides a number among the distributions in proportion to their likelihoods. `densities` is
 /// scratch.
 fn divide(x: f64, mixture: &[Normal], densities: &mut Vec<f64>, mut sums: Sums) -> Sums {
     densities.clear();
@@ -61,8 +62,8 @@ fn step_plain(numbers: &[f64], mixture: &[Normal]) -> Sums {
 
 fn step_by_rayon(numbers: &[f64], mixture: &[Normal]) -> Sums {
     let none = || vec![[0.0; 3]; mixture.len()];
-    // Scratch travels in the accumulator: a fold has no other state. Nor is there an order of
-    // adding that is always the same.
+    // The scratch vector is part of the accumulator, since rayon's fold has no other state. The
+    // order of additions varies from run to run.
     let fold = |(mut densities, sums), x: &f64| {
         let sums = divide(*x, mixture, &mut densities, sums);
         (densities, sums)

@@ -3,10 +3,11 @@
 //! ```text
 //! cargo run --release --example kmeans [points]
 //! ```
-//! The parallel loop is `fold_reduce` in `sums_by_rangesteal`: every worker adds its points to a
-//! table of its own, one row a cluster, and the tables are added up at the end. No lock, no atomic,
-//! no buffer the size of the input. Coordinates are whole numbers, so that sums do not depend on
-//! the order of adding and all versions find the very same centres.
+//!
+//! The parallel loop is `fold_reduce` in `sums_by_rangesteal`. Every worker adds its points to a
+//! table of its own, with one row per cluster. The tables are added up at the end. There is no
+//! lock, no atomic, and no buffer of the size of the input. Coordinates are integers, so sums do
+//! not depend on the order of additions, and all versions find the same centres.
 
 mod side_by_side;
 
@@ -15,7 +16,7 @@ use rayon::prelude::*;
 
 type Point = [i64; 2];
 
-/// The points nearest to one centre.
+/// The sum of the points nearest to one centre.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Cluster {
     sum: Point,
@@ -61,7 +62,7 @@ fn sums_by_rangesteal(pool: &Pool, points: &[Point], centres: &[Point]) -> Vec<C
     pool.fold_reduce(points, none, |clusters, point| add(clusters, point, centres), merge)
 }
 
-/// Moves the centres to the middle of their points until they rest, 100 times at most.
+/// Moves the centres to the middle of their points until they rest, at most 100 times.
 fn kmeans(points: &[Point], k: usize, sums: impl Fn(&[Point], &[Point]) -> Vec<Cluster>) -> Vec<Point> {
     let mut centres: Vec<_> = points.iter().copied().step_by(points.len() / k).take(k).collect();
     for _ in 0..100 {
@@ -104,8 +105,7 @@ fn main() -> Result<(), BuildError> {
         |a, b| a == b,
     );
 
-    // Options go between `on` and the loop. A report tells whether the workers were kept busy: see
-    // the guide.
+    // Options stand between `on` and the loop. The guide explains how a report shows idle workers.
     let centres = &points[..9];
     let mut report = RunReport::default();
     pool.on(&points).report(&mut report).fold(

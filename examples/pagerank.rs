@@ -1,14 +1,13 @@
-//! `PageRank`: results written into a buffer that is used again, and a sum that is the same every
-//! time.
+//! `PageRank`: results written into a reused buffer, and a sum with the same bits in every run.
 //!
 //! ```text
 //! cargo run --release --example pagerank [pages]
 //! ```
-//! The parallel loops are the three in `round_by_rangesteal`: a tuple of three vectors in step,
-//! `enumerate` where the index leads to something that is no slice of items, and a `reproducible`
-//! sum. Few pages have most of the links, so some items cost ten thousand times more than others.
-//! Each rank is summed in the order of its links by one worker, so all versions find the very same
-//! ranks.
+//!
+//! The three parallel loops are in `round_by_rangesteal`: a tuple of three vectors in step,
+//! `enumerate` where the index selects data outside of the slice, and a `reproducible` sum. Few
+//! pages have most of the links, so some items cost ten thousand times more than others. One worker
+//! sums each rank, in the order of its links, so all versions find the same ranks.
 
 mod side_by_side;
 
@@ -17,17 +16,18 @@ use rayon::prelude::*;
 
 const DAMPING: f64 = 0.85;
 
-/// Who links to whom.
+/// The links between pages.
 struct Web {
-    /// Where in `sources` the links to a page begin; and where those to the last one end.
+    /// For each page, the index in `sources` of the first link to it; then the end of the last
+    /// page's links.
     begins: Vec<usize>,
     sources: Vec<usize>,
-    /// How many links there are on each page.
+    /// The number of links on each page.
     degrees: Vec<f64>,
 }
 
 impl Web {
-    /// Links to a page are the more frequent the smaller its number.
+    /// A page with a smaller number has more links to it.
     fn new(pages: usize, links_a_page: usize) -> Self {
         let mut random = side_by_side::random(1);
         let mut to = vec![Vec::new(); pages];
@@ -47,7 +47,7 @@ impl Web {
         self.degrees.len()
     }
 
-    /// The rank of a page: the sum of what those that link to it pass on.
+    /// The rank of a page: the sum over the links to it of the rank that their page passes on.
     fn rank(&self, page: usize, shares: &[f64]) -> f64 {
         let sources = &self.sources[self.begins[page]..self.begins[page + 1]];
         let passed_on: f64 = sources.iter().map(|&source| shares[source]).sum();
@@ -60,8 +60,8 @@ fn as_f64(count: usize) -> f64 {
     count as f64
 }
 
-/// One round: the share of its rank that each page passes on with a link, the new ranks, and by how
-/// much they differ from the old.
+/// One round computes the rank that each page passes on with a link, and the new ranks. It returns
+/// the sum of their differences to the old ones.
 type Round<'a> = &'a dyn Fn(&Web, &[f64], &mut [f64], &mut [f64]) -> f64;
 
 fn round_plain(web: &Web, old: &[f64], shares: &mut [f64], new: &mut [f64]) -> f64 {
@@ -90,9 +90,8 @@ fn round_by_rangesteal(pool: &Pool, web: &Web, old: &[f64], shares: &mut [f64], 
     pool.on((&*new, old)).map(|(new, old)| (new - old).abs()).reproducible().sum()
 }
 
-/// Ranks, and the number of rounds until they rest. That number hangs on a floating-point sum:
-/// where this is not reproducible, a run in a billion may stop a round earlier or later than the
-/// others.
+/// Ranks, and the number of rounds until they rest. That number depends on a floating-point sum.
+/// Without `reproducible`, one run in a billion may stop a round earlier or later than the others.
 fn pagerank(web: &Web, round: Round) -> (usize, Vec<f64>) {
     let (mut old, mut new) = (vec![1.0 / as_f64(web.pages()); web.pages()], vec![0.0; web.pages()]);
     let mut shares = old.clone();

@@ -1,12 +1,13 @@
-//! Queens on a chessboard, none of which attacks another: loops over a list that grows.
+//! Queens on a chessboard without an attack: loops over a list that grows.
 //!
 //! ```text
 //! cargo run --release --example queens [side]
 //! ```
-//! An item is a board with queens in its first rows; the closure feeds the list with those that
-//! have a queen more. Nobody says which branches are large, or which too small to be shared. The
-//! parallel loops are in `count_by_rangesteal`, and in `find_by_rangesteal`, a search: what it has
-//! found it returns as an error, which ends the loop.
+//!
+//! An item is a board with queens in its first rows. The closure feeds the list with the boards
+//! that have one queen more. The program does not say which branches are large, or which are too
+//! small to be shared. The parallel loops are in `count_by_rangesteal` and in `find_by_rangesteal`.
+//! The second one is a search: it returns its find as an error, which ends the loop.
 
 #[expect(dead_code, reason = "the size has bounds here")]
 mod side_by_side;
@@ -16,10 +17,10 @@ use std::{env, iter, process::ExitCode};
 use rangesteal::{BuildError, Feed, Pool, RunReport};
 use rayon::{iter::walk_tree_postfix, prelude::*};
 
-/// The board, and the columns with which each row is begun: drawn by lot.
+/// The board, and the random columns with which each row begins.
 struct Rules {
     side: u32,
-    is_endless: bool, // whoever leaves the board comes back at the opposite edge
+    is_endless: bool, // an attack that leaves the board returns at the opposite edge
     first: Vec<u32>,
 }
 
@@ -32,12 +33,13 @@ impl Rules {
     }
 }
 
-/// Queens in the first rows. It keeps the columns of the first N: of none, if it is only counted.
+/// Queens in the first rows. The board keeps the columns of the first N rows. For a count N is 0.
 #[derive(Clone, Copy)]
 struct Board<const N: usize> {
     queens: [u8; N],
     rows: u32,
-    /// What is attacked in the next row, a bit for each column: straight ahead, and aslant.
+    /// The attacked columns of the next row, one bit per column: straight ahead, and along both
+    /// diagonals.
     ahead: u32,
     left: u32,
     right: u32,
@@ -46,7 +48,7 @@ struct Board<const N: usize> {
 impl<const N: usize> Board<N> {
     const EMPTY: Self = Self { queens: [0; N], rows: 0, ahead: 0, left: 0, right: 0 };
 
-    /// The boards with a queen in the next row, where none attacks it.
+    /// The boards with a queen in the next row that is not attacked.
     fn next(self, &Rules { side, is_endless, ref first }: &Rules) -> impl Iterator<Item = Self> {
         let (all, first) = (u32::MAX >> (32 - side), first[self.rows as usize]);
         let mut free = all & !(self.ahead | self.left | self.right);

@@ -1,26 +1,26 @@
-//! Records of a CSV file: read, sorted out, converted, sorted and summed up. Each owns a string,
-//! which is moved from step to step and not cloned.
+//! Records of a CSV file: read, checked, converted, sorted and summed up. Each record owns a
+//! string, which moves from step to step and is never cloned.
 //!
 //! ```text
 //! cargo run --release --example records [lines]
 //! ```
-//! The parallel loops are in `by_rangesteal`, a few lines for each step, and `plain` and `by_rayon`
+//! The parallel loops are in `by_rangesteal`, a few lines for each step. `plain` and `by_rayon`
 //! take the same steps:
 //!
-//! 1. *Read*: `flat_map` cuts the text into lines, `filter_map` makes records of them. Real files
-//!    have broken lines: each worker puts those that it finds into a vector of its own
+//! 1. *Read*: `flat_map` cuts the text into lines, and `filter_map` makes records of them. Real
+//!    files have broken lines: each worker puts its broken lines into a vector of its own
 //!    (`with_kept`), with their numbers.
-//! 2. *Sort out*: `pool.on(records)` gives the records by value, so `partition` moves them into two
-//!    vectors: what no instrument can have measured, and the others.
+//! 2. *Check*: `pool.on(records)` gives the records by value, so `partition` moves them into two
+//!    vectors: values that no instrument can have measured, and the others.
 //! 3. *Convert*: again by value, `filter_map` makes measurements of records and moves their strings
-//!    along. Records without a value are dropped by whoever has them.
-//! 4. *Sort*: `sort_by`, by station and time. It is stable, so measurements of the same station and
-//!    time stay in the order of the file.
-//! 5. *Sum up*: `filter` finds where stations begin, `windows` makes pairs of these places, and
-//!    `map` a line of a table from what lies in between.
+//!    along. A worker drops its records without a value.
+//! 4. *Sort*: `sort_by`, by station and time. The sort is stable, so measurements of the same
+//!    station and time stay in the order of the file.
+//! 5. *Sum up*: `filter` finds where stations begin, `windows` makes pairs of these indices, and
+//!    `map` makes a line of a table from the measurements between them.
 //!
-//! Values are whole hundredths, so that sums do not depend on the order of adding; and results are
-//! in the order of the lines. So all versions find the very same.
+//! Values are integers (hundredths), so sums do not depend on the order of additions. Results are
+//! in the order of the lines. So all versions return the same.
 
 mod side_by_side;
 
@@ -29,11 +29,11 @@ use std::{cmp::Ordering, fmt, ops::Range};
 use rangesteal::{BuildError, Pool};
 use rayon::{iter::Either, prelude::*};
 
-/// A line of the file. What the station did not measure is missing.
+/// A line of the file. A value that the station did not measure is `None`.
 #[derive(Debug, PartialEq)]
 struct Record {
     station: String,
-    /// Since 1970.
+    /// Seconds since 1970.
     seconds: u64,
     /// In hundredths of a degree.
     fahrenheit: Option<i64>,
@@ -41,15 +41,15 @@ struct Record {
     rain: Option<i64>,
 }
 
-/// A line that is no record.
+/// A line that is not a record.
 #[derive(Clone, Debug, PartialEq)]
 struct Broken {
-    /// Counted from 1, as editors do.
+    /// Counted from 1, as in editors.
     line: usize,
     why: &'static str,
 }
 
-/// A record with all values, in the units that we want.
+/// A record with all values, in the units of the result.
 #[derive(Debug, PartialEq)]
 struct Measurement {
     station: String,
@@ -63,14 +63,14 @@ struct Measurement {
 struct Summary {
     station: String,
     count: usize,
-    /// In hundredths, as all values.
+    /// In hundredths, like all values.
     mean: i64,
     coldest: i64,
     warmest: i64,
     rain: i64,
 }
 
-/// All that comes of a file.
+/// The result of a file.
 #[derive(Debug, Default, PartialEq)]
 struct Findings {
     /// In the order of the file.
@@ -102,13 +102,13 @@ impl Record {
         Self::parse(line).map_err(|why| Broken { line: index + 1, why })
     }
 
-    /// Whether it is colder or hotter than anywhere on Earth, or rains upwards.
+    /// Whether the temperature occurs nowhere on Earth, or the rain is negative.
     fn is_suspect(&self) -> bool {
         let is_possible = |degrees| (-13_000..=14_000).contains(&degrees);
         !self.fahrenheit.is_none_or(is_possible) || self.rain.is_some_and(|rain| rain < 0)
     }
 
-    /// None if a value is missing. The name of the station is moved.
+    /// Moves the name of the station. Empty if a value is missing.
     fn measured(self) -> Option<Measurement> {
         let Self { station, seconds, fahrenheit, rain } = self;
         let celsius = (fahrenheit? - 3_200) * 5 / 9;
@@ -116,7 +116,7 @@ impl Record {
     }
 }
 
-/// A number with two digits behind the point; none if the field is empty.
+/// A number with two digits behind the point. Empty if the field is empty.
 fn hundredths(field: &str) -> Result<Option<i64>, &'static str> {
     if field.is_empty() {
         return Ok(None);
@@ -212,7 +212,7 @@ fn by_rangesteal(pool: &Pool, text: &str) -> Findings {
 
 /// The lines that begin in a range of bytes.
 fn lines_in(text: &str, bytes: Range<usize>) -> std::str::Lines<'_> {
-    // A line begins at the beginning, or behind the end of another one.
+    // A line begins at the start of the text, or behind the end of another line.
     let begin = |at: usize| match at.checked_sub(1) {
         None => 0,
         Some(before) => {
@@ -234,8 +234,8 @@ const STATIONS: [&str; 8] = [
     "High Moor",
 ];
 
-/// A file of so many lines behind its head. The first stations report more often than the last, now
-/// and then late, and one line in a hundred is broken.
+/// A file of `lines` lines behind its head. The first stations report more often than the last
+/// ones, some lines are late, and one line in a hundred is broken.
 fn csv(lines: usize) -> String {
     let mut random = side_by_side::random(1);
     let mut below = |end: usize| {
@@ -261,7 +261,7 @@ fn csv(lines: usize) -> String {
             3 => format!("{station},{seconds},{warmth},n/a"),
             4..12 => format!("{station},{seconds},,{rain}"),
             12..20 => format!("{station},{seconds},{warmth},"),
-            20 => format!("{station},{seconds},-999.90,{rain}"), // as instruments say that they failed
+            20 => format!("{station},{seconds},-999.90,{rain}"), // the value with which instruments report a failure
             21 => format!("{station},{seconds},{warmth},-{rain}"),
             _ => format!("{station},{seconds},{warmth},{rain}"),
         };
@@ -366,7 +366,7 @@ mod tests {
         let sorted = [
             measured("A", 8, 0, 10),
             measured("A", 9, -2_000, 5),
-            measured("B", 7, 1_000, 100), // before the other one in the file
+            measured("B", 7, 1_000, 100), // before the previous line in the file
             measured("B", 7, 500, 20),
         ];
         assert_eq!(findings.measurements, sorted);

@@ -1,13 +1,14 @@
-//! The heat equation on a plate: rows of a matrix in parallel, from one buffer into the other, with
-//! a progress bar.
+//! The heat equation on a plate: the rows of a matrix in parallel, from one buffer into the other,
+//! with a progress bar.
 //!
 //! ```text
 //! cargo run --release --example stencil [side]
 //! ```
-//! The parallel loop is in `step_by_rangesteal`: `chunks` of an exclusive slice are the rows that
-//! are written, and `enumerate` numbers them; the old plate is only read, so every worker may look
-//! at the neighbours of its row. The bar is drawn, on a terminal, by a thread that asks now and
-//! then how many rows are done: the workers do not count.
+//!
+//! The parallel loop is in `step_by_rangesteal`. `chunks` of an exclusive slice are the rows to
+//! write, and `enumerate` numbers them. The old plate is only read, so every worker may read the
+//! neighbours of its row. On a terminal, a thread draws the bar. It polls the number of finished
+//! rows, so the workers do not have to count.
 
 mod side_by_side;
 
@@ -23,21 +24,21 @@ use rayon::prelude::*;
 
 const STEPS: usize = 100;
 
-/// A square plate of that many rows.
+/// A square plate with this many rows.
 struct Plate {
     side: usize,
     heat: Vec<f64>,
 }
 
 impl Plate {
-    /// Cold, but for some hot spots.
+    /// A cold plate with some hot spots.
     fn new(side: usize) -> Self {
         let mut random = side_by_side::random(1);
         let heat = (0..side * side).map(|_| if random() < 0.01 { 1000.0 } else { 0.0 }).collect();
         Self { side, heat }
     }
 
-    /// What a row becomes. The rim keeps its heat.
+    /// Computes the next state of a row. The rim keeps its temperature.
     fn flow(&self, y: usize, row: &mut [f64]) {
         let old = |y: usize| &self.heat[y * self.side..][..self.side];
         row.copy_from_slice(old(y));
@@ -50,7 +51,7 @@ impl Plate {
         }
     }
 
-    /// After so many steps, each of which writes the plate anew.
+    /// The plate after this many steps, each of which writes the whole plate.
     fn after(mut self, steps: usize, step: impl Fn(&Self, &mut [f64])) -> Vec<f64> {
         let mut next = self.heat.clone();
         for _ in 0..steps {
@@ -74,12 +75,12 @@ fn step_by_rangesteal(pool: &Pool, progress: &Progress, plate: &Plate, next: &mu
     rows.progress(progress).for_each(|(y, row)| plate.flow(y, row));
 }
 
-/// Draws how many of `rows` are done while `work` is under way.
+/// Draws how many of `rows` are finished while `work` runs.
 fn with_bar<R>(rows: usize, progress: &Progress, work: impl FnOnce() -> R) -> R {
     let (over, is_over) = channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            let bar = ProgressBar::new(rows as u64); // hidden where there is no terminal
+            let bar = ProgressBar::new(rows as u64); // hidden without a terminal
             // Ends when `over` is dropped, also by a panic in `work`.
             while is_over.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {
                 bar.set_position(progress.done() as u64);

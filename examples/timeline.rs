@@ -1,10 +1,9 @@
-//! Draws what range stealing does: 64 heavy items at one end of a slice, by a static split and by
+//! Draws range stealing: a slice with 64 heavy items at one end, run by a static split and with
 //! stealing.
 //!
 //! `cargo run --release --example timeline -- loops.svg [loops.json]`
 //!
-//! The items wait instead of computing, as for a device, so that four workers show on any number of
-//! CPUs.
+//! The items sleep instead of computing, so that four workers show on any number of CPUs.
 
 use rangesteal::{Pool, Stealing, Trace};
 use std::{env, error::Error, fs, thread, time::Duration};
@@ -22,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut trace = Trace::new();
     for (stealing, title) in [(Stealing::Off, "Static split"), (Stealing::Largest, "Range stealing")] {
         let pool = Pool::builder().num_threads(4).stealing(stealing).build()?;
-        pool.for_each(&[0; 64], |_| item(0)); // so that everybody is awake
+        pool.for_each(&[0; 64], |_| item(0)); // so that all workers are awake
         pool.on(0..ITEMS).trace(trace.titled(title)).for_each(item);
     }
     fs::write(files.next().unwrap_or_else(|| "loops.svg".into()), trace.svg().to_string())?;

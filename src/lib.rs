@@ -27,8 +27,9 @@
 //! | `while let Some(item) = stack.pop() { stack.extend(f(item)) }` | [`pool.grow(seeds).for_each(\|item, feed\| feed.extend(f(item)))`](Pool::grow) |
 //! | `items.sort_by(compare)` | [`pool.sort_by(&mut items, compare)`](Pool::sort_by), [`sort_unstable`](Pool::sort_unstable) and so on |
 //!
-//! The [`guide`] lists the other loops, and the counterparts of what you know from rayon or
-//! `OpenMP`.
+//! The [`guide`] has a page for each job: the [other loops](guide::loops),
+//! [reports](guide::reports), the counterparts of [rayon](guide::from_rayon) and
+//! [`OpenMP`](guide::from_openmp), and so on.
 //!
 //! Closures may borrow local variables. They must not change them without synchronisation, and the
 //! compiler enforces that:

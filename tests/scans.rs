@@ -63,7 +63,8 @@ fn scans_are_those_of_the_plain_loop() {
             let items: Vec<Matrix> = (0..len).map(Matrix::of).collect();
             let inclusive = plain_inclusive(&items, Matrix::times);
             let (exclusive, total) = plain_exclusive(&items, Matrix::of(99), Matrix::times);
-            // Short loops are plain at first, are tried shared later, and are cut if they are told to be.
+            // Short loops are plain at first, are tried shared later, and are cut if they are told
+            // to be.
             for round in 0..if cfg!(miri) { 2 } else { 20 } {
                 let mut scanned = items.clone();
                 match round % 3 {

@@ -723,8 +723,8 @@ impl Drop for Alive<'_> {
 fn falling_errors_do_not_cost_the_square_of_their_number() {
     let fewest = if cfg!(miri) { 8 } else { 4_000 };
     let least = |items| (0..3).map(|_| falling_errors(items)).min().unwrap();
-    let (few, many) = (least(fewest), least(4 * fewest));
     // Four times as many items take 16 times as long if each error looks at all slots, and about 5
-    // times as long if it looks at a heap.
-    assert!(many < 9 * few || cfg!(miri), "{few:?} and {many:?}");
+    // times as long if it looks at a heap. Another program can make one measurement longer.
+    let mut times = (0..5).map(|_| (least(fewest), least(4 * fewest)));
+    assert!(times.any(|(few, many)| many < 9 * few) || cfg!(miri), "each error looks at all slots");
 }

@@ -1,5 +1,5 @@
-//! What the closures compute, as text that is put into each of them: a shared function could be
-//! inlined into one entrant and not into another.
+//! The bodies of the closures, as text that a macro puts into each closure. A compiler could inline
+//! a shared function into one entrant and not into another.
 
 /// Rounds of shift, xor, add on an integer: five instructions each.
 macro_rules! rounds {
@@ -37,7 +37,7 @@ macro_rules! polynomial {
     }};
 }
 
-/// The square of the distance to the nearest of some centres, and which one it is.
+/// The square of the distance to the nearest of some centres, and the index of that centre.
 macro_rules! nearest {
     ($point:expr, $centres:expr) => {{
         let point: &[f32; 4] = $point;
@@ -63,7 +63,8 @@ macro_rules! yuv {
     }};
 }
 
-/// The weighted mean of a pixel and its eight neighbours. The place is that of the upper left one.
+/// The weighted mean of a pixel and its eight neighbours. The index is that of the upper left
+/// pixel.
 macro_rules! blurred {
     ($image:expr, $at:expr) => {{
         let (image, at): (&[f32], usize) = ($image, $at);

@@ -1,4 +1,4 @@
-//! A cell: one closure in one verb.
+//! A cell: one closure in one kind of loop.
 
 use std::fmt::Debug;
 
@@ -7,17 +7,18 @@ use rayon::ThreadPool;
 
 use crate::data::Data;
 
-/// Who runs it.
+/// The entrant that runs a cell.
 #[derive(Clone, Copy)]
 pub(crate) enum By<'p> {
     Plain,
-    /// The plain loop over both halves of the slice, by two threads: what memory allows.
+    /// The plain loop over one half of the slice on each of two threads: the limit that memory
+    /// sets.
     Halves(&'p ThreadPool),
     Ours(&'p Pool),
     Rayon(&'p ThreadPool),
 }
 
-/// Gets the result of a loop.
+/// Receives the result of a loop.
 pub(crate) type See<'s> = &'s mut dyn FnMut(&dyn Debug);
 
 #[derive(Clone)]
@@ -32,7 +33,7 @@ impl Cell {
         format!("{} {}", self.verb, self.body)
     }
 
-    /// What an entrant makes of data that nobody has changed.
+    /// The result of an entrant on fresh data.
     pub(crate) fn outcome(&self, by: By<'_>, len: usize) -> String {
         let mut outcome = String::new();
         (self.run)(by, &mut Data::new(len), &mut |result| outcome = format!("{result:?}"));

@@ -1,10 +1,10 @@
-//! What the loops run over, and where they write.
+//! The inputs and outputs of the loops.
 
 use std::{array, sync::atomic::AtomicU32};
 
 use crate::random::Random;
 
-/// Of the image, in pixels.
+/// The size of the image, in pixels.
 pub(crate) const WIDTH: usize = 100;
 
 pub(crate) type Point = [f32; 4];
@@ -18,7 +18,7 @@ pub(crate) struct Data {
     pub(crate) pixels: Vec<Pixel>,
     pub(crate) points: Vec<Point>,
     pub(crate) centres: Centres,
-    /// Places of 3 x 3 pixels in the image.
+    /// The indices of the squares of 3 x 3 pixels in the image.
     pub(crate) places: Vec<u32>,
     pub(crate) image: Vec<f32>,
     pub(crate) hits: AtomicU32,

@@ -1,4 +1,4 @@
-//! Everybody's turns at a cell, and the row that comes of them.
+//! The turns of all entrants at a cell, and the resulting row.
 
 use std::{hint::black_box, time::Instant};
 
@@ -15,16 +15,16 @@ use crate::{
     who::Who,
 };
 
-/// A turn is so many calls that the plain loop takes as long.
+/// The time of a turn: its number of calls is chosen so that the plain loop takes this long.
 const TURN_NANOS: f64 = 1e6;
-/// Each turn begins with untimed calls for so long.
+/// The time of the untimed calls at the start of each turn.
 const WARM_UP_NANOS: f64 = 2e6;
-/// Rounds that do not count: a pool learns in them what the loop costs.
+/// The number of rounds that do not count. In these a pool learns the cost of the loop.
 const WARM_UP_ROUNDS: usize = 2;
-/// A loop that takes the plain loop so long is expected to be shared.
+/// A loop is expected to be shared if the plain loop takes at least this long.
 const SHARED_NANOS: f64 = 100_000.0;
 
-/// The smaller one: what disturbed the halves must not make a bar easier.
+/// The smaller ratio: a disturbance of the halves must not make a bar easier.
 fn least((median, of_minima): (f64, f64)) -> f64 {
     median.min(of_minima)
 }
@@ -38,7 +38,7 @@ pub(crate) struct Entrants {
 }
 
 impl Entrants {
-    /// To be called before any pool has pinned this thread.
+    /// Call this before any pool has pinned this thread.
     pub(crate) fn new(rounds: usize, threads: usize) -> Self {
         Self {
             rounds,
@@ -62,9 +62,9 @@ impl Entrants {
         }
     }
 
-    /// A cell over a slice of this length. Alone, a loop may take 1.05 of the plain loop and 60 ns
-    /// more. Shared, it may take .55, or 1.05 of what two threads take that split the slice in
-    /// halves.
+    /// A cell over a slice of this length. The target of a loop that runs alone is 1.05 of the
+    /// plain loop plus 60 ns. The target of a shared loop is 0.55, or 1.05 of the time of two
+    /// threads that each run one half.
     pub(crate) fn row(&self, pool: &Pool, cell: &Cell, len: usize) -> Row {
         let plain = cell.outcome(By::Plain, len);
         for who in [Who::Rangesteal, Who::Rayon] {
@@ -88,7 +88,7 @@ impl Entrants {
     }
 
     fn turn(&self, pool: &Pool, who: Who, cell: &Cell, data: &mut Data, calls: u32) -> Turn {
-        // The pool has pinned this thread. To rayon's that would be a handicap.
+        // The pool has pinned this thread, which would be a handicap to rayon's threads.
         let _freed = matches!(who, Who::Rayon | Who::Halves).then(|| Freed::to(&self.mask));
         let by = self.by(pool, who);
         let begin = Instant::now();
@@ -101,7 +101,7 @@ impl Entrants {
     }
 }
 
-/// A call: mean.
+/// The mean time of a call.
 fn nanos(by: By<'_>, cell: &Cell, data: &mut Data, calls: u32) -> f64 {
     let begin = Instant::now();
     for _ in 0..calls {

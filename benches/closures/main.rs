@@ -1,9 +1,9 @@
-//! Closures of all sizes by the plain loop, rangesteal and rayon: `cargo bench --bench closures --
-//! --help`. Needs Linux.
+//! Closures of all sizes, run as the plain loop, with rangesteal and with rayon:
+//! `cargo bench --bench closures -- --help`. Needs Linux.
 //!
-//! Each entrant of a cell is a function of its own with literal closures, as a user writes it. No
-//! trait stands between the closure and the verb: `versus` has one, and a compiler that sees a
-//! closure through it need not do what it does in a user's program.
+//! Each entrant of a cell is a function of its own with literal closures, as in a user's program.
+//! In `versus` a trait stands between the closure and the loop. A compiler may optimise a closure
+//! behind a trait differently.
 
 #![allow(
     missing_docs,
@@ -16,7 +16,7 @@
     reason = "a program that estimates, and closures as a user may write them"
 )]
 
-// What both tables have in common.
+// Shared by both tables
 #[path = "../versus/host.rs"]
 mod host;
 #[allow(dead_code, reason = "some of it is for versus only")]
@@ -66,33 +66,33 @@ use crate::{
     who::Who,
 };
 
-/// Runs closures of all sizes by the plain iterator, by rangesteal and by rayon, checks that they
-/// agree, and prints one table.
+/// Runs closures of all sizes as the plain iterator, with rangesteal and with rayon. Checks that
+/// the results agree, and prints one table.
 #[derive(Parser)]
 struct Options {
     /// How often each loop is measured.
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Cells whose names contain one of these words; all by default.
+    /// Cells whose names contain one of these words. All by default.
     #[arg(long, value_name = "WORDS", value_delimiter = ',')]
     rows: Vec<String>,
-    /// How many items.
+    /// The lengths of the slices.
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', default_values_t = [300, 3_000, 300_000])]
     items: Vec<usize>,
-    /// Workers of each executor; one per CPU by default.
+    /// Workers of each executor. One per CPU by default.
     #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
     threads: Option<usize>,
-    /// Writes the table to a file, too, as text for programs.
+    /// Also writes the table to a file, as text for programs.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// What cargo passes to every bench.
+    /// The argument that cargo passes to every bench.
     #[arg(long, hide = true)]
     bench: bool,
 }
 
 /// CPU time of all programs of the machine, in seconds.
 fn busy() -> f64 {
-    const TICKS: f64 = 100.0; // a second, on every Linux of these days
+    const TICKS: f64 = 100.0; // per second, on every current Linux
     let status = fs::read_to_string("/proc/stat").unwrap_or_default();
     let all = status.lines().next().unwrap_or_default().split_whitespace().skip(1);
     let ticks: Vec<f64> = all.filter_map(|ticks| ticks.parse().ok()).collect();
@@ -109,7 +109,7 @@ fn main() {
     let options = Options::parse();
     let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     let rounds = options.rounds as usize;
-    // Before a pool pins this thread: threads inherit the mask of the one that starts them.
+    // Before a pool pins this thread: a new thread inherits the mask of its parent.
     let entrants = Entrants::new(rounds, threads);
     let host = Host::new("closures", entrants.cpus(), threads, rounds);
     let mut table = Table {

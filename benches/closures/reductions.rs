@@ -5,7 +5,7 @@ use crate::{
     data::{Centres, Point},
 };
 
-/// How many points are nearest to each centre.
+/// The number of points whose nearest centre is each centre.
 type Counts = [u32; 16];
 
 pub(crate) fn cells() -> Vec<Cell> {

@@ -1,11 +1,11 @@
-//! Closures that may end the loop, and never do.
+//! Searches whose closures could end the loop, and never do.
 
 use crate::{
     cell::Cell,
     data::{Centres, Point},
 };
 
-/// No item comes to this.
+/// A value that no item reaches.
 const NEVER: u64 = 0x0123_4567_89AB_CDEF;
 
 pub(crate) fn cells() -> Vec<Cell> {

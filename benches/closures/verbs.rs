@@ -1,7 +1,8 @@
-//! A macro for each verb makes a cell: the three functions that a user would write, with the same
-//! closures written out in each, and their choice.
+//! A macro for each kind of loop makes a cell: the three functions that a user would write, with
+//! the same closures written out in each, and a dispatch on the entrant.
 
-/// The cell of a loop that reads a slice and returns a result. `let`: what its closures borrow.
+/// The cell of a loop that reads a slice and returns a result. `let` declares the variables that
+/// its closures borrow.
 macro_rules! reading {
     (
         $verb:literal, $body:literal, $items:ident: $T:ty, let ($($own:ident: $Own:ty)?) -> $R:ty,
@@ -182,7 +183,7 @@ macro_rules! for_each_zip {
     };
 }
 
-/// Changes the items of a slice.
+/// The cell of a loop that changes the items of a slice.
 macro_rules! for_each_mut {
     ($body:literal, $items:ident: $T:ty, $f:expr) => {{
         use rayon::prelude::*;

@@ -1,4 +1,4 @@
-//! Time against the length of the loop and against the cost of an item:
+//! The time of a loop against its length, and against the cost of an item:
 //! `cargo bench --bench curves`. First calls of loops: `cargo bench --bench curves -- --once`.
 
 #![allow(missing_docs, clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -61,7 +61,7 @@ fn length<E: Executor>(bencher: Bencher, len: u64) {
     bencher.bench(|| E::sum(black_box(&items), hash));
 }
 
-/// A thousand items, each of so many nanoseconds.
+/// A thousand items, each of this many nanoseconds.
 #[divan::bench(types = [Plain, Rangesteal, Rayon], args = [3, 10, 30, 100, 300, 1000, 10_000], max_time = 0.5)]
 fn cost<E: Executor>(bencher: Bencher, nanos: u64) {
     let items = vec![links(nanos); 1000];

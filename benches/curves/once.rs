@@ -1,5 +1,5 @@
-//! Loops that are called once: the first call of a loop in a pool that has run others, over few
-//! items, beside the plain loop and rayon. A picture of all points is written.
+//! Loops that are called once: the first call of a loop over few items, in a pool that has run
+//! other loops, compared with the plain loop and rayon. Draws a picture of all points.
 
 use std::{
     fmt::Write,
@@ -22,7 +22,7 @@ const LENS: [usize; 9] = [1, 2, 3, 4, 8, 16, 24, 32, 64];
 const MICROS: [u64; 9] = [10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000];
 const ROUNDS: usize = 9;
 
-/// How the work is distributed: the weight of an item.
+/// The distribution of the work: the weight of an item.
 type Shape = fn(usize, usize) -> f64;
 
 const SHAPES: [(&str, Shape); 3] = [
@@ -31,7 +31,7 @@ const SHAPES: [(&str, Shape); 3] = [
     ("one as heavy as the others", |i, len| if i == len / 2 { len as f64 - 1.0 } else { 1.0 }),
 ];
 
-/// One loop, in nanoseconds.
+/// The times of one loop, in nanoseconds.
 struct Point {
     plain: f64,
     ours: f64,
@@ -44,7 +44,7 @@ impl Point {
     }
 }
 
-/// What `ours` may take of the better one of the plain loop and rayon.
+/// The target: the time of `ours` relative to the better one of the plain loop and rayon.
 fn bar(micros: u64) -> f64 {
     if micros < 100 { 1.25 } else { 1.10 }
 }
@@ -56,7 +56,7 @@ fn items(shape: Shape, len: usize, micros: u64) -> Vec<u64> {
     weights.iter().map(|weight| links(nanos(weight))).collect()
 }
 
-/// Threads that have been idle for a moment.
+/// Waits until the threads are idle.
 fn pause() {
     thread::sleep(Duration::from_millis(1));
 }
@@ -67,7 +67,7 @@ fn time(run: impl FnOnce() -> u64) -> f64 {
     begin.elapsed().as_secs_f64() * 1e9
 }
 
-/// A pool that has run other loops: it knows what help costs, and nothing of the next loop.
+/// A pool that has run other loops. It has measured the cost of help, but not the next loop.
 fn old_pool() -> Pool {
     let pool = Pool::new().expect("a pool");
     let other = vec![links(300); 1000];
@@ -93,7 +93,7 @@ fn measure(items: &[u64]) -> Point {
     let mut took = [const { Vec::new() }; 3];
     for round in 0..ROUNDS {
         for i in 0..3 {
-            let who = (round + i) % 3; // everybody comes first, second and third
+            let who = (round + i) % 3; // each entrant comes first, second and third
             took[who].push(turn(who));
         }
     }
@@ -134,10 +134,10 @@ pub(crate) fn run() {
     println!("{}", picture.save(&host));
 }
 
-/// Cells of all points, a panel a shape.
+/// The cells of all points. Each shape has a panel.
 struct Picture(String);
 
-// Okabe and Ito's blue and vermilion: told apart by everybody.
+// Okabe and Ito's blue and vermilion, which colour-blind readers can tell apart.
 const BETTER: (f64, f64, f64) = (0.0, 114.0, 178.0);
 const WORSE: (f64, f64, f64) = (213.0, 94.0, 0.0);
 const CELL: (f64, f64) = (46.0, 22.0);

@@ -1,13 +1,14 @@
-//! Programs written for rayon, with rayon and with the drop-in: the same source, compiled twice.
+//! Programs written for rayon, compiled twice from the same source: with rayon and with the
+//! drop-in.
 //!
-//! `cargo bench --bench demos [-- WORD]`: those whose names contain the word. Two threads; turns
-//! are interleaved; medians of the times, as parts of the time of the drop-in on one thread.
+//! `cargo bench --bench demos [-- WORD]` runs the programs whose names contain the word, with two
+//! threads, in interleaved turns. Figures are median times relative to the drop-in on one thread.
 
 #![allow(clippy::cast_precision_loss)] // small numbers
 
 use std::{env, time::Instant};
 
-/// The programs, by the crate that is called `rayon` here.
+/// The programs. Here the crate `rayon` is the real one or the drop-in.
 macro_rules! programs_with {
     ($name:ident, $krate:ident) => {
         mod $name {
@@ -21,10 +22,10 @@ programs_with!(with_drop_in, rangesteal_rayon);
 
 const THREADS: usize = 2;
 const ROUNDS: usize = 21;
-/// In seconds: a turn lasts at least this long.
+/// The least length of a turn, in seconds.
 const TURN: f64 = 0.01;
 
-/// How long a call of `run` takes, in seconds.
+/// The time of a call of `run`, in seconds.
 fn turn(mut run: impl FnMut() -> u64, expected: u64) -> f64 {
     let (begin, mut calls) = (Instant::now(), 0.0);
     while begin.elapsed().as_secs_f64() < TURN {

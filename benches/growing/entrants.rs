@@ -1,4 +1,4 @@
-//! The executors.
+//! The executors of this bench.
 
 use std::num::NonZero;
 
@@ -10,10 +10,10 @@ use crate::{
     who::Who,
 };
 
-/// Stacks of rayon's threads: where it steals, it goes deeper than the tree.
+/// Stacks of rayon's threads. A thread that steals recurses deeper than the height of the tree.
 const STACK: usize = 256 << 20;
 
-/// Those that are not ours, and what the machine has.
+/// The rivals' executors, and the features of the machine.
 pub(crate) struct Rivals {
     pub(crate) threads: usize,
     /// The CPUs of this process before any thread was pinned.
@@ -24,7 +24,7 @@ pub(crate) struct Rivals {
 }
 
 impl Rivals {
-    /// To be called before any pool has pinned this thread.
+    /// Call this before any pool has pinned this thread.
     pub(crate) fn new(threads: usize) -> Self {
         let rayon = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK);
         let chili = chili::Config { thread_count: NonZero::new(threads), ..chili::Config::default() };
@@ -38,7 +38,7 @@ impl Rivals {
     }
 }
 
-/// All of them.
+/// The executors of all libraries.
 pub(crate) struct Entrants<'p> {
     pool: &'p Pool,
     pub(crate) rivals: Rivals,
@@ -67,8 +67,8 @@ impl<'p> Entrants<'p> {
         &self.rivals.chili
     }
 
-    /// The pool has pinned this thread. To rivals, whose threads go where they like, that would be
-    /// a handicap.
+    /// The pool has pinned this thread. Rivals let the system place their threads, so the pin would
+    /// be a handicap to them.
     pub(crate) fn freed_for(&self, who: Who) -> Option<Freed> {
         matches!(who, Who::Rayon | Who::Chili).then(|| Freed::to(&self.rivals.mask))
     }

@@ -20,7 +20,7 @@ fn plain(n: u32) -> u64 {
     if n < 2 { n.into() } else { plain(n - 1) + plain(n - 2) }
 }
 
-/// What everybody does below `CUT`.
+/// The plain function, which every entrant calls below `CUT`.
 #[inline]
 fn leaf<const CUT: u32>(n: u32) -> u64 {
     if CUT == 2 { n.into() } else { plain(n) }
@@ -66,7 +66,7 @@ fn race<const CUT: u32>(entrants: &Entrants<'_>) -> Race {
     task.race(entrants)
 }
 
-/// Our time relative to that of the faster rival.
+/// The time of rangesteal relative to that of the faster rival.
 fn beside_rivals(race: &Race, name: String) -> Row {
     let (best, nanos) = [Who::Rayon, Who::Chili]
         .map(|who| (who, race.nanos_of(who)))

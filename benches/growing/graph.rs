@@ -1,5 +1,5 @@
-//! Connected components of a random graph: from each node that was not seen yet, all nodes that can
-//! be reached.
+//! Connected components of a random graph. From each node without a component, a search visits all
+//! reachable nodes.
 
 use std::{
     cell::RefCell,
@@ -18,11 +18,11 @@ use crate::{
 const NODES: usize = 400_000;
 /// A node has 4 neighbours on average.
 const EDGES: usize = 2 * NODES;
-/// The component of a node that was not seen yet.
+/// The component of a node that has not been visited.
 const UNSEEN: u32 = u32::MAX;
 
 struct Graph {
-    /// Where the neighbours of each node begin, and where the last ones end.
+    /// The index of the first neighbour of each node, and the end of the last one's neighbours.
     starts: Vec<usize>,
     neighbours: Vec<u32>,
 }
@@ -44,8 +44,8 @@ impl Graph {
     }
 }
 
-/// What all must agree on. Since nodes are begun with in order, a component has the number of its
-/// first node, whoever has found the others.
+/// The result, equal for all entrants. Searches begin in the order of the nodes, so a component has
+/// the number of its first node, in any order of the visits.
 fn sum(components: impl Iterator<Item = u32>) -> u64 {
     components.map(u64::from).sum()
 }
@@ -70,7 +70,7 @@ fn plain(graph: &Graph, components: &mut [u32]) {
     }
 }
 
-/// Whether nobody has seen a node before.
+/// Whether this is the first visit of a node.
 #[inline]
 fn is_new(component: &AtomicU32, first: u32) -> bool {
     component.load(Relaxed) == UNSEEN && component.swap(first, Relaxed) == UNSEEN

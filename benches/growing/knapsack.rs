@@ -1,5 +1,5 @@
-//! Branch and bound: the best value that fits into a knapsack. How much is searched depends on how
-//! soon somebody finds something good.
+//! Branch and bound: the best value that fits into a knapsack. The number of visited choices
+//! depends on how soon a good choice is found.
 
 use std::{
     hint::black_box,
@@ -22,16 +22,16 @@ struct Thing {
 }
 
 struct Knapsack {
-    /// What is worth most for its weight comes first.
+    /// In falling order of value per weight.
     things: Vec<Thing>,
     room: u64,
 }
 
-/// A choice of the first `decided` things.
+/// A choice among the first `decided` things.
 #[derive(Clone, Copy)]
 struct Choice {
     decided: u32,
-    /// What is left.
+    /// The room that is left.
     room: u64,
     value: u64,
 }
@@ -39,8 +39,8 @@ struct Choice {
 impl Knapsack {
     const THINGS: usize = 40;
 
-    /// Things whose value is nearly their weight, so that no choice is much better than others: 5.4
-    /// million choices are looked at.
+    /// Things whose value is nearly their weight, so that no choice is much better than others. The
+    /// search visits 5.4 million choices.
     fn random() -> Self {
         let mut random = Random::default();
         let thing = |_| {
@@ -57,8 +57,9 @@ impl Knapsack {
         Choice { decided: 0, room: self.room, value: 0 }
     }
 
-    /// No choice that begins like this one has a larger value: a part of a thing may be taken.
-    #[inline(never)] // so that it is the same code for everybody
+    /// An upper bound of the value of all choices that begin like this one: it allows a part of a
+    /// thing.
+    #[inline(never)] // one copy of the code for all entrants
     fn bound(&self, choice: Choice) -> u64 {
         let Choice { decided, mut room, mut value } = choice;
         for thing in &self.things[decided as usize..] {
@@ -71,8 +72,8 @@ impl Knapsack {
         value
     }
 
-    /// Without the next thing, and with it if there is room; none, if neither leads to something
-    /// better than `best`.
+    /// The choice without the next thing, and the choice with it if there is room. Empty if no such
+    /// choice can be better than `best`.
     #[inline]
     fn next(&self, choice: Choice, best: u64) -> Option<(Choice, Option<Choice>)> {
         let thing = self.things.get(choice.decided as usize)?;
@@ -93,7 +94,7 @@ impl Knapsack {
         self.plain(without, best);
     }
 
-    /// As `next`, with a best value that others raise, too.
+    /// As `next`, with a best value that all workers raise.
     #[inline]
     fn next_of_all(&self, choice: Choice, best: &AtomicU64) -> Option<(Choice, Option<Choice>)> {
         let mut found = best.load(Relaxed);
@@ -108,7 +109,7 @@ impl Knapsack {
         pool.grow([self.start()]).for_each(|choice, feed| {
             if let Some((without, with)) = self.next_of_all(choice, &best) {
                 feed.push(without);
-                feed.extend(with); // goes first
+                feed.extend(with); // runs first
             }
         });
         best.into_inner().into_inner()

@@ -1,5 +1,4 @@
-//! Lists in which hardly anything can be done at the same time: all that is asked for is to be no
-//! slower.
+//! Lists with hardly any parallelism. The target is to be no slower than the plain loop.
 
 use std::hint::black_box;
 
@@ -12,8 +11,7 @@ use crate::{
     work::links,
 };
 
-/// Gives `each` the node behind this one. In a comb there is a leaf as well, a 0, which is folded
-/// first.
+/// Calls `each` with the next node. In a comb there is also a leaf, a 0, which is folded first.
 #[inline]
 fn next<const COMB: bool>(node: u64, mut each: impl FnMut(u64)) {
     if node > 0 {
@@ -28,7 +26,7 @@ fn plain<const COMB: bool>(nodes: u64, cost: impl Fn(u64) -> u64) -> u64 {
     let (mut stack, mut sum) = (vec![nodes], 0_u64);
     while let Some(node) = stack.pop() {
         next::<COMB>(node, |next| stack.push(next));
-        black_box(stack.as_ptr()); // or nodes would stay in registers
+        black_box(stack.as_ptr()); // keeps the nodes in memory instead of registers
         sum = sum.wrapping_add(cost(node));
     }
     sum
@@ -45,7 +43,7 @@ fn grow<const COMB: bool>(pool: &Pool, nodes: u64, cost: impl Fn(u64) -> u64 + S
     )
 }
 
-/// A row whose nodes each do `cost`; a call has so many `parts`.
+/// A row whose nodes each do `cost`. A call has `parts` nodes.
 fn row<const COMB: bool>(
     entrants: &Entrants<'_>,
     name: &str,

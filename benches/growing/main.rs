@@ -1,5 +1,5 @@
-//! Loops over a list that grows, beside plain loops and rivals: `cargo bench --bench growing --
-//! --help`. Needs Linux.
+//! Loops over a list to which items add items, compared with plain loops and rivals:
+//! `cargo bench --bench growing -- --help`. Needs Linux.
 
 #![allow(
     missing_docs,
@@ -9,7 +9,7 @@
     reason = "a program that estimates"
 )]
 
-// What both tables have in common.
+// Shared by both tables
 #[path = "../versus/host.rs"]
 mod host;
 #[allow(dead_code, reason = "some of it is for versus only")]
@@ -52,23 +52,23 @@ use std::thread;
 use clap::{Parser, builder::PossibleValuesParser};
 use rangesteal::Pool;
 
-/// Runs loops whose items make items by the plain loop, by rangesteal and by its rivals, checks
-/// that they agree, and prints one table.
+/// Runs loops whose items add items: as the plain loop, with rangesteal and with its rivals. Checks
+/// that the results agree, and prints one table.
 #[derive(Parser)]
 struct Options {
     /// How often each loop is measured.
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Groups of rows to measure, such as uts,fib; all by default.
+    /// Groups of rows to measure, such as uts,fib. All by default.
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = PossibleValuesParser::new(groups::names()))]
     rows: Vec<String>,
-    /// Workers of each executor; one per CPU by default.
+    /// Workers of each executor. One per CPU by default.
     #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
     threads: Option<usize>,
-    /// Draws the table, too, into benches/results/, and writes it there as text.
+    /// Draws the table into benches/results/, and writes it there as text.
     #[arg(long)]
     picture: bool,
-    /// What cargo passes to every bench.
+    /// The argument that cargo passes to every bench.
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -76,7 +76,7 @@ struct Options {
 fn main() {
     let options = Options::parse();
     let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
-    // Before a pool pins this thread: threads inherit the mask of the one that starts them.
+    // Before a pool pins this thread: a new thread inherits the mask of its parent.
     let rivals = entrants::Rivals::new(threads);
     let measure = |pool: &Pool| {
         let entrants = entrants::Entrants::new(pool, rivals, options.rounds as usize);

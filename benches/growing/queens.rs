@@ -1,4 +1,4 @@
-//! Queens on a board of 13 x 13, none of which attacks another: in how many ways? Each item is a
+//! The number of placements of 13 queens on a board of 13 x 13 without an attack. Each item is a
 //! board, as in the benchmark of Lace (van Dijk and van de Pol, 2014).
 
 use std::hint::black_box;
@@ -12,12 +12,12 @@ use crate::{
     task::Task,
 };
 
-/// A queen's column, for each row that has one.
+/// The column of the queen of each occupied row.
 type Columns = [i8; 16];
 
 #[derive(Clone, Copy)]
 struct Board {
-    /// How many rows have their queen.
+    /// The number of occupied rows.
     rows: i8,
     columns: Columns,
 }
@@ -25,8 +25,8 @@ struct Board {
 const SIZE: i8 = 13;
 const SOLUTIONS: u64 = 73_712;
 
-/// Whether no queen above attacks that of `row`.
-#[inline(never)] // so that it is the same code for everybody
+/// Whether no queen above attacks the queen of `row`.
+#[inline(never)] // one copy of the code for all entrants
 fn is_safe(columns: &Columns, row: usize) -> bool {
     let queen = columns[row];
     columns[..row].iter().enumerate().all(|(above, column)| {
@@ -40,7 +40,7 @@ impl Board {
         self.rows == SIZE
     }
 
-    /// With a queen in the next row, too, if it is safe there.
+    /// The board with a queen in the next row, if that queen is safe there.
     #[inline]
     fn with(&self, column: i8) -> Option<Self> {
         let Self { rows, mut columns } = *self;

@@ -1,4 +1,4 @@
-//! Lists that stay about as long as they were: items that come back, and items that make none.
+//! Lists of nearly constant length: items that come back, and items that add no item.
 
 use std::{
     cell::Cell,
@@ -16,20 +16,20 @@ use crate::{
     work::links,
 };
 
-/// Requests that go through stages, one after the other. Each that is done lets in another, so that
-/// there are always as many on the way.
+/// Requests that go through stages, one after the other. Each finished request admits another one,
+/// so a constant number is in flight.
 #[derive(Clone, Copy)]
 struct Feedback {
     requests: u64,
     stages: u32,
-    /// Work of a stage.
+    /// The work of a stage.
     links: u64,
 }
 
 impl Feedback {
     const ON_THE_WAY: u64 = 1000;
 
-    /// What comes after a stage of a request: its next stage, or another request.
+    /// The successor of a stage of a request: the request's next stage, or another request.
     #[inline]
     fn next(self, stage: u32, request: u64) -> Option<(u32, u64)> {
         if stage + 1 < self.stages {
@@ -68,7 +68,8 @@ impl Feedback {
         sum.into_inner()
     }
 
-    /// Carries what was done so far along, so that not every stage writes the sum of all.
+    /// Carries the sum of the finished stages along, so that only the last stage writes to the
+    /// shared sum.
     fn spawned<'s>(
         self,
         scope: &rayon::Scope<'s>,
@@ -98,7 +99,7 @@ pub(crate) fn feedback(entrants: &Entrants<'_>) -> Vec<Row> {
     [(2, 1, 100_000), (4, 10, 20_000)].map(row).into()
 }
 
-/// What a list costs more that could grow, but does not.
+/// The extra cost of a list that could grow, and does not.
 pub(crate) fn flat(entrants: &Entrants<'_>) -> Vec<Row> {
     const LEN: u64 = 1_000_000;
     fn add(sum: u64, item: u64) -> u64 {

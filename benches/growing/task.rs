@@ -1,4 +1,4 @@
-//! What is to be done in a row, and all ways to do it.
+//! A task of a row, and all implementations of it.
 
 use std::{hint::black_box, time::Instant};
 
@@ -13,18 +13,18 @@ use crate::{
     work::work,
 };
 
-/// Does it, and returns what all must agree on.
+/// Runs the task, and returns the result, equal for all entrants.
 type Way<'a> = Box<dyn Fn(&Entrants<'_>) -> u64 + 'a>;
 
 pub(crate) struct Task<'a> {
     ways: Vec<(Who, Way<'a>)>,
-    /// Comes before each call, and is not measured.
+    /// Runs before each call, unmeasured.
     prepare: Box<dyn Fn() + 'a>,
-    /// What comes of it, if that is known.
+    /// The expected result, if it is known.
     result: Option<u64>,
-    /// Calls a turn.
+    /// The number of calls in a turn.
     calls: u32,
-    /// Figures are for so many parts of a call each.
+    /// The number of parts of a call. Figures are times per part.
     parts: f64,
 }
 
@@ -40,18 +40,18 @@ impl<'a> Task<'a> {
         self
     }
 
-    /// By a list that grows: twice, by the pool and by another like it.
+    /// By a growing list: once by the pool, and once by the control, an equal pool.
     pub(crate) fn grow(self, run: impl Fn(&Pool) -> u64 + Copy + 'a) -> Self {
         self.way(Who::Rangesteal, move |entrants| run(entrants.pool(Who::Rangesteal)))
             .way(Who::Control, move |entrants| run(entrants.pool(Who::Control)))
     }
 
-    /// By a list that does not grow.
+    /// By a loop over a fixed list.
     pub(crate) fn on(self, run: impl Fn(&Pool) -> u64 + 'a) -> Self {
         self.way(Who::On, move |entrants| run(entrants.pool(Who::On)))
     }
 
-    /// On a thread of rayon's.
+    /// On a thread of rayon's pool.
     pub(crate) fn rayon(self, run: impl Fn() -> u64 + Sync + 'a) -> Self {
         self.way(Who::Rayon, move |entrants| entrants.rayon().install(&run))
     }
@@ -68,17 +68,17 @@ impl<'a> Task<'a> {
         Self { result: Some(result), ..self }
     }
 
-    /// Calls a turn; one is enough if it takes long.
+    /// Sets the number of calls in a turn. One is enough for a long task.
     pub(crate) fn calls(self, calls: u32) -> Self {
         Self { calls, ..self }
     }
 
-    /// What one of so many parts takes, instead of the whole call.
+    /// Reports the time of one of `parts` equal parts, instead of the whole call.
     pub(crate) fn per_part(self, parts: usize) -> Self {
         Self { parts: parts as f64, ..self }
     }
 
-    /// Everybody's turn in each round, after a round that does not count.
+    /// Gives every entrant a turn in each round, after one round that does not count.
     pub(crate) fn race(&self, entrants: &Entrants<'_>) -> Race {
         let who: Vec<Who> = self.ways.iter().map(|(who, _)| *who).collect();
         let mut agreed = self.result;
@@ -104,15 +104,15 @@ impl<'a> Task<'a> {
             turn.cpu += machine::cpu_nanos_elsewhere() - elsewhere;
             turn.switches += (machine::switches() - switches) as f64;
         }
-        machine::settle(); // so that nobody disturbs the next
+        machine::settle(); // so that this turn does not disturb the next
         let parts = f64::from(self.calls) * self.parts;
         let Turn { nanos, cpu, switches } = turn;
         (result, Turn { nanos: nanos / parts, cpu: cpu / parts, switches: switches / parts })
     }
 }
 
-/// Work of so many `links`, as the same code for everybody: inlined, it takes up to 5 % longer in
-/// one place than in another.
+/// Work of `links` links, in one copy of the code for all entrants. Inlined, it takes up to 5 %
+/// longer in one place than in another.
 #[inline(never)]
 pub(crate) fn busy(links: u64) -> u64 {
     work(links)

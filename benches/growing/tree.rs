@@ -1,4 +1,4 @@
-//! A tree in memory that is larger than the caches. Its subtrees lie in memory in the order of the
+//! A tree in memory that is larger than the caches. The subtrees lie in memory in the order of the
 //! walk.
 
 use rangesteal::Pool;
@@ -20,7 +20,7 @@ struct Node {
 }
 
 impl Node {
-    /// A node of this height, which has two to four children that are one lower.
+    /// A node of this height. It has two to four children, each of the next lower height.
     fn random(height: u32, random: &mut Random) -> Self {
         let values = [(); 20].map(|()| u64::from(random.draw()));
         let children = if height == 0 { 0 } else { 2 + random.draw() as usize % 3 };

@@ -1,4 +1,4 @@
-//! Lists that never grow, of items that take long.
+//! Lists of long items that add no item.
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
@@ -11,7 +11,7 @@ use crate::{
 
 const MICRO: u64 = 1000;
 
-/// By all who have such a loop; `items` are links.
+/// Runs on all executors that have such a loop. `items` are numbers of links.
 fn row(entrants: &Entrants<'_>, name: String, bar: f64, items: &[u64]) -> Row {
     let task = Task::plain(|| items.iter().map(|links| busy(*links)).fold(0, u64::wrapping_add))
         .grow(|pool| {
@@ -23,7 +23,7 @@ fn row(entrants: &Entrants<'_>, name: String, bar: f64, items: &[u64]) -> Row {
     Row::of(&task.race(entrants), name, Unit::Ratio, Some(bar))
 }
 
-/// One that takes as long as all others together.
+/// Items one of which takes as long as all others together.
 pub(crate) fn heavy(entrants: &Entrants<'_>) -> Vec<Row> {
     let (light, heavy) = (links(20 * MICRO), links(20_000 * MICRO));
     let row = |at| {

@@ -1,6 +1,5 @@
-//! Unbalanced trees: count the nodes of a tree whose shape nobody can foresee, since each node has
-//! as many children as its hash tells (Olivier and others, UTS: an unbalanced tree search
-//! benchmark, 2006).
+//! Unbalanced trees: counts the nodes of a tree of unpredictable shape. The hash of a node decides
+//! how many children it has (Olivier and others, UTS: an unbalanced tree search benchmark, 2006).
 
 use std::hint::black_box;
 
@@ -28,7 +27,7 @@ impl Node {
         Self { hash: Sha1::digest(text).into(), height: 0 }
     }
 
-    #[inline(never)] // so that it is the same code for everybody
+    #[inline(never)] // one copy of the code for all entrants
     fn child(&self, index: u32) -> Self {
         let mut text = [0; 24];
         text[..20].copy_from_slice(&self.hash);
@@ -36,19 +35,19 @@ impl Node {
         Self { hash: Sha1::digest(text).into(), height: self.height + 1 }
     }
 
-    /// A number from 0 to 1 that belongs to the node.
+    /// A number from 0 to 1, derived from the node's hash.
     fn chance(&self) -> f64 {
         let last = self.hash[16..].try_into().expect("four bytes");
         f64::from(u32::from_be_bytes(last) & i32::MAX as u32) / f64::from(1_u32 << 31)
     }
 }
 
-/// How many children a node has.
+/// The distribution of the number of children.
 #[derive(Clone, Copy)]
 enum Shape {
-    /// 4 on average, and none at a height of 10.
+    /// 4 children on average, and none at a height of 10.
     Geometric,
-    /// 2000 of the root, and of the others mostly none, or 8.
+    /// The root has 2000 children. The other nodes mostly have none, and the rest have 8.
     Binomial,
 }
 

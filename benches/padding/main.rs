@@ -1,5 +1,6 @@
-//! Does it matter where the linker puts a loop? The sum of row `b` of `versus`, beside the plain
-//! loop; `benches/padding/eight` builds this program eight times, with its code at other addresses.
+//! Shows whether the address of a loop matters. Measures the sum of row `b` of `versus` and the
+//! plain loop. `benches/padding/eight` builds this program eight times, with its code at different
+//! addresses.
 
 #![allow(missing_docs, clippy::cast_precision_loss, reason = "a program that estimates")]
 
@@ -63,8 +64,8 @@ fn race(pool: &Pool, numbers: &[u64], calls: u32, pause: Option<Duration>) -> Ra
     })
 }
 
-/// A line a loop: how long it is, how it is called, the ratio to the plain loop (median of the
-/// rounds, and of the minima), and the plain loop's time in microseconds.
+/// Prints a line for each loop: length, name, ratio to the plain loop (median of the rounds, and of
+/// the minima), and the plain loop's time in microseconds.
 fn main() {
     let parks = Pool::builder().num_threads(2).build().expect("a pool");
     let spins = Pool::builder().num_threads(2).spin_before_park(Duration::from_micros(50));

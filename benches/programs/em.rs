@@ -18,7 +18,7 @@ pub(crate) struct Normal {
 }
 
 impl Normal {
-    /// But for a factor that all have in common.
+    /// Without a factor that all distributions have in common.
     #[inline(always)]
     fn density(&self, x: f64) -> f64 {
         let distance = x - self.mean;
@@ -26,8 +26,8 @@ impl Normal {
     }
 }
 
-/// The sums from which each distribution is made: its share of the numbers, of their sum, and of
-/// that of their squares.
+/// The sums from which each distribution is made: the distribution's share of the numbers, of their
+/// sum, and of the sum of their squares.
 type Sums = Vec<[f64; 3]>;
 
 pub(crate) struct Em(Vec<f64>);
@@ -45,7 +45,7 @@ fn none() -> Sums {
     vec![[0.0; 3]; K]
 }
 
-/// Divides a number among the distributions, as likely as it came from each.
+/// Divides a number among the distributions in proportion to their likelihoods.
 #[inline(always)]
 fn divide(mut sums: Sums, x: f64, mixture: &[Normal; K]) -> Sums {
     let densities = mixture.map(|normal| normal.density(x));

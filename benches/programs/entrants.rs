@@ -1,4 +1,4 @@
-//! Everybody who runs the programs.
+//! The executors that run the programs.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,11 @@ use crate::{
     who::Who,
 };
 
-/// By how much results may differ, relative to the largest: sums are added in other orders.
+/// The allowed difference of results, relative to the largest: entrants add sums in different
+/// orders.
 const ROUNDING: f64 = 1e-9;
 
-/// Those that are not ours, and what the machine has.
+/// The rivals' executors, and the features of the machine.
 pub(crate) struct Rivals {
     pub(crate) threads: usize,
     /// The CPUs of this process before any thread was pinned.
@@ -30,7 +31,7 @@ pub(crate) struct Rivals {
 }
 
 impl Rivals {
-    /// To be called before any pool has pinned this thread.
+    /// Call this before any pool has pinned this thread.
     pub(crate) fn new(threads: usize) -> Self {
         let rayon = rayon::ThreadPoolBuilder::new().num_threads(threads);
         let openmp = OpenMp::build().and_then(|path| Ok((OpenMp::open(&path)?, path)));
@@ -51,7 +52,7 @@ impl Rivals {
         columns
     }
 
-    /// Runs a program by all, and checks that they agree.
+    /// Runs a program with all entrants, and checks that they agree.
     pub(crate) fn race(&self, pool: &Pool, rounds: usize, name: &str, points: usize) -> Race {
         let program = groups::program(name, points);
         let rounds_a_turn = program.rounds_a_turn();
@@ -64,7 +65,7 @@ impl Rivals {
         })
     }
 
-    /// Leaves nothing behind that would disturb the next.
+    /// Ends everything that would disturb the next program.
     fn turn(
         &self,
         pool: &Pool,
@@ -78,23 +79,23 @@ impl Rivals {
             Who::Plain => program.turn(rounds, By::Plain),
             Who::Rangesteal => program.turn(rounds, By::Rangesteal(pool)),
             Who::Control => program.turn(rounds, By::Rangesteal(&self.control)),
-            // The whole program: from a thread that is none of its own, each loop would wake one up
-            // and wait for it.
+            // The whole program runs on a thread of rayon. From a foreign thread, each loop would
+            // have to wake a thread of rayon and wait for it.
             Who::Rayon => self.rayon.install(|| program.turn(rounds, By::Rayon)),
             Who::OpenMp => openmp_turn(program, rounds, &openmp?.0, self.threads, &self.mask),
             Who::PlainCpp => program.turn(rounds, By::OpenMp(&openmp?.0, 1)),
             Who::PassiveOpenMp => {
-                let _freed = Freed::to(&self.mask); // the child inherits it
+                let _freed = Freed::to(&self.mask); // the child inherits the mask
                 passive::turn(&openmp?.1, name, points, rounds, self.threads)
             }
-            _ => return None, // of other benches
+            _ => return None, // entrants of other benches
         };
         machine::settle();
         Some(turn)
     }
 }
 
-/// Threads that spin are started right before the turn, untimed, and end with it.
+/// Threads that busy-wait are started right before the turn, untimed, and end with it.
 pub(crate) fn openmp_turn(
     program: &dyn Turns,
     rounds: usize,

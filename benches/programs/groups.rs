@@ -1,4 +1,4 @@
-//! The programs by their names, and the table.
+//! The programs by name, and the table.
 
 use rangesteal::Pool;
 
@@ -21,7 +21,7 @@ pub(crate) fn program(name: &str, points: usize) -> Box<dyn Turns> {
     }
 }
 
-/// Measures the programs with these names, or all.
+/// Measures the programs with these names, or all programs.
 pub(crate) fn run(pool: &Pool, rivals: &Rivals, rounds: usize, names: &[String]) {
     let host = Host::new("programs", machine::cpus(&rivals.mask).len(), rivals.threads, rounds);
     println!("{}", host.said());

@@ -8,10 +8,10 @@ use crate::{
 };
 
 const K: usize = 9;
-/// Whole numbers, so that sums do not depend on the order of adding.
+/// The sums are integers, so they do not depend on the order of additions.
 type Point = [i64; 2];
 
-/// The points nearest to one centre.
+/// The sum of the points nearest to one centre.
 #[derive(Clone, Copy, Default)]
 struct Cluster {
     sum: Point,
@@ -76,7 +76,8 @@ impl Program for KMeans {
         }
         for _ in 0..rounds {
             let old = *centres;
-            // A closure each: the compiler inlines what is called in one place.
+            // One closure in each branch, since the compiler inlines a closure that is called in
+            // one place.
             let clusters = match by {
                 By::Rangesteal(pool) => {
                     pool.fold_reduce(points, none, |sums, point| add(sums, point, &old), merge)

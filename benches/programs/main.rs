@@ -1,5 +1,5 @@
-//! Programs of many short rounds, beside the plain ones, rayon and OpenMP: `cargo bench --bench
-//! programs -- --help`. Needs Linux.
+//! Programs of many short rounds, compared with the plain programs, rayon and OpenMP:
+//! `cargo bench --bench programs -- --help`. Needs Linux.
 
 #![allow(
     missing_docs,
@@ -9,7 +9,7 @@
     reason = "a program that estimates"
 )]
 
-// What the tables have in common.
+// Shared by the tables
 #[path = "../versus/compiled.rs"]
 mod compiled;
 #[allow(dead_code, reason = "some of it is for versus only")]
@@ -46,27 +46,27 @@ use std::thread;
 use clap::{Parser, Subcommand, builder::PossibleValuesParser};
 use rangesteal::Pool;
 
-/// Runs programs by the plain loop, by rangesteal, rayon and OpenMP, checks that they agree, and
-/// prints how many rounds each has done in a second.
+/// Runs programs as plain loops, with rangesteal, rayon and OpenMP. Checks that the results agree,
+/// and prints the number of rounds per second.
 #[derive(Parser)]
 struct Options {
     /// How often each program is measured.
     #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Programs to measure, such as k-means,EM; all by default.
+    /// Programs to measure, such as k-means,EM. All by default.
     #[arg(long, value_name = "PROGRAMS", value_delimiter = ',', value_parser = PossibleValuesParser::new(groups::NAMES))]
     rows: Vec<String>,
-    /// Workers of each executor; one per CPU by default.
+    /// Workers of each executor. One per CPU by default.
     #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
     threads: Option<usize>,
-    /// What cargo passes to every bench.
+    /// The argument that cargo passes to every bench.
     #[arg(long, hide = true)]
     bench: bool,
     #[command(subcommand)]
     part: Option<Part>,
 }
 
-/// What runs in a process of its own.
+/// Commands that run in a process of their own.
 #[derive(Subcommand)]
 enum Part {
     #[command(hide = true)]
@@ -79,7 +79,7 @@ fn main() {
         return passive.run();
     }
     let threads = options.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
-    // Before a pool pins this thread: threads inherit the mask of the one that starts them.
+    // Before a pool pins this thread: a new thread inherits the mask of its parent.
     let rivals = entrants::Rivals::new(threads);
     let measure = |pool: &Pool| groups::run(pool, &rivals, options.rounds as usize, &options.rows);
     Pool::builder().num_threads(threads).scope(measure).expect("a pool");

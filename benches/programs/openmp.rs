@@ -34,13 +34,13 @@ pub(crate) struct OpenMp {
 }
 
 impl OpenMp {
-    /// Compiles it and returns where it is, or says why it is missing.
+    /// Compiles the library and returns its path, or the reason why it is missing.
     pub(crate) fn build() -> Result<PathBuf, String> {
         compiled::build("programs/programs.cpp", "OpenMP", &["-fopenmp", "-fno-math-errno"])
     }
 
-    /// To be called before any pool has pinned this thread: OpenMP counts the CPUs here, and does
-    /// not spin where there are fewer than threads.
+    /// Call this before any pool has pinned this thread. OpenMP counts the CPUs here, and does not
+    /// busy-wait if there are fewer CPUs than threads.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let library = compiled::open(path)?;
         let missing = |error: libloading::Error| error.to_string();
@@ -69,7 +69,7 @@ impl OpenMp {
         unsafe { (self.kmeans)(points, len, centres, rounds, number(threads)) }
     }
 
-    /// Returns by how much the ranks have changed in all rounds.
+    /// Returns the sum of all changes of the ranks, over all rounds.
     pub(crate) fn pagerank(
         &self,
         web: &Web,
@@ -88,7 +88,7 @@ impl OpenMp {
         unsafe { (self.pagerank)(begins, sources, degrees, pages, old, shares, new, rounds, number(threads)) }
     }
 
-    /// A distribution is its weight, mean and variance.
+    /// Weight, mean and variance of a distribution.
     pub(crate) fn em(&self, numbers: &[f64], mixture: &mut [[f64; 3]; 3], rounds: usize, threads: usize) {
         let (len, numbers, mixture) = (numbers.len(), numbers.as_ptr(), mixture.as_mut_ptr());
         // SAFETY: 8. it reads `len` numbers, and writes three distributions.
@@ -108,7 +108,7 @@ impl OpenMp {
         unsafe { (self.stencil)(old.as_mut_ptr(), new.as_mut_ptr(), side, rounds, number(threads)) }
     }
 
-    /// Ends what would spin.
+    /// Ends the threads that would busy-wait.
     pub(crate) fn leave(&self) {
         (self.leave)();
     }

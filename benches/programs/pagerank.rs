@@ -1,5 +1,5 @@
-//! `PageRank`: three loops a round, two of which are a nanosecond an item. Few pages have most of
-//! the links. See `examples/pagerank.rs`.
+//! `PageRank`: three loops per round, two of which take a nanosecond per item. Few pages have most
+//! of the links. See `examples/pagerank.rs`.
 
 use std::mem;
 
@@ -17,11 +17,11 @@ pub(crate) struct Ranks {
     /// The rank that each page passes on with a link.
     shares: Vec<f64>,
     new: Vec<f64>,
-    /// By how much the ranks have changed in all rounds.
+    /// The sum of the changes of the ranks, over all rounds.
     changes: f64,
 }
 
-/// One round by anybody but OpenMP; returns by how much the ranks have changed.
+/// One round by any entrant except OpenMP. Returns the sum of the changes of the ranks.
 fn round(web: &Web, Ranks { old, shares, new, .. }: &mut Ranks, by: By<'_>) -> f64 {
     let old = &**old;
     let change = |(new, old): (&f64, &f64)| (new - old).abs();

@@ -1,5 +1,6 @@
-//! OpenMP whose threads sleep after a loop. How they wait is read from the environment when the
-//! library is loaded, and a process has one copy of it: so each turn is a process of its own.
+//! OpenMP whose threads sleep after a loop. The library reads its wait policy from the environment
+//! when it is loaded, and a process has one copy of the library. So each turn is a process of its
+//! own.
 
 use std::{
     env,
@@ -23,7 +24,7 @@ pub(crate) struct Passive {
 }
 
 impl Passive {
-    /// Prints what it took, and what came of it, as bits.
+    /// Prints the time of the turn, and the bits of the result.
     pub(crate) fn run(&self) {
         let openmp = OpenMp::open(&self.library).expect("the parent has loaded it");
         let mask = machine::mask();
@@ -38,7 +39,7 @@ impl Passive {
     }
 }
 
-/// Has a child take the turn.
+/// Runs the turn in a child process.
 pub(crate) fn turn(
     library: &Path,
     name: &str,

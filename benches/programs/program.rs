@@ -1,4 +1,4 @@
-//! A program: rounds of parallel loops with serial work between them, by each entrant.
+//! A program: rounds of parallel loops with serial work between them, for each entrant.
 
 use rangesteal::Pool;
 
@@ -9,7 +9,7 @@ use crate::openmp::OpenMp;
 pub(crate) enum By<'a> {
     Plain,
     Rangesteal(&'a Pool),
-    /// The thread that calls is one of rayon's.
+    /// On a thread of rayon's pool.
     Rayon,
     /// In C++, with this number of threads.
     OpenMp(&'a OpenMp, usize),
@@ -23,6 +23,6 @@ pub(crate) trait Program: Sync {
 
     fn rounds(&self, state: &mut Self::State, rounds: usize, by: By<'_>);
 
-    /// What all entrants must agree on, but for rounding.
+    /// The result. All entrants must agree on it, up to rounding.
     fn result(&self, state: Self::State) -> Vec<f64>;
 }

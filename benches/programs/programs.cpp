@@ -1,5 +1,5 @@
-// The programs of this folder by OpenMP: whole rounds, as a C++ program would have them. They compute in the order of the
-// Rust versions and know what those know: which buffers do not overlap, what an index may be, that nobody reads errno
+// The programs of this folder with OpenMP: whole rounds, as in a C++ program. They compute in the order of the Rust versions, and
+// their compiler has the same information: which buffers do not overlap, the limits of an index, and that errno is unused
 // (-fno-math-errno). With one thread the same functions are the plain programs of this compiler.
 #include <algorithm>
 #include <cmath>
@@ -42,7 +42,7 @@ extern "C" void kmeans(const Point *points, size_t len, Point *centres, size_t r
 }
 
 // Returns the sum of the differences of all rounds. The ranks are in `old` after an even number of rounds. Few pages have
-// most of the links, so that these loops are shared out in pieces.
+// most of the links, so these loops are dealt out in chunks.
 extern "C" double pagerank(const size_t *begins, const size_t *sources, const double *degrees, size_t pages, double *old,
                            double *shares, double *fresh, size_t rounds, int threads) {
     const double damping = 0.85;
@@ -104,7 +104,7 @@ extern "C" void em(const double *numbers, size_t len, Normal *mixture, size_t ro
     }
 }
 
-// The plate is in `old` after an even number of rounds. The rim keeps its heat.
+// The plate is in `old` after an even number of rounds. The rim keeps its temperature.
 extern "C" void stencil(double *old, double *fresh, size_t side, size_t rounds, int threads) {
     for (size_t round = 0; round < rounds; round++) {
 #pragma omp parallel for num_threads(threads)
@@ -124,7 +124,7 @@ extern "C" void stencil(double *old, double *fresh, size_t side, size_t rounds, 
     }
 }
 
-// Ends its threads, which spin after a loop.
+// Ends the threads, which busy-wait after a loop.
 extern "C" void leave() { omp_pause_resource_all(omp_pause_hard); }
 
 extern "C" const char *version() { return "GCC " __VERSION__; }

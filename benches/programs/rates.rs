@@ -1,12 +1,12 @@
-//! The tables: rounds a second, printed as they come, and what a round took.
+//! The tables: rounds per second, printed as they are measured, and the time of a round.
 
 use crate::{
     race::{Race, median},
     who::Who,
 };
 
-/// The bars: a round's time, relative to that of the best rival that sleeps between loops, and to
-/// that of the best one that spins.
+/// The bars of a round's time: relative to the best rival that sleeps between loops, and to the
+/// best rival that busy-waits.
 const BARS: [(&str, &[Who], f64); 2] = [
     ("of those that sleep", &[Who::Rayon, Who::PassiveOpenMp], 1.0),
     ("of those that spin", &[Who::OpenMp], 1.1),
@@ -14,7 +14,7 @@ const BARS: [(&str, &[Who], f64); 2] = [
 
 pub(crate) struct Rates {
     columns: Vec<Who>,
-    /// Each with its name.
+    /// The programs with their names.
     races: Vec<(String, Race)>,
 }
 
@@ -49,12 +49,12 @@ impl Rates {
     }
 }
 
-/// Our time relative to the least of the rivals, and whether it meets the bar.
+/// The time of rangesteal relative to the fastest of the rivals, and whether it meets the bar.
 fn verdict(race: &Race, rivals: &[Who], bar: f64) -> String {
     let least = rivals.iter().map(|who| race.nanos_of(*who)).fold(f64::NAN, f64::min);
     let ratio = race.nanos_of(Who::Rangesteal) / least;
     match ratio {
-        ratio if ratio.is_nan() => String::new(), // they are missing
+        ratio if ratio.is_nan() => String::new(), // no such rival
         ratio => format!("{ratio:.2} {}", if ratio <= bar { "met" } else { "missed" }),
     }
 }

@@ -1,5 +1,5 @@
-//! The heat equation on a square plate: one loop over its rows a round, from one buffer into the
-//! other. See `examples/stencil.rs`.
+//! The heat equation on a square plate. Each round is one loop over the rows, from one buffer into
+//! the other. See `examples/stencil.rs`.
 
 use std::mem;
 
@@ -23,12 +23,12 @@ pub(crate) struct Heat {
 }
 
 impl Plate {
-    /// The square nearest to this number of points.
+    /// The square whose number of points is nearest to this one.
     pub(crate) fn new(points: usize) -> Self {
         Self { side: (points as f64).sqrt().round() as usize }
     }
 
-    /// The next state of a row. The rim keeps its heat.
+    /// The next state of a row. The rim keeps its temperature.
     #[inline(always)]
     fn flow(&self, old: &[f64], y: usize, row: &mut [f64]) {
         let side = self.side;
@@ -50,7 +50,7 @@ impl Plate {
 impl Program for Plate {
     type State = Heat;
 
-    /// Cold, but for one edge and some hot spots.
+    /// A cold plate with one warm edge and some hot spots.
     fn start(&self) -> Heat {
         let mut random = uniform();
         let mut heat = |i| if i < self.side || random() < 0.01 { 1000.0 } else { 0.0 };

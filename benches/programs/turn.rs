@@ -8,21 +8,22 @@ use crate::{
     race::Turn,
 };
 
-/// Each turn begins with untimed rounds for so long: threads fall into step, and policies learn.
+/// The time of the untimed rounds at the start of each turn, in which threads fall into step and
+/// policies learn.
 const WARM_UP: Duration = Duration::from_millis(10);
 
-/// The plain program's time of a turn.
+/// The length of a turn of the plain program.
 const TURN: Duration = Duration::from_millis(30);
 
-/// Turns of a program, whatever its state is.
+/// Turns of a program with any type of state.
 pub(crate) trait Turns: Sync {
-    /// How many rounds a turn has.
+    /// The number of rounds in a turn.
     fn rounds_a_turn(&self) -> usize;
 
-    /// One round, untimed: threads start when they are needed.
+    /// One untimed round, which starts the threads.
     fn touch(&self, by: By<'_>);
 
-    /// The result of a number of rounds, and the time of one.
+    /// The result of a number of rounds, and the time of one round.
     fn turn(&self, rounds: usize, by: By<'_>) -> (Vec<f64>, Turn);
 }
 

@@ -7,16 +7,16 @@ use crate::uniform::uniform;
 const DAMPING: f64 = 0.85;
 const LINKS_A_PAGE: usize = 10;
 
-/// Which pages link to which.
+/// The links between pages.
 pub(crate) struct Web {
     begins: Vec<usize>,
     sources: Vec<usize>,
-    /// How many links there are on each page.
+    /// The number of links on each page.
     degrees: Vec<f64>,
 }
 
 impl Web {
-    /// Links to a page are the more frequent the smaller its number.
+    /// A page with a smaller number has more links to it.
     pub(crate) fn new(pages: usize) -> Self {
         let mut random = uniform();
         let mut to = vec![Vec::new(); pages];
@@ -30,12 +30,13 @@ impl Web {
         Self { begins, sources: to.concat(), degrees: vec![LINKS_A_PAGE as f64; pages] }
     }
 
-    /// Where in [`sources`](Self::sources) the links to each page begin, and where the last end.
+    /// For each page, the index in [`sources`](Self::sources) of the first link to it; then the end
+    /// of the last page's links.
     pub(crate) fn begins(&self) -> &[usize] {
         &self.begins
     }
 
-    /// Which pages have these links. All are below [`pages`](Self::pages).
+    /// The page of each link. All are below [`pages`](Self::pages).
     pub(crate) fn sources(&self) -> &[usize] {
         &self.sources
     }
@@ -48,7 +49,7 @@ impl Web {
         self.degrees.len()
     }
 
-    /// The rank of a page: the sum of what those that link to it pass on.
+    /// The rank of a page: the sum over the links to it of the rank that their page passes on.
     #[inline(always)]
     pub(crate) fn rank(&self, page: usize, shares: &[f64]) -> f64 {
         let sources = &self.sources[self.begins[page]..self.begins[page + 1]];

@@ -1,4 +1,4 @@
-//! Several loops at a time whose items sleep, so that the number of CPUs does not matter.
+//! Simultaneous loops whose items sleep, so that the number of CPUs does not matter.
 
 use std::{
     thread,
@@ -14,16 +14,16 @@ use crate::{
     who::{MANY, Who},
 };
 
-/// How there are several of them.
+/// The arrangement of the loops.
 #[derive(Clone, Copy)]
 enum Asleep {
     Callers(u64),
-    /// An outer loop of so many items, each with an inner loop.
+    /// An outer loop of this many items, each with an inner loop.
     Nested(u64),
 }
 
 impl Asleep {
-    /// Of each loop.
+    /// The number of items of each loop.
     const ITEMS: usize = 64;
     const ITEM: Duration = Duration::from_millis(5);
 
@@ -39,7 +39,8 @@ impl Asleep {
         loops * Self::ITEMS as u64
     }
 
-    /// That can work: seven helpers and all callers. rayon's callers wait for eight threads.
+    /// The number of threads that can work: seven helpers and all callers. Callers of rayon wait
+    /// for its eight threads.
     fn threads(self, who: Who) -> u64 {
         match self {
             Self::Callers(callers) if who != Who::Rayon => MANY as u64 - 1 + callers,
@@ -47,7 +48,7 @@ impl Asleep {
         }
     }
 
-    /// What no executor with that many threads is faster than, in nanoseconds.
+    /// The lower bound for this number of threads, in nanoseconds.
     fn bound(self, who: Who) -> f64 {
         self.items().div_ceil(self.threads(who)) as f64 * Self::ITEM.as_secs_f64() * 1e9
     }
@@ -67,7 +68,7 @@ impl Asleep {
                 Who::Bound => taking(self.bound(who)),
                 _ => executors.by(who, &self),
             };
-            (round > 0).then_some(turn) // the first one is the pools' first
+            (round > 0).then_some(turn) // the first round is the first of the pools
         });
         let cell = |who| {
             let (median, fastest) = (race.nanos_of(who), race.fastest(who));

@@ -1,5 +1,5 @@
-//! Loops beside others: on threads of another runtime, in several libraries and tests of one
-//! program, and beside another process that does the same.
+//! Loops beside other work: on threads of another runtime, in several libraries and tests of one
+//! program, and beside another process that runs the same loop.
 
 use std::{
     hint::black_box,
@@ -26,10 +26,10 @@ use crate::{
 };
 
 const CALLS: u32 = 20;
-/// Threads that run tests.
+/// The number of threads that run tests.
 const TESTS: usize = 8;
 
-/// Which executor another process uses.
+/// The executor that another process uses.
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Way {
     Plain,
@@ -41,7 +41,7 @@ fn items() -> Items {
     Items::even(1000, 1000)
 }
 
-/// What another process does until its standard input ends.
+/// The program of another process. It runs until its standard input ends.
 pub(crate) fn run(way: Way) {
     end_with_stdin();
     let items = items();
@@ -54,7 +54,7 @@ pub(crate) fn run(way: Way) {
     }
 }
 
-/// rayon as libraries use it.
+/// rayon as libraries use it: the global pool.
 struct GlobalRayon;
 
 impl Rival for GlobalRayon {
@@ -69,7 +69,7 @@ impl Rival for GlobalRayon {
     }
 }
 
-/// Who runs all calls of a turn.
+/// Runs all calls of a turn with one entrant.
 fn by(who: Who, pace: Pace, items: &Items) -> Option<Turn> {
     let turn = match who {
         Who::Plain => pace.turn(items, Plain),
@@ -79,8 +79,8 @@ fn by(who: Who, pace: Pace, items: &Items) -> Option<Turn> {
     turn.map(|(_, turn)| turn)
 }
 
-/// As many threads at the same time each run all calls, by what `rival` makes for each: what a call
-/// takes, until the last one is through.
+/// Each of `threads` simultaneous threads runs all calls, on an executor that `rival` makes.
+/// Returns the time of a call, until the last thread has ended.
 pub(crate) fn together<R: Rival>(threads: usize, items: &Items, rival: impl Fn() -> R + Sync) -> Turn {
     let begin = Barrier::new(threads + 1);
     thread::scope(|scope| {
@@ -102,7 +102,7 @@ pub(crate) fn together<R: Rival>(threads: usize, items: &Items, rival: impl Fn()
     })
 }
 
-/// A pool of its own.
+/// An executor with a pool of its own.
 struct Own(Pool);
 
 impl Rival for Own {

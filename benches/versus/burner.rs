@@ -1,4 +1,4 @@
-//! A busy program that takes a CPU away.
+//! A busy program that takes a CPU.
 
 use std::hint::black_box;
 
@@ -10,12 +10,12 @@ use crate::{
     work::work,
 };
 
-/// Starts it on the last CPU of the mask, where a helper sits.
+/// Starts the program on the last CPU of the mask, to which a helper is pinned.
 pub(crate) fn start(mask: &CpuSet) -> Other {
     Other::start(["burn", &machine::cpus(mask).last().expect("a CPU").to_string()])
 }
 
-/// What that process does.
+/// The program of that process.
 pub(crate) fn burn(cpu: usize) {
     end_with_stdin();
     machine::pin(cpu);

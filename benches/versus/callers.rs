@@ -17,7 +17,7 @@ use crate::{
 
 const CALLS: u32 = 20_000;
 
-/// Each of two threads, on a CPU of its own, sums numbers of its own again and again.
+/// Each of two threads, on a CPU of its own, sums its own numbers repeatedly.
 fn turn(cpus: [usize; 2], rival: impl Rival + Copy + Send) -> Turn {
     let begin = Barrier::new(2);
     let nanos = |cpu| {

@@ -1,4 +1,4 @@
-//! Chains of stages, as users write them, beside the chains of iterators.
+//! Chains of stages, as users write them, compared with chains of iterators.
 
 use std::hint::black_box;
 

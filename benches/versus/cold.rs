@@ -1,5 +1,5 @@
-//! Short loops whose caller has slept for 1 ms before each: its core has slept, too, and has
-//! forgotten much. So has that of the plain loop.
+//! Short loops whose caller has slept for 1 ms before each call. Its core has slept as well, and
+//! its caches are cold. The same holds for the plain loop.
 
 use rangesteal::Pool;
 

@@ -1,4 +1,4 @@
-//! Rivals written in C++: compiled at start, where there is a compiler, and loaded.
+//! Rivals written in C++. They are compiled at start, if there is a compiler, and loaded.
 
 #![allow(unsafe_code, reason = "foreign functions")]
 
@@ -10,8 +10,8 @@ use std::{
 
 use libloading::Library;
 
-/// Compiles `source`, a path in `benches/`, with OpenMP or another library that `flags` name, and
-/// returns where it is, or says why it is missing.
+/// Compiles `source`, a path in `benches/`, with OpenMP or another library that `flags` name.
+/// Returns the path of the library, or the reason why it is missing.
 pub(crate) fn build(source: &str, name: &str, flags: &[&str]) -> Result<PathBuf, String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let kind = source.file_stem().unwrap_or_default().to_string_lossy();
@@ -19,7 +19,7 @@ pub(crate) fn build(source: &str, name: &str, flags: &[&str]) -> Result<PathBuf,
     let mut compiler = Command::new("c++");
     compiler.args(["-O3", "-shared", "-fPIC"]);
     if cfg!(target_arch = "x86_64") {
-        compiler.arg("-march=x86-64"); // what rustc builds for
+        compiler.arg("-march=x86-64"); // the target of rustc
     }
     let result = compiler.arg("-o").arg(&library).arg(&source).args(flags).output();
     let output = result.map_err(|error| format!("c++: {error}"))?;
@@ -33,7 +33,7 @@ pub(crate) fn open(path: &Path) -> Result<&'static Library, String> {
     Ok(Box::leak(Box::new(library))) // its threads may outlive us
 }
 
-/// The version that the library tells.
+/// The version that the library reports.
 pub(crate) fn version(library: &'static Library) -> Result<String, String> {
     // SAFETY: 2. each source declares it so.
     let version = unsafe { library.get::<extern "C" fn() -> *const c_char>("version") };

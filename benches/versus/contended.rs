@@ -1,4 +1,4 @@
-//! Loops whose items all need one lock, or write one counter.
+//! Loops whose items all need one lock, or all write one counter.
 
 use std::{
     hint::black_box,
@@ -18,7 +18,7 @@ use crate::{
     work::{links, work},
 };
 
-/// Items that take a lock, and hold it for so many links.
+/// Items that take a lock, and hold it for this many links.
 struct Locking {
     items: Vec<u64>,
     links: u64,

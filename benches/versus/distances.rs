@@ -1,4 +1,5 @@
-//! Searches over one slice: for what is near and what is far, in turn; and by one worker.
+//! Searches over one slice that alternate between a near and a far item, and searches by one
+//! worker.
 
 use rangesteal::Pool;
 
@@ -22,7 +23,7 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     [(1000, "1k"), (10_000, "10k"), (100_000, "100k"), (300_000, "300k"), (1_000_000, "1M")].map(row).into()
 }
 
-/// A pool of one worker, which has nobody to share a search with.
+/// A search by a pool of one worker.
 pub(crate) fn single(_: &Pool, runner: &mut Runner) -> Vec<Row> {
     let pool = Pool::builder().num_threads(1).build().expect("a pool");
     let numbers: Vec<u32> = (0..10_000_000).collect();

@@ -1,4 +1,4 @@
-//! Loops that keep some of the items, or make several results of each.
+//! Loops that keep some of the items, or make several results per item.
 
 use std::{
     hint::black_box,
@@ -32,7 +32,7 @@ impl Loop for Below<'_> {
     }
 }
 
-/// Puts the numbers below a limit and the others into two vectors.
+/// Partitions the numbers into two vectors, by a limit.
 struct Sides<'a>(&'a [u32], u32);
 
 impl Loop for Sides<'_> {
@@ -44,7 +44,7 @@ impl Loop for Sides<'_> {
     }
 }
 
-/// Makes 0 to 7 numbers of each.
+/// Makes 0 to 7 numbers per item.
 struct Several<'a>(&'a [u32]);
 
 impl Loop for Several<'_> {
@@ -55,7 +55,8 @@ impl Loop for Several<'_> {
     }
 }
 
-/// Makes another string of each, by value. What a call makes is what the next one takes.
+/// Makes another string of each string, by value. The results of a call are the items of the next
+/// one.
 struct Strings(Mutex<Vec<String>>);
 
 impl Strings {
@@ -70,7 +71,7 @@ impl Strings {
         Self(Mutex::new((0..count).map(string).collect()))
     }
 
-    /// A character longer or, if it is long, empty.
+    /// One character longer, or empty if the string is long.
     fn next(mut string: String) -> String {
         if string.len() < Self::LONG {
             string.push('b');
@@ -85,14 +86,14 @@ impl Loop for Strings {
     type Output = usize;
 
     fn run(&self, rival: &mut impl Rival) -> Option<usize> {
-        rival.moved(Vec::new(), Self::next)?; // whoever has no such loop takes nothing
+        rival.moved(Vec::new(), Self::next)?; // a rival without such a loop takes no items
         let mut strings = self.0.lock().expect("one call at a time");
         *strings = rival.moved(mem::take(&mut *strings), Self::next)?;
         Some(strings.len())
     }
 }
 
-/// Searches a graph level by level; each node has [`EDGES`](Self::EDGES) edges to any others.
+/// Searches a graph level by level. Each node has [`EDGES`](Self::EDGES) edges to random nodes.
 struct Levels(Vec<[u32; Self::EDGES]>);
 
 impl Levels {
@@ -108,7 +109,7 @@ impl Levels {
 impl Loop for Levels {
     type Output = Vec<usize>;
 
-    /// How many nodes each level has.
+    /// Returns the number of nodes of each level.
     fn run(&self, rival: &mut impl Rival) -> Option<Vec<usize>> {
         let seen: Vec<AtomicBool> = self.0.iter().map(|_| AtomicBool::new(false)).collect();
         let is_new = |node: &u32| !seen[*node as usize].swap(true, Relaxed);

@@ -12,14 +12,14 @@ use crate::{
     work::{links, work},
 };
 
-/// Which of the two.
+/// The loop that ends.
 #[derive(Clone, Copy)]
 enum Verb {
     Each,
     Sum,
 }
 
-/// A loop that ends at an item, behind others that end at another.
+/// A loop that ends at an item, after calls that end at another item.
 struct Failing<'a> {
     verb: Verb,
     items: &'a [u64],

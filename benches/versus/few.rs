@@ -1,5 +1,5 @@
-//! The first calls of loops of few long items, by new pools: of each call, how much longer it takes
-//! than the items of the worker that has most of them.
+//! The first calls of loops of few long items, by new pools. The figure is the time of a call
+//! relative to the items of the busiest worker.
 
 use std::{
     hint::black_box,
@@ -42,7 +42,7 @@ impl Item {
     }
 }
 
-/// How the items are run.
+/// A way to run the items.
 type Form = fn(&Pool, &[Item]) -> u64;
 
 fn map_reduce(pool: &Pool, items: &[Item]) -> u64 {
@@ -76,8 +76,8 @@ const FORMS: [(&str, Form); 7] = [
     }),
 ];
 
-/// The time of each of the first calls, in nanoseconds: the median of `rounds`. Each round makes
-/// `anew` the closure that is called.
+/// The time of each of the first calls, in nanoseconds: the median of `rounds`. Each round makes a
+/// new closure with `anew`.
 fn first_calls<C: FnMut()>(rounds: usize, mut anew: impl FnMut() -> C) -> Vec<f64> {
     let mut took = vec![Vec::new(); CALLS];
     for _ in 0..rounds {
@@ -105,7 +105,7 @@ struct Few<'a> {
 }
 
 impl Few<'_> {
-    /// The first calls of new pools.
+    /// The first calls of new pools of rangesteal.
     fn ours(&self, threads: usize, form: Form, items: &[Item]) -> Vec<f64> {
         first_calls(self.rounds, || {
             let _freed = machine::Freed::to(&self.runner.mask); // a new pool inherits the CPUs of this thread
@@ -136,7 +136,7 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let few = Few { runner, rounds: if runner.rounds < 10 { 3 } else { 9 } };
     let has_rayon = few.runner.few().contains(&Who::Rayon);
     let mut rows = Vec::new();
-    // Whatever disturbs the machine only makes it slower.
+    // The minimum, since disturbances only make a call slower.
     let took = |item: Item| {
         first_calls(1, || || _ = black_box(item.run())).into_iter().fold(f64::INFINITY, f64::min)
     };

@@ -12,8 +12,7 @@ use crate::{
     rival::{Cost, Rival},
 };
 
-/// Accumulators for rivals that only sum numbers: a range takes one that is free and gives it
-/// back.
+/// Accumulators for rivals that only sum numbers. A range takes a free one and puts it back.
 struct Accumulators<A>(Mutex<Vec<A>>);
 
 impl<A> Accumulators<A> {
@@ -62,7 +61,7 @@ impl Rival for Foreign<'_> {
         accumulators.reduce(reduce)
     }
 
-    /// C++ knows no type but `u32`, and only its natural order.
+    /// Only for `u32`, in its natural order.
     fn sort<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
         self.peer.sort(self.threads, (items as &mut dyn Any).downcast_mut::<Vec<u32>>()?);
         Some(())
@@ -72,7 +71,7 @@ impl Rival for Foreign<'_> {
 #[cfg(fork_union)]
 impl Rival for fork_union::ThreadPool {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
-        // It reduces nothing: each thread adds to a number of its own.
+        // It reduces no values: each thread adds to a number of its own.
         let sums: Vec<_> = (0..self.threads())
             .map(|_| crossbeam_utils::CachePadded::new(std::sync::atomic::AtomicU64::new(0)))
             .collect();

@@ -1,4 +1,4 @@
-//! The groups of rows, and the table of those that are wanted.
+//! The groups of rows, and the table of the selected rows.
 
 use rangesteal::Pool;
 
@@ -17,7 +17,7 @@ use crate::{
 /// Measures a group of rows.
 type Group = fn(&mut Rows<'_>);
 
-/// Letters: what was reached once. Words: what is yet to be reached.
+/// Letters are the core suite. Words are known weak spots with targets.
 const GROUPS: [(&str, Group); 42] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
@@ -63,12 +63,12 @@ const GROUPS: [(&str, Group); 42] = [
     ("scans", |rows| rows.group_of(scans::rows)),
 ];
 
-/// What `--rows` takes.
+/// The names that `--rows` takes.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().map(|(name, _)| *name)
 }
 
-/// Measures the groups with these names, or all.
+/// Measures the groups with these names, or all groups.
 pub(crate) fn run(pool: &Pool, runner: Runner, names: &[String]) -> Table {
     let mut foreign = vec![("rangesteal", env!("CARGO_PKG_VERSION").to_owned())];
     foreign.extend(runner.openmp.as_ref().map(|peer| ("OpenMP", peer.version.clone())));

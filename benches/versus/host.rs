@@ -1,9 +1,9 @@
-//! Where and when figures were taken, and of which commit.
+//! The host, date and commit of figures.
 
 use std::{fs, process::Command};
 
 pub(crate) struct Host {
-    /// What has measured: the first word of its files.
+    /// The name of the bench: the first word of its files.
     bench: &'static str,
     model: String,
     pub(crate) cpus: usize,
@@ -29,18 +29,18 @@ impl Host {
         }
     }
 
-    /// In one line.
+    /// The description in one line.
     pub(crate) fn said(&self) -> String {
         let Self { model, cpus, threads, rounds, commit, rustc, date, .. } = self;
         format!("{model}, {cpus} CPUs, {threads} threads; {rounds} rounds; commit {commit}; {rustc}; {date}")
     }
 
-    /// How the names of all files with figures of this bench begin.
+    /// The common beginning of the names of all files with figures of this bench.
     pub(crate) fn files(&self) -> String {
         format!("{}-", self.bench)
     }
 
-    /// The name of a file for its figures, without an ending.
+    /// The name of a file for its figures, without the extension.
     pub(crate) fn file(&self) -> String {
         let simple = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let slug: String = self.model.chars().map(simple).collect();
@@ -55,7 +55,7 @@ fn cpu_model() -> String {
     model.map_or("unknown CPU", |(_, model)| model.trim()).to_owned()
 }
 
-/// The first line of what a program says.
+/// The first line of a program's output.
 fn said(program: &str, arguments: &[&str]) -> String {
     let output =
         Command::new(program).args(arguments).output().map(|output| output.stdout).unwrap_or_default();

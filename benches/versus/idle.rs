@@ -1,5 +1,5 @@
-//! What does a pool cost that has little to do? Measured in processes of their own, their system
-//! calls under strace.
+//! The cost of a pool that has little to do. Each figure comes from a process of its own. strace
+//! counts the system calls.
 
 use std::{env, error::Error, fs, hint::black_box, path::Path, process::Command, thread, time::Duration};
 
@@ -42,14 +42,14 @@ enum Task {
     Two,
     /// Loops of 200 µs, with sleep between.
     Long,
-    /// Loops of 20 µs, with 20 µs of work between, by helpers that stay awake for as long as the
-    /// program runs.
+    /// Loops of 20 µs, with 20 µs of work between them, by helpers that stay awake until the
+    /// program ends.
     Awake,
 }
 
 impl Idle {
-    /// Prints the CPU time of the calls, in milliseconds, with whatever the other threads do
-    /// between.
+    /// Prints the CPU time of the calls, in milliseconds, including the work of other threads
+    /// between calls.
     pub(crate) fn run(&self) {
         let cpu = match self.executor {
             Executor::Plain => self.cpu(Plain),
@@ -117,7 +117,7 @@ fn arguments(executor: Executor, task: Task, calls: u32, workers: usize) -> [Str
 
 type Figure = Result<f64, Box<dyn Error>>;
 
-/// CPU time of `calls`: median of three programs.
+/// CPU time of `calls`: median of three processes.
 fn millis(executor: Executor, task: Task, calls: u32, workers: usize) -> Figure {
     let once = |_| -> Figure {
         let arguments = arguments(executor, task, calls, workers);
@@ -128,7 +128,7 @@ fn millis(executor: Executor, task: Task, calls: u32, workers: usize) -> Figure 
     Ok(median(figures.into_iter()))
 }
 
-/// System calls of `calls` loops: those of the program with them, less those of the program
+/// System calls of `calls` loops: the count of a process with them, minus the count of a process
 /// without.
 fn system_calls(executor: Executor, task: Task, calls: u32, workers: usize) -> Figure {
     let count = |calls| -> Figure {
@@ -142,11 +142,11 @@ fn system_calls(executor: Executor, task: Task, calls: u32, workers: usize) -> F
         }
         Ok(fs::read_to_string(list)?.lines().filter_map(count_of_line).sum::<u32>().into())
     };
-    Ok((count(calls)? - count(0)?).max(0.0)) // start and end are not always the same to a call
+    Ok((count(calls)? - count(0)?).max(0.0)) // start and end of a process vary by a call
 }
 
-/// `% time, seconds, usecs/call, calls, [errors], syscall`. The program's own sleep and its reading
-/// of clocks do not count.
+/// Parses `% time, seconds, usecs/call, calls, [errors], syscall`. Leaves out the program's own
+/// sleep and clock readings.
 fn count_of_line(line: &str) -> Option<u32> {
     let words: Vec<&str> = line.split_whitespace().collect();
     if matches!(words.last()?, &"total" | &"clock_nanosleep" | &"clock_gettime") {
@@ -155,7 +155,7 @@ fn count_of_line(line: &str) -> Option<u32> {
     words.get(3)?.parse().ok()
 }
 
-/// A row of the system calls of a loop whose helpers are awake.
+/// The row of the system calls of a loop with awake helpers.
 pub(crate) fn awake(runner: &Runner) -> Row {
     const CALLS: u32 = 10_000;
     let figure = system_calls(Executor::Rangesteal, Task::Awake, CALLS, runner.threads);
@@ -170,7 +170,7 @@ pub(crate) fn awake(runner: &Runner) -> Row {
 }
 
 pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
-    // Fewer calls for a quick look; the figures are those of a thousand.
+    // Fewer calls in a short run. The figures are scaled to a thousand calls.
     let calls = if runner.rounds < 10 { 100 } else { 1000 };
     let thousand = 1000.0 / f64::from(calls);
     let row = |name: &str, unit: Unit, bar, scale: f64, figure: &dyn Fn(Executor) -> Figure| {
@@ -184,7 +184,7 @@ pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
     let workers = runner.threads;
     let _freed = crate::machine::Freed::to(&runner.mask); // the children would inherit the CPU of this thread
     vec![
-        // The bar is none at all; this much is the sleeping itself.
+        // The bar stands for no CPU time at all: this much is the cost of the sleep itself.
         row("idle for 2 s: CPU time", Unit::Millis, 0.1, 1.0, &|who| {
             millis(who, Task::Sleep, calls, workers)
         }),

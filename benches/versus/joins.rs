@@ -1,4 +1,4 @@
-//! Recursions of two parts at a time.
+//! Recursions that divide into two parts.
 
 use std::{hint::black_box, time::Instant};
 
@@ -15,13 +15,13 @@ use crate::{
     who::Who,
 };
 
-/// What is computed.
+/// The computation.
 enum Recursion {
-    /// Fibonacci numbers down to the smallest: an addition a join.
+    /// Fibonacci numbers down to the smallest: one addition per join.
     Fibonacci(u32),
     /// Quicksort, down to slices of at most `least` numbers.
     Quicksort { numbers: Vec<u32>, least: usize },
-    /// A tree whose first child is smaller than the second one. A leaf is some arithmetic.
+    /// A tree whose first child is smaller than its second child. A leaf is some arithmetic.
     Skewed(u32),
 }
 
@@ -77,7 +77,7 @@ fn skewed(rival: impl Rival + Copy + Sync, n: u32) -> u64 {
 impl Scene for Recursion {
     type Output = Turn;
 
-    /// For a millisecond at least.
+    /// Runs for at least a millisecond.
     fn play(&self, rival: impl Rival + Copy + Send + Sync) -> Turn {
         let (begin, mut calls) = (Instant::now(), 0_u32);
         while begin.elapsed().as_micros() < 1000 {

@@ -1,4 +1,5 @@
-//! How soon a helper that is awake begins, and how soon the caller returns after it.
+//! The time until an awake helper begins, and the time until the caller returns after the helper's
+//! last item.
 
 use std::{
     hint::black_box,
@@ -43,13 +44,13 @@ impl Stamps {
     }
 }
 
-/// From the call to the helper's first item, and from the end of that to the caller's return, in
-/// nanoseconds, of all calls in which each worker had an item. Both include a reading of the clock,
-/// and the first what the caller decides before it publishes.
+/// Two times in nanoseconds, for every call in which each worker had an item: from the call to the
+/// helper's first item, and from the end of that item to the caller's return. Both include a clock
+/// reading. The first also includes the caller's decision before it publishes.
 fn delays(pool: &Pool) -> Vec<[f64; 2]> {
     let zero = || [AtomicU64::new(0), AtomicU64::new(0)];
     let stamps = Stamps { base: Instant::now(), begin: zero(), end: zero(), caller: thread::current().id() };
-    // The helper ends last.
+    // The helper's item is the longer one.
     let (items, between) = ([(0, links(4_000)), (1, links(8_000))], links(3_000));
     let call = |_| {
         black_box(work(black_box(between)));

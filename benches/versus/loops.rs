@@ -35,13 +35,13 @@ impl Items {
         Self::new((0..len).map(|_| nanos), Cost::Even)
     }
 
-    /// A loop of so long, of equal items of 10 ns or more.
+    /// A loop of this length in ns, of equal items of 10 ns or more.
     pub(crate) fn short(nanos: u64) -> Self {
         let len = (nanos / 10).min(1000);
         Self::even(len as usize, nanos / len)
     }
 
-    /// Each item costs more than the one before; `nanos` together.
+    /// Items of growing cost, `nanos` in all.
     pub(crate) fn growing(len: u64, nanos: u64) -> Self {
         Self::new((0..len).map(|i| 2 * nanos * i / (len * (len - 1))), Cost::Uneven)
     }
@@ -52,13 +52,13 @@ impl Items {
         items
     }
 
-    /// Items of no cost, but for `count` items of `nanos` from `first` on.
+    /// Items of no cost, and from `first` on `count` items of `nanos`.
     pub(crate) fn heavy(len: usize, first: usize, count: usize, nanos: u64) -> Self {
         let run = first..first + count;
         Self::new((0..len).map(|i| if run.contains(&i) { nanos } else { 0 }), Cost::Uneven)
     }
 
-    /// Item `at` costs `nanos`, and so do all others together.
+    /// Item `at` costs `nanos`. All other items together cost as much.
     pub(crate) fn one(len: usize, at: usize, nanos: u64) -> Self {
         let rest = nanos / (len as u64 - 1);
         Self::new((0..len).map(|i| if i == at { nanos } else { rest }), Cost::Uneven)
@@ -81,7 +81,7 @@ pub(crate) struct Ballot {
 }
 
 impl Ballot {
-    /// Ballots of 1 to 16 ranks, the long ones last, as an export sorted by length has them.
+    /// Ballots of 1 to 16 ranks, the long ones last, as in an export sorted by length.
     pub(crate) fn list() -> Vec<Self> {
         let ranking =
             |i: u32| (0..=i as usize / 250).map(|rank| (i as usize * 7 + rank * 3) % CANDIDATES).collect();
@@ -98,7 +98,7 @@ fn no_votes() -> Votes {
     vec![BigUint::ZERO; CANDIDATES]
 }
 
-/// Each candidate keeps four tenths of what reaches it.
+/// Each candidate keeps four tenths of the weight that reaches it.
 fn spread(mut votes: Votes, ballot: &Ballot) -> Votes {
     let mut power = BigUint::from(10u32).pow(24) * ballot.weight;
     for &candidate in &ballot.ranking {
@@ -137,7 +137,7 @@ impl Loop for Results<'_> {
     }
 }
 
-/// Finds the first of the numbers that `is` each of those wanted; all are found.
+/// For each wanted number, finds the first number for which `is` holds. All are found.
 pub(crate) struct First<'a, F> {
     pub(crate) numbers: &'a [u32],
     pub(crate) wanted: &'a [u32],
@@ -152,8 +152,8 @@ impl<'a> First<'a, fn(u32, u32) -> bool> {
         First { numbers, wanted, is: |x, wanted| x == wanted }
     }
 
-    /// All numbers that are as large will do, which matters to those who do not begin at the front.
-    /// To look at one takes `links`.
+    /// Any larger number matches as well, so only a search from the front finds the wanted one
+    /// first. A test takes `links`.
     pub(crate) fn as_large(
         numbers: &'a [u32],
         wanted: &'a [u32],
@@ -171,7 +171,7 @@ impl<'a> First<'a, fn(u32, u32) -> bool> {
 impl<F: Fn(u32, u32) -> bool + Sync> Loop for First<'_, F> {
     type Output = u64;
 
-    /// A hash of the numbers found.
+    /// Returns a hash of the found numbers.
     fn run(&self, rival: &mut impl Rival) -> Option<u64> {
         let is = &self.is;
         self.wanted.iter().try_fold(0, |found: u64, &wanted| {
@@ -181,7 +181,7 @@ impl<F: Fn(u32, u32) -> bool + Sync> Loop for First<'_, F> {
     }
 }
 
-/// Whether each of those wanted is among the numbers.
+/// Whether each wanted number is among the numbers.
 pub(crate) struct Any<'a> {
     pub(crate) numbers: &'a [u32],
     pub(crate) wanted: &'a [u32],
@@ -209,7 +209,7 @@ impl Loop for AllBelow<'_> {
     }
 }
 
-/// Sorts a copy, which is made anew for each call.
+/// Sorts a fresh copy in each call.
 pub(crate) struct Sorted<T> {
     items: Vec<T>,
     copy: RefCell<Vec<T>>,
@@ -235,7 +235,7 @@ impl<T: Ord + Clone + Send + Sync + 'static> Loop for Sorted<T> {
     }
 }
 
-/// Sorts by a key of few values, the upper bits of each number; the lower ones show what became of
+/// Sorts by a key of few values, the upper bits of each number. The lower bits show the order of
 /// equal items.
 pub(crate) struct ByKey(Sorted<u32>);
 

@@ -1,4 +1,4 @@
-//! What the system tells and grants: clocks, context switches, affinity masks, priorities.
+//! The system's clocks, context switches, affinity masks and priorities.
 
 #![allow(unsafe_code, reason = "priorities of threads, which nix does not have")]
 
@@ -29,9 +29,9 @@ pub(crate) fn thread_cpu_nanos() -> f64 {
     nanos(ClockId::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// CPU time of all other threads of this process, in nanoseconds. The clock of the process would
-/// not do: what a thread has used that is running right now is added to it some milliseconds later,
-/// and threads that spin never stop running.
+/// CPU time of all other threads of this process, in nanoseconds. The clock of the process does not
+/// serve: it counts the time of a running thread some milliseconds late, and busy-waiting threads
+/// run without a stop.
 pub(crate) fn cpu_nanos_elsewhere() -> f64 {
     let clock = |thread: i32| {
         let clock = ClockId::from_raw(!thread << 3 | 6); // Linux, include/linux/posix-timers.h: CPUCLOCK_SCHED of a thread
@@ -52,8 +52,8 @@ pub(crate) fn switches() -> i64 {
     usage.voluntary_context_switches() + usage.involuntary_context_switches()
 }
 
-/// Waits until nobody in this process computes any more, or a quarter of a second: some pools look
-/// for work long after a loop.
+/// Waits until no other thread of this process computes, at most a quarter of a second. Some pools
+/// look for work long after a loop.
 pub(crate) fn settle() {
     let begin = Instant::now();
     let mut before = cpu_nanos_elsewhere();
@@ -77,8 +77,9 @@ pub(crate) fn cpus(mask: &CpuSet) -> Vec<usize> {
     (0..CpuSet::count()).filter(|&cpu| mask.is_set(cpu).unwrap_or(false)).collect()
 }
 
-/// Where in `mask` the threads of a spinning pool start. Next to this thread they would share its
-/// CPU, both spinning, until the system moves one of them, some milliseconds later.
+/// The CPUs in `mask` where the threads of a busy-waiting pool should start. A thread that started
+/// on the CPU of this thread would share it, until the system moves one of the two after some
+/// milliseconds.
 pub(crate) fn elsewhere(mask: &CpuSet, threads: usize) -> CpuSet {
     let (all, mut others) = (cpus(mask), *mask);
     for here in cpus(&self::mask()) {
@@ -94,15 +95,15 @@ pub(crate) fn pin(cpu: usize) {
     sched_setaffinity(THIS_THREAD, &only).expect("leave to pin this thread");
 }
 
-/// Lets the calling thread, and those that it starts, go on only where nobody else wants to: the
-/// lowest priority of ordinary threads.
+/// Gives the calling thread, and the threads that it starts, the lowest priority of ordinary
+/// threads.
 pub(crate) fn be_nice() {
     // SAFETY: 1. numbers go in and a number comes out. 0 is the calling thread.
     let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
     assert_eq!(refused, 0, "anybody may be nicer");
 }
 
-/// Lower still.
+/// Gives the calling thread a still lower priority: it runs only on idle CPUs.
 pub(crate) fn be_idle() {
     let priority = libc::sched_param { sched_priority: 0 };
     // SAFETY: 2. `priority` is read during the call. 0 is the calling thread.
@@ -110,7 +111,7 @@ pub(crate) fn be_idle() {
     assert_eq!(refused, 0, "anybody may be idle");
 }
 
-/// Lets the calling thread run on all of `mask`; dropped, the thread gets its old mask back.
+/// Lets the calling thread run on all of `mask`. Its drop restores the old mask.
 pub(crate) struct Freed(CpuSet);
 
 impl Freed {
@@ -127,8 +128,8 @@ impl Drop for Freed {
     }
 }
 
-/// From the notification of a sleeping thread to its first instruction, in nanoseconds: median. On
-/// the machine's other CPUs.
+/// The median time from the notification of a sleeping thread to its first instruction, in
+/// nanoseconds, on another CPU of the machine.
 pub(crate) fn start_delay(mask: &CpuSet) -> f64 {
     let bell = Arc::new((Mutex::new(None::<Instant>), Condvar::new()));
     let sleeper = {

@@ -67,39 +67,39 @@ use std::{path::PathBuf, thread};
 use clap::{Parser, Subcommand, builder::PossibleValuesParser};
 use rangesteal::Pool;
 
-/// Runs loops by the plain iterator, by rangesteal and by its rivals, checks that they agree, and
-/// prints one table.
+/// Runs loops as the plain iterator, with rangesteal and with its rivals. Checks that the results
+/// agree, and prints one table.
 #[derive(Parser)]
 struct Options {
     /// How often each loop is measured.
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Groups of rows to measure, such as a,c,cold; all by default.
+    /// Groups of rows to measure, such as a,c,cold. All by default.
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', value_parser = PossibleValuesParser::new(groups::names()))]
     rows: Vec<String>,
-    /// Workers of each executor; one per CPU by default.
+    /// Workers of each executor. One per CPU by default.
     #[arg(long, value_name = "N", env = "RANGESTEAL_NUM_THREADS")]
     threads: Option<usize>,
     /// Only the plain loop and rangesteal.
     #[arg(long)]
     alone: bool,
-    /// Writes the table to a file, too, as text for programs.
+    /// Also writes the table to a file, as text for programs.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Draws the table, too, into benches/results/, and writes it there as text.
+    /// Draws the table into benches/results/, and writes it there as text.
     #[arg(long)]
     picture: bool,
-    /// What cargo passes to every bench.
+    /// The argument that cargo passes to every bench.
     #[arg(long, hide = true)]
     bench: bool,
     #[command(subcommand)]
     part: Option<Part>,
 }
 
-/// What runs in a process of its own.
+/// Commands that run in a process of their own.
 #[derive(Subcommand)]
 enum Part {
-    /// Takes a CPU away until standard input ends.
+    /// Keeps a CPU busy until standard input ends.
     #[command(hide = true)]
     Burn { cpu: usize },
     #[command(hide = true)]

@@ -1,6 +1,6 @@
-//! One loop of the program text over cheap and heavy data in turn: a function over indices, a
-//! wrapper whose closure captures what decides, a loop that is handed its closure as `&dyn Fn`.
-//! Nothing that can be seen before the call tells the heavy one from the cheap ones.
+//! One loop that runs alternately over cheap and over heavy data. Three forms: a function over
+//! indices, a wrapper whose closure captures the cost, and a loop over a closure of type `&dyn Fn`.
+//! Nothing before the call distinguishes a heavy call from a cheap one.
 
 use std::hint::black_box;
 
@@ -21,7 +21,7 @@ enum Form {
     Dyn,
 }
 
-/// Links of an item that costs 2.2 µs, and of one that costs nothing.
+/// The links of items that cost 2.2 µs, and of items that cost nothing.
 struct Costs {
     numbers: Vec<u64>,
     cheap: Vec<u64>,
@@ -34,7 +34,7 @@ enum Weight {
     Heavy,
 }
 
-/// A call of one weight, after so many of the other.
+/// A call of one weight, after a number of calls of the other weight.
 struct InTurn<'a> {
     form: Form,
     costs: &'a Costs,

@@ -1,4 +1,4 @@
-//! The CPUs that a long loop keeps busy whose caller sleeps in the middle of it.
+//! The number of CPUs that a long loop uses while its caller sleeps in the middle.
 
 use std::{
     sync::{
@@ -23,14 +23,14 @@ use crate::{
     work::{links, work},
 };
 
-/// Items of which every so many that one thread has are followed by a sleep.
+/// Items of which one thread sleeps after every `BETWEEN`th that it runs.
 struct Napping {
     links: Vec<u64>,
 }
 
 impl Napping {
     const ITEM_NANOS: u64 = 100_000;
-    /// Every 50 ms.
+    /// One sleep every 50 ms.
     const BETWEEN: u32 = 500;
 }
 
@@ -38,7 +38,8 @@ impl Loop for Napping {
     type Output = u64;
 
     fn run(&self, rival: &mut impl Rival) -> Option<u64> {
-        // The thread of the first item: with a pool of ours the caller, with rayon a worker.
+        // The sleeper is the thread of the first item: the caller with rangesteal, a worker with
+        // rayon.
         let (sleeper, items) = (OnceLock::<ThreadId>::new(), AtomicU32::new(0));
         let item = |links: &u64| {
             let here = thread::current().id();

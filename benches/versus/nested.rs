@@ -1,5 +1,5 @@
-//! A loop inside an item of a loop: it runs on its own thread alone, and should hardly cost more
-//! than the plain loop.
+//! A loop inside an item of a loop. It runs alone on its thread, and should cost hardly more than
+//! the plain loop.
 
 use std::{hint::black_box, time::Instant};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 const ITEMS: usize = 64;
-/// Inner loops of an item.
+/// The number of inner loops per item.
 const CALLS: usize = 2000;
 
 /// An inner loop on a pool, or the plain one.
@@ -42,7 +42,7 @@ fn grow(pool: Option<&Pool>) {
     });
 }
 
-/// What an inner loop takes inside the items of a loop on `outer`, in nanoseconds of a thread.
+/// The time of an inner loop inside the items of a loop on `outer`, in nanoseconds of one thread.
 fn turn(outer: &Pool, inner: Inner, pool: Option<&Pool>) -> Turn {
     let begin = Instant::now();
     outer.on(0..ITEMS).for_each(|_| (0..CALLS).for_each(|_| inner(pool)));

@@ -1,4 +1,4 @@
-//! Does it matter where in a cache line a slice begins?
+//! The effect of a slice's offset in a cache line.
 
 use rangesteal::Pool;
 
@@ -13,18 +13,19 @@ use crate::{
 const LINE: usize = 64;
 const OFFSETS: [usize; 4] = [0, 16, 32, 48];
 
-/// Room for a slice of `len` at any place in a line.
+/// Room for a slice of `len` at any offset in a line.
 pub(crate) fn buffer<T>(len: usize, numbers: impl Iterator<Item = T>) -> Vec<T> {
     numbers.take(len + 2 * LINE / size_of::<T>()).collect()
 }
 
-/// A slice of `len` that begins so many bytes behind a boundary.
+/// A slice of `len` that begins this many bytes behind a boundary.
 pub(crate) fn at<T>(buffer: &[T], bytes: usize, len: usize) -> &[T] {
     let first = buffer.as_ptr().align_offset(LINE) + bytes / size_of::<T>();
     &buffer[first..first + len]
 }
 
-/// The worst and the best, each beside the plain loop over the same slice.
+/// The rows of the worst and of the best offset, each relative to the plain loop over the same
+/// slice.
 pub(crate) fn rows<L: Loop>(
     pool: &Pool,
     runner: &mut Runner,

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// Another process. It ends when its standard input does, thus with this process at the latest.
+/// Another process. It ends when its standard input ends, so at the latest with this process.
 pub(crate) struct Other(Child);
 
 impl Other {

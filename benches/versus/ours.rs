@@ -1,4 +1,4 @@
-//! rangesteal, and rangesteal that tells what it does.
+//! rangesteal, and rangesteal with a report or a trace.
 
 use std::{cmp::Ordering, hint::black_box};
 
@@ -148,7 +148,7 @@ impl Rival for &Pool {
     }
 }
 
-/// rangesteal that tells what it does.
+/// rangesteal with a report or a trace.
 pub(crate) enum Telling<'p> {
     Report(&'p Pool),
     Trace(&'p Pool),

@@ -14,7 +14,8 @@ use crate::{
     who::Who,
 };
 
-/// Sorted vectors, merged: the plain loop moves what it has merged so far with every number.
+/// Sorted vectors, merged. For each number, the plain loop moves everything that it has merged so
+/// far.
 struct Merged(usize);
 
 fn merge(before: Vec<u64>, behind: Vec<u64>) -> Vec<u64> {
@@ -31,8 +32,8 @@ impl Loop for Merged {
     type Output = Vec<u64>;
 
     fn run(&self, rival: &mut impl Rival) -> Option<Vec<u64>> {
-        // Multiples of 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming 3,
-        // section 6.4) lie spread out.
+        // Multiples of 2^64 divided by the golden ratio are spread evenly (Knuth, The Art of
+        // Computer Programming 3, section 6.4).
         let number = |i: usize| (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         rival.index_reduce(black_box(self.0), |i| vec![number(i)], merge)
     }
@@ -40,7 +41,7 @@ impl Loop for Merged {
 
 const CENTRES: usize = 16;
 
-/// For each centre, the sum of the points that are nearest to it, and how many they are.
+/// For each centre, the sum and the number of the points that are nearest to it.
 type Sums = Box<[[u64; 5]; CENTRES]>;
 
 /// The step of k-means in which points go to their nearest centre.
@@ -90,7 +91,7 @@ impl Loop for Nearest {
 
 pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let (few, everybody) = (runner.few(), runner.everybody());
-    // The bar is rayon's time, or where it does not run, what it took once.
+    // The bar is rayon's time. Without rayon's time, it is the time of an earlier run.
     let row = |race: &Race, name: &str, once: f64| {
         let has_rayon = race.others().any(|who| who == Who::Rayon);
         let bar = if has_rayon { race.ratio(Who::Rayon).0 } else { once };

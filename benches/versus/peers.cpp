@@ -1,5 +1,5 @@
 // Loops by OpenMP (-DOPENMP) or oneTBB, each built into a library of its own with the same five functions.
-// The body is Rust and runs a whole range, so that it is inlined there; grain is the smallest range worth a call.
+// The body is Rust and runs a whole range, so that rustc inlines its loop. Grain is the smallest range worth a call.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ extern "C" void sort(std::uint32_t *items, std::size_t len, int threads) {
     __gnu_parallel::stable_sort(items, items + len, __gnu_parallel::multiway_mergesort_tag(threads));
 }
 
-// Its threads spin after a loop; this ends them.
+// Ends the threads, which busy-wait after a loop.
 extern "C" void leave() { omp_pause_resource_all(omp_pause_hard); }
 
 extern "C" const char *version() {

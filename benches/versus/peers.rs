@@ -23,7 +23,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Compiles and loads `name`, or says in one line why it is missing.
+    /// Compiles and loads `name`, or prints in one line why it is missing.
     pub(crate) fn load(name: &str, flags: &[&str]) -> Option<Self> {
         Self::compile(name, flags)
             .inspect_err(|error| println!("{name} is missing: {}", error.lines().next().unwrap_or("")))
@@ -64,13 +64,13 @@ impl Peer {
         run(call::<F>, std::ptr::from_ref(body).cast(), len, grain, threads)
     }
 
-    /// Sorts, and is stable.
+    /// A stable sort.
     pub(crate) fn sort(&self, threads: usize, items: &mut [u32]) {
         let threads = c_int::try_from(threads).expect("few threads");
         (self.sort)(items.as_mut_ptr(), items.len(), threads);
     }
 
-    /// Ends what would spin.
+    /// Ends the threads that would busy-wait.
     pub(crate) fn leave(&self) {
         (self.leave)();
     }

@@ -14,7 +14,7 @@ use crate::{
     who::Who,
 };
 
-// Okabe and Ito's blue and vermilion: told apart by everybody.
+// Okabe and Ito's blue and vermilion, which colour-blind readers can tell apart.
 const BETTER: &str = "#0072B2";
 const WORSE: &str = "#D55E00";
 const INK: &str = "#222222";
@@ -30,10 +30,10 @@ const REFERENCE: f64 = 600.0;
 const BAR: f64 = 740.0;
 const FIRST: f64 = 760.0;
 const CELL: f64 = 142.0;
-/// The part of a cell for its bar; the number stands to the right of it.
+/// The part of a cell for its bar. The number stands to the right of it.
 const SCALE: f64 = 72.0;
 
-/// Writes the picture of `table` and returns where.
+/// Writes the picture of `table` and returns its path.
 pub(crate) fn draw(table: &Table) -> io::Result<PathBuf> {
     let path = results::folder().join(format!("{}.svg", table.host.file()));
     let mut svg = String::new();
@@ -105,10 +105,10 @@ fn legend(svg: &mut String, reference: Reference, width: f64) -> fmt::Result {
     Ok(())
 }
 
-/// A bar as long as the figure, the row's bar as a line across, and the figure.
+/// A bar as long as the figure, a line across it for the row's target, and the figure.
 fn cell(svg: &mut String, reference: Reference, row: &Row, who: Who, x: f64, y: f64) -> fmt::Result {
     let Some(cell) = row.cell(who) else { return Ok(()) };
-    // Ratios to the plain loop all have one scale; other figures are seen relative to their bar.
+    // Ratios to the plain loop all have one scale. Other figures are scaled to their target.
     let (full, limit) = match (row.unit, row.bar) {
         (Unit::Ratio, _) if reference == Reference::Plain => (1.5, 1.0),
         (Unit::Ratio, None) => (2.0, f64::INFINITY),
@@ -135,7 +135,7 @@ fn cell(svg: &mut String, reference: Reference, row: &Row, who: Who, x: f64, y: 
     Ok(())
 }
 
-/// Below a figure.
+/// The text below a figure.
 fn small(svg: &mut String, x: f64, y: f64, text: &str) -> fmt::Result {
     writeln!(svg, r#"<text x="{x}" y="{}" font-size="9" fill="{PALE}">{text}</text>"#, y + 26.0)
 }
@@ -145,7 +145,7 @@ fn text(svg: &mut String, x: f64, y: f64, anchor: &str, size: u32, text: &str) -
     writeln!(svg, r#"<text x="{x}" y="{y}" text-anchor="{anchor}" font-size="{size}">{text}</text>"#)
 }
 
-/// Names and versions of all executors. Those of crates are in Cargo.lock.
+/// Names and versions of all executors. The versions of crates come from Cargo.lock.
 fn versions(table: &Table) -> Vec<String> {
     let lock =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.lock")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Loops without threads: the natural form, and the fastest forms that are known here.
+//! Loops without threads: the natural form, and the fastest known form.
 
 use std::{cmp::Ordering, mem};
 
@@ -148,15 +148,15 @@ impl Rival for Plain {
     }
 }
 
-/// What somebody writes who has time for it: whatever is cheap is done for some items at once, in a
-/// way that the compiler turns into wide instructions.
+/// The form of a careful programmer: several items per step, which the compiler turns into vector
+/// instructions.
 pub(crate) struct Fastest;
 
-/// As many sums side by side.
+/// The number of sums side by side.
 const SUMS: usize = 16;
-/// Items that are looked at before anybody asks whether one was wanted.
+/// The number of items that are tested before a branch on the results.
 const LOOK: usize = 64;
-/// Items that are kept or not before they are copied.
+/// The number of items that are tested before the kept ones are copied.
 const KEPT: usize = 1024;
 
 impl Rival for Fastest {
@@ -171,7 +171,7 @@ impl Rival for Fastest {
         sums.into_iter().chain(rest.iter().map(map)).fold(0, u64::wrapping_add)
     }
 
-    /// Four results at once, into memory that is there.
+    /// Makes four results per step, into reserved memory.
     fn collect<T: Sync>(&mut self, items: &[T], map: impl Fn(&T) -> u64 + Sync) -> Option<Vec<u64>> {
         let mut results = Vec::with_capacity(items.len());
         let (chunks, rest) = items.as_chunks::<4>();
@@ -182,7 +182,7 @@ impl Rival for Fastest {
         Some(results)
     }
 
-    /// Writes every number, and the next one over it unless it is kept.
+    /// Writes every number. The next number overwrites one that is not kept.
     fn keep(&mut self, items: &[u32], keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
         let (mut kept, mut room, mut count) = (Vec::new(), [0; KEPT], 0);
         for chunk in items.chunks(KEPT) {

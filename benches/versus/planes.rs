@@ -1,4 +1,5 @@
-//! Sweeps of a solver over a cube: several loops in turn over the same arrays, a plane an item.
+//! Sweeps of a solver over a cube: several loops over the same arrays, one after the other. An item
+//! is a plane.
 
 use std::time::Instant;
 
@@ -13,20 +14,20 @@ use crate::{
     who::Who,
 };
 
-/// Cells along each edge of the cube.
+/// The number of cells along each edge of the cube.
 const EDGE: usize = 24;
 const PLANE: usize = EDGE * EDGE;
-/// Steps of one executor after each other.
+/// The number of consecutive steps of one executor.
 const BLOCK: usize = 20;
 
-/// How a loop over planes is run. `planes` are those of the array that is written, each with its
-/// number; every call is another loop of the program text.
+/// A way to run a loop over planes. `planes` are the planes of the written array with their
+/// numbers. Every call is another loop in the program text.
 #[derive(Clone, Copy)]
 enum Way<'a> {
     Plain,
     Ours(&'a Pool),
     Rayon(&'a rayon::ThreadPool),
-    /// Two threads of rayon, each of which has a half.
+    /// Two threads of rayon, each with one half.
     Halves(&'a rayon::ThreadPool),
 }
 
@@ -51,7 +52,7 @@ impl Way<'_> {
     }
 }
 
-/// Numbers of each cell: five unknowns, five of the right side, and so on.
+/// The numbers of each cell: five unknowns, five of the right side, and so on.
 struct Cube {
     unknowns: Vec<f64>,
     right: Vec<f64>,
@@ -70,7 +71,7 @@ impl Cube {
         Self { unknowns: array(5), right: array(5), forcing: array(5), speeds: array(1), blocks: array(15) }
     }
 
-    /// A step, and what each of its loops took in nanoseconds.
+    /// Runs a step, and returns the time of each of its loops in nanoseconds.
     fn step(&mut self, way: Way<'_>) -> [f64; LOOPS.len()] {
         let Self { unknowns, right, forcing, speeds, blocks } = self;
         let mut took = [0.0; LOOPS.len()];
@@ -102,7 +103,7 @@ impl Cube {
     }
 }
 
-// One function a loop that does the work of a plane, so that all entrants run the same code.
+// One function per loop does the work of a plane, so that all entrants run the same code.
 
 #[inline(never)]
 fn set_speeds(plane: &mut [f64], unknowns: &[f64]) {
@@ -174,7 +175,7 @@ pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
             let is_rayons = matches!(who, Who::Rayon | Who::Halves);
             let _freed = is_rayons.then(|| machine::Freed::to(&runner.mask));
             let steps: Vec<_> = (0..BLOCK).map(|_| cube.step(way(*who))).collect();
-            took.extend_from_slice(&steps[BLOCK / 5..]); // the first ones find the arrays of others in the caches
+            took.extend_from_slice(&steps[BLOCK / 5..]); // in the first steps the caches have the arrays of other entrants
             machine::settle();
         }
     }

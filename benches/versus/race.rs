@@ -1,23 +1,23 @@
-//! What the turns of a race took, and what that comes to.
+//! The turns of a race, and the figures computed from them.
 
 use crate::{random::Random, who::Who};
 
-/// What one turn took, per call.
+/// The times of one turn, per call.
 pub(crate) struct Turn {
     pub(crate) nanos: f64,
     pub(crate) cpu: f64,
     pub(crate) switches: f64,
 }
 
-/// What all turns took: a list for every entrant, in the order of the rounds. The first entrant is
-/// the reference.
+/// The times of all turns: a list for each entrant, in the order of the rounds. The first entrant
+/// is the reference.
 pub(crate) struct Race {
     pub(crate) entrants: Vec<(Who, Vec<Turn>)>,
 }
 
 impl Race {
-    /// Everybody's turn once a round, in an order drawn anew each round, so that whatever disturbs
-    /// the machine disturbs them all. `None` does not count.
+    /// Gives every entrant a turn in each round, in a new random order each round, so that
+    /// disturbances of the machine affect all entrants. A turn of `None` does not count.
     pub(crate) fn interleaved(
         entrants: &[Who],
         rounds: usize,
@@ -36,14 +36,14 @@ impl Race {
         race
     }
 
-    /// The same, with another reference.
+    /// This race, with another reference.
     pub(crate) fn relative_to(mut self, who: Who) -> Self {
         let place = self.entrants.iter().position(|(entrant, _)| *entrant == who).expect("an entrant");
         self.entrants.swap(0, place);
         self
     }
 
-    /// Those who have such a loop, without the reference.
+    /// The entrants that have such a loop, without the reference.
     pub(crate) fn others(&self) -> impl Iterator<Item = Who> {
         self.entrants.iter().skip(1).filter(|(_, turns)| !turns.is_empty()).map(|(who, _)| *who)
     }
@@ -56,17 +56,17 @@ impl Race {
         &self.entrants[0].1
     }
 
-    /// Nanoseconds of the reference: median.
+    /// The time of the reference in nanoseconds: median.
     pub(crate) fn nanos(&self) -> f64 {
         median(self.reference().iter().map(|turn| turn.nanos))
     }
 
-    /// Nanoseconds of an entrant: median.
+    /// The time of an entrant in nanoseconds: median.
     pub(crate) fn nanos_of(&self, who: Who) -> f64 {
         median(self.turns(who).iter().map(|turn| turn.nanos))
     }
 
-    /// Nanoseconds of an entrant: minimum.
+    /// The time of an entrant in nanoseconds: minimum.
     pub(crate) fn fastest(&self, who: Who) -> f64 {
         least(self.turns(who))
     }
@@ -78,25 +78,25 @@ impl Race {
         (median(pairs.map(|(turn, plain)| turn.nanos / plain.nanos)), ours / theirs)
     }
 
-    /// Nanoseconds more than the reference: median of the rounds' differences, and the difference
-    /// of the minima.
+    /// Nanoseconds above the reference: median of the rounds' differences, and the difference of
+    /// the minima.
     pub(crate) fn excess(&self, who: Who) -> (f64, f64) {
         let pairs = self.turns(who).iter().zip(self.reference());
         let (ours, theirs) = (least(self.turns(who)), least(self.reference()));
         (median(pairs.map(|(turn, plain)| turn.nanos - plain.nanos)), ours - theirs)
     }
 
-    /// CPU time relative to the reference's: ratio of the means.
+    /// CPU time relative to the reference: ratio of the means.
     pub(crate) fn cpu(&self, who: Who) -> f64 {
         mean(self.turns(who), |turn| turn.cpu) / mean(self.reference(), |turn| turn.cpu)
     }
 
-    /// Nanoseconds of CPU time a call more than the reference's: of means.
+    /// Nanoseconds of CPU time per call above the reference: difference of the means.
     pub(crate) fn cpu_excess(&self, who: Who) -> f64 {
         mean(self.turns(who), |turn| turn.cpu) - mean(self.reference(), |turn| turn.cpu)
     }
 
-    /// Context switches a call: mean.
+    /// Context switches per call: mean.
     pub(crate) fn switches(&self, who: Who) -> f64 {
         mean(self.turns(who), |turn| turn.switches)
     }

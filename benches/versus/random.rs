@@ -10,7 +10,7 @@ impl Default for Random {
 }
 
 impl Random {
-    /// The upper bits, which are the random ones.
+    /// The upper bits, which are random.
     pub(crate) fn draw(&mut self) -> u32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 32) as u32

@@ -1,4 +1,4 @@
-//! What was measured, as text for programs: a file for each host in `benches/results/`, beside its
+//! The figures, as text for programs: a file for each host in `benches/results/`, beside its
 //! picture.
 
 use std::{
@@ -14,7 +14,7 @@ pub(crate) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("results")
 }
 
-/// Writes a line for each row, with its group. A line that begins with # is for people.
+/// Writes a line for each row, with its group. A line that begins with # is a comment.
 pub(crate) fn write(path: &Path, host: &Host, control: &str, rows: &[(&str, Row)]) -> io::Result<()> {
     let mut text = format!("# {}\n# {control}\n", host.said());
     text.push_str("group\tname\tunit\tplain\tnanos\tfigure\tcontrol\tbar\tswitches\trayon\topenmp\tmet\n");
@@ -43,7 +43,7 @@ pub(crate) fn write(path: &Path, host: &Host, control: &str, rows: &[(&str, Row)
     fs::write(path, text)
 }
 
-/// Which rows met their bar on each of some hosts.
+/// The rows that met their target, for each of some hosts.
 pub(crate) struct Results(Vec<HashMap<(String, String), bool>>);
 
 impl Results {
@@ -63,7 +63,8 @@ impl Results {
         )
     }
 
-    /// On how many of the hosts that have this row its bar was met.
+    /// The number of hosts on which the row met its target, and the number of hosts that have the
+    /// row.
     pub(crate) fn met(&self, group: &str, key: &str) -> (usize, usize) {
         let row = (group.to_owned(), key.to_owned());
         let found: Vec<bool> = self.0.iter().filter_map(|rows| rows.get(&row).copied()).collect();

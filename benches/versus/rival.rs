@@ -1,8 +1,8 @@
-//! What an executor can do, and what a loop is.
+//! The loops of an executor, and the trait of a loop.
 
 use std::cmp::Ordering;
 
-/// What the items of a loop cost; for rivals that want to be told.
+/// The cost of a loop's items, for rivals with a parameter for it.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Cost {
     Trivial,
@@ -11,7 +11,7 @@ pub(crate) enum Cost {
 }
 
 impl Cost {
-    /// How few items are worth a task.
+    /// The least number of items per task.
     pub(crate) fn grain(self) -> usize {
         match self {
             Self::Trivial => 1024,
@@ -30,7 +30,7 @@ pub(crate) enum Chained {
     ZipSum,
 }
 
-/// How an executor runs a loop; `None` where it has no such loop.
+/// The loops of an executor. `None` means that it has no such loop.
 pub(crate) trait Rival {
     fn map_sum<T: Sync>(&mut self, items: &[T], cost: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64;
 
@@ -48,17 +48,17 @@ pub(crate) trait Rival {
         None
     }
 
-    /// Copies what is to be kept.
+    /// Copies the items for which `keep` holds.
     fn keep(&mut self, _items: &[u32], _keep: impl Fn(&u32) -> bool + Sync) -> Option<Vec<u32>> {
         None
     }
 
-    /// Copies those that pass the test, and the others.
+    /// Copies the items that pass the test into one vector, and the others into another one.
     fn part(&mut self, _items: &[u32], _test: impl Fn(&u32) -> bool + Sync) -> Option<(Vec<u32>, Vec<u32>)> {
         None
     }
 
-    /// Collects any number of results of each.
+    /// Collects any number of results per item.
     fn flat<I: IntoIterator<Item = u32>>(
         &mut self,
         _items: &[u32],
@@ -67,7 +67,7 @@ pub(crate) trait Rival {
         None
     }
 
-    /// Makes a string of each, by value.
+    /// Makes a string of each item, by value.
     fn moved(
         &mut self,
         _items: Vec<String>,
@@ -76,12 +76,12 @@ pub(crate) trait Rival {
         None
     }
 
-    /// Over indices instead of a slice.
+    /// A sum over indices instead of a slice.
     fn index_sum(&mut self, _len: usize, _map: impl Fn(usize) -> u64 + Sync) -> Option<u64> {
         None
     }
 
-    /// Over indices, with results that are not a number.
+    /// A reduction over indices, with results that are not a number.
     fn index_reduce<R: Send>(
         &mut self,
         _len: usize,
@@ -91,7 +91,7 @@ pub(crate) trait Rival {
         None
     }
 
-    /// The first of the items wanted.
+    /// The first wanted item.
     #[allow(clippy::option_option, reason = "no such loop; nothing found; found")]
     fn first<'t, T: Sync>(
         &mut self,
@@ -106,17 +106,17 @@ pub(crate) trait Rival {
         None
     }
 
-    /// Whether all items are.
+    /// Whether all items are wanted.
     fn all<T: Sync>(&mut self, _items: &[T], _wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {
         None
     }
 
-    /// Stable.
+    /// A stable sort.
     fn sort<T: Ord + Send + Sync + 'static>(&mut self, _items: &mut Vec<T>) -> Option<()> {
         None
     }
 
-    /// Stable.
+    /// A stable sort.
     fn sort_by<T: Send + Sync>(
         &mut self,
         _items: &mut [T],
@@ -125,7 +125,7 @@ pub(crate) trait Rival {
         None
     }
 
-    /// Equal items may change places.
+    /// An unstable sort.
     fn sort_unstable<T: Ord + Send + Sync + 'static>(&mut self, _items: &mut Vec<T>) -> Option<()> {
         None
     }
@@ -139,20 +139,19 @@ pub(crate) trait Rival {
         None
     }
 
-    /// Stable, by the decimal digits of each number, which are made once for each, but by the plain
-    /// loop only if they are `cached`.
+    /// A stable sort by the decimal digits of each number. The digits are made once per number; the
+    /// plain loop does so only if they are `cached`.
     fn sort_by_digits(&mut self, _items: &mut [u32], _cached: bool) -> Option<()> {
         None
     }
 
-    /// One of the chains. Its closures stand here and not in the row, so that each executor has
-    /// them where its users would write them.
+    /// One of the chains. Each executor has closures of its own for it, as its users would write
+    /// them. A row could not have them.
     fn chain(&mut self, _chain: Chained, _xs: &[u32], _ys: &[u32]) -> Option<u64> {
         None
     }
 
-    /// Ends at an error.
-    /// Two closures, one after the other unless the executor can do better.
+    /// Runs two closures, one after the other unless the executor has a better way.
     fn join<A: Send, B: Send>(
         &self,
         first: impl FnOnce() -> A + Send,
@@ -161,6 +160,7 @@ pub(crate) trait Rival {
         (first(), second())
     }
 
+    /// A loop that ends at an error.
     fn try_each(
         &mut self,
         _items: &[u64],
@@ -169,7 +169,7 @@ pub(crate) trait Rival {
         None
     }
 
-    /// Ends at an error.
+    /// A sum that ends at an error.
     fn try_sum(
         &mut self,
         _items: &[u64],
@@ -179,13 +179,12 @@ pub(crate) trait Rival {
     }
 }
 
-/// A loop, for any executor. Its result is what all must agree on; `None` from those who have no
-/// such loop.
+/// A loop, for any executor. All entrants must agree on its result. `None` means that the executor
+/// has no such loop.
 pub(crate) trait Loop {
     type Output: PartialEq;
 
-    /// What comes before a call and is not part of what is measured: makes anew what a call uses
-    /// up, or runs other loops.
+    /// Runs before a call, unmeasured: restores the data that a call uses up, or runs other loops.
     fn prepare(&self, _rival: &mut impl Rival) {}
 
     fn run(&self, rival: &mut impl Rival) -> Option<Self::Output>;

@@ -1,4 +1,4 @@
-//! The rivals written in Rust: one adapter each, with the loops that it has.
+//! The rivals written in Rust: one adapter each, with the loops that the rival has.
 
 use std::{cmp::Ordering, num::NonZero, ops::Range};
 
@@ -200,7 +200,7 @@ impl Rival for &rayon::ThreadPool {
     }
 }
 
-/// A static split in two on warm threads: what memory bandwidth allows.
+/// A static split in two on warm threads: the limit that memory bandwidth sets.
 pub(crate) struct Halves<'a>(pub(crate) &'a rayon::ThreadPool);
 
 impl Rival for Halves<'_> {
@@ -261,7 +261,7 @@ impl Rival for &mut paralight::prelude::ThreadPool {
     }
 }
 
-/// Splits in halves down to the grain; whether a half is handed over is chili's matter.
+/// Splits in halves down to the grain. chili decides whether another thread gets a half.
 pub(crate) struct Chili(chili::ThreadPool);
 
 impl Chili {
@@ -307,7 +307,7 @@ impl Rival for &mut Chili {
     }
 }
 
-// It has a sort, an experiment that is not stable.
+// Its sort is left out: it is experimental and not stable.
 impl Rival for &BasicPool {
     fn map_sum<T: Sync>(&mut self, items: &[T], _: Cost, map: impl Fn(&T) -> u64 + Sync) -> u64 {
         let items = items.par().runner(Runner::adaptive_with_pool(*self));
@@ -340,7 +340,7 @@ impl Rival for &BasicPool {
         wanted: impl Fn(&T) -> bool + Sync,
     ) -> Option<Option<&'t T>> {
         let items = items.par().runner(Runner::adaptive_with_pool(*self));
-        Some(items.find(|item| wanted(item))) // the first, unless told otherwise
+        Some(items.find(|item| wanted(item))) // the first one by default
     }
 
     fn any<T: Sync>(&mut self, items: &[T], wanted: impl Fn(&T) -> bool + Sync) -> Option<bool> {

@@ -1,17 +1,17 @@
-//! One row of the table: a figure for each executor, and what ours should have been.
+//! One row of the table: a figure for each executor, and a target for rangesteal.
 
 use crate::{race::Race, who::Who};
 
-/// What the figures of a row are.
+/// The kind of a row's figures.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Unit {
-    /// Of the reference.
+    /// Relative to the reference.
     Ratio,
-    /// More than the reference.
+    /// Minus the reference.
     Nanos,
     Millis,
     Calls,
-    /// In use; more is better, unlike all others.
+    /// The number of busy CPUs. Only here more is better.
     Cpus,
 }
 
@@ -42,27 +42,27 @@ impl Unit {
         }
     }
 
-    /// Whether a figure is as good as another.
+    /// Whether a figure is as good as another one.
     pub(crate) fn reaches(self, figure: f64, other: f64) -> bool {
         if self == Self::Cpus { figure >= other } else { figure <= other }
     }
 }
 
-/// What one executor made of a row.
+/// The figures of one executor in a row.
 #[derive(Clone)]
 pub(crate) struct Cell {
     pub(crate) figure: f64,
     pub(crate) least: Option<f64>,
-    /// CPU time, in the unit of the row, and context switches a call.
+    /// CPU time, in the unit of the row, and context switches per call.
     pub(crate) cost: Option<(f64, f64)>,
-    /// A call: median.
+    /// The time of a call: median.
     pub(crate) nanos: Option<f64>,
-    /// A call: minimum.
+    /// The time of a call: minimum.
     pub(crate) fastest: Option<f64>,
 }
 
 impl Cell {
-    /// A rival of a race.
+    /// The figures of an entrant of a race.
     pub(crate) fn measured(race: &Race, who: Who, unit: Unit) -> Self {
         let ((figure, least), cpu) = match unit {
             Unit::Nanos => (race.excess(who), race.cpu_excess(who)),
@@ -77,7 +77,7 @@ impl Cell {
         }
     }
 
-    /// A call that was not measured: it would take too long.
+    /// A computed time: a measurement would take too long.
     pub(crate) fn computed(figure: f64, nanos: f64) -> Self {
         Self { nanos: Some(nanos), ..Self::of(figure) }
     }
@@ -86,7 +86,7 @@ impl Cell {
         self.nanos.is_some() && self.fastest.is_none()
     }
 
-    /// What a call took, in words.
+    /// The time of a call, as text.
     pub(crate) fn time(&self) -> Option<String> {
         let nanos = self.nanos?;
         let (scale, unit) = match nanos {
@@ -99,7 +99,7 @@ impl Cell {
         Some(format!("{} {unit} {fastest}", short(nanos)))
     }
 
-    /// A figure that is no time of a call.
+    /// A figure that is not the time of a call.
     pub(crate) fn of(figure: f64) -> Self {
         Self { figure, least: None, cost: None, nanos: None, fastest: None }
     }
@@ -107,16 +107,16 @@ impl Cell {
 
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// What the reference took.
+    /// The time of the reference.
     pub(crate) reference: String,
     pub(crate) unit: Unit,
-    /// What our figure should not exceed.
+    /// The target: the limit of rangesteal's figure.
     pub(crate) bar: Option<f64>,
     pub(crate) cells: Vec<(Who, Cell)>,
 }
 
 impl Row {
-    /// The rivals of a race, in `unit`; [`Unit::Ratio`] or [`Unit::Nanos`].
+    /// The entrants of a race, in `unit`, which is [`Unit::Ratio`] or [`Unit::Nanos`].
     pub(crate) fn of(race: &Race, name: impl Into<String>, unit: Unit, bar: Option<f64>) -> Self {
         let cell = |who: Who| (who.column(), Cell::measured(race, who, unit));
         let has_no_column =
@@ -125,13 +125,13 @@ impl Row {
         Self { name: name.into(), reference: time(race.nanos()), unit, bar, cells }
     }
 
-    /// Where the CPU time was not measured.
+    /// This row without the CPU time, for races that did not measure it.
     pub(crate) fn without_cost(mut self) -> Self {
         self.cells.iter_mut().for_each(|(_, cell)| cell.cost = None);
         self
     }
 
-    /// The name without what was measured.
+    /// The name without measured figures.
     pub(crate) fn key(&self) -> &str {
         self.name.split(" (").next().unwrap_or_default()
     }
@@ -140,7 +140,7 @@ impl Row {
         self.cells.iter().find(|(column, _)| *column == who).map(|(_, cell)| cell)
     }
 
-    /// Whether we met the bar.
+    /// Whether rangesteal met the target.
     pub(crate) fn met(&self) -> Option<bool> {
         Some(self.unit.reaches(self.cell(Who::Rangesteal)?.figure, self.bar?))
     }

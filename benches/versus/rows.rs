@@ -1,5 +1,4 @@
-//! The rows of the groups with letters, but for thefts and idle pools, and the bars that were set
-//! for them.
+//! The rows of the groups with letters, except thefts and idle pools, and their targets.
 
 use rangesteal::Pool;
 
@@ -25,7 +24,7 @@ pub(crate) struct Rows<'p> {
     pub(crate) pool: &'p Pool,
     pub(crate) runner: Runner,
     pub(crate) table: Table,
-    /// What is being measured.
+    /// The group that is being measured.
     pub(crate) group: &'static str,
 }
 
@@ -49,13 +48,13 @@ impl Rows<'_> {
         self.runner.race(self.pool, entrants, pace, lap)
     }
 
-    /// A row of everybody's ratios to the plain loop.
+    /// A row of the ratios of all entrants to the plain loop.
     fn ratios(&mut self, name: &str, bar: f64, pace: Pace, lap: &impl Loop) {
         let race = self.race(&self.runner.everybody(), pace, lap);
         self.push(Row::of(&race, name, Unit::Ratio, Some(bar)));
     }
 
-    /// The same, and a row of ratios to the fastest plain form.
+    /// The row of ratios, and a row of ratios to the fastest plain form.
     fn both_ratios(&mut self, name: &str, bar: f64, pace: Pace, lap: &impl Loop) {
         let race = self.race(&[self.runner.everybody(), vec![Who::Fastest]].concat(), pace, lap);
         self.push(Row::of(&race, name, Unit::Ratio, Some(bar)));
@@ -63,8 +62,8 @@ impl Rows<'_> {
         self.push(Row::of(&race, format!("{name}: to the fastest plain form"), Unit::Ratio, Some(bar)));
     }
 
-    /// The same once more; the bar is set by what two threads of rayon's take that split the slice
-    /// in halves, which is what memory bandwidth allows.
+    /// The two rows of ratios. Their target follows from the time of two threads of rayon that each
+    /// run one half of the slice: the limit that memory bandwidth sets.
     fn beside_halves(&mut self, name: &str, bar: impl Fn(f64) -> f64, lap: &impl Loop) -> Race {
         let entrants = [self.runner.everybody(), vec![Who::Fastest, Who::Halves]].concat();
         let race = self.race(&entrants, Pace::ONCE, lap);
@@ -79,7 +78,7 @@ impl Rows<'_> {
         race.relative_to(Who::Plain)
     }
 
-    /// The worst and the best of slices that begin elsewhere in a cache line.
+    /// The worst and the best of slices with different offsets in a cache line.
     fn offsets<L: Loop>(&mut self, name: &str, bar: f64, pace: Pace, lap: impl Fn(usize) -> L) {
         let rows = offsets::rows(self.pool, &mut self.runner, name, bar, pace, lap);
         self.extend(rows);
@@ -236,7 +235,7 @@ impl Rows<'_> {
         self.push(Row::of(&race, name, Unit::Nanos, Some(60.0)));
         let lap = First::as_large(&numbers[..20_000], &[15_000], links(100));
         self.ratios("first of 20k items of 100 ns, from 3/4 on", 0.55, Pace::ONCE, &lap);
-        // Whoever deals out halves meets the one at once, and the other last.
+        // A rival that deals out halves meets the first place at once, and the second place last.
         for (place, wanted) in [("middle", middle), ("one before the middle", [len / 2 - 1])] {
             let lap = Any { numbers, wanted: &wanted };
             self.both_ratios(&format!("any in 8M u32, {place}"), 0.6, Pace::ONCE, &lap);

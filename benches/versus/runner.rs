@@ -38,13 +38,13 @@ pub(crate) struct Runner {
     unpinned: Pool,
     spinning: Pool,
     control: Pool,
-    /// No rivals.
+    /// Without rivals.
     alone: bool,
 }
 
 impl Runner {
-    /// To be called before any pool has pinned this thread: threads inherit the mask of the one
-    /// that starts them.
+    /// Call this before any pool has pinned this thread: a new thread inherits the mask of its
+    /// parent.
     pub(crate) fn new(rounds: usize, threads: usize, alone: bool) -> Self {
         let rayon = |threads| {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool of rayon's")
@@ -93,7 +93,7 @@ impl Runner {
         [&[Who::Plain], &self.columns()[..]].concat()
     }
 
-    /// The plain loop, rangesteal and the rival that has all loops.
+    /// The plain loop, rangesteal and rayon, the rival that has all loops.
     pub(crate) fn few(&self) -> Vec<Who> {
         let mut few = vec![Who::Plain, Who::Rangesteal, Who::Control];
         few.extend((!self.alone).then_some(Who::Rayon));
@@ -108,7 +108,7 @@ impl Runner {
         &self.control
     }
 
-    /// Runs `lap` by all entrants, and checks that they agree.
+    /// Runs `lap` with all entrants, and checks that they agree.
     pub(crate) fn race<L: Loop>(&mut self, pool: &Pool, entrants: &[Who], pace: Pace, lap: &L) -> Race {
         let mut agreed = None;
         let brief = self.rounds < 10;
@@ -128,13 +128,14 @@ impl Runner {
         })
     }
 
-    /// A turn leaves nothing behind that would disturb the next: threads of `fork_union` and OpenMP
-    /// spin between loops for milliseconds or for ever, so they are started right before the turn,
-    /// untimed, and end with it; the others may look for work for a while, which is waited for.
+    /// Runs a turn that leaves no running threads behind. Threads of `fork_union` and OpenMP
+    /// busy-wait between loops for milliseconds or for ever, so they start right before the turn,
+    /// untimed, and end with it. Other pools may look for work for a while, and the next turn waits
+    /// for their end.
     fn turn<L: Loop>(&mut self, pool: &Pool, who: Who, pace: Pace, lap: &L) -> Option<(L::Output, Turn)> {
-        // The pool has pinned this thread. To the others that would be a handicap, and threads that
-        // they start inherit it. Where it takes part in spinning, the CPU of its own is as good for
-        // it as for us.
+        // The pool has pinned this thread. For most rivals that would be a handicap, since threads
+        // that they start inherit the mask. A rival whose calling thread busy-waits gains from a
+        // CPU of its own, as rangesteal does.
         let pinned = matches!(
             who,
             Who::Plain
@@ -178,14 +179,14 @@ impl Runner {
             Who::One => pace.turn(lap, &self.one),
             Who::Many => pace.turn(lap, &self.many),
             Who::ManyRayon => pace.turn(lap, &self.many_rayon),
-            _ => None, // of other benches
+            _ => None, // entrants of other benches
         };
         machine::settle();
         turn
     }
 }
 
-/// A pool that looks for the next loop for a while before it sleeps.
+/// A pool whose helpers busy-wait for a while before they sleep.
 pub(crate) fn spinning_pool(threads: usize) -> Pool {
     let patience = Duration::from_micros(50);
     Pool::builder().num_threads(threads).spin_before_park(patience).build().expect("a pool")

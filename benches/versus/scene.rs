@@ -1,4 +1,4 @@
-//! A scene of several loops, for any executor.
+//! A scene: several loops, for any executor.
 
 use std::time::Instant;
 
@@ -12,14 +12,14 @@ use crate::{
     who::Who,
 };
 
-/// What is measured, by any executor.
+/// A measurement with any executor.
 pub(crate) trait Scene {
     type Output;
 
     fn play(&self, rival: impl Rival + Copy + Send + Sync) -> Self::Output;
 }
 
-/// Pools of as many threads as a row needs, whatever the number of CPUs is.
+/// Pools with the number of threads that a row needs, whatever the number of CPUs.
 pub(crate) struct Executors {
     pub(crate) pool: Pool,
     pub(crate) control: Pool,

@@ -1,4 +1,4 @@
-//! Several loops on one pool at a time: from several threads, nested, and beside a loop that waits.
+//! Simultaneous loops on one pool: from several threads, nested, and beside a loop that waits.
 
 use std::{
     future::poll_fn,
@@ -60,7 +60,7 @@ impl Scene for Lopsided {
     }
 }
 
-/// So many threads that call loops all the time.
+/// Threads that call loops without a pause.
 struct Callers {
     threads: usize,
     items: Items,
@@ -74,14 +74,14 @@ impl Scene for Callers {
     }
 }
 
-/// A long loop, and short ones from another thread until it is over.
+/// A long loop, and short loops of another thread until the long one ends.
 struct Stream {
     long: Items,
     short: Items,
 }
 
 impl Scene for Stream {
-    /// Of the long loop, and of a short one.
+    /// The turns of the long loop and of a short one.
     type Output = [Turn; 2];
 
     fn play(&self, mut rival: impl Rival + Copy + Send + Sync) -> [Turn; 2] {
@@ -118,7 +118,7 @@ impl Stream {
     }
 }
 
-/// Items wait here until it is opened.
+/// Items wait here until the gate opens.
 #[derive(Default)]
 struct Gate(Mutex<Queue>);
 
@@ -154,7 +154,7 @@ impl Gate {
     }
 }
 
-/// Loops on a pool, beside one whose items wait until they are over, or by themselves.
+/// Loops on a pool, alone or beside a loop whose items wait until the end.
 fn beside_a_gate(pool: &Pool, items: &Items, is_beside: bool) -> Turn {
     const CALLS: u32 = 8;
     const WAITING: usize = 100;
@@ -168,7 +168,7 @@ fn beside_a_gate(pool: &Pool, items: &Items, is_beside: bool) -> Turn {
                 thread::sleep(Duration::from_millis(1));
             }
         }
-        machine::settle(); // nobody polls any more
+        machine::settle(); // no helper polls any more
         black_box(items.run(&mut rival));
         let begin = Instant::now();
         for _ in 0..CALLS {

@@ -1,4 +1,4 @@
-//! Sorts of ten million, of large items, and of those that are nearly in order.
+//! Sorts of ten million items, of large items, and of nearly sorted items.
 
 use std::cell::RefCell;
 
@@ -12,14 +12,14 @@ use crate::{
     turn::Pace,
 };
 
-/// How a slice is sorted.
+/// The kind of sort.
 #[derive(Clone, Copy)]
 enum Way {
     Stable,
     Unstable,
 }
 
-/// Sorts the same items again and again.
+/// Sorts the same items in each call.
 struct Sorts<T> {
     way: Way,
     items: Vec<T>,
@@ -49,7 +49,8 @@ impl<T: Ord + Clone + Send + Sync + 'static> Loop for Sorts<T> {
     }
 }
 
-/// Sorts by the decimal digits, made once for each number; by the plain loop only if `cached`.
+/// Sorts by the decimal digits, made once per number; the plain loop makes them once only if
+/// `cached`.
 struct ByDigits {
     sorts: Sorts<u32>,
     cached: bool,
@@ -72,7 +73,7 @@ impl Loop for ByDigits {
 pub(crate) fn rows(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let mut random = Random::default();
     let numbers: Vec<u32> = (0..10_000_000).map(|_| random.draw()).collect();
-    // One in a hundred is anything.
+    // One number in a hundred is random.
     let mut place = |i: u32| if random.draw() % 100 == 0 { random.draw() % 10_000_000 } else { i };
     let ascending: Vec<u32> = (0..10_000_000).map(&mut place).collect();
     let large: Vec<[u64; 16]> = numbers[..1_000_000].iter().map(|x| [u64::from(*x); 16]).collect();

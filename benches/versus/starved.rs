@@ -1,4 +1,4 @@
-//! A busy program has taken the CPU of a helper.
+//! Loops while a busy program has the CPU of a helper.
 
 use std::thread;
 
@@ -16,15 +16,15 @@ use crate::{
     who::Who,
 };
 
-/// The helper has inherited a low priority from the thread that built the pool. It begins an item
-/// and does not get to its end.
+/// The helper inherits a low priority from the thread that built the pool. It begins an item, and
+/// loses its CPU before the end of the item.
 pub(crate) fn lowered(runner: &Runner) -> Vec<Row> {
     let _burner = burner::start(&runner.mask);
     let (items, calls) = (Items::even(1000, 11_000), runner.rounds.max(10));
     let lowerings: [(&str, fn()); 2] = [("nice 19", machine::be_nice), ("SCHED_IDLE", machine::be_idle)];
     let row = |(how, lower): (&str, fn())| {
         let pool = pool_of_a_thread(runner, lower);
-        // The first call counts: there is no warm-up.
+        // Without a warm-up: the first call counts.
         let race = Race::interleaved(&[Who::Plain, Who::Rangesteal], calls, |_, who| {
             let turn = if who == Who::Plain {
                 Pace::LONG.turn(&items, Plain)
@@ -53,8 +53,8 @@ pub(crate) fn lowered(runner: &Runner) -> Vec<Row> {
     short.into_iter().chain(long).collect()
 }
 
-/// A hundred loops of long items: the caller waits for a helper that loses its CPU within an item.
-/// The helper of `pool` has the priority `how`. Nothing can be done about the first such call.
+/// A hundred loops of long items. The caller waits for a helper that loses its CPU within an item.
+/// The helper of `pool` has the priority `how`. The first such call cannot be avoided.
 fn long_items(how: &str, pool: &Pool) -> [Row; 3] {
     const CALLS: usize = 100;
     const LONG: f64 = 3.0;
@@ -85,7 +85,7 @@ fn long_items(how: &str, pool: &Pool) -> [Row; 3] {
     ]
 }
 
-/// A pool whose threads have inherited what `lower` does to a thread.
+/// A pool built by a thread that has called `lower`, whose effect its threads inherit.
 fn pool_of_a_thread(runner: &Runner, lower: fn()) -> Pool {
     let _freed = Freed::to(&runner.mask);
     let threads = runner.threads;
@@ -96,7 +96,7 @@ fn pool_of_a_thread(runner: &Runner, lower: fn()) -> Pool {
     thread::spawn(build).join().expect("a pool")
 }
 
-/// A pool that spins, whose helper had its CPU to itself when it was built.
+/// A busy-waiting pool. Its helper had a CPU to itself when the pool was built.
 pub(crate) fn spinning(pool: &Pool, runner: &mut Runner) -> Vec<Row> {
     let _burner = burner::start(&runner.mask);
     let row = |micros: u64| {

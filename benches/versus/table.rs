@@ -1,4 +1,4 @@
-//! The table: what was measured, and what it should have been.
+//! The table of figures and targets.
 
 use std::{fmt::Write, io, path::Path};
 
@@ -9,13 +9,13 @@ use crate::{
     who::Who,
 };
 
-/// What the figures of a table are relative to, unless a row says otherwise.
+/// The reference of a table's figures, unless a row names another one.
 #[derive(Clone, Copy, PartialEq)]
 #[allow(dead_code, reason = "each bench has one of them")]
 pub(crate) enum Reference {
     Plain,
-    /// What no executor can be faster than. CPU time is relative to that of all items. Times of
-    /// calls are printed, too.
+    /// The lower bound. CPU time is relative to the work of all items. The table also prints the
+    /// times of calls.
     Bound,
 }
 
@@ -35,16 +35,16 @@ impl Reference {
     }
 }
 
-/// Rows are printed as they come.
+/// The table. It prints each row as soon as it is measured.
 pub(crate) struct Table {
     pub(crate) reference: Reference,
     pub(crate) columns: Vec<Who>,
     pub(crate) host: Host,
-    /// What other hosts have met.
+    /// The targets that other hosts met.
     pub(crate) others: Results,
-    /// Names and versions of the executors that are no crates.
+    /// Names and versions of the executors that are not crates.
     pub(crate) foreign: Vec<(&'static str, String)>,
-    /// Each with its group.
+    /// The rows, each with its group.
     pub(crate) rows: Vec<(&'static str, Row)>,
 }
 
@@ -67,7 +67,7 @@ impl Table {
         println!("  bar");
     }
 
-    /// Whether the bar of a row was met, and on how many hosts, if there are figures of others.
+    /// Whether the row met its target, and on how many hosts, if other hosts have figures.
     pub(crate) fn verdict(&self, group: &str, row: &Row, met: &str, missed: &str) -> Option<String> {
         let here = row.met()?;
         let (mut verdict, (there, hosts)) =
@@ -110,12 +110,12 @@ impl Table {
         self.rows.push((group, row));
     }
 
-    /// As text for programs.
+    /// Writes the table as text for programs.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         results::write(path, &self.host, &self.control(), &self.rows)
     }
 
-    /// How far apart two pools of ours are, which differ in nothing.
+    /// The difference between two equal pools of rangesteal.
     pub(crate) fn control(&self) -> String {
         let spread = |unit: Unit, apart: fn(f64, f64) -> f64| {
             let rows = self.rows.iter().filter(|(_, row)| row.unit == unit);

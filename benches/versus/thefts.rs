@@ -1,4 +1,4 @@
-//! How often is stolen, when the same loop runs again and again?
+//! The number of thefts in repeated rounds of the same loop.
 
 use std::{thread, time::Duration};
 
@@ -15,7 +15,8 @@ use crate::{
 
 const ROUNDS: usize = 50;
 
-/// Thefts of each round of a loop on a new pool. The same costs, but new memory each time.
+/// The thefts of each round of a loop on a new pool. All pools have equal costs, in memory of their
+/// own.
 fn thefts(
     runner: &Runner,
     workers: usize,
@@ -37,7 +38,7 @@ fn thefts(
     Pool::builder().num_threads(workers).stealing(stealing).scope(measure).expect("a pool")
 }
 
-/// Sleeps instead of working, so that more workers than CPUs are truly parallel.
+/// Sleeps instead of working, so that more workers than CPUs run in parallel.
 fn sleep(micros: u64) -> u64 {
     if micros > 0 {
         thread::sleep(Duration::from_micros(micros));
@@ -45,8 +46,8 @@ fn sleep(micros: u64) -> u64 {
     micros
 }
 
-/// Unbalanced slices: costs that grow and that fall with the index, and the run of heavy items of
-/// row f. `unit` is the mean of the first.
+/// Unbalanced slices: costs that grow with the index, costs that fall, and the heavy items of row
+/// `f`. `unit` is the mean cost of the first slice.
 fn unbalanced(unit: u64) -> [Vec<u64>; 3] {
     let growing: Vec<u64> = (0..1000).map(|i| 2 * unit * i / 1000).collect();
     let falling = growing.iter().rev().copied().collect();

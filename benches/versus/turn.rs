@@ -15,17 +15,17 @@ use crate::{
     work::{links, work},
 };
 
-/// Each turn begins with untimed calls for so long. Threads that are not pinned often wake up on
-/// the same CPU, and the system needs some milliseconds to part them; in a program that runs loops
-/// all the time it has done so.
+/// The time of the untimed calls at the start of each turn. Unpinned threads often wake up on the
+/// same CPU, and the system takes some milliseconds to separate them. In a program that runs loops
+/// all the time, they are separated already.
 const WARM_UP_NANOS: f64 = 10e6;
 
-/// What the caller does between a call and the one before it; not part of what is measured.
+/// The caller's activity between two calls, unmeasured.
 #[derive(Clone, Copy)]
 enum Gap {
     /// Links of serial work.
     Work(u64),
-    /// Its core cools down.
+    /// Sleep, in which the core cools down.
     Sleep(Duration),
 }
 
@@ -38,16 +38,16 @@ impl Gap {
     }
 }
 
-/// How a loop is called in one turn.
+/// The calls of one turn.
 #[derive(Clone, Copy)]
 pub(crate) struct Pace {
     /// Calls back to back, timed together.
     calls: u32,
-    /// How often there are such calls.
+    /// The number of bursts of calls.
     times: u32,
-    /// Comes before them.
+    /// The caller's activity before each burst.
     gap: Gap,
-    /// A long loop: a tenth of the rounds, and no calls to warm up.
+    /// A long loop has a tenth of the rounds, and no warm-up calls.
     pub(crate) long: bool,
     warm_up_nanos: f64,
 }
@@ -65,7 +65,7 @@ impl Pace {
         Self::bursts(calls, 1)
     }
 
-    /// Calls back to back, again and again, each time prepared.
+    /// Bursts of calls back to back, each burst prepared.
     pub(crate) const fn bursts(calls: u32, times: u32) -> Self {
         Self { calls, times, gap: Gap::Work(0), long: false, warm_up_nanos: WARM_UP_NANOS }
     }
@@ -75,8 +75,8 @@ impl Pace {
         Self { gap: Gap::Work(gap), ..Self::bursts(1, times) }
     }
 
-    /// How loops of some microseconds are called: again and again, with 20 µs of serial work
-    /// between.
+    /// The calls of a loop of some microseconds in a program: with 20 µs of serial work between
+    /// them.
     pub(crate) fn in_a_program() -> Self {
         Self::apart(20, links(20_000))
     }
@@ -86,17 +86,17 @@ impl Pace {
         Self { gap: Gap::Sleep(Duration::from_millis(1)), ..Self::bursts(1, times) }
     }
 
-    /// The first calls of all, back to back: there are none to warm up.
+    /// The very first calls, back to back, without a warm-up.
     pub(crate) const fn first(calls: u32) -> Self {
         Self { long: true, ..Self::calls(calls) }
     }
 
-    /// For a quick look.
+    /// For a short run.
     pub(crate) const fn brief(self) -> Self {
         Self { warm_up_nanos: WARM_UP_NANOS / 10.0, ..self }
     }
 
-    /// The turn of one executor whose threads are yet to start, on `cpus`.
+    /// The turn of one executor whose threads have not started. They start on `cpus`.
     pub(crate) fn first_turn<L: Loop, R: Rival>(
         self,
         lap: &L,
@@ -106,7 +106,7 @@ impl Pace {
         let there = machine::Freed::to(cpus);
         let mut rival = start();
         lap.prepare(&mut rival);
-        black_box(lap.run(&mut rival)?); // OpenMP starts its threads when they are needed
+        black_box(lap.run(&mut rival)?); // OpenMP starts its threads in its first loop
         drop(there);
         self.turn(lap, rival)
     }
@@ -123,7 +123,7 @@ impl Pace {
         let (here, begin) = (machine::thread_cpu_nanos(), Instant::now());
         let (mut result, mut nanos) = (None, 0.0);
         for _ in 0..self.times {
-            drop(result.take()); // or the next call would be charged for it
+            drop(result.take()); // outside of the measured call
             lap.prepare(&mut rival);
             self.gap.pass();
             let begin = Instant::now();
@@ -133,8 +133,8 @@ impl Pace {
             nanos += nanos_since(begin);
         }
         let between = match self.gap {
-            Gap::Work(_) => nanos_since(begin) - nanos, // serial: as much CPU time
-            Gap::Sleep(_) => 0.0, // to fall asleep and to wake up counts; for the plain loop as well
+            Gap::Work(_) => nanos_since(begin) - nanos, // serial: CPU time and time are equal
+            Gap::Sleep(_) => 0.0, // falling asleep and waking up count, also for the plain loop
         };
         let here = machine::thread_cpu_nanos() - here - between;
         let cpu = here + machine::cpu_nanos_elsewhere() - elsewhere;

@@ -1,4 +1,4 @@
-//! Who runs a loop: the entrants of a race, and their columns in the table.
+//! The entrants of a race, and their columns in the table.
 
 /// Workers of the pools that have more workers than the machine has CPUs.
 pub(crate) const MANY: usize = 8;
@@ -7,10 +7,10 @@ pub(crate) const MANY: usize = 8;
 pub(crate) enum Who {
     /// The natural form: iterators.
     Plain,
-    /// The fastest form without threads that is known here.
+    /// The fastest known form without threads.
     Fastest,
     Rangesteal,
-    /// Another pool of rangesteal's, as the first: how far the two are apart means nothing.
+    /// Another pool of rangesteal, equal to the first. A difference between the two means nothing.
     Control,
     Rayon,
     Paralight,
@@ -19,7 +19,7 @@ pub(crate) enum Who {
     #[cfg_attr(not(fork_union), allow(dead_code, reason = "not built"))]
     ForkUnion,
     OpenMp,
-    /// OpenMP with `OMP_WAIT_POLICY=passive`: its threads sleep at once after a loop.
+    /// OpenMP with `OMP_WAIT_POLICY=passive`: its threads sleep right after a loop.
     PassiveOpenMp,
     /// One thread, in C++.
     PlainCpp,
@@ -28,13 +28,13 @@ pub(crate) enum Who {
     Halves,
     /// rangesteal with one worker.
     One,
-    /// rangesteal that spins before it parks.
+    /// rangesteal that busy-waits before it parks.
     Spinning,
     /// rangesteal that reports.
     Reporting,
     /// rangesteal that records a timeline.
     Tracing,
-    /// rangesteal's ordinary loop, beside its loops of other kinds.
+    /// rangesteal's ordinary loop, compared with its loops of other kinds.
     On,
     /// rangesteal without pinning.
     Unpinned,
@@ -42,15 +42,15 @@ pub(crate) enum Who {
     Many,
     /// rayon with [`MANY`] workers.
     ManyRayon,
-    /// Nobody: what no executor can be faster than.
+    /// The lower bound, which no executor can beat.
     Bound,
-    /// A task an item, on tokio's threads.
+    /// One task per item, on tokio's threads.
     Tokio,
-    /// A task an item, on threads that run an executor of `async-executor`.
+    /// One task per item, on threads that run an executor of `async-executor`.
     AsyncExecutor,
     /// All items on one thread, by `buffer_unordered`.
     Unordered,
-    /// A thread an item.
+    /// One thread per item.
     Threads,
     /// rangesteal, woken by tokio's timers.
     WokenByTokio,

@@ -1,4 +1,4 @@
-//! Searches over ever-new windows of one slice, as a parser has them that looks for the next
+//! Searches that begin in a new window of one slice each time, like a parser's search for the next
 //! separator.
 
 use std::{cell::Cell, hint::black_box};
@@ -18,18 +18,18 @@ enum Verb {
     Any,
 }
 
-/// Looks in `numbers[i..]` for the one that is so far ahead, with another `i` each time.
+/// Searches `numbers[i..]` for the number that is `ahead` places further, with a new `i` each time.
 struct Window<'a> {
     verb: Verb,
     numbers: &'a [u32],
-    /// How often one comes before that is found so far ahead.
+    /// The number of calls before the timed one, and the distance of their number.
     before: (usize, u32),
     ahead: u32,
     at: Cell<u32>,
 }
 
 impl Window<'_> {
-    /// Windows begin below.
+    /// Windows begin below this index.
     const STARTS: u32 = 1_000_000;
 
     fn call(&self, rival: &mut impl Rival, ahead: u32) -> Option<u32> {

@@ -1,9 +1,9 @@
-//! Work of a given cost that does not look at the clock: a chain of dependent integer operations,
-//! whose end can be checked.
+//! Work of a given cost that does not read the clock: a chain of dependent integer operations with
+//! a result that can be checked.
 
 use std::{hint::black_box, sync::LazyLock, time::Instant};
 
-/// The end of a chain of `links`; 0, and no work, for 0.
+/// The result of a chain of `links`. For 0 it is 0, without work.
 #[inline]
 pub(crate) fn work(links: u64) -> u64 {
     // The multiplier is 2^64 divided by the golden ratio (Knuth, The Art of Computer Programming 3,
@@ -11,9 +11,8 @@ pub(crate) fn work(links: u64) -> u64 {
     (0..links).fold(links, |x, _| (x ^ x >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }
 
-/// What items of 1, 2, 4 and so on links cost in a plain loop, in nanoseconds. Measured for each
-/// length, since the processor begins an item before it has ended the one before it, which makes
-/// short items cheaper.
+/// The time of items of 1, 2, 4 and so on links in a plain loop, in nanoseconds. Each length is
+/// measured, since the processor overlaps consecutive items, which makes short items cheaper.
 static COSTS: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
     let cost = |links: u64| {
         let items = vec![links; (1 << 17) / links as usize];
@@ -22,13 +21,14 @@ static COSTS: LazyLock<Vec<(f64, f64)>> = LazyLock::new(|| {
             black_box(black_box(&items).iter().fold(0, |sum: u64, links| sum.wrapping_add(work(*links))));
             begin.elapsed().as_secs_f64() * 1e9 / items.len() as f64
         };
-        // The fastest: whatever disturbs the machine only makes it slower.
+        // The minimum, since disturbances only make an item slower.
         ((0..20).map(nanos).fold(f64::INFINITY, f64::min), links as f64)
     };
     (0..=16).map(|power| cost(1 << power)).collect()
 });
 
-/// How many links take `nanos`. The first call measures; let it come from a pinned thread.
+/// The number of links that take `nanos`. The first call measures, and should come from a pinned
+/// thread.
 pub(crate) fn links(nanos: u64) -> u64 {
     let nanos = nanos as f64;
     let longer = COSTS.partition_point(|(cost, _)| *cost < nanos).clamp(1, COSTS.len() - 1);

@@ -1,4 +1,4 @@
-//! A pool in its first calls: it knows nothing of the loop, and tries which way is faster.
+//! The first calls of a pool. It has measured nothing of the loop, and tries which way is faster.
 
 use rangesteal::Pool;
 
@@ -14,7 +14,7 @@ use crate::{
     who::Who,
 };
 
-/// Two loops in turn, whose work lies at opposite ends.
+/// Two alternating loops, whose work lies at opposite ends.
 struct Both(Items, Items);
 
 impl Loop for Both {
@@ -25,7 +25,7 @@ impl Loop for Both {
     }
 }
 
-/// The second call: the first one is not measured.
+/// The second call. The first call is unmeasured.
 struct Second(Items);
 
 impl Loop for Second {
@@ -40,7 +40,7 @@ impl Loop for Second {
     }
 }
 
-/// The first calls of a new pool; of rayon's, calls as any others.
+/// The first calls of a new pool. The calls of rayon's pool are not its first ones.
 fn race(runner: &Runner, calls: u32, lap: &impl Loop) -> Race {
     let pace = Pace::first(calls);
     Race::interleaved(&runner.few(), runner.rounds.max(10), |_, who| {
@@ -50,7 +50,7 @@ fn race(runner: &Runner, calls: u32, lap: &impl Loop) -> Race {
             Who::Rayon => pace.turn(lap, runner.rayon()),
             _ => {
                 let pool = Pool::builder().num_threads(runner.threads).build().expect("a pool");
-                machine::settle(); // until its helpers sleep
+                machine::settle(); // waits until the helpers sleep
                 pace.turn(lap, &pool)
             }
         };

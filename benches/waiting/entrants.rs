@@ -1,4 +1,4 @@
-//! The executors.
+//! The executors of this bench.
 
 use std::{future::pending, hint::black_box, sync::Arc, thread};
 
@@ -17,7 +17,7 @@ use crate::{
     work::links,
 };
 
-/// Those that are not ours, and what the machine has.
+/// The rivals' executors, and the features of the machine.
 pub(crate) struct Rivals {
     pub(crate) threads: usize,
     /// The CPUs of this process before any thread was pinned.
@@ -30,7 +30,7 @@ pub(crate) struct Rivals {
 }
 
 impl Rivals {
-    /// To be called before any pool has pinned this thread.
+    /// Call this before any pool has pinned this thread.
     pub(crate) fn new(threads: usize) -> Self {
         timer::start();
         let executor = Arc::new(Executor::new());
@@ -53,12 +53,12 @@ impl Rivals {
     }
 }
 
-/// All of them.
+/// The executors of all libraries.
 pub(crate) struct Entrants<'p> {
     pool: &'p Pool,
     pub(crate) rivals: Rivals,
     pub(crate) rounds: usize,
-    /// Whether rows are as long as they should be.
+    /// Whether rows have their full length.
     pub(crate) is_full: bool,
 }
 
@@ -82,7 +82,7 @@ impl<'p> Entrants<'p> {
         }
     }
 
-    /// A pool that has learnt nothing.
+    /// A pool that has run no loop with waits.
     pub(crate) fn new_pool(&self) -> Pool {
         let _freed = Freed::to(&self.rivals.mask);
         let pool = Pool::builder().num_threads(self.rivals.threads).build().expect("a pool");
@@ -90,14 +90,14 @@ impl<'p> Entrants<'p> {
         pool
     }
 
-    /// The pool has pinned this thread. To rivals, whose threads go where they like, that would be
-    /// a handicap.
+    /// The pool has pinned this thread. Rivals let the system place their threads, so the pin would
+    /// be a handicap to them.
     pub(crate) fn freed_for(&self, who: Who) -> Option<Freed> {
         let is_ours = matches!(who.column(), Who::Rangesteal | Who::Control | Who::On);
         (!is_ours).then(|| Freed::to(&self.rivals.mask))
     }
 
-    /// Runs a load, by a pool of ours that may be new.
+    /// Runs a load. `pool` is a new pool of rangesteal, if the load needs one.
     pub(crate) fn run(&self, who: Who, load: &Load, pool: Option<&Pool>) -> u64 {
         let Load { items, limit, .. } = load;
         let (limit, rivals, pool) = (*limit, &self.rivals, pool.unwrap_or(self.pool(who)));

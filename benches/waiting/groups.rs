@@ -1,4 +1,4 @@
-//! The groups of rows, and the table of those that are wanted.
+//! The groups of rows, and the table of the selected rows.
 
 use crate::{
     entrants::Entrants,
@@ -25,12 +25,12 @@ const GROUPS: [(&str, Group); 9] = [
     ("idle", idle::rows),
 ];
 
-/// What `--rows` takes.
+/// The names that `--rows` takes.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     GROUPS.iter().map(|(name, _)| *name)
 }
 
-/// Measures the groups with these names, or all.
+/// Measures the groups with these names, or all groups.
 pub(crate) fn run(entrants: &Entrants<'_>, names: &[String]) -> Table {
     let (rivals, rounds) = (&entrants.rivals, entrants.rounds);
     let host = Host::new("waiting", machine::cpus(&rivals.mask).len(), rivals.threads, rounds);

@@ -1,4 +1,5 @@
-//! What a loop costs all of whose items wait: the call, and the time in which nothing happens.
+//! The cost of a loop all of whose items wait: of the call, and of the time in which nothing
+//! happens.
 
 use std::{thread, time::Duration};
 
@@ -14,10 +15,11 @@ use crate::{
 };
 
 const WAIT: Duration = Duration::from_secs(2);
-/// When all items have begun, and how long nothing happens then.
+/// The time until all items have begun, and the length of the time in which nothing happens after
+/// it.
 const BEGUN: Duration = Duration::from_millis(200);
 const NOTHING: Duration = Duration::from_millis(1600);
-/// A round takes two seconds for each.
+/// A round takes two seconds for each entrant.
 const MOST_ROUNDS: usize = 3;
 
 pub(crate) fn rows(entrants: &Entrants<'_>) -> Vec<Row> {

@@ -4,20 +4,20 @@ use std::{hint::black_box, thread, time::Duration};
 
 use crate::{timer::Timer, work::work};
 
-/// So many steps, one after the other: to compute, to wait, to compute.
+/// `steps` steps in sequence. Each computes, waits, and computes again.
 #[derive(Clone, Copy)]
 pub(crate) struct Item {
     pub(crate) number: u64,
     pub(crate) steps: u32,
     pub(crate) before: Work,
-    /// None if zero.
+    /// No wait if zero.
     pub(crate) wait: Duration,
     pub(crate) after: Work,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
-    /// So many links of a chain.
+    /// A chain of this many links.
     Links(u64),
     Fib(u32),
 }
@@ -25,7 +25,7 @@ pub(crate) enum Work {
 impl Work {
     pub(crate) const NONE: Self = Self::Links(0);
 
-    /// Whatever was done before, it is done again.
+    /// Runs the work. Every call does all of it again.
     fn run(self) -> u64 {
         match self {
             Self::Links(0) => 0,
@@ -35,25 +35,25 @@ impl Work {
     }
 }
 
-/// Work of so many `links`, as the same code for everybody.
+/// Work of `links` links, in one copy of the code for all entrants.
 #[inline(never)]
 pub(crate) fn busy(links: u64) -> u64 {
     work(links)
 }
 
-/// As the same code for everybody.
+/// One copy of the code for all entrants.
 #[inline(never)]
 fn fib(n: u32) -> u64 {
     if n < 2 { n.into() } else { fib(n - 1) + fib(n - 2) }
 }
 
 impl Item {
-    /// One step.
+    /// An item of one step.
     pub(crate) fn new(number: u64, before: Work, wait: Duration, after: Work) -> Self {
         Self { number, steps: 1, before, wait, after }
     }
 
-    /// All that it waits.
+    /// The sum of all waits of the item.
     pub(crate) fn waits(&self) -> Duration {
         self.wait * self.steps
     }
@@ -75,7 +75,7 @@ impl Item {
         self.alone(thread::sleep)
     }
 
-    /// Nobody waits.
+    /// Runs only the work, without the waits.
     pub(crate) fn compute(self) -> u64 {
         self.alone(|_| {})
     }

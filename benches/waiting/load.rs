@@ -1,29 +1,30 @@
-//! A loop whose items wait, and what no executor can be faster than.
+//! A loop whose items wait, and the lower bound of its time.
 
 use std::{hint::black_box, sync::Arc};
 
 use crate::{item::Item, machine};
 
-/// Of equal items, so many nanoseconds are computed to know what all of them cost.
+/// The work of equal items is measured on a sample of this many nanoseconds.
 const SAMPLE: f64 = 200e6;
 
 pub(crate) struct Load {
     pub(crate) items: Arc<[Item]>,
-    /// So many items may be begun and unfinished at a time.
+    /// The largest number of items in flight.
     pub(crate) limit: Option<usize>,
-    /// Whether it is to be run by pools that have never run it.
+    /// Whether the load must run on pools that have never run it.
     pub(crate) is_new: bool,
-    /// What the items compute is measured by so many of them, the first ones.
+    /// The number of items, from the front, whose work is measured.
     sample: usize,
 }
 
-/// What threads that are never idle without need would take, in nanoseconds.
+/// The times of an ideal schedule, in nanoseconds.
 pub(crate) struct Ideal {
-    /// All that items compute, on one thread.
+    /// The work of all items on one thread.
     pub(crate) compute: f64,
-    /// Nobody is faster: the CPUs, the item that takes longest, or the limit.
+    /// The lower bound: the largest of the work divided by the CPUs, the longest item, and the time
+    /// that the limit allows.
     pub(crate) bound: f64,
-    /// All is computed, and then, or before, the longest wait goes by.
+    /// The time of all work, and then (or before it) of the longest wait.
     pub(crate) sum: f64,
 }
 
@@ -41,24 +42,25 @@ impl Load {
         Self { is_new: true, ..self }
     }
 
-    /// All items cost the same.
+    /// Declares that all items cost the same.
     pub(crate) fn of_equal_items(self) -> Self {
         let sample = SAMPLE / compute(&self.items[..1]);
         Self { sample: (sample as usize).clamp(1, self.items.len()), ..self }
     }
 
-    /// What all items wait, one after the other, in nanoseconds.
+    /// The sum of the waits of all items, in nanoseconds.
     pub(crate) fn waits(&self) -> f64 {
         self.items.iter().map(|item| item.waits().as_secs_f64() * 1e9).sum()
     }
 
-    /// Measures what items compute. Anew in each round, since processors are not always as fast.
+    /// Measures the work of the items. Each round measures again, since the speed of processors
+    /// varies.
     pub(crate) fn ideal(&self, threads: usize) -> Ideal {
         let parts = self.items.len() as f64 / self.sample as f64;
         self.ideal_of(compute(&self.items[..self.sample]) * parts, threads)
     }
 
-    /// The same, for what all items were found to compute.
+    /// The ideal times for a measured work of all items.
     pub(crate) fn ideal_of(&self, all: f64, threads: usize) -> Ideal {
         let longest = self.items.iter().max_by_key(|item| item.waits()).expect("an item");
         let wait = longest.waits().as_secs_f64() * 1e9;
@@ -69,7 +71,7 @@ impl Load {
     }
 }
 
-/// CPU time of items that do not wait.
+/// The CPU time of the items' work, without their waits.
 fn compute(items: &[Item]) -> f64 {
     let begin = machine::thread_cpu_nanos();
     black_box(items.iter().map(|item| item.compute()).fold(0, u64::wrapping_add));

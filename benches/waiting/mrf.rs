@@ -1,4 +1,4 @@
-//! `MapReduceFib`: items that all wait as long, and then all compute as much.
+//! `MapReduceFib`: all items wait equally long, and then compute equally much.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn of(entrants: &Entrants<'_>, n: u32, items: u64, millis: u64) -> Vec<Row> {
     rows
 }
 
-/// Our time relative to that of the faster rival.
+/// The time of rangesteal relative to that of the faster rival.
 fn beside_rivals(race: &Race, name: String) -> Row {
     let (best, nanos) = [Who::Tokio, Who::AsyncExecutor]
         .map(|who| (who, race.nanos_of(who)))
@@ -52,7 +52,7 @@ fn beside_rivals(race: &Race, name: String) -> Row {
     Row { name, reference: best.name().to_owned(), unit: Unit::Ratio, bar: Some(1.0), cells: cells.into() }
 }
 
-/// CPU time relative to what the items compute.
+/// CPU time relative to the work of the items.
 fn cpu(race: &Race, name: String) -> Row {
     let cells = race.others().filter(|who| who.column() == *who).map(|who| (who, Cell::of(race.cpu(who))));
     Row { name, reference: String::new(), unit: Unit::Ratio, bar: Some(1.05), cells: cells.collect() }

@@ -1,4 +1,4 @@
-//! Loops that could wait, but do not, beside the plain loop.
+//! Loops that could wait, and do not, compared with the plain loop.
 
 use std::{hint::black_box, sync::Arc};
 
@@ -25,7 +25,7 @@ const ALL: [Who; 9] = [
     Who::Unordered,
     Who::Rayon,
 ];
-/// Without those who take a thousand times as long.
+/// Without the entrants that take a thousand times as long.
 const FAST: [Who; 5] = [Who::Plain, Who::Rangesteal, Who::Control, Who::On, Who::Rayon];
 
 pub(crate) fn rows(entrants: &Entrants<'_>) -> Vec<Row> {
@@ -53,12 +53,12 @@ fn add(entrants: &Entrants<'_>) -> Vec<Row> {
     vec![all, Row { name, reference, unit: Unit::Nanos, bar: Some(5.0), cells: one }]
 }
 
-/// What one of so many parts of a turn takes.
+/// The time of one of `parts` equal parts of a turn.
 fn per_part(turn: &Turn, parts: f64) -> Turn {
     Turn { nanos: turn.nanos / parts, cpu: turn.cpu / parts, switches: turn.switches / parts }
 }
 
-/// The first of `who` is the reference. So many calls a turn, except of those who take long.
+/// The first of `who` is the reference. A turn has `calls` calls, and one for slow entrants.
 fn race(
     entrants: &Entrants<'_>,
     who: &[Who],

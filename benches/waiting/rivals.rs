@@ -1,4 +1,4 @@
-//! How others do it.
+//! The implementations with rivals.
 
 use std::{
     future::Future,
@@ -12,10 +12,10 @@ use futures::{StreamExt, executor::block_on, stream};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use tokio::{runtime::Runtime, task::JoinSet};
 
-/// Stacks of the threads that have an item each.
+/// The stack size of the threads that run one item each.
 const STACK: usize = 64 << 10;
 
-/// A task an item, spawned from inside the runtime.
+/// One task per item, spawned from inside the runtime.
 pub(crate) fn tokio<T, F>(
     runtime: &Runtime,
     items: &Arc<[T]>,
@@ -51,7 +51,7 @@ where
     runtime.block_on(runtime.spawn(all)).expect("no item panics")
 }
 
-/// A task an item. The calling thread is one of the executor's.
+/// One task per item. The calling thread is one of the executor's threads.
 pub(crate) fn async_executor<T, F>(
     executor: &Executor<'static>,
     items: &Arc<[T]>,
@@ -86,7 +86,7 @@ where
     async_io::block_on(executor.run(pin!(all)))
 }
 
-/// All on the calling thread.
+/// All items on the calling thread.
 pub(crate) fn unordered<T: Copy, F: Future<Output = u64>>(
     items: &[T],
     limit: Option<usize>,
@@ -96,7 +96,7 @@ pub(crate) fn unordered<T: Copy, F: Future<Output = u64>>(
     block_on(results.fold(0_u64, async |sum, result| sum.wrapping_add(result)))
 }
 
-/// Threads that are blocked while an item waits.
+/// Threads of rayon, blocked while an item waits.
 pub(crate) fn rayon<T: Sync>(
     pool: &rayon::ThreadPool,
     items: &[T],
@@ -105,7 +105,7 @@ pub(crate) fn rayon<T: Sync>(
     pool.install(|| items.par_iter().map(run).reduce(|| 0, u64::wrapping_add))
 }
 
-/// A thread an item.
+/// One thread per item.
 pub(crate) fn threads<T: Sync>(items: &[T], limit: Option<usize>, run: impl Fn(&T) -> u64 + Sync) -> u64 {
     let room = Room { left: Mutex::new(limit.unwrap_or(items.len())), more: Condvar::new() };
     thread::scope(|scope| {
@@ -124,7 +124,7 @@ pub(crate) fn threads<T: Sync>(items: &[T], limit: Option<usize>, run: impl Fn(&
     })
 }
 
-/// For so many threads at a time.
+/// For at most this many threads at once.
 struct Room {
     left: Mutex<usize>,
     more: Condvar,

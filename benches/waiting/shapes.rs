@@ -1,4 +1,4 @@
-//! Loops whose items wait in other ways: not all, again and again, or hardly at all.
+//! Loops with other patterns of waits: only some items, several waits per item, or short waits.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::{
     work::links,
 };
 
-/// Work that takes so many microseconds.
+/// Work of this many microseconds.
 fn micros(micros: u64) -> Work {
     Work::Links(links(1000 * micros))
 }
@@ -19,7 +19,7 @@ fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
-/// A loop that always takes as long; the bar is a multiple of the lower bound.
+/// The row of a loop with a fixed bar, a multiple of the lower bound.
 fn row(entrants: &Entrants<'_>, name: &str, bar: f64, load: &Load) -> Vec<Row> {
     vec![load.row(entrants, &load.race(entrants, &[]), name, bar)]
 }
@@ -55,7 +55,7 @@ pub(crate) fn prepost(entrants: &Entrants<'_>) -> Vec<Row> {
     row(entrants, "2000 x 50 ms, 100 µs before and 100 µs then", 1.12, &Load::new(items))
 }
 
-/// Nobody knows which items will wait, unless he has run the loop before.
+/// Which items wait is unknown until the loop has run once.
 pub(crate) fn one(entrants: &Entrants<'_>) -> Vec<Row> {
     let (less, more) = (micros(40), micros(80));
     let waits = |number| number % 100 == 50;

@@ -1,4 +1,4 @@
-//! What items wait for: a time of this bench's own thread, of tokio's or of `async-io`'s.
+//! The timers that items wait for: of this bench's own thread, of tokio, or of `async-io`.
 
 use std::{
     collections::BTreeMap,
@@ -10,16 +10,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Gives futures that are ready after a time.
+/// Makes futures that are ready after a time.
 pub(crate) trait Timer: Copy + Send + Sync + 'static {
     fn wait(self, time: Duration) -> impl Future<Output = ()> + Send;
 }
 
-/// By the thread of this bench.
+/// The timer of this bench's own thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Own;
 
-/// To be used where a runtime of tokio's has been entered.
+/// Needs an entered runtime of tokio.
 #[derive(Clone, Copy)]
 pub(crate) struct Tokio;
 
@@ -50,8 +50,8 @@ pub(crate) fn start() {
     thread::spawn(|| ALARMS.ring());
 }
 
-/// Times are rounded up to a multiple of this, so that many futures are woken at once: the thread
-/// takes time on a CPU from those who are measured.
+/// Times are rounded up to a multiple of this. So one wake-up of the thread serves many futures,
+/// and the thread takes less CPU time from the entrants.
 const TICK: Duration = Duration::from_micros(100);
 
 static ALARMS: LazyLock<Alarms> = LazyLock::new(|| Alarms {
@@ -60,26 +60,26 @@ static ALARMS: LazyLock<Alarms> = LazyLock::new(|| Alarms {
     earlier: Condvar::new(),
 });
 
-/// The thread will look at what is due before it sleeps.
+/// The thread is awake, and will read the map of wakers before it sleeps.
 const AWAKE: u64 = 0;
 
-/// Who waits, and for when.
+/// The waiting futures and their times.
 struct Alarms {
     start: Instant,
     due: Mutex<Due>,
-    /// Somebody waits for a time at which the thread would be asleep.
+    /// Notified when a future waits for a time before the end of the thread's sleep.
     earlier: Condvar,
 }
 
 struct Due {
-    /// By their ticks since the start.
+    /// The wakers by tick since the start.
     wakers: BTreeMap<u64, Vec<Waker>>,
     /// The tick until which the thread sleeps.
     next: u64,
 }
 
 impl Alarms {
-    /// The first tick that is not before `time` has gone by.
+    /// The first tick at or after `time` from now.
     fn tick_in(&self, time: Duration) -> u64 {
         let since_start = self.start.elapsed() + time;
         (since_start.as_nanos() as u64).div_ceil(TICK.as_nanos() as u64)
@@ -106,7 +106,7 @@ impl Alarms {
         }
     }
 
-    /// Wakes all who wait, for ever.
+    /// Wakes futures when they are due, in an endless loop.
     fn ring(&self) {
         let mut due = self.lock();
         loop {
@@ -138,7 +138,7 @@ fn time_of(tick: u64) -> Duration {
     Duration::from_nanos(tick * TICK.as_nanos() as u64)
 }
 
-/// Ready at a tick.
+/// A future that is ready at a tick.
 struct Nap {
     due: u64,
     is_set: bool,
@@ -148,7 +148,7 @@ impl Future for Nap {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // The first poll comes at once. Later ones may come too soon, and with another waker.
+        // The first poll comes at once. Later polls may come too early, and with another waker.
         if self.is_set && ALARMS.is_over(self.due) {
             return Poll::Ready(());
         }

@@ -1,4 +1,4 @@
-//! Everybody's turns at one loop, and the rows that come of them.
+//! The turns of all entrants at one loop, and the resulting rows.
 
 use std::{hint::black_box, time::Instant};
 
@@ -11,13 +11,13 @@ use crate::{
     who::Who,
 };
 
-/// What would take longer is computed, in nanoseconds.
+/// In nanoseconds. The time of a longer turn is computed instead of measured.
 const TOO_LONG: f64 = 3e9;
-/// More threads are not to be had everywhere.
+/// Not every system allows more threads.
 const MOST_THREADS: usize = 6000;
 
-/// Everybody's turn in each round, after a round that does not count. All have to return the same,
-/// except for whoever returns nothing.
+/// Gives every entrant a turn in each round, after one round that does not count. Checks that all
+/// entrants with a result return the same one.
 pub(crate) fn race(rounds: usize, who: &[Who], mut turn: impl FnMut(Who) -> (Option<u64>, Turn)) -> Race {
     let mut agreed = None;
     Race::interleaved(who, 1 + rounds, |round, who| {
@@ -38,13 +38,13 @@ pub(crate) fn turn(run: impl FnOnce() -> u64) -> (Option<u64>, Turn) {
     let all = machine::cpu_nanos() - all;
     let threads = machine::thread_cpu_nanos() - here + machine::cpu_nanos_elsewhere() - elsewhere;
     let switches = (machine::switches() - switches) as f64;
-    machine::settle(); // so that nobody disturbs the next
-    // `all` lacks what has just run on other CPUs, `threads` all threads that have ended.
+    machine::settle(); // so that this turn does not disturb the next
+    // `all` lacks the latest CPU time of threads on other CPUs. `threads` lacks all ended threads.
     (Some(result), Turn { nanos, cpu: all.max(threads), switches })
 }
 
 impl Load {
-    /// Everybody whom it does not take too long, and `more`.
+    /// The entrants whose turns are not too long, and `more`.
     pub(crate) fn race(&self, entrants: &Entrants<'_>, more: &[Who]) -> Race {
         let threads = entrants.rivals.threads;
         let mut who = vec![Who::Bound, Who::Rangesteal, Who::Control];
@@ -70,12 +70,12 @@ impl Load {
         turn(|| entrants.run(who, self, pool.as_ref()))
     }
 
-    /// What those take whose threads are blocked, if the items compute so much together.
+    /// The time of an entrant whose threads block. `compute` is the work of all items.
     fn blocked(&self, who: Who, compute: f64, threads: usize) -> f64 {
         (self.waits() + compute) / if who == Who::Rayon { threads as f64 } else { 1.0 }
     }
 
-    /// All items of the race, and what is computed; the bar is a multiple of the lower bound.
+    /// All items of the race, and the computed entrants. The bar is a multiple of the lower bound.
     pub(crate) fn row(&self, entrants: &Entrants<'_>, race: &Race, name: &str, bar: f64) -> Row {
         let (threads, compute) = (entrants.rivals.threads, Self::all(race));
         let mut row = Row::of(race, name, Unit::Ratio, Some(bar));
@@ -88,13 +88,13 @@ impl Load {
         row
     }
 
-    /// The bar is a multiple of the time of those who first compute and then wait.
+    /// The bar is a multiple of the time to compute first and wait then.
     pub(crate) fn row_of_sum(&self, entrants: &Entrants<'_>, race: &Race, name: &str, bar: f64) -> Row {
         let Ideal { sum, bound, .. } = self.ideal_of(Self::all(race), entrants.rivals.threads);
         self.row(entrants, race, name, bar * sum / bound)
     }
 
-    /// What all items compute: median of what was found.
+    /// The work of all items: median of the measurements.
     fn all(race: &Race) -> f64 {
         median(race.turns(Who::Bound).iter().map(|turn| turn.cpu))
     }

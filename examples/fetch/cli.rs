@@ -1,4 +1,4 @@
-//! The command line: which ways, and how many pages and threads.
+//! The command line: the ways to run, and the numbers of pages and threads.
 
 use std::{error::Error, io, net::SocketAddr, num::NonZeroUsize, thread, time::Duration};
 
@@ -11,28 +11,27 @@ use crate::{Fetch, pages::Sum, rivals, table::with_bar};
 #[derive(Debug, Parser)]
 #[command(name = "fetch")]
 pub(crate) struct Options {
-    /// How many pages there are
+    /// Number of pages
     #[arg(long, value_name = "N", default_value = "500")]
     pub(crate) pages: NonZeroUsize,
-    /// How many pages are asked for at once, at most
+    /// Largest number of pages in flight
     #[arg(long, value_name = "N", default_value = "100")]
     in_flight: NonZeroUsize,
-    /// How many threads compute [default: as many as there are CPUs]
+    /// Number of computing threads [default: the number of CPUs]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Milliseconds until the server sends a page, on the average; for each page 0.4 to 1.6 times
-    /// that
+    /// Mean time in milliseconds until the server sends a page; a page takes 0.4 to 1.6 times that
     #[arg(long, value_name = "MS", default_value_t = 50)]
     latency: u64,
     /// Milliseconds after which rangesteal gives up
     #[arg(long, value_name = "MS")]
     deadline: Option<u64>,
-    /// These ways only, separated by commas
+    /// Runs only these ways, separated by commas
     #[arg(long, value_name = "WAYS", value_enum, value_delimiter = ',')]
     only: Vec<Way>,
 }
 
-/// What a way may take.
+/// The limits of a way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) threads: usize,
@@ -62,7 +61,7 @@ impl Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
 pub(crate) enum Way {
-    /// Rangesteal, with a thread for the reactor besides
+    /// Rangesteal, with one more thread for the reactor
     Rangesteal,
     /// Tokio, with a task for each page
     Tokio,
@@ -70,7 +69,7 @@ pub(crate) enum Way {
     RayonWide,
     /// Rayon, with a thread for each CPU
     Rayon,
-    /// One page after the other; only the first 40, which tell how long all would take
+    /// One page after the other; only the first 40, which suffice for the time per page
     Plain,
 }
 
@@ -79,7 +78,7 @@ impl Way {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// How many threads wait and compute.
+    /// The number of threads that wait and compute.
     pub(crate) fn threads(self, limits: Limits) -> usize {
         match self {
             Self::Rangesteal | Self::Tokio | Self::Rayon => limits.threads,
@@ -88,12 +87,12 @@ impl Way {
         }
     }
 
-    /// Of so many pages, how many are to be fetched.
+    /// The number of pages to fetch, of `pages`.
     pub(crate) fn part(self, pages: usize) -> usize {
         if self == Self::Plain { pages.min(40) } else { pages }
     }
 
-    /// Sums the pages up. Begins from nothing: without threads, and without connections.
+    /// Sums the pages up. Starts without threads and without connections.
     pub(crate) fn run(
         self,
         server: SocketAddr,

@@ -41,7 +41,7 @@ impl Client {
     }
 }
 
-/// Its threads wait with it.
+/// A client that blocks its thread while it waits.
 #[derive(Debug)]
 pub(crate) struct Blocking {
     server: SocketAddr,
@@ -49,13 +49,13 @@ pub(crate) struct Blocking {
 }
 
 impl Blocking {
-    /// Keeps so many connections.
+    /// Keeps this many connections.
     pub(crate) fn new(server: SocketAddr, connections: usize) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .max_idle_connections(connections)
             .max_idle_connections_per_host(connections)
-            .proxy(None); // whatever the environment says
+            .proxy(None); // ignores the proxies of the environment
         Self { server, connections: config.build().into() }
     }
 

@@ -1,11 +1,11 @@
-//! CPU time, where it is known how to ask for it; elsewhere none.
+//! CPU time, on systems for which this crate can read it. Elsewhere zero.
 
 use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use nix::time::{ClockId, clock_gettime};
 
-/// What all threads have used.
+/// The CPU time of all threads.
 pub(crate) fn of_process() -> Duration {
     #[cfg(target_os = "linux")]
     return clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from);
@@ -13,7 +13,7 @@ pub(crate) fn of_process() -> Duration {
     Duration::ZERO
 }
 
-/// What this thread has used.
+/// The CPU time of this thread.
 pub(crate) fn of_this_thread() -> Duration {
     #[cfg(target_os = "linux")]
     return clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from);

@@ -3,35 +3,38 @@
 //! ```text
 //! cargo run --release --example fetch [-- --help]
 //! ```
-//! A worker that waits for a page computes nothing, and there are more pages to wait for than
-//! threads to wait with them. So the closures are asynchronous, and `waiting(100)` lets 100 pages
-//! be under way at once, however few workers there are: each goes on with a page that has come. The
-//! loops are in `sum` and `dead`, the first functions here. What else they need:
+//! A worker that waits for a page computes nothing, and far more pages are in flight than there are
+//! threads. So the closures are asynchronous, and `waiting(100)` lets 100 pages be in flight,
+//! however few workers there are. Each worker goes on with a page that has come. The loops are in
+//! `sum` and `dead`, the first functions here. Besides closures they need:
 //!
-//! * *A reactor*: what tells the futures that something has come. Here it is tokio's, turned by a
-//!   thread of its own, which reads from the connections while the workers compute. Each worker
-//!   enters that runtime while it is in the loop (`with`), since the client's futures look for it
-//!   on the thread that polls them.
-//! * *A limit*: as many at once as the other end bears, and as there is memory for.
-//! * *Nothing that blocks*: it would hold up a worker, and what could be computed there. Computing
-//!   is no such thing: do it where the page has come, and spawn nothing.
-//! * *Failures*: a `try_` loop ends with the failure that comes first in the list, not with the one
-//!   that happened first. If the others are to go on, `map_collect` returns what came of each.
+//! * *A reactor*, which tells the futures that data has come. Here it is tokio's, on a thread of
+//! its
+//!   own, which reads from the connections while the workers compute. Each worker enters that
+//! runtime
+//!   while it is in the loop (`with`), since the client's futures look for the runtime on the
+//! thread
+//!   that polls them.
+//! * *A limit*: as many pages in flight as the server and the memory can bear.
+//! * *Nothing that blocks*: it would block a worker, and the pages that the worker could compute.
+//!   Computing is allowed: compute where the page has come, and spawn nothing.
+//! * *Failures*: a `try_` loop returns the first failure in the list, not the first one in time. If
+//!   the other pages should go on, `map_collect` returns the result of each page.
 //!
-//! Closures and futures may borrow, since nothing of them is left when the call returns. The other
-//! options are those of all loops: a progress bar asks `progress`, and `cancel` is for deadlines.
+//! Closures and futures may borrow, since all of them have ended when the call returns. The other
+//! options are those of all loops: a progress bar reads `progress`, and `cancel` serves deadlines.
 //!
-//! What waits and computes little is in good hands with tokio, too. What only computes needs
+//! tokio serves items that wait and compute little equally well. Items that only compute need
 //! neither: leave out `waiting`.
 //!
 //! | file | owns |
 //! |---|---|
-//! | `cli` | the command line: which ways, how many pages and threads |
+//! | `cli` | the command line: ways, pages and threads |
 //! | `rivals` | the same as a plain loop, with rayon and with tokio |
-//! | `pages` | what is on a page, and how it is summed up |
-//! | `clients` | who asks for pages, waiting or blocking |
-//! | `server` | the server, on a thread of its own: every page takes it 20 to 80 ms |
-//! | `table`, `cpu` | what the ways have taken; the progress bar |
+//! | `pages` | the contents of a page, and its sum |
+//! | `clients` | the clients, waiting or blocking |
+//! | `server` | the server, on a thread of its own; it takes 20 to 80 ms for a page |
+//! | `table`, `cpu` | the times of the ways; the progress bar |
 
 mod cli;
 mod clients;
@@ -59,7 +62,7 @@ use pages::{Failure, Sum, parse};
 use server::Server;
 use table::Table;
 
-/// What the loops need.
+/// The data of the loops.
 #[derive(Debug)]
 struct Fetch {
     pool: Pool,
@@ -78,10 +81,10 @@ impl Fetch {
         let pages = pages.waiting(self.in_flight);
         let read = async |page: &usize| parse(*page, &self.client.get(*page).await?);
         let sum = pages.try_map_reduce(read, |a, b| a + b);
-        Ok(sum??.unwrap_or_default()) // it may have been cancelled; a page may have failed
+        Ok(sum??.unwrap_or_default()) // the outer error is a cancel, the inner one a failed page
     }
 
-    /// Finds out which pages cannot be had. The others go on.
+    /// Finds the pages that cannot be fetched. A failure does not end the others.
     fn dead(&self, links: &[usize]) -> Vec<Failure> {
         let pages = self.pool.on(links).with(|_worker| self.reactor.enter()).waiting(self.in_flight);
         let failures = pages.map_collect(async |page| self.client.get(*page).await.err());

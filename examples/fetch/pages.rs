@@ -1,11 +1,11 @@
-//! What is on a page, and what is computed with it.
+//! The contents of a page, and the computation on it.
 
 use std::{error::Error, fmt, ops::Add};
 
-/// Numbers of a row, without their total.
+/// The count of numbers in a row, without their total.
 const COLUMNS: u64 = 48;
 
-/// Why there is nothing of a page.
+/// The reason why a page has no result.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Failure {
     pub(crate) page: usize,
@@ -26,7 +26,7 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
-/// What pages sum up to, the same in any order.
+/// The sum of pages, which does not depend on the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sum {
     numbers: u64,
@@ -58,7 +58,7 @@ impl fmt::Display for Decimal {
     }
 }
 
-/// Sums the table up: lines of numbers, each with its total at the end, which has to be right.
+/// Sums the table up. Its lines are numbers, each with the total at the end, which must be right.
 pub(crate) fn parse(page: usize, text: &str) -> Result<Sum, Failure> {
     let mut sum = Sum::default();
     for (line, row) in (1..).zip(text.lines()) {

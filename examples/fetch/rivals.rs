@@ -1,4 +1,4 @@
-//! The same without rangesteal. Each begins from nothing: without threads, and without connections.
+//! The same without rangesteal. Each way starts without threads and without connections.
 
 use std::{error::Error, net::SocketAddr, sync::Arc};
 
@@ -20,7 +20,7 @@ pub(crate) fn plain(server: SocketAddr, links: &[usize]) -> Result<Sum, Box<dyn 
     Ok(sum)
 }
 
-/// As many pages in flight as there are threads, since each waits with its page.
+/// The number of pages in flight is the number of threads, since each thread waits for its page.
 pub(crate) fn by_rayon(server: SocketAddr, links: &[usize], threads: usize) -> Result<Sum, Box<dyn Error>> {
     let client = Blocking::new(server, threads);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
@@ -29,7 +29,8 @@ pub(crate) fn by_rayon(server: SocketAddr, links: &[usize], threads: usize) -> R
     Ok(sum?)
 }
 
-/// A task for each page. The first failure in time ends it, not the first in order.
+/// A task for each page. It ends at the first failure in time, which need not be the first in
+/// order.
 pub(crate) fn by_tokio(
     server: SocketAddr,
     links: &[usize],
@@ -41,9 +42,9 @@ pub(crate) fn by_tokio(
     let permits = Arc::new(Semaphore::new(in_flight));
     runtime.block_on(async {
         let mut sum = Sum::default();
-        let mut tasks = JoinSet::new(); // dropped, it aborts its tasks
+        let mut tasks = JoinSet::new(); // its drop aborts its tasks
         for page in links.iter().copied() {
-            // What a task takes along has to live as long as it may.
+            // A task needs data that live as long as the task may: it cannot borrow.
             let permit = Arc::clone(&permits).acquire_owned().await?;
             let client = client.clone();
             tasks.spawn(async move {

@@ -1,5 +1,5 @@
-//! A server of pages on the loopback device, on a thread of its own. Every page takes its time, as
-//! on servers that are far away or busy.
+//! A server of pages on the loopback device, on a thread of its own. Every page has a latency, as
+//! on distant or busy servers.
 
 use std::{
     convert::Infallible,
@@ -30,7 +30,7 @@ use crate::{cpu, pages::mixed};
 pub(crate) struct Server {
     address: SocketAddr,
     site: Arc<Site>,
-    /// Dropped, it ends the thread.
+    /// Its drop ends the thread.
     stop: Option<oneshot::Sender<Infallible>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -42,12 +42,12 @@ struct Site {
     counts: Counts,
 }
 
-/// What the server has seen.
+/// The counts of the server.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) asked: AtomicUsize,
     in_flight: AtomicUsize,
-    /// The most requests that were in flight at once.
+    /// The largest number of requests in flight.
     pub(crate) peak: AtomicUsize,
     /// The CPU time of the server, in nanoseconds.
     spent: AtomicU64,
@@ -61,7 +61,7 @@ impl Counts {
 }
 
 impl Server {
-    /// Serves these pages, each `latency` after it was asked for, on the average.
+    /// Serves these pages, with a mean time of `latency` from request to answer.
     pub(crate) fn start(pages: Vec<String>, latency: Duration) -> io::Result<Self> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
@@ -72,7 +72,7 @@ impl Server {
         let served = Arc::clone(&site);
         let serve = move || {
             runtime.spawn(accept(listener, served));
-            drop(runtime.block_on(stopped)); // an error: the sender is gone
+            drop(runtime.block_on(stopped)); // the error says that the sender was dropped
         };
         let thread = thread::Builder::new().name("server".to_owned()).spawn(serve)?;
         Ok(Self { address, site, stop: Some(stop), thread: Some(thread) })
@@ -90,7 +90,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop = None;
-        // What the thread has panicked with is on standard error.
+        // A panic message of the thread is on standard error already.
         drop(self.thread.take().map(JoinHandle::join));
     }
 }
@@ -101,12 +101,12 @@ async fn accept(listener: TcpListener, site: Arc<Site>) {
             sleep(Duration::from_millis(10)).await; // too many open files, perhaps
             continue;
         };
-        // What is small is to be sent at once; if that is refused, it comes later.
+        // Sends small packets at once. If the system refuses the option, they come later.
         drop(stream.set_nodelay(true));
         let site = Arc::clone(&site);
         tokio::spawn(async move {
             let service = service_fn(|request| answer(&site, request));
-            // An error: the client has gone.
+            // An error means that the client has gone.
             drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
         });
     }
@@ -124,13 +124,13 @@ async fn answer(site: &Site, request: Request<Incoming>) -> Result<Response<Full
     Ok(response)
 }
 
-/// After what time a page comes: 0.4 to 1.6 times the mean, always the same for the same page.
+/// The time until a page comes: 0.4 to 1.6 times the mean, constant for each page.
 pub(crate) fn latency(page: usize, mean: Duration) -> Duration {
     let percent = 40 + mixed(page as u64) % 121;
     mean * u32::try_from(percent).expect("160 at most") / 100
 }
 
-/// Counts a request, until it is answered or its client has gone.
+/// Counts a request until it is answered or its client has gone.
 struct InFlight<'a>(&'a Counts);
 
 impl<'a> InFlight<'a> {

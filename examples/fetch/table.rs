@@ -1,4 +1,4 @@
-//! The ways side by side, as a table; and a progress bar.
+//! The table of the ways, and a progress bar.
 
 use std::{
     error::Error,
@@ -12,7 +12,7 @@ use rangesteal::Progress;
 
 use crate::{cpu, pages::Sum, server::Server};
 
-/// Prints what each way has taken, beside the first.
+/// Prints the time of each way, and its ratio to the first way.
 #[derive(Debug)]
 pub(crate) struct Table<'a> {
     server: &'a Server,
@@ -26,14 +26,14 @@ impl<'a> Table<'a> {
         Self { server, first: None }
     }
 
-    /// Runs `way`, for so many pages, and prints its row.
+    /// Runs `way` for this many pages, and prints its row.
     pub(crate) fn measure(
         &mut self,
         (name, threads): (String, usize),
         pages: usize,
         way: impl FnOnce() -> Result<Sum, Box<dyn Error>>,
     ) -> Result<Sum, Box<dyn Error>> {
-        // The work of the server is not the way's.
+        // The CPU time of the server does not count.
         let used = || cpu::of_process().saturating_sub(self.server.counts().cpu_time());
         let (before, begin) = (used(), Instant::now());
         let sum = way()?;
@@ -48,12 +48,12 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Draws how many of `pages` are done while `work` is under way.
+/// Draws how many of `pages` are done while `work` runs.
 pub(crate) fn with_bar<R>(pages: usize, progress: &Progress, work: impl FnOnce() -> R) -> R {
     let (over, is_over) = channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            let bar = ProgressBar::new(pages as u64); // hidden where there is no terminal
+            let bar = ProgressBar::new(pages as u64); // hidden without a terminal
             // Ends when `over` is dropped, also by a panic in `work`.
             while is_over.recv_timeout(Duration::from_millis(50)) == Err(RecvTimeoutError::Timeout) {
                 bar.set_position(progress.done() as u64);

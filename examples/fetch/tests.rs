@@ -22,7 +22,7 @@ fn failure(result: AnyResult<Sum>) -> Failure {
     *result.expect_err("a page fails").downcast().expect("a failure")
 }
 
-/// No server has them: one that says so late, and one that does so soon.
+/// Two pages that the server does not have: one with a late answer, and one with a soon answer.
 fn late_and_soon() -> [usize; 2] {
     let numbers = || 1000..2000;
     let late = numbers().max_by_key(|page| latency(*page, LATENCY));

@@ -3,12 +3,12 @@
 /// The library's `Pinning`, for a command line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Pinning {
-    /// Threads run where the system puts them
+    /// The system places the threads
     Off,
-    /// Each thread stays on a CPU of its own, where the system allows it
+    /// Each thread stays on a CPU of its own, if the system allows it
     #[default]
     BestEffort,
-    /// The same, or an error
+    /// Each thread stays on a CPU of its own; otherwise an error
     Required,
 }
 

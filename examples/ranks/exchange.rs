@@ -1,4 +1,5 @@
-//! What the ranks tell each other: slices of a vector, and sums that do not depend on the ranks.
+//! The exchanges between ranks: slices of a vector, and sums that do not depend on the number of
+//! ranks.
 
 use std::{array, time::Duration};
 
@@ -9,17 +10,17 @@ use mpi::{
 };
 use rangesteal::reproducible::{Part, PartError};
 
-/// What a rank knows behind a round.
+/// The result of an exchange, equal on all ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told<const N: usize> {
     /// The sums over all items of all ranks.
     pub sums: [f64; N],
-    /// For how long each rank has computed, in seconds.
+    /// The computing time of each rank, in seconds.
     pub times: Vec<f64>,
 }
 
-/// Puts the parts of all ranks together, with the same bits on each of them. A word more tells the
-/// others for how long this rank has computed.
+/// Combines the parts of all ranks, with the same bits on each rank. One more word of the message
+/// has the computing time of this rank.
 ///
 /// # Errors
 /// If the parts of all ranks are not a whole of `len` items.
@@ -51,13 +52,13 @@ pub fn sums<const N: usize>(
     Ok(Told { sums: sums.unwrap_or([0.0; N]), times })
 }
 
-/// A node, of the words of a message: its place, and its sums.
+/// A node from the words of a message: its position and its sums.
 fn node<const N: usize>(words: &[u64]) -> ([u64; 4], [f64; N]) {
     let place = array::from_fn(|i| words[i]);
     (place, array::from_fn(|i| f64::from_bits(words[4 + i])))
 }
 
-/// Adds up sums of the same items.
+/// Adds up two lists of sums, element by element.
 #[must_use]
 pub fn add<const N: usize>(mut a: [f64; N], b: [f64; N]) -> [f64; N] {
     for (a, b) in a.iter_mut().zip(b) {
@@ -66,10 +67,10 @@ pub fn add<const N: usize>(mut a: [f64; N], b: [f64; N]) -> [f64; N] {
     a
 }
 
-/// Puts the slices of all ranks together, in their order. `lengths` are those of their slices.
+/// Gathers the slices of all ranks, in their order. `lengths` are the lengths of the slices.
 ///
 /// # Panics
-/// If they are longer than `whole`, or than MPI can count: 2^31 items.
+/// If they are longer than `whole`, or longer than the 2^31 items that MPI can count.
 pub fn gather_into<T: Equivalence>(
     world: &impl CommunicatorCollectives,
     mine: &[T],
@@ -86,13 +87,13 @@ pub fn gather_into<T: Equivalence>(
     world.all_gather_varcount_into(mine, &mut PartitionMut::new(whole, counts, begins));
 }
 
-/// How many ranks there are.
+/// The number of ranks.
 #[expect(clippy::cast_sign_loss, reason = "a number of ranks")]
 pub fn ranks(world: &impl Communicator) -> usize {
     world.size() as usize
 }
 
-/// Which of them this is, numbered from 0.
+/// The number of this rank, from 0.
 #[expect(clippy::cast_sign_loss, reason = "the number of a rank")]
 pub fn rank(world: &impl Communicator) -> usize {
     world.rank() as usize

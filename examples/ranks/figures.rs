@@ -1,13 +1,13 @@
-//! Made-up data, and what is told about a run.
+//! Made-up data, and the figures of a run.
 
 use std::{
     fmt,
     time::{Duration, Instant},
 };
 
-/// A number from 0 to below 1 for each index, the same on every rank and platform (`SplitMix64`):
-/// so each rank makes the data of its share, and no other. With all the bits that fit, or sums of
-/// thousands would be exact, and the same in any order.
+/// A number from 0 to below 1 for each index, the same on every rank and platform (`SplitMix64`).
+/// So each rank makes only the data of its share. The number uses all bits that fit: with fewer
+/// bits, sums of thousands would be exact, and would not depend on the order.
 #[must_use]
 pub fn random(index: u64) -> f64 {
     let mixed = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -16,40 +16,40 @@ pub fn random(index: u64) -> f64 {
     as_f64((mixed ^ (mixed >> 31)) >> 11) / 2_f64.powi(53)
 }
 
-/// A count as a number to compute with.
+/// A count as a floating-point number.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "at most 2^53")]
 pub fn as_f64(count: u64) -> f64 {
     count as f64
 }
 
-/// A number for the bits of a result: two results have the same only if they are the same.
-/// (FNV-1a, word by word; what has another number differs.)
+/// A fingerprint of the bits of a result (FNV-1a, word by word). Results with different
+/// fingerprints differ.
 pub fn fingerprint<'a>(result: impl IntoIterator<Item = &'a f64>) -> u64 {
     let step = |hash: u64, x: &f64| (hash ^ x.to_bits()).wrapping_mul(0x0100_0000_01b3).rotate_left(23);
     result.into_iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// The value in the middle; of none, 0.
+/// The median. 0 without values.
 #[must_use]
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// What one round took on this rank, in seconds.
+/// The times of one round on this rank, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Round {
-    /// Its loops.
+    /// The time of its loops.
     pub loops: f64,
-    /// The exchange, and the wait for ranks that were slower.
+    /// The time of the exchange, including the wait for slower ranks.
     pub exchange: f64,
-    /// How long the slowest rank computed, relative to the mean of all.
+    /// The computing time of the slowest rank, relative to the mean of all ranks.
     pub imbalance: f64,
 }
 
 impl Round {
-    /// Of a round that ends now, whose loops took that long from its beginning on.
+    /// The times of a round that ends now. `loops` is the time of its loops, from its beginning.
     #[must_use]
     pub fn behind(begin: Instant, loops: Duration, imbalance: f64) -> Self {
         let (whole, loops) = (begin.elapsed().as_secs_f64(), loops.as_secs_f64());

@@ -1,13 +1,13 @@
-//! k-means clustering over ranks: floating-point sums of the same bits on any number of ranks and
+//! k-means clustering over ranks: floating-point sums with the same bits on any number of ranks and
 //! threads.
 //!
 //! ```text
 //! cargo build --release -p ranks
 //! mpirun -n 2 --map-by slot:PE=8 target/release/kmeans
 //! ```
-//! Every rank has whole blocks of the points (`share`), and adds up its own with the threads of its
-//! pool (`reproducible_part`). What that leaves are a few nodes of a tree, which all ranks gather
-//! and put together. So all of them move the centres alike, and stop in the same round.
+//! Every rank has whole blocks of the points (`share`), and the threads of its pool add up its
+//! points (`reproducible_part`). The result of a rank is a few nodes of a tree. All ranks gather
+//! these nodes and combine them. So all ranks move the centres equally, and stop in the same round.
 
 use std::{error::Error, process::ExitCode, time::Instant};
 
@@ -21,25 +21,25 @@ use ranks::{
     shares::imbalance,
 };
 
-/// How many clusters there are.
+/// The number of clusters.
 const K: usize = 9;
 
 type Point = [f64; 2];
 
-/// Of each cluster: the sums of the coordinates of its points, and their count.
+/// For each cluster: the sums of the coordinates of its points, and their count.
 type Sums = [f64; 3 * K];
 
 /// Finds nine clusters of points, on all ranks
 #[derive(Debug, Parser)]
 #[command(name = "kmeans")]
 struct Options {
-    /// How many points there are on all ranks
+    /// Number of points on all ranks
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     points: usize,
-    /// How many rounds there are, at most
+    /// Largest number of rounds
     #[arg(long, value_name = "N", default_value_t = 100)]
     rounds: usize,
-    /// Computes on one rank, as one loop over all points, without any parts: to compare with
+    /// Computes on one rank, as one loop over all points, without parts, for comparison
     #[arg(long)]
     alone: bool,
     /// This rank panics in its third round: for `check`
@@ -80,7 +80,7 @@ fn kmeans(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn E
     let pool = Pool::new()?;
     let mine = share(len, rank, ranks);
     let points: Vec<_> = pool.on(mine.clone()).map(point).collect();
-    // All around the first place: there is a long way to go.
+    // All centres start around the first place, far from the result.
     let mut centres: [Point; K] = std::array::from_fn(|i| point(9 * i));
     let mut rounds = Vec::new();
     for round in 0..options.rounds {

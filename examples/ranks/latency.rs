@@ -1,4 +1,4 @@
-//! How long an exchange between the ranks takes: what a round must be longer than.
+//! The time of an exchange between the ranks. A round of a program should be longer than that.
 //!
 //! ```text
 //! cargo build --release -p ranks
@@ -22,7 +22,7 @@ struct Options {
     /// How many times each is measured; the table has the medians
     #[arg(long, value_name = "N", default_value_t = 100)]
     times: u32,
-    /// How many calls are made each time, one behind the other
+    /// Number of calls per measurement, back to back
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     calls: u32,
 }
@@ -34,7 +34,7 @@ fn micros(options: &Options, mut call: impl FnMut()) -> f64 {
         (0..options.calls).for_each(|_| call());
         begin.elapsed().as_secs_f64() * 1e6 / f64::from(options.calls)
     };
-    measure(); // connections are made at first use
+    measure(); // MPI connects at first use
     median((0..options.times).map(|_| measure()).collect())
 }
 

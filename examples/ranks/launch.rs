@@ -1,4 +1,4 @@
-//! How a program begins and ends on all ranks: no rank is left waiting for one that has gone.
+//! Starts and ends a program on all ranks, so that no rank waits for one that has ended.
 
 use std::{
     error::Error,
@@ -15,13 +15,13 @@ use mpi::{
 
 /// Runs a program, once on each rank, with the options of the command line.
 ///
-/// Options that cannot be read end all ranks with one message, for all have the same. An error or a
-/// panic may be on one rank alone, while the others wait for it: it aborts them.
+/// Wrong options end all ranks with one message, since all ranks have the same options. An error or
+/// a panic may occur on one rank alone, while the others wait for it. That rank aborts all ranks.
 #[must_use]
 pub fn run<O: Parser>(
     program: impl FnOnce(&SimpleCommunicator, &O) -> Result<(), Box<dyn Error>>,
 ) -> ExitCode {
-    // The calling thread alone speaks MPI; those of the pool run loops.
+    // Only the calling thread calls MPI. The threads of the pool run loops.
     let Some((universe, Threading::Funneled | Threading::Serialized | Threading::Multiple)) =
         mpi::initialize_with_threading(Threading::Funneled)
     else {
@@ -33,10 +33,11 @@ pub fn run<O: Parser>(
         Ok(options) => options,
         Err(message) => {
             if world.rank() == 0 {
-                // Nobody is left to be told that this has failed.
+                // A failure to print cannot be reported to anyone.
                 let _ = message.print();
             }
-            // The first rank that exits with an error ends the others: not before the message.
+            // The first rank that exits with an error ends the others, so the message must be
+            // printed before.
             world.barrier();
             return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(1));
         }
@@ -47,7 +48,7 @@ pub fn run<O: Parser>(
             eprintln!("rank {}: {error}", world.rank());
             world.abort(1)
         }
-        // The message is written before the panic arrives here.
+        // The panic hook has printed the message already.
         Err(_) => world.abort(101),
     }
 }

@@ -1,4 +1,5 @@
-//! What the programs that run on several ranks have in common. `README.md` tells how to run them.
+//! The common parts of the programs that run on several ranks. `README.md` explains how to run
+//! them.
 
 pub mod exchange;
 pub mod figures;

@@ -1,14 +1,14 @@
-//! `PageRank` over ranks: pages are shared by the time that they take, and the result has the same
-//! bits wherever the shares end.
+//! `PageRank` over ranks. Each rank gets pages for the same computing time, and the result has the
+//! same bits for any boundaries.
 //!
 //! ```text
 //! cargo build --release -p ranks
 //! mpirun -n 2 --map-by slot:PE=8 target/release/pagerank
 //! ```
-//! The first pages have by far the most links, so equal shares of the pages are unequal work. Each
-//! round the ranks tell each other for how long they have computed, with the sums that they tell
-//! each other anyway (`exchange::sums`), and move the boundaries if it pays (`Shares::learn`). A
-//! rank whose share has changed makes its new links itself: nothing but ranks of pages is sent.
+//! The first pages have by far the most links, so equal numbers of pages are unequal work. In each
+//! round the ranks exchange their computing times, together with the sums (`exchange::sums`), and
+//! move the boundaries if it pays (`Shares::learn`). A rank with a new share makes its new links
+//! itself. Only the PageRanks of pages are sent.
 
 use std::{
     error::Error,
@@ -33,24 +33,24 @@ const DAMPING: f64 = 0.85;
 #[derive(Debug, Parser)]
 #[command(name = "pagerank")]
 struct Options {
-    /// How many pages there are on all ranks
+    /// Number of pages on all ranks
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = value_parser!(u32).range(2..))]
     pages: u32,
-    /// How many links there are to a page, on the average
+    /// Mean number of links to a page
     #[arg(long, value_name = "N", default_value_t = 10)]
     links: u32,
-    /// How many rounds there are
+    /// Number of rounds
     #[arg(long, value_name = "N", default_value_t = 100)]
     rounds: usize,
-    /// Every rank keeps the share that it begins with
+    /// Every rank keeps its first share
     #[arg(long)]
     fixed: bool,
-    /// Computes on one rank, without any parts: to compare with
+    /// Computes on one rank, without parts, for comparison
     #[arg(long)]
     alone: bool,
 }
 
-/// Who links to whom: known of every page without asking others.
+/// The links between pages. Every rank can compute the links of every page.
 #[derive(Clone, Copy)]
 struct Web {
     pages: u32,
@@ -58,8 +58,8 @@ struct Web {
 }
 
 impl Web {
-    /// How many links there are to the pages before this one. They are the more frequent the
-    /// smaller its number: the first sixteenth of the pages has half of them.
+    /// The number of links to the pages before this one. A page with a smaller number has more
+    /// links to it: the first sixteenth of the pages has half of the links.
     fn links_before(self, page: usize) -> u64 {
         let place = as_f64(page as u64) / f64::from(self.pages);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most `links`")]
@@ -67,7 +67,7 @@ impl Web {
         links
     }
 
-    /// The page on which a link is. Every other page has none.
+    /// The page that has a link. Every other page has no links.
     fn source(self, link: u64) -> u32 {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below `pages`")]
         let pair = (random(link) * f64::from(self.pages / 2)) as u32;
@@ -78,7 +78,7 @@ impl Web {
 /// The pages of this rank, with the links to them.
 struct Mine {
     pages: Range<usize>,
-    /// Where in `sources` the links to each page are.
+    /// For each page, the range of the links to it in `sources`.
     links: Vec<Range<usize>>,
     sources: Vec<u32>,
 }
@@ -95,8 +95,8 @@ impl Mine {
     }
 }
 
-/// How many links there are on each page, wherever they lead. Whole numbers, whose sum is the same
-/// in any order.
+/// The number of links on each page, over all ranks. The counts are integers, whose sum does not
+/// depend on the order.
 fn degrees(world: &SimpleCommunicator, pages: usize, mine: &Mine) -> Vec<f64> {
     let mut here = vec![0_u64; pages];
     for &source in &mine.sources {
@@ -107,12 +107,13 @@ fn degrees(world: &SimpleCommunicator, pages: usize, mine: &Mine) -> Vec<f64> {
     everywhere.into_iter().map(as_f64).collect()
 }
 
-/// What a page passes on with each of its links.
+/// The rank that a page passes on with each of its links.
 fn passed_on(rank: f64, degree: f64) -> f64 {
     if degree > 0.0 { rank / degree } else { 0.0 }
 }
 
-/// By how much a rank has changed, and what is left over because the page has no links.
+/// The change of a page's rank, and the rank that the page passes on to no page, since it has no
+/// links.
 fn change_and_rest(new: f64, old: f64, degree: f64) -> [f64; 2] {
     [(new - old).abs(), if degree > 0.0 { 0.0 } else { new }]
 }
@@ -129,7 +130,7 @@ fn pagerank(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn
     let mut mine = Mine::load(&pool, web, shares.of(rank));
     let degrees = degrees(world, pages, &mine);
 
-    // The ranks of the pages of this rank, and what all pages pass on.
+    // The ranks of the pages of this rank, and the rank that each page passes on.
     let all_alike = 1.0 / f64::from(web.pages);
     let mut old = vec![all_alike; mine.pages.len()];
     let mut passed: Vec<_> = degrees.iter().map(|&degree| passed_on(all_alike, degree)).collect();
@@ -184,7 +185,7 @@ fn pagerank(world: &SimpleCommunicator, options: &Options) -> Result<(), Box<dyn
     Ok(())
 }
 
-/// Tells how long rounds took before the boundaries moved for the first time and after the last.
+/// Prints how long rounds took before the first move of the boundaries, and after the last one.
 fn tell(rounds: &[Round], moves: &[usize], moving: Duration, shares: &Shares) {
     let (Some(&first), Some(&last)) = (moves.first(), moves.last()) else {
         return println!("{}", Medians(rounds));

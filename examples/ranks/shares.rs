@@ -1,9 +1,10 @@
-//! Which items belong to which rank, and how the ranks learn it: equal shares to begin with, and
-//! shares of equal time once the ranks know better. No rank steals from another, for the items lie
-//! on their ranks; but in an iterative algorithm the next round costs what the last one did.
+//! The items of each rank. Shares have equal lengths at first, and equal computing times once the
+//! ranks have measured. No rank steals from another, since the items lie on their ranks. In an
+//! iterative algorithm the next round costs as much as the last one, so the boundaries can move
+//! between rounds.
 //!
-//! Each rank tells the others for how long it has computed, and all draw the same conclusion. No
-//! result depends on the boundaries, so that it does not matter that times differ from run to run.
+//! The ranks exchange their computing times, and all ranks draw the same conclusion. No result
+//! depends on the boundaries, so times may differ from run to run.
 
 use std::{mem, ops::Range};
 
@@ -11,18 +12,20 @@ use rangesteal::reproducible::{block, share};
 
 use crate::figures::as_f64;
 
-/// Rounds in which the slowest rank takes that much longer than the mean are unfair.
+/// A round is unfair if the slowest rank takes more than this many times the mean.
 pub const UNFAIR: f64 = 1.1;
-/// After so many unfair rounds in a row the boundaries move; after twice as many if the last move
-/// has not helped, so that what cannot be shared fairly does not keep them moving.
+/// The boundaries move after this many unfair rounds in a row. If the last move has not helped, the
+/// number doubles, so that shares without a fair cut do not move in every round.
 const PATIENCE: usize = 3;
-/// They stay if the slowest rank is not expected to gain a twentieth: a move has its price, too.
+/// The boundaries stay unless the slowest rank is expected to gain a twentieth, since a move has a
+/// price.
 const WORTHWHILE: f64 = 0.95;
-/// What the last boundaries have taught fades by so much, or what was free once would be free for
-/// ever.
+/// This part of the learnt costs fades with each correction. Otherwise a block that once cost
+/// nothing would count as free for ever.
 const FORGOTTEN: f64 = 0.1;
 
-/// The time of the slowest rank, relative to the mean of all: 1 where all take the same.
+/// The time of the slowest rank, relative to the mean of all ranks. It is 1 if all take the same
+/// time.
 ///
 /// ```
 /// assert_eq!(ranks::shares::imbalance(&[1.0, 3.0]), 1.5);
@@ -41,20 +44,20 @@ fn most(times: &[f64]) -> f64 {
     times.iter().copied().fold(0.0, f64::max)
 }
 
-/// The shares of all ranks in a number of items. They are cut between
-/// [blocks](rangesteal::reproducible::block), as parts of a reproducible result must be.
+/// The shares of all ranks in a number of items. Boundaries lie between
+/// [blocks](rangesteal::reproducible::block), as parts of a reproducible result require.
 #[derive(Clone, Debug)]
 pub struct Shares {
     len: usize,
-    /// The block with which each share begins, and where the last one ends.
+    /// The first block of each share, and the end of the last share.
     bounds: Vec<usize>,
-    /// What each block is thought to cost.
+    /// The estimated cost of each block.
     costs: Vec<f64>,
-    /// How many rounds in a row were unfair.
+    /// The number of unfair rounds in a row.
     unfair: usize,
-    /// After how many of them the boundaries move.
+    /// The number of unfair rounds in a row after which the boundaries move.
     patience: usize,
-    /// The imbalance before the last move, if it has not become fair since.
+    /// The imbalance before the last move, unless a fair round has followed.
     before: f64,
     /// The least time of each rank in these rounds.
     quickest: Vec<f64>,
@@ -92,7 +95,7 @@ impl Shares {
         item(self.bounds[rank])..item(self.bounds[rank + 1])
     }
 
-    /// How many items each rank has.
+    /// The number of items of each rank.
     #[must_use]
     pub fn lengths(&self) -> Vec<usize> {
         (0..self.ranks()).map(|rank| self.of(rank).len()).collect()
@@ -102,8 +105,8 @@ impl Shares {
         self.bounds.len() - 1
     }
 
-    /// Takes note of a round: for how long each rank has computed, without waiting. Returns whether
-    /// the boundaries have moved, so that every rank has to load its new share.
+    /// Records a round: the computing time of each rank, without waits. Returns whether the
+    /// boundaries have moved, so that every rank has to load its new share.
     pub fn learn(&mut self, times: &[f64]) -> bool {
         if imbalance(times) < UNFAIR {
             (self.unfair, self.patience, self.before) = (0, PATIENCE, f64::INFINITY);
@@ -120,8 +123,8 @@ impl Shares {
             return false;
         }
         self.unfair = 0;
-        // The quickest of its rounds tells best what a share costs: a rank is often held up, but
-        // never hurried.
+        // The fastest round is the best measure of a share's cost: disturbances only make a round
+        // slower.
         let times = mem::take(&mut self.quickest);
         if imbalance(&times) > WORTHWHILE * self.before {
             self.patience *= 2;
@@ -136,9 +139,9 @@ impl Shares {
         is_worthwhile
     }
 
-    /// Corrects the costs, so that those of a share add up to its time. Within the share they keep
-    /// their proportions, which are constant at first and later what other boundaries have taught,
-    /// but for a part of the time that is spread evenly.
+    /// Corrects the costs of a share's blocks, so that their sum is the share's time. Within the
+    /// share the costs keep their proportions, except for a part of the time that is spread evenly.
+    /// The proportions are constant at first, and later come from earlier boundaries.
     fn correct(&mut self, times: &[f64]) {
         for (bounds, time) in self.bounds.windows(2).zip(times) {
             let costs = &mut self.costs[bounds[0]..bounds[1]];
@@ -151,8 +154,8 @@ impl Shares {
         }
     }
 
-    /// Boundaries of shares that cost the same. A block belongs to the rank to whose share its
-    /// middle belongs.
+    /// Boundaries of shares with equal costs. A block belongs to the share in which its middle
+    /// lies.
     fn fair_bounds(&self) -> Vec<usize> {
         let ranks = self.ranks();
         let fair = self.costs.iter().sum::<f64>() / as_f64(ranks as u64);
@@ -169,7 +172,7 @@ impl Shares {
         bounds
     }
 
-    /// How long the ranks are expected to compute with such boundaries.
+    /// The expected computing time of each rank with these boundaries.
     fn expected(&self, bounds: &[usize]) -> Vec<f64> {
         bounds.windows(2).map(|bounds| self.costs[bounds[0]..bounds[1]].iter().sum()).collect()
     }
@@ -182,14 +185,14 @@ mod tests {
 
     const ROUNDS: usize = 200;
 
-    /// For how long each rank computes, give or take some `noise`, if all items before some index
-    /// take what `before` says.
+    /// The computing time of each rank, with some `noise`. `before` gives the time of all items
+    /// before an index.
     fn times(shares: &Shares, before: &impl Fn(usize) -> f64, mut noise: impl FnMut() -> f64) -> Vec<f64> {
         let time = |share: Range<usize>| before(share.end) - before(share.start);
         (0..shares.ranks()).map(|rank| time(shares.of(rank)) * (1.0 + noise())).collect()
     }
 
-    /// The imbalances of so many rounds, and in which of them the boundaries have moved.
+    /// The imbalance of each round, and the rounds in which the boundaries moved.
     fn learn(
         shares: &mut Shares,
         before: impl Fn(usize) -> f64,
@@ -205,7 +208,7 @@ mod tests {
         (imbalances, moves)
     }
 
-    /// A noise of 5 % at most.
+    /// A noise of at most 5 %.
     fn five_percent(seed: u64) -> impl FnMut() -> f64 {
         let mut index = seed << 32;
         move || {
@@ -214,7 +217,7 @@ mod tests {
         }
     }
 
-    /// A power law: the first items take by far the most.
+    /// A power law: the first items take most of the time.
     fn power_law(len: usize, power: f64) -> impl Fn(usize) -> f64 {
         move |item| (as_f64(item as u64) / as_f64(len as u64)).powf(power)
     }
@@ -235,7 +238,7 @@ mod tests {
                     }
                     assert_eq!(end, len, "{ranks} ranks");
                     assert_eq!(shares.lengths().iter().sum::<usize>(), len);
-                    // From nothing at all to a second.
+                    // From zero to a second.
                     let index = |rank| ((seed * 100 + ranks) * 100 + round) * 100 + rank;
                     let times =
                         (0..ranks).map(|rank| (2.0 * random(index(rank) as u64) - 1.0).max(0.0).powi(8));
@@ -285,7 +288,7 @@ mod tests {
             let (imbalances, moves) = learn(&mut Shares::new(100_000, 3), law, five_percent(seed));
             assert!(imbalances[ROUNDS - 1] < UNFAIR + 0.05, "{imbalances:?}");
             assert!(moves.len() <= 5, "{moves:?}");
-            // Each move is an improvement: no boundary goes to and fro.
+            // Each move is an improvement: no boundary moves back and forth.
             assert!(imbalances.windows(2).all(|pair| pair[1] < pair[0] + 0.02), "{imbalances:?}");
         }
     }
@@ -315,7 +318,7 @@ mod tests {
         for times in [[9.0, 1.0], [9.0, 1.0], fair, [9.0, 1.0], [1.0, 9.0], [9.0, 9.0]] {
             assert!(!shares.learn(&times));
         }
-        // Each was slow once: that is no reason.
+        // Each rank was slow once, which is no reason to move.
         for (times, moves) in [([9.0, 1.0], false), ([1.0, 9.0], false), ([9.0, 1.0], false)] {
             assert_eq!(shares.learn(&times), moves);
         }

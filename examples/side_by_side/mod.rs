@@ -1,4 +1,4 @@
-//! What the short examples share: made-up data, and the table at the end.
+//! The common parts of the short examples: made-up data, and the table at the end.
 
 use std::time::{Duration, Instant};
 
@@ -18,11 +18,11 @@ pub(crate) fn size_or(default: usize) -> usize {
     std::env::args().nth(1).map_or(default, |size| size.parse().expect("the size is a number"))
 }
 
-/// Runs the versions in turn, three times, and prints what each returns, its best time, and that
-/// relative to the first.
+/// Runs the versions three times in turn. Prints the result of each, its best time, and that time
+/// relative to the first version.
 ///
 /// # Panics
-/// If a version does not return the `same` as the first.
+/// If the result of a version is not the `same` as that of the first version.
 pub(crate) fn compare<R>(
     versions: [(&str, &dyn Fn() -> R); 3],
     show: impl Fn(&R) -> String,

@@ -4,7 +4,7 @@
 //! cargo build --release -p stv-ranks
 //! mpirun -n 2 --map-by slot:PE=8 --bind-to core target/release/stv-ranks meek ballots.blt
 //! ```
-//! All that is counted is counted by the library `stv`; here is only how its ranks speak.
+//! The library `stv` has the whole count. This program only connects its ranks.
 
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -19,7 +19,7 @@ use mpi::{
 };
 use stv::Ranks;
 
-/// The ranks of one `mpirun`. A process that was not started by it is alone.
+/// The ranks of one `mpirun`. A process that `mpirun` has not started is the only rank.
 struct Mpi {
     rank: usize,
     number: usize,
@@ -34,7 +34,7 @@ impl Ranks for Mpi {
         self.number
     }
 
-    /// First how much each has to say, and then that.
+    /// Gathers the lengths of all messages first, and then the messages.
     fn gather(&self, said: &[u8]) -> Vec<Vec<u8>> {
         let world = SimpleCommunicator::world();
         let mut lengths = vec![0_u64; self.number];
@@ -62,7 +62,7 @@ impl Ranks for Mpi {
 }
 
 fn main() -> ExitCode {
-    // The thread that counts is the only one that speaks, and it is this one.
+    // Only the counting thread calls MPI, and this is that thread.
     let Some((universe, Threading::Funneled | Threading::Serialized | Threading::Multiple)) =
         mpi::initialize_with_threading(Threading::Funneled)
     else {
@@ -72,10 +72,10 @@ fn main() -> ExitCode {
     let world = universe.world();
     let number = |number: Count| usize::try_from(number).expect("ranks are counted from 0");
     let ranks = Mpi { rank: number(world.rank()), number: number(world.size()) };
-    // A rank that panics says so, and the others would wait for it.
+    // A rank that panics prints its message and aborts the others, which would wait for it.
     let Ok(code) = panic::catch_unwind(AssertUnwindSafe(|| stv::run(&ranks))) else { world.abort(101) };
-    // The first rank that exits with an error has mpirun end the others: not before all have
-    // written what they have to.
+    // mpirun ends all ranks when one exits with an error. The barrier lets all of them finish their
+    // output first.
     world.barrier();
     code
 }

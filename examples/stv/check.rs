@@ -99,7 +99,7 @@ pub(crate) fn check(check: &Check) -> Result<(), Box<dyn Error>> {
     if complaints.0.is_empty() { Ok(()) } else { Err(complaints.into()) }
 }
 
-/// What is wrong with the files, a line each.
+/// The errors in the files, one per line.
 #[derive(Debug, Default)]
 struct Complaints(Vec<String>);
 

@@ -1,4 +1,4 @@
-//! The command line: what the user asked for, and what is read and written for it.
+//! The command line: the user's options, inputs and outputs.
 
 mod again;
 
@@ -73,7 +73,7 @@ enum ArithmeticKind {
     Float64,
 }
 
-/// The function that is meant, for the arithmetic that was asked for.
+/// Selects the function for the chosen arithmetic.
 macro_rules! with_arithmetic {
     ($kind:expr, $($count:ident)::+) => {
         match $kind {
@@ -292,8 +292,8 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
     done.map(|()| ExitCode::SUCCESS).map_err(error::of_standard_output)
 }
 
-/// Whether all ranks are to do the same. Who has nothing to do says so as well: the others would
-/// wait for it.
+/// Checks that all ranks have the same arguments. A rank without work takes part as well, since the
+/// others would wait for it.
 fn agree(ranks: &dyn Ranks, arguments: &Result<Arguments, clap::Error>) -> Result<(), Box<dyn Error>> {
     let said = match arguments {
         Ok(arguments) => Ok(format!("{} {arguments:?}", env!("CARGO_PKG_VERSION")).into_bytes()),
@@ -409,7 +409,7 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
-    /// A rank whose arguments are wrong speaks before it ends, so that nobody waits for it.
+    /// A rank with wrong arguments sends a message before it ends, so no rank waits for it.
     #[test]
     fn who_is_told_something_else_ends_all() {
         let told = |odd: &'static [&'static str]| {

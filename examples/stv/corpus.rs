@@ -33,8 +33,8 @@ use std::{
 /// An unoptimised build counts ballot files of at most this many bytes.
 const MOST_BYTES: usize = if cfg!(debug_assertions) { 5_000 } else { usize::MAX };
 
-/// Larger ones are counted by one kind of threads only, unless all are asked for. Fractions take
-/// twenty times longer.
+/// The largest number of ballots for all kinds of threads. Larger files are counted with one kind,
+/// unless the test runs with all. Fractions take twenty times longer.
 fn large(arithmetic: &str) -> usize {
     if matches!(arithmetic, "exact" | "approx") { 100_000 } else { 1_000_000 }
 }
@@ -90,13 +90,14 @@ struct Options<'a> {
     plurality: bool,
 }
 
-/// What was printed, and why the count did not come to its end if it did not.
+/// Returns the output, and the error if the count has failed.
 fn count(ballots: &[u8], options: Options<'_>, threads: Threads) -> (String, Result<(), String>) {
     let election = blt::read("corpus", ballots).unwrap_or_else(|error| panic!("{error}"));
     count_share(election, options, threads, &Alone)
 }
 
-/// What several ranks print, of which each reads its share. All are asked for the same.
+/// Returns the output of several ranks, each of which reads its share. All ranks get the same
+/// options.
 fn count_together(
     ballots: &[u8],
     options: Options<'_>,

@@ -1,10 +1,10 @@
-//! Who prepares a count: this thread alone, or the threads of a pool together.
+//! The threads that prepare a count: this thread alone, or the threads of a pool.
 
 use rangesteal::Pool;
 use std::cmp::Ordering;
 
-/// The threads that read the ballots and lay them out. What they make is the same however many they
-/// are.
+/// The threads that read the ballots and lay them out. Their result does not depend on their
+/// number.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Crew<'a>(Option<&'a Pool>);
 

@@ -29,7 +29,7 @@ pub(crate) struct Election {
 /// Where a tie-break order comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TieOrder {
-    /// Nobody has given one, so it is that of the list of candidates.
+    /// The order of the list of candidates, since none was given.
     BallotPaper,
     /// The file.
     File,
@@ -51,7 +51,7 @@ impl TieOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) name: String,
-    /// What the file says beside the name, if it is not blank.
+    /// The file's text beside the name, if it is not blank.
     pub(crate) party: Option<String>,
     pub(crate) withdrawn: bool,
 }

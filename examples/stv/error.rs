@@ -6,7 +6,7 @@ use std::{error::Error, fmt, io};
 #[derive(Debug)]
 pub(crate) enum CountError {
     Arithmetic(Fault),
-    /// The surplus is negative, so that nobody is within it of the lowest votes.
+    /// The surplus is negative, so no candidate is within the surplus of the lowest votes.
     NobodyToDefeat {
         round: usize,
         surplus: String,
@@ -24,12 +24,12 @@ pub(crate) enum CountError {
     },
     /// Two ways of counting come to different votes: a fault of this program, too.
     Disagreement,
-    /// The record of everybody at every step, or of what changes.
+    /// The record of all candidates at every step, or of the changes.
     TooLarge {
         round: usize,
         everybody: bool,
     },
-    /// What is only a warning without `--strict`.
+    /// A warning, which is an error with `--strict`.
     Strict(String),
     Transcript(io::Error),
     Threads(String),
@@ -102,8 +102,8 @@ impl Error for Unwritten {
     }
 }
 
-/// Says what could not be written. Whoever opens a file names it; what has no name when it comes
-/// here is standard output.
+/// Makes a message of a write error. The code that opens a file names the file, so an error without
+/// a name is of standard output.
 pub(crate) fn of_standard_output(error: Box<dyn Error>) -> Box<dyn Error> {
     match error.downcast::<io::Error>() {
         // What cannot be generated has its own words.
@@ -113,7 +113,7 @@ pub(crate) fn of_standard_output(error: Box<dyn Error>) -> Box<dyn Error> {
     }
 }
 
-/// Whether whoever reads the output has seen enough, as `head` has after ten lines.
+/// Whether the reader of the output has stopped, as `head` does after ten lines.
 pub(crate) fn reader_is_gone(error: &(dyn Error + 'static)) -> bool {
     match error.downcast_ref::<io::Error>() {
         Some(error) => error.kind() == io::ErrorKind::BrokenPipe,
@@ -138,7 +138,8 @@ pub(crate) fn is_formula(text: &str) -> bool {
     text.trim_start_matches(unseen).starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
-/// Whether nobody sees a character by itself: those that mislead, joiners and variation selectors.
+/// Whether a character is invisible by itself: the misleading ones, joiners and variation
+/// selectors.
 pub(crate) fn is_unseen(character: char) -> bool {
     matches!(
         character,
@@ -146,9 +147,9 @@ pub(crate) fn is_unseen(character: char) -> bool {
     ) || misleads(character)
 }
 
-/// Whether a character makes a line look like another one: a terminal obeys it, it breaks the line
-/// or turns it about, or nobody sees it. The joiners U+200C and U+200D stay, for Persian, Hindi and
-/// emoji are not written without them; and so do variation selectors.
+/// Whether a character can make a line look like another one: terminals obey it, it breaks the line
+/// or changes its direction, or it is invisible. The joiners U+200C and U+200D stay, since Persian,
+/// Hindi and emoji need them. So do variation selectors.
 pub(crate) fn misleads(character: char) -> bool {
     matches!(
         character,

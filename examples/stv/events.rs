@@ -1,5 +1,5 @@
-//! What happens in a count, as everybody hears it who listens: the transcript, the record behind
-//! the other outputs, a trace, a progress bar.
+//! The events of a count for its listeners: the transcript, the record behind the other outputs, a
+//! trace, a progress bar.
 
 use crate::{
     election::{CandidateIndex, Election},
@@ -33,7 +33,7 @@ pub(crate) enum Event {
     /// The surplus no longer shrinks.
     Stable,
     Act(Action),
-    /// What the candidate just defeated had is with the others now.
+    /// The votes of the candidate just defeated are with the others now.
     Transferred,
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn write(synthetic: &Synthetic, out: &mut impl Write) -> io::Result<(
 struct Voter {
     random: SplitMix64,
     candidates: Vec<CandidateIndex>,
-    /// The candidates chosen, each with the character that sets it off from the one before.
+    /// The chosen candidates, each with the character that separates it from the one before.
     ballot: Vec<(CandidateIndex, char)>,
     most_shared_ranks: usize,
 }
@@ -128,8 +128,8 @@ impl Voter {
             while self.random.below(4) > 0 {
                 candidate += 1;
             }
-            // Beyond the last candidate comes the first again, which leaves the ratios as they are;
-            // whoever is chosen already gives way to the next.
+            // Behind the last candidate comes the first one again, which leaves the ratios
+            // unchanged. A candidate that is chosen already gives way to the next one.
             candidate %= candidates;
             while self.ballot.iter().any(|chosen| chosen.0 == candidate) {
                 candidate = (candidate + 1) % candidates;

@@ -19,7 +19,7 @@ use std::{
 /// parts of a large file are still many.
 const PART: u64 = 1 << 18;
 
-/// What a file compressed with gzip begins with, whatever its name is.
+/// The first bytes of a file compressed with gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Whether several threads have something to read.
@@ -122,7 +122,7 @@ fn digits(sha256: Sha256) -> String {
     })
 }
 
-/// What is read, with its sum so far.
+/// A source with the running sum of its bytes.
 struct Hashed {
     source: Box<dyn Read>,
     sha256: Sha256,
@@ -166,7 +166,7 @@ fn unpack<T>(
     Ok(read(name, &mut whole))
 }
 
-/// What a compressed file unpacks to, up to a limit: a small file can be made that unpacks to more
+/// The unpacked contents of a compressed file, up to a limit, since a small file can unpack to more
 /// than any disk holds.
 struct Unpacked<R> {
     reader: MultiGzDecoder<R>,

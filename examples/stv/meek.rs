@@ -11,7 +11,7 @@ use crate::{
     ties::{Backwards, By, Tied},
 };
 
-/// What the rule leaves to choose.
+/// The choices that the rule leaves open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule {
     /// Iteration ends when the surplus is at most 10 to the power of minus this.
@@ -227,8 +227,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         Ok(first)
     }
 
-    /// When the hopefuls are as many as the seats left they are elected without a quota; hopefuls
-    /// without a seat left are defeated.
+    /// If the number of hopefuls is the number of seats left, they are elected without a quota.
+    /// Hopefuls without a seat left are defeated.
     fn settle_remaining(&mut self) -> Result<(), CountError> {
         let remaining: Vec<_> = self.standing.with(Status::Hopeful).collect();
         for candidate in remaining {

@@ -1,5 +1,6 @@
-//! Block voting for comparison: the first so many candidates of a ballot get a vote each, and the
-//! most votes win. One pass over the ballots, which takes less than reading them: no threads.
+//! Block voting for comparison. The first candidates of a ballot get a vote each, up to a number,
+//! and the candidates with most votes win. It is one pass over the ballots, which takes less time
+//! than reading them, so it uses no threads.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},

@@ -1,9 +1,9 @@
-//! What processes that count one election together say to each other, one on each machine or one
-//! on each part of it. They are numbered from 0 and called ranks, as in MPI.
+//! The messages between processes that count one election together, on several machines or on parts
+//! of one. The processes are numbered from 0 and called ranks, as in MPI.
 //!
-//! All of them do the same, each with its share of the ballots, and all say something at the same
-//! places of the program. So a rank that ends early would keep the others waiting; what is said
-//! begins with a byte that tells whether it is the message or the reason of an end.
+//! All ranks do the same, each with its share of the ballots, and all send a message at the same
+//! places of the program. A rank that ended early would keep the others waiting. So a message
+//! begins with a byte that says whether the rest is data or the reason of an end.
 
 use std::{error::Error, fmt};
 
@@ -15,8 +15,8 @@ pub trait Ranks: Sync {
     /// How many there are.
     fn number(&self) -> usize;
 
-    /// What each of them says, in their order: the same for all. Nobody goes on before all have
-    /// said something.
+    /// Returns the messages of all ranks, in their order, the same on every rank. Returns when all
+    /// ranks have sent their message.
     fn gather(&self, said: &[u8]) -> Vec<Vec<u8>>;
 }
 
@@ -54,7 +54,7 @@ impl fmt::Display for Elsewhere {
 impl Error for Elsewhere {}
 
 impl Elsewhere {
-    /// What a rank has said is nothing that this program says.
+    /// The message of a rank is not one of this program.
     pub(crate) fn unreadable(rank: usize) -> Self {
         Self { rank, reason: "what it says cannot be read; start the same program everywhere".into() }
     }
@@ -138,7 +138,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Has so many ranks do something together; what each has made of it.
+    /// Runs `rank` on this many ranks together, and returns their results.
     pub(crate) fn together<T: Send>(number: usize, rank: impl Fn(&dyn Ranks) -> T + Sync) -> Vec<T> {
         let (said, barrier) = (Mutex::new(vec![Vec::new(); number]), Barrier::new(number));
         let (said, barrier, one) = (&said, &barrier, &rank);

@@ -1,10 +1,10 @@
-//! What the user says of how ballot files are read, whatever their format is.
+//! The user's options for reading ballot files of any format.
 
 use crate::blt::Order;
 use clap::ValueEnum;
 use std::num::NonZeroUsize;
 
-/// So much a compressed file may unpack to, unless the user allows more.
+/// The largest unpacked size of a compressed file, unless the user allows more.
 const MOST_UNPACKED: u64 = 16 << 30;
 
 /// The options of all commands that read ballot files.

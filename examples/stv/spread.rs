@@ -46,7 +46,7 @@ impl<A: Arithmetic> KeepFactor<A> {
     }
 }
 
-/// What a distribution counts, over all ballots or some of them.
+/// The votes of a distribution, over all ballots or some of them.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Votes<A> {
     pub(crate) of: Vec<A>,
@@ -108,7 +108,8 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// Every rank is one candidate: each keeps a share of what the one before passed on.
+    /// Spreads a ballot without equals: each candidate keeps a share of the power that the one
+    /// before passed on.
     fn strictly(&mut self, preferences: Preferences<'_>) -> Result<(), Fault> {
         let mut power = A::one();
         for preference in preferences {
@@ -125,11 +126,12 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// Some rank is shared: its candidates get equal parts, and what each passes on goes down the
-    /// ranks below on its own.
+    /// Spreads a ballot with a shared rank: its candidates get equal parts, and the part that each
+    /// passes on goes down the ranks below separately.
     ///
-    /// A rank that nobody can hold any more blocks the ballot, a single defeated candidate too.
-    /// That is unfair to such ballots, and it is what the counts this one is compared with do.
+    /// A rank blocks the ballot if none of its candidates can hold it any more. A single defeated
+    /// candidate blocks it too. That is unfair to such ballots, and the counts with which this one
+    /// is compared do the same.
     ///
     /// The number of steps grows exponentially with the number of shared ranks. The depth does not
     /// grow with the ballot: each recursion leaves at most half of the power, and power below the

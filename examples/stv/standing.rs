@@ -17,7 +17,7 @@ pub(crate) enum Status {
 pub(crate) struct Standing<A> {
     pub(crate) status: Vec<Status>,
     pub(crate) votes: Vec<A>,
-    /// What the ballots had left when their last candidate had taken a share.
+    /// The rest of the ballots after their last candidate has taken a share.
     pub(crate) exhausted: A,
     pub(crate) quota: A,
     pub(crate) surplus: A,

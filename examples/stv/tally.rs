@@ -84,7 +84,7 @@ impl Threads {
     }
 }
 
-/// What the count took.
+/// The time and the loops of the count.
 #[derive(Debug)]
 pub(crate) struct Effort {
     ranks: usize,
@@ -112,7 +112,7 @@ pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     together.end(count_share::<A, L>(election, rule, threads, &together, listener))
 }
 
-/// The same; what it returns is the end of this rank alone.
+/// The count of this rank. The caller sends an error to the other ranks.
 fn count_share<A: Arithmetic, L: Listener<A> + Send>(
     election: &Election,
     rule: Rule,

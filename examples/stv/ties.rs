@@ -6,12 +6,12 @@ use crate::{
 };
 use std::{cmp::Ordering, fmt, str::FromStr};
 
-/// What the user wants ties to be decided by.
+/// The user's choice of how to decide ties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tie {
     /// The order of the file, or of the ballot paper.
     Order,
-    /// Who had fewer votes in an earlier round; then the order.
+    /// The candidate with fewer votes in an earlier round; then the order.
     Backwards,
     /// An order drawn from this seed, in place of the file's.
     Random(u64),
@@ -53,8 +53,8 @@ pub(crate) fn drawn(seed: u64, candidates: usize) -> Vec<usize> {
     places
 }
 
-/// Who is tied, in candidate order. A bit for each candidate: where there are thousands, nearly all
-/// of them may be tied in every round.
+/// The tied candidates, in candidate order, as one bit per candidate: of thousands of candidates
+/// nearly all may be tied in every round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tied(Vec<u64>);
 
@@ -86,13 +86,12 @@ impl FromIterator<CandidateIndex> for Tied {
     }
 }
 
-/// What has decided a tie.
+/// The reason of a decided tie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct By {
-    /// The last round that was looked at, if earlier rounds have set some of the tied apart; 0 is
-    /// the beginning.
+    /// The last round used, if earlier rounds distinguish some of the tied. 0 is the beginning.
     pub(crate) round: Option<usize>,
-    /// What has decided among those whom no round has set apart, if they were several.
+    /// The order that decided between several candidates that no round distinguishes.
     pub(crate) order: Option<TieOrder>,
 }
 
@@ -119,10 +118,10 @@ impl fmt::Display for By {
 /// before it, and so on back to the beginning.
 #[derive(Debug)]
 pub(crate) struct Backwards {
-    /// Who had fewer comes first.
+    /// The candidate with fewer votes comes first.
     order: Vec<CandidateIndex>,
-    /// For each place: the last round in which this candidate had other votes than the one before,
-    /// if there is any.
+    /// For each place: the last round in which this candidate and the one at the place before had
+    /// different votes, if there is any.
     apart: Vec<Option<usize>>,
 }
 
@@ -135,7 +134,7 @@ impl Backwards {
     pub(crate) fn add<A: PartialOrd>(&mut self, round: usize, votes: &[A]) {
         let of = |place: usize| &votes[self.order[place]];
         let mut places: Vec<usize> = (0..self.order.len()).collect();
-        // Stable: who has the same votes stays in the order of the rounds before.
+        // A stable sort: candidates with the same votes stay in the order of earlier rounds.
         places.sort_by(|&left, &right| of(left).partial_cmp(of(right)).unwrap_or(Ordering::Equal));
         let apart = |place: usize| match (place.checked_sub(1).map(|before| places[before]), places[place]) {
             (None, _) => None,
@@ -152,9 +151,10 @@ impl Backwards {
         self.apart[first + 1..=other].iter().copied().max().flatten()
     }
 
-    /// Who of the tied had the fewest votes in the last round in which they differ; of several, in
-    /// the round before in which these differ; and so on. Those whom no round sets apart, and the
-    /// last round that has set some apart.
+    /// The tied candidates with the fewest votes in the last round in which the tied differ. Of
+    /// several, those with the fewest in the last earlier round in which these differ, and so on.
+    /// Returns the candidates that no round distinguishes, and the last round that distinguished
+    /// some.
     pub(crate) fn fewest(&self, tied: &Tied) -> (Tied, Option<usize>) {
         let mut places = (0..self.order.len()).filter(|&place| tied.contains(self.order[place]));
         let Some(first) = places.next() else { return (tied.clone(), None) };

@@ -15,7 +15,7 @@ use std::io::Write;
 pub(crate) struct Transcript<W> {
     out: W,
     package: String,
-    /// What the candidates are called, once the count has begun.
+    /// The texts for the candidates, once the count has begun.
     names: Vec<String>,
     explains_ties: bool,
 }
@@ -52,8 +52,8 @@ impl<W: Write> Transcript<W> {
         Ok(())
     }
 
-    /// One action: what concerns a candidate, or all, shows everybody's votes; the rest only the
-    /// sums.
+    /// One action. An action of a candidate or of all shows the votes of all candidates. The others
+    /// show only the sums.
     fn action<A: Arithmetic>(&mut self, action: &Action, scene: &Scene<'_, A>) -> Written {
         let standing = scene.standing;
         let name = |candidate: CandidateIndex| self.names[candidate].as_str();

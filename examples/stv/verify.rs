@@ -91,8 +91,8 @@ pub(crate) fn verify(
     }
 }
 
-/// What follows a mark of its encoding, if it has one. What is no result, whatever stands there, is
-/// told in words.
+/// The file behind its byte order mark, if it has one. A file that cannot be a result gives a
+/// message.
 fn opened(path: &Path) -> Result<impl Read, String> {
     let mut file = File::open(path).map_err(|error| error.to_string())?;
     if !file.metadata().is_ok_and(|data| data.is_file()) {
@@ -111,7 +111,7 @@ fn opened(path: &Path) -> Result<impl Read, String> {
     Err(other.to_owned())
 }
 
-/// What a result says of its making.
+/// The description in a result of how it was made.
 struct About<'a> {
     version: &'a str,
     options: &'a Map<String, Value>,

@@ -1,10 +1,10 @@
-//! What the user is told of a file that can be counted all the same. Of warnings there may be as
-//! many as a file has lines: the first of each kind are told, and how many there are. A kind is a
-//! place in this program.
+//! Warnings on a file that can still be counted. A file may have a warning on every line, so only
+//! the first of each kind are printed, and the number of them all. A kind is a place in this
+//! program.
 
 use std::{mem, panic::Location};
 
-/// So many of a kind are told.
+/// The number of printed warnings of a kind.
 pub(crate) const MOST_TOLD: usize = 20;
 
 /// The warnings of a file, in the order in which they were found.
@@ -96,8 +96,8 @@ impl Kinds {
         tells
     }
 
-    /// A line for each kind of which not all were told: the last one, and how many there are.
-    /// Begins anew.
+    /// A line for each kind with more warnings than were printed: the last warning, and their
+    /// number. Clears all kinds.
     pub(crate) fn rest(&mut self) -> Vec<(usize, String)> {
         let cut_short = mem::take(&mut self.0).into_iter().filter(|kind| kind.number > MOST_TOLD);
         let told = cut_short.map(|Kind { number, last: (line, last), .. }| {

@@ -1,4 +1,4 @@
-//! Numbers as bytes, for other ranks. What is read may be damaged: then it is nothing.
+//! Numbers as bytes, for other ranks. Damaged bytes give no number.
 
 use num_bigint::BigInt;
 

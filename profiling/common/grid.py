@@ -1,11 +1,11 @@
-"""What each doubling of the threads brings, in many programs: one page."""
+"""One page: the gain of each doubling of the threads, in many programs."""
 
 import os, re, subprocess, sys
 
 import runs, svg
 
 WHO = ["rangesteal", "rayon", "OpenMP"]
-# Of a group of rows of `versus`, the one that begins so.
+# For each group of `versus`, the beginning of the row's name.
 ROWS = [
     ("c", "sum of 10M"),
     ("d", "40k items"),
@@ -19,7 +19,7 @@ ROWS = [
     ("j", "loop of 300 µs, 20"),
     ("q", ""),
 ]
-GROUPS = sorted({group for group, _ in ROWS} | {"few"})  # not k, which has workers of its own
+GROUPS = sorted({group for group, _ in ROWS} | {"few"})  # not k, which sets its own number of workers
 WIDTH, HEIGHT, ACROSS, TOP = 190, 130, 5, 76
 
 built, election, most, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]

@@ -1,12 +1,12 @@
-"""The programs to look at, runs of them, and tables of what was seen."""
+"""The programs to measure, their runs, and tables of the results."""
 
 import os, signal, statistics, subprocess, sys, time
 
 QUESTION, WORK, STAMP, QUICK = os.environ["QUESTION"], os.environ["WORK"], os.environ["STAMP"], bool(os.environ["QUICK"])
 PLACES = ["first", "second", "third", "fourth"]
 
-signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # whoever reads the answer may stop
-signal.signal(signal.SIGINT, signal.SIG_DFL)  # and whoever asked
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # the reader of the answer may stop
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # and so may the user
 
 
 def commands(words):
@@ -34,7 +34,7 @@ def start(command, environment=None):
 
 
 def said(command, child, status):
-    """What the command wrote to standard error; that it failed is the end of all. What it is run by stands before --."""
+    """The command's standard error. A failed command ends the script. A wrapper of the command stands before --."""
     child.returncode = status
     log = open(os.path.join(WORK, "log"), errors="replace").read()
     if status:
@@ -68,8 +68,8 @@ def by_itself(command, environment=None):
 
 
 def in_turn(things, rounds, measure, seconds=20):
-    """Measures each of the things so many times (0: five times, or what the seconds allow), to and fro, so that what else the
-    machine does meets all of them."""
+    """Measures each of the things `rounds` times (0: five times, or as often as `seconds` allow). The order alternates, so that
+    disturbances of the machine affect all of them."""
     found, begin = [[] for _ in things], time.monotonic()
     for turn in range(1 if QUICK else rounds or 5):
         if turn and not rounds and time.monotonic() - begin > seconds:
@@ -81,18 +81,18 @@ def in_turn(things, rounds, measure, seconds=20):
 
 
 def spread(values, digits=0):
-    """The median, and the least and the most."""
+    """The median, the minimum and the maximum."""
     middle = f"{statistics.median_low(values):.{digits}f}"
     return middle if len(values) == 1 else f"{middle} ({min(values):.{digits}f} to {max(values):.{digits}f})"
 
 
 def typical(runs, what):
-    """The run with the median."""
+    """The run with the median value."""
     return sorted(runs, key=lambda run: run[what])[(len(runs) - 1) // 2]
 
 
 def rows(head, names, lines):
-    """A table: its title, the names of its columns, and lines of a name and as many cells."""
+    """A table: its title, the names of its columns, and lines of a name and one cell per column."""
     lines = [(head, names), *((name, [str(cell) for cell in cells]) for name, cells in lines)]
     first = max(28, *(len(name) for name, _ in lines))
     widths = [3 + max(9, *map(len, column)) for column in zip(*(cells for _, cells in lines))]

@@ -1,18 +1,19 @@
 # shellcheck shell=bash
-# What all scripts share: options, tools, the programs that are looked at, and where answers go. A script has a function `usage` and
-# names in `numbers` its options that take a number, with a variable for each.
+# The parts that all scripts share: options, tools, the programs to measure, and the folder of the
+# answers. A script defines a function `usage`, and lists in `numbers` its options that take a
+# number. Each of these has a variable.
 set -euo pipefail
 
 top=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd -P)
 question=${0##*/}
 results=$top/profiling/results file='' quick='' names='' threads=2 commands=()
 
-# The lines of `usage` that are the same for all.
+# The lines of `usage` that all scripts have.
 shared_options() {
     cat <<'HELP'
-  --names A,B    what to call the programs in the answer
-  --results DIR  where the answer goes, with its pictures [default: profiling/results]
-  --quick        one round of a small input, to see whether all of it works
+  --names A,B    names of the programs in the answer
+  --results DIR  folder of the answer and its pictures [default: profiling/results]
+  --quick        one round of a small input, as a test of the script
 HELP
 }
 
@@ -48,7 +49,7 @@ parse() {
     done
 }
 
-# Programs with their arguments, between --.
+# Programs with their arguments, separated by --.
 given() {
     local word program=''
     for word in "$@" --; do
@@ -63,7 +64,8 @@ given() {
     commands=(-- "$@")
 }
 
-# Tools without which there is no answer; the name of a package where it differs: perf=linux-perf.
+# The tools that a script cannot do without. A package of another name stands behind the tool:
+# perf=linux-perf.
 needs() {
     local tool
     for tool in "$@"; do
@@ -72,8 +74,9 @@ needs() {
     [ -e /proc/self/stat ] || fail "no /proc/self/stat: this needs Linux"
 }
 
-# Where the examples are. $PROFILING_EXAMPLES names a folder of built ones; otherwise cargo sees to it that they are up to date, in a
-# folder of their own, since they are to know nothing of where they were built.
+# The folder of the examples. $PROFILING_EXAMPLES names a folder with built examples. Otherwise
+# cargo builds them in a folder of their own, since the names of folders are kept out of these
+# programs.
 examples() {
     local example wanted=()
     if [ -n "${PROFILING_EXAMPLES:-}" ]; then
@@ -87,7 +90,7 @@ examples() {
         cd "$CARGO_TARGET_DIR/release/examples" >/dev/null && pwd
 }
 
-# bench NAME DIR: builds a bench, and puts it there.
+# bench NAME DIR: builds a bench and copies it to DIR.
 bench() {
     local built
     built=$(cd "$top" && CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$top/target}/profiling \
@@ -96,7 +99,7 @@ bench() {
     cp "$built" "$2/$1"
 }
 
-# The user's RUSTFLAGS, and those that keep the names of these folders out of what rustc makes.
+# The user's RUSTFLAGS, and flags that keep the names of these folders out of the built programs.
 without_paths() {
     local folder flags
     read -ra flags <<<"${RUSTFLAGS:-}"
@@ -105,14 +108,15 @@ without_paths() {
     echo "${flags[*]}"
 }
 
-# Sets $file to a generated election, unless one was given: few ballots with many equal ranks are most of its work.
+# Sets $file to a generated election unless a file was given. Few ballots with many equal ranks are
+# most of its work.
 election() {
     [ -z "$file" ] || return 0
     file=$work/election.blt
     "$built/stv" generate --kind sorted --ballots "$(if [ -n "$quick" ]; then echo 1000; else echo 20000; fi)" --seed 1 >"$file"
 }
 
-# The default: the STV count on each of these kinds of threads, "no" for none.
+# The default: the STV count with each of these kinds of threads; "no" means without threads.
 count() {
     local kind names_of_kinds=''
     [ ${#commands[@]} -eq 0 ] || return 0
@@ -125,7 +129,8 @@ count() {
     names=${names:-${names_of_kinds#,}}
 }
 
-# Prints what the Python program on standard input says of its arguments, and keeps it as a file, unless it fails.
+# Prints the answer of the Python program on standard input for its arguments. Keeps the answer as a
+# file unless the program fails.
 answer() {
     mkdir -p "$results"
     RESULTS=$results SUFFIX=$suffix STAMP=$stamp NAMES=$names QUESTION=$question WORK=$work QUICK=$quick \
@@ -133,7 +138,7 @@ answer() {
     mv "$work/said" "$results/$question$suffix.txt"
 }
 
-# The machine and the state of the sources: no name of host or user, no path.
+# The machine and the commit, without names of hosts, users and paths.
 machine() {
     local model commit
     model=$(sed -n '/^model name[[:space:]]*: / { s///p; q }' /proc/cpuinfo)
@@ -146,7 +151,7 @@ machine() {
 }
 
 work=$(mktemp -d)
-loops=() # processes that are to end with this one
+loops=() # processes that end with this one
 end() {
     [ ${#loops[@]} -eq 0 ] || kill "${loops[@]}" 2>/dev/null || true
     rm -rf "$work"

@@ -5,7 +5,8 @@ from html import escape
 
 import runs
 
-# Okabe and Ito's colours, told apart by everybody; dark letters can be read on all of them.
+# Okabe and Ito's colours, which colour-blind readers can tell apart. Dark letters are readable on
+# all of them.
 COLOURS = ["#56B4E9", "#E69F00", "#2BB58A", "#E8A4C8", "#F0E442", "#8FA8D8", "#D8825A", "#A8A8A8"]
 CHARACTER = 0.602  # of DejaVu Sans Mono and most others, relative to the size
 
@@ -42,14 +43,14 @@ class Picture:
         self.add(f'<path d="{path}"' + (f' class="{kind}"' if kind else "") + f"{more}/>")
 
     def legend(self, x, y, entries):
-        """Squares of colours and what they mean, in one line."""
+        """One line of coloured squares with their meanings."""
         for colour, words in entries:
             self.rect(x, y - 10, 12, 12, colour)
             self.text(x + 17, y, words, "pale")
             x += 17 + 7.2 * len(words) + 18
 
     def save(self, name, height):
-        """Writes it to the results and returns its name there."""
+        """Writes the picture to the results and returns its name there."""
         self.text(16, height - 14, runs.STAMP, "pale small")
         head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width:.0f} {height:.0f}" width="{self.width:.0f}" height="{height:.0f}">'
         paper = f'<rect width="{self.width:.0f}" height="{height:.0f}" rx="8" class="paper"/>'
@@ -61,7 +62,7 @@ class Picture:
 
 
 def fitted(words, width, size=11):
-    """As much of the words as there is room for, in letters of equal width."""
+    """The beginning of the words that fits, in letters of equal width."""
     room = int(width / (size * CHARACTER))
     return words if len(words) <= room else words[: room - 1] + "…" if room > 3 else ""
 

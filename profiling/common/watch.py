@@ -1,12 +1,12 @@
-"""Where each thread of a program ran, and when: as perf saw it, or as a look into /proc every few milliseconds."""
+"""Where and when each thread of a program ran: recorded by perf, or sampled from /proc every few milliseconds."""
 
 import os, re, subprocess, time
 
 import runs
 
 POLL, TICK = 0.005, 1e3 / os.sysconf("SC_CLK_TCK")
-SWITCHES = ["--quiet", "--no-buildid-cache", "--switch-events", "--sample-cpu", "-e", "dummy:u"]  # perf may always do that for one's own programs
-WAKES = ["-e", "sched:sched_waking"]  # and that as root; a wakeup is noted where the woken one runs, by nobody
+SWITCHES = ["--quiet", "--no-buildid-cache", "--switch-events", "--sample-cpu", "-e", "dummy:u"]  # any user may record that of own programs
+WAKES = ["-e", "sched:sched_waking"]  # only root; perf attributes the event sched_wakeup to the woken CPU, not to the waker
 
 
 class Thread:
@@ -16,7 +16,7 @@ class Thread:
         self.wakes = []  # (when, whom)
 
     def time(self):
-        """By CPU, in ms."""
+        """The time on each CPU, in ms."""
         times = {}
         for begin, end, cpu, _ in self.stays:
             times[cpu] = times.get(cpu, 0.0) + end - begin
@@ -24,7 +24,7 @@ class Thread:
 
 
 def source():
-    """What perf may do here: its options, and words for them."""
+    """The options that perf is allowed here, and a description of them."""
     data = os.path.join(runs.WORK, "probe")
     for options, words in [([*SWITCHES, *WAKES], "perf, each switch and each wake-up"), (SWITCHES, "perf, each switch")]:
         try:
@@ -36,7 +36,7 @@ def source():
 
 
 def watched(command, options, **looks):
-    """The threads of one run, in the order in which they were started, named apart."""
+    """The threads of one run, in the order of their start, with distinct names."""
     threads = by_perf(command, options) if options else by_proc(command, **looks)
     seen = {}
     for thread in threads:
@@ -67,7 +67,7 @@ def from_script(text):
         tid, cpu, when = int(tid), int(cpu), 1e3 * float(when)
         first = when if first is None else first
         thread = threads.setdefault(tid, Thread(tid))
-        thread.name = name  # its last: a thread is named after it has started
+        thread.name = name  # the last name: a thread gets its name after its start
         if woken:
             thread.wakes.append((when - first, int(woken)))
         elif switch == "IN":
@@ -80,7 +80,7 @@ def from_script(text):
 
 
 def by_proc(command, poll=POLL, looked=None):
-    """What happens after the last look is missed. Each look at all threads is told to `looked`."""
+    """Misses everything after the last sample. Calls `looked` after each sample of all threads."""
     child, threads, begin = runs.start(command), {}, time.monotonic()
     while True:
         pid, status = os.waitpid(child.pid, os.WNOHANG)
@@ -102,7 +102,7 @@ def by_proc(command, poll=POLL, looked=None):
 
 
 def tasks(pid):
-    """The threads of a process and, where the kernel tells of those, of its children."""
+    """The threads of a process and, if the kernel lists them, of its children."""
     for task in list_of(os.listdir, f"/proc/{pid}/task"):
         yield f"/proc/{pid}/task/{task}"
         for child in list_of(lambda file: open(file).read().split(), f"/proc/{pid}/task/{task}/children"):
@@ -117,7 +117,7 @@ def list_of(read, name):
 
 
 def look(task, thread, now):
-    """Credits the time since the last look to the CPU that the thread is on now."""
+    """Credits the time since the last sample to the thread's current CPU."""
     name, fields = open(f"{task}/stat").read().partition("(")[2].rsplit(")", 1)
     fields = fields.split()
     cpu = int(fields[36])
@@ -125,13 +125,14 @@ def look(task, thread, now):
         total, thread.delay = (int(time) / 1e6 for time in open(f"{task}/schedstat").read().split()[:2])
     except (OSError, ValueError):
         total, thread.delay = 0.0, 0.0
-    total = total or (int(fields[11]) + int(fields[12])) * TICK  # also where the kernel keeps no such account: 0 0 0
+    total = total or (int(fields[11]) + int(fields[12])) * TICK  # a kernel without that account writes 0 0 0
     ran = total - getattr(thread, "total", 0.0)
     try:
         moves = re.search(r"nr_migrations\s*:\s*(\d+)", open(f"{task}/sched").read())
     except OSError:
         moves = None
-    # Without the kernel's count, those that can be seen: it was on another CPU at the last look.
+    # Without the kernel's count, the moves between two samples: the thread was on another CPU at
+    # the last one.
     thread.moves = int(moves[1]) if moves else thread.moves + (getattr(thread, "cpu", cpu) != cpu)
     thread.name, thread.total, thread.cpu, thread.state = name, total, cpu, fields[0]
     if ran > 0:

@@ -1,87 +1,85 @@
-//! Coming from `OpenMP`: what becomes of each directive and clause.
-//!
-//! ```c
-//! #pragma omp parallel for reduction(+:sum) schedule(dynamic, 64)
-//! for (size_t i = 0; i < n; i++)
-//!     sum += x[i] * y[i];
-//! ```
+//! Coming from `OpenMP`: the counterpart of each directive and clause.
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
 //! # let (x, y) = (vec![1.0; 100], vec![2.0; 100]);
+//! // #pragma omp parallel for reduction(+:sum) schedule(dynamic, 64)
+//! // for (size_t i = 0; i < n; i++)
+//! //     sum += x[i] * y[i];
 //! let sum: f64 = pool.on((&x, &y)).map(|(x, y)| x * y).sum();
 //! # assert_eq!(sum, 200.0);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! The team of threads is a [`Pool`](crate::Pool), made once. Shared variables are those that a
-//! closure borrows, and the compiler refuses races. There is no schedule to choose.
+//! The team of threads is a [`Pool`](crate::Pool), made once. A closure borrows the shared
+//! variables, and the compiler refuses races. There is no schedule to choose.
 //!
+//! # Directives and clauses
 //! | `OpenMP` | here |
 //! |---|---|
 //! | `parallel for` over an array | `pool.for_each(&v, f)`, `pool.for_each_mut(&mut v, f)` |
 //! | `parallel for` over indices | `pool.on(0..n).for_each(f)` |
 //! | `parallel for` that fills an array | `pool.on((0..n, &mut out)).for_each(\|(i, place)\| *place = f(i))`, or `let out: Vec<_> = pool.on(0..n).map(f).collect()` |
-//! | `schedule(static)`, `schedule(dynamic)`, `schedule(guided)`, `schedule(auto)` | nothing: shares of equal cost by the last round, and work that is left over is stolen, down to one item |
+//! | `schedule(static)`, `schedule(dynamic)`, `schedule(guided)`, `schedule(auto)` | nothing: each worker gets a share of equal cost, by the times of the last round, and idle workers steal, down to one item |
 //! | `schedule(dynamic, 64)` | nothing, or [`grain(64)`](crate::On::grain) |
 //! | `reduction(+:x)` | [`sum`](crate::On::sum), [`max`](crate::On::max), [`reduce`](crate::On::reduce) |
-//! | `reduction(+:x) reduction(max:y)`, `reduction(+:a[:k])`, `declare reduction` | [`fold`](crate::On::fold) into a tuple, a `Vec`, any type |
+//! | `reduction(+:x) reduction(max:y)`, `reduction(+:a[:k])`, `declare reduction` | [`fold`](crate::On::fold) into a tuple, a `Vec` or any other type |
 //! | `ordered` | [`collect`](crate::On::collect), then a plain loop over the results |
-//! | `simd` | nothing: the closures are inlined, and the compiler vectorises; or [`chunks`](crate::On::chunks), and a plain loop over each chunk |
+//! | `simd` | nothing: the compiler inlines the closures and vectorises the loop; or a plain loop over each of [`chunks(n)`](crate::On::chunks) |
 //! | `collapse(2)` | [`pool.on(&mut matrix).chunks(width)`](#two-loops-in-one), or `pool.on(0..height * width)` |
 //! | `num_threads(n)` | [`num_threads`](crate::PoolBuilder::num_threads) of the pool; for one loop [`.threads(n)`](crate::On::threads) |
 //! | `if (n > 1000)` | nothing: short loops run on the calling thread |
 //! | `private(x)` | a `let` in the closure |
 //! | `firstprivate(x)` | borrow it; to change it, [`.with(\|_worker\| x.clone())`](crate::On::with) |
-//! | `lastprivate(x)` | none: compute it from the last item, after the loop |
+//! | `lastprivate(x)` | none: compute it from the last item after the loop |
 //! | `threadprivate` | [`pool.per_worker`](crate::Pool::per_worker) and [`.with_kept(&mut states)`](crate::On::with_kept) |
 //! | `omp_get_thread_num()` | the argument of the closure of `with` |
 //! | `critical`, `atomic` | `fold`; otherwise a `Mutex` or an atomic, as slow as in `OpenMP` |
-//! | `cancel for`, `cancellation point` | [`any`](crate::On::any), [`try_for_each`](crate::On::try_for_each), or a [`CancelToken`](crate::CancelToken); there is nothing to poll |
+//! | `cancel for`, `cancellation point` | [`any`](crate::On::any), [`try_for_each`](crate::On::try_for_each), or a [`CancelToken`](crate::CancelToken); closures poll nothing |
 //! | `barrier` | the end of the loop |
 //! | `single`, `masked`, `master` | the code between two loops |
-//! | `target` | none: a pool has the CPUs of one machine |
-//! | `OMP_NUM_THREADS` | `RANGESTEAL_NUM_THREADS`; a call of `num_threads` wins |
+//! | `target` | none: a pool uses the CPUs of one machine, and no other device |
+//! | `OMP_NUM_THREADS` | `RANGESTEAL_NUM_THREADS`; a call of `num_threads` overrides it |
 //! | `OMP_PROC_BIND=close`, `OMP_PLACES=threads` | [`Placement::Compact`](crate::Placement::Compact) |
 //! | `OMP_PROC_BIND=spread` | [`Placement::Spread`](crate::Placement::Spread) |
-//! | `OMP_PLACES=cores` | [`Placement::PhysicalCores`](crate::Placement::PhysicalCores); the default takes one CPU of every core first, then the others |
-//! | `OMP_PLACES={3},{7}`, `GOMP_CPU_AFFINITY` | [`Placement::Cpus`](crate::Placement::Cpus) of those CPUs the program may use (`taskset` narrows them) |
+//! | `OMP_PLACES=cores` | [`Placement::PhysicalCores`](crate::Placement::PhysicalCores); the default uses one CPU of every core first, then the others |
+//! | `OMP_PLACES={3},{7}`, `GOMP_CPU_AFFINITY` | [`Placement::Cpus`](crate::Placement::Cpus); CPUs that the program may not use are left out (`taskset` narrows them) |
 //! | `OMP_PROC_BIND=false` | `RANGESTEAL_PINNING=off`, or [`Pinning::Off`](crate::Pinning::Off) |
 //! | `OMP_DISPLAY_AFFINITY` | `println!("{}", pool.placement())`: [`Pool::placement`](crate::Pool::placement) |
-//! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | nothing: threads poll where loops follow each other quickly, and sleep otherwise; [`spin_before_park`](crate::PoolBuilder::spin_before_park) sets it by hand |
+//! | `OMP_WAIT_POLICY=active`, `GOMP_SPINCOUNT` | nothing: idle threads poll if loops follow each other quickly, and sleep otherwise; [`spin_before_park`](crate::PoolBuilder::spin_before_park) sets the time by hand |
 //!
 //! # Every clause
-//! What else `OpenMP` 5.2 has for loops, and within them:
+//! The other directives and clauses of `OpenMP` 5.2 for loops, and within loops:
 //!
 //! | `OpenMP` | here |
 //! |---|---|
-//! | `parallel`, `teams`, `num_teams`, `thread_limit` | a pool, made once; there is no code that each thread runs by itself |
+//! | `parallel`, `teams`, `num_teams`, `thread_limit` | a pool, made once; no code is run by each thread |
 //! | `for`, `loop`, `parallel loop`, `bind` | as `parallel for` |
 //! | `for simd`, `parallel for simd`, `taskloop simd`, `declare simd` | as `simd` |
 //! | `distribute`, `distribute parallel for`, `dist_schedule` | none: a pool has one level of threads |
-//! | `taskloop`, `grainsize`, `num_tasks` | a loop; `grain(n)` where blocks must be of a certain size |
-//! | `task`, `in_reduction`, `reduction(task,)`, `untied`, `mergeable`, `final`, `priority`, `depend`, `taskgroup`, `taskwait`, `taskyield` | [`pool.grow(seeds)`](crate::Pool::grow): an item is a task, and adds others. No task waits for others |
-//! | `nogroup`, `nowait` | none: a loop is over when its call returns. Put what need not wait into one loop |
-//! | `sections` | a vector of closures: [`pool.on(jobs).for_each(\|job\| job())`](super::from_rayon#some-recipes) |
-//! | `scope` | none: no code is run by every thread; what each needs is made by `with` or `pool.per_worker(..)` |
+//! | `taskloop`, `grainsize`, `num_tasks` | a loop; `grain(n)` if blocks must have a certain size |
+//! | `task`, `in_reduction`, `reduction(task,)`, `untied`, `mergeable`, `final`, `priority`, `depend`, `taskgroup`, `taskwait`, `taskyield` | [`pool.grow(seeds)`](super::grow): an item is a task, and adds others. No task waits for others |
+//! | `nogroup`, `nowait` | none: a loop is over when its call returns. Put work that need not wait into one loop |
+//! | `sections` | a vector of closures: [`pool.on(jobs).for_each(\|job\| job())`](super::grow#jobs-of-different-kinds) |
+//! | `scope` | none: no code is run by each thread; `with` or `pool.per_worker(..)` makes a state for each worker |
 //! | `schedule(runtime)` | none: there is no schedule to choose |
-//! | `monotonic`, `nonmonotonic` | nothing: what a worker steals may lie before what it has done |
+//! | `monotonic`, `nonmonotonic` | nothing: a worker may steal items that lie before those it has done |
 //! | `schedule(simd:)` | `grain(n)`, with a multiple of the items in a vector register |
-//! | `order(concurrent)`, `unconstrained` | nothing: it is always so |
-//! | `reproducible` | none: no item belongs to a thread |
+//! | `order(concurrent)`, `unconstrained` | nothing: the order of items is never defined |
+//! | `reproducible` | none: no item is bound to a thread |
 //! | `default`, `shared` | nothing: a closure borrows what it names, and the compiler refuses races |
-//! | `linear` | computed from the index: `start + step * i`, with `enumerate` |
-//! | `lastprivate(conditional:)` | `pool.on(&v).rev().position(p)`: where it was assigned last |
-//! | `reduction(inscan,)`, `scan`, `inclusive`, `exclusive` | [two loops](#prefix-sums) over chunks |
-//! | `ordered(n)`, `doacross` | none: items do not wait for each other. A plain loop over fronts, and each front in parallel |
+//! | `linear` | `enumerate`, and `start + step * i` in the closure |
+//! | `lastprivate(conditional:)` | `pool.on(&v).rev().position(p)`: the last item that assigns it, counted from the end |
+//! | `reduction(inscan,)`, `scan`, `inclusive`, `exclusive` | [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan): [an example](#prefix-sums) |
+//! | `ordered(n)`, `doacross` | none: items do not wait for each other. Write a plain loop over the wavefronts, and run each wavefront in parallel |
 //! | `copyin` | `pool.per_worker(\|_worker\| x.clone())` |
-//! | `copyprivate` | nothing: what the code between two loops makes, the second one borrows |
-//! | `allocate`, `aligned` | none: alignment belongs to a type; what `with` makes is allocated by the thread that uses it |
-//! | `nontemporal`, `safelen`, `simdlen` | none: there are no hints to the vectoriser; `chunks_exact(8)` has a length that suits |
+//! | `copyprivate` | nothing: the next loop borrows the values that the code between the loops has made |
+//! | `allocate`, `aligned` | none: alignment belongs to a type; the closure of `with` allocates on the thread that uses the state |
+//! | `nontemporal`, `safelen`, `simdlen` | none: there are no hints to the vectoriser; `chunks_exact(8)` has a length that suits vectors |
 //! | `tile`, `sizes` | `chunks(rows * width)`, or `pool.on(0..tiles)` with the place of a tile computed from its index |
-//! | `unroll`, `full`, `partial` | nothing: the compiler unrolls; `chunks_exact(8)` where it does not |
+//! | `unroll`, `full`, `partial` | nothing: the compiler unrolls; `chunks_exact(8)` if it does not |
 //! | `proc_bind` | [`placement`](crate::PoolBuilder::placement) of the pool, for all its loops |
-//! | `flush` | nothing: what a loop has written, its caller and later loops see |
+//! | `flush` | nothing: the caller and later loops see all that a loop has written |
 //!
 //! # A table as an accumulator
 //! ```c
@@ -120,21 +118,8 @@
 //! # let pool = rangesteal::Pool::new()?;
 //! # let x: Vec<u64> = (0..10).collect();
 //! # let mut sums = vec![0; x.len()];
-//! use rangesteal::source;
-//!
-//! let size = 4; // some thousands
-//! let of_chunks: Vec<u64> = pool.on(&x).chunks(size).map(|chunk| chunk.iter().sum()).collect();
-//! let mut before = vec![0];
-//! before.extend(of_chunks.iter().scan(0, |sum, of| { *sum += of; Some(*sum) }));
-//! before.pop();
-//! let chunks = pool.on((source(&x).chunks(size), &before, source(&mut sums).chunks(size)));
-//! chunks.for_each(|(chunk, before, sums)| {
-//!     let mut sum = *before;
-//!     for (x, place) in chunk.iter().zip(sums) {
-//!         sum += x;
-//!         *place = sum;
-//!     }
-//! });
+//! sums.copy_from_slice(&x);
+//! pool.on(&mut sums).inclusive_scan(|a, b| a + b);
 //! # assert_eq!(sums, [0, 1, 3, 6, 10, 15, 21, 28, 36, 45]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
@@ -160,7 +145,8 @@
 //! # assert_eq!(image, [0, 0, 0, 0, 0, 1, 2, 3, 0, 2, 4, 6]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
-//! If a single pixel can take long, or there are fewer rows than threads, run over the pixels:
+//!
+//! If a single pixel can take long, or if there are fewer rows than threads, run over the pixels:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -191,17 +177,18 @@
 //! # assert!(samples.iter().all(|sample| *sample > 0));
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
-//! Each [block of items](super#random-numbers) has a generator of its own, so the samples are the
-//! same on any number of threads. Memory that does not change the results can be kept for each
-//! worker: [`with_kept`](crate::On::with_kept).
+//!
+//! Each [block of items](super::random) has a generator of its own, so the samples are the same on
+//! any number of threads. A state that does not change the results, such as scratch memory, can be
+//! kept for each worker: [`with_kept`](crate::On::with_kept).
 //!
 //! # What differs
-//! * **No item belongs to a thread.** With `schedule(static)` the same thread runs the same indices
-//!   in every loop. Here that is likely, but it is not promised.
-//! * **The order of a reduction** is that of the slice, so it may be any associative function. With
-//!   [`reproducible`](crate::On::reproducible) floating-point sums are the same for every number of
-//!   threads.
-//! * **A loop in a loop** is helped by workers that are idle. No thread is started for it.
+//! * **No item is bound to a thread.** With `schedule(static)` the same thread runs the same
+//!   indices in every loop. Here that is likely, but not promised.
+//! * **The order of a reduction** is the order of the slice, so the function must be associative,
+//!   and need not be commutative. With [`reproducible`](crate::On::reproducible), floating-point
+//!   sums are the same for every number of threads.
+//! * **A loop in a loop** is helped by idle workers. No thread is started for it.
 //! * **A panic** (or an `Err`, in `try_for_each`) ends the loop and comes out of the call. An
 //!   exception must not leave an `OpenMP` loop.
-//! * **Several threads** may call loops of one pool: each is helped by workers that are idle.
+//! * **Several threads** may call loops of one pool. Idle workers help each of them.

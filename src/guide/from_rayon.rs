@@ -1,21 +1,4 @@
-//! Coming from rayon: what is called otherwise, what differs, and when to stay.
-//!
-//! To try it, change one line of `Cargo.toml`, and none of the code: the package `rangesteal-rayon`
-//! in this repository has rayon's names.
-//!
-//! ```sh
-//! cargo remove rayon
-//! cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
-//! ```
-//!
-//! Go on to `pool.on(..)` if you want what rayon has no names for: [options](crate::On) such as
-//! `threads` and `grain`, [reports](crate::RunReport), sums with the same bits on any number of
-//! threads ([`reproducible`](crate::On::reproducible)), states that are kept from loop to loop
-//! ([`with_kept`](crate::On::with_kept)), and loops that can be cancelled
-//! ([`CancelToken`](crate::CancelToken)).
-//!
-//! In most lines the name is the same: write `pool.on(&v)` for `v.par_iter()`, and leave the rest
-//! of the line as it is.
+//! Coming from rayon: the counterpart of each name, the differences, and when to stay.
 //!
 //! ```
 //! use rangesteal::Pool;
@@ -29,19 +12,36 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Three names are false friends: `zip`, `fold` and `reduce`. The compiler refuses the last two as
-//! rayon writes them.
+//! In most lines the name is the same: write `pool.on(&v)` for `v.par_iter()`, and leave the rest
+//! of the line as it is. Three names mean something else here: `zip`, `fold` and `reduce`. The
+//! compiler refuses `fold` and `reduce` as rayon writes them; `zip` panics if lengths differ.
+//!
+//! # Try it without changing code
+//! The package `rangesteal-rayon` in this repository has rayon's names. To try it, change one line
+//! of `Cargo.toml`, and none of the code:
+//!
+//! ```sh
+//! cargo remove rayon
+//! cargo add rangesteal-rayon --rename rayon --path ../rangesteal/rayon
+//! ```
+//!
+//! Change to `pool.on(..)` if you want features that rayon has no names for:
+//! [options](super::options) such as `threads` and `grain`, [reports](super::reports), sums with
+//! the same bits on any number of threads ([`reproducible`](crate::On::reproducible)), states that
+//! are kept from loop to loop ([`with_kept`](crate::On::with_kept)), and loops that can be
+//! cancelled ([`CancelToken`](crate::CancelToken)).
 //!
 //! # Every name
-//! A test takes the names from the sources of the rayon that it is built with. `v` is a slice, a
-//! `Vec` or an array; a line that begins with a dot stands behind `pool.on(..)`. The types of
-//! iterators are left out.
+//! The tables have all names of rayon except the types of iterators. `v` is a slice, a `Vec` or an
+//! array. Code that begins with a dot stands behind `pool.on(..)`.
+//!
+//! The same names:
 //!
 //! | rayon | here |
 //! |---|---|
 //! | `map`, `copied`, `cloned`, `inspect`, `filter`, `filter_map`, `flat_map`, `flatten`, `enumerate`, `take`, `skip`, `step_by`, `rev`, `chunks`, `for_each`, `try_for_each`, `sum`, `product`, `count`, `min`, `max`, `min_by`, `max_by`, `min_by_key`, `max_by_key`, `any`, `all`, `find_any`, `eq`, `cmp`, `collect`, `partition`, `unzip` | the same; `chunks` makes slices, and vectors behind `map`, `copied`, `rev` and `step_by`; `partition` and `unzip` make vectors |
 //!
-//! Other names, and lines to write for names that are not here:
+//! Names that differ or are missing, and the code to write instead:
 //!
 //! | rayon | here |
 //! |---|---|
@@ -51,53 +51,53 @@
 //! | `par_drain`, `ParallelDrainFull`, `ParallelDrainRange` | `pool.on(source::drain(&mut vec, range))`; of maps `pool.on(map.drain().collect::<Vec<_>>())` |
 //! | `collections`, `collections::btree_map`, `collections::btree_set`, `collections::hash_map`, `collections::hash_set`, `collections::linked_list`, `par_bridge`, `ParallelBridge` | `pool.on(map.iter().collect::<Vec<_>>())` |
 //! | `collections::binary_heap`, `collections::vec_deque` | `pool.on(heap.as_slice())`, `pool.on(deque.make_contiguous())` |
-//! | `option`, `result` | none: one item is no loop. A chain collects into an `Option` or a `Result` |
+//! | `option`, `result` | none: a loop over one item cannot be shared. A chain collects into an `Option` or a `Result` |
 //! | `iter::empty`, `iter::once` | `pool.on([])`, `pool.on([x])` |
 //! | `iter::repeat`, `iter::repeat_n`, `iter::repeatn`, `Repeat::take`, `Repeat::zip` | `pool.on(0..n).map(\|_\| &x)` |
-//! | `iter::split` | none: work is divided between items. Make the pieces first |
-//! | `iter::walk_tree`, `iter::walk_tree_prefix`, `iter::walk_tree_postfix` | [`pool.grow([root])`](crate::Pool::grow), whose closure feeds the children, in no order |
+//! | `iter::split` | none: work is divided between items only. Make the pieces first |
+//! | `iter::walk_tree`, `iter::walk_tree_prefix`, `iter::walk_tree_postfix` | [`pool.grow([root])`](crate::Pool::grow), whose closure adds the children to the list; the order is not defined |
 //! | `Either` | none: call the loop in both branches of an `if` |
 //! | `zip_eq`, `zip` | `.zip(&b)`, which panics if lengths differ; `.zip_shortest(&b)` |
-//! | `map_with`, `map_init`, `for_each_with`, `for_each_init`, `try_for_each_with`, `try_for_each_init` | [`.with(\|_worker\| init()).map(\|(state, x)\| ..)`](crate::On::with) and so on; with random numbers [`with_block`](crate::On::with_block) |
+//! | `map_with`, `map_init`, `for_each_with`, `for_each_init`, `try_for_each_with`, `try_for_each_init` | [`.with(\|_worker\| init()).map(\|(state, x)\| ..)`](crate::On::with) and so on; for random numbers [`with_block`](super::random) |
 //! | `flat_map_iter`, `flatten_iter` | `.flat_map(f)`, `.flatten()` |
-//! | `fold`, `fold_with` | `.fold(init, step, merge)`: the reduction behind it is its last closure |
+//! | `fold`, `fold_with` | `.fold(init, step, merge)`: `merge` is the `reduce` that follows in rayon |
 //! | `reduce`, `reduce_with` | `.reduce(op).unwrap_or_else(id)`, `.reduce(op)` |
 //! | `try_fold`, `try_fold_with` | `.chunks(n).map(\|chunk\| chunk.iter().try_fold(init(), f)).try_reduce(op)` |
-//! | `try_reduce`, `try_reduce_with` | `.try_reduce(op)` of results, which gives `Ok(None)` of no items; `op` cannot fail |
+//! | `try_reduce`, `try_reduce_with` | `.try_reduce(op)` over items that are results; it returns `Ok(None)` if there are no items, and `op` cannot fail |
 //! | `fold_chunks`, `fold_chunks_with` | `.chunks(n).map(\|chunk\| chunk.iter().fold(init(), f))` |
 //! | `update` | `.map(\|mut x\| { f(&mut x); x })` |
 //! | `chain` | two loops: `.collect_into(&mut both)` of each |
-//! | `interleave`, `interleave_shortest` | `.zip(&b).flat_map(\|(a, b)\| [a, b])`, and what is left of the longer one |
+//! | `interleave`, `interleave_shortest` | `.zip(&b).flat_map(\|(a, b)\| [a, b])`, then append the rest of the longer one |
 //! | `intersperse` | `.flat_map(\|x\| [x, &between])`, then `pop` the last |
 //! | `positions` | `.enumerate().filter_map(\|(i, x)\| p(x).then_some(i))` |
 //! | `skip_any`, `take_any` | `.skip(n)`, `.take(n)` |
 //! | `skip_any_while`, `take_any_while`, `while_some` | `let n = pool.on(&v).position(\|x\| !p(x)).unwrap_or(v.len())`, then `.skip(n)`, `.take(n)` |
-//! | `panic_fuse` | nothing: after a panic few items behind it are run, and all before it |
-//! | `by_exponential_blocks`, `by_uniform_blocks` | nothing: searches go from the front; a plain loop over `v.chunks(n)` |
-//! | `with_min_len`, `with_max_len` | nothing; [`grain(n)`](crate::On::grain) where blocks must be of a certain size |
-//! | `len`, `opt_len` | `v.len()`; of any source [`count`](crate::source::Source::count) |
+//! | `panic_fuse` | nothing: after a panic the items before it still run, and few of those behind it |
+//! | `by_exponential_blocks`, `by_uniform_blocks` | nothing: searches go from the front. For blocks one after the other, a plain loop over `v.chunks(n)` |
+//! | `with_min_len`, `with_max_len` | nothing; [`grain(n)`](crate::On::grain) if blocks must have a certain size |
+//! | `len`, `opt_len` | `v.len()`; for any source [`count`](crate::source::Source::count) |
 //! | `find_first`, `find_last` | `.find(p)`, `.rev().find(p)` |
 //! | `position_first`, `position_any`, `position_last` | `.position(p)`; `.rev().position(p)` counts from the end |
 //! | `find_map_first`, `find_map_any`, `find_map_last` | `.find_map(f)`, `.rev().find_map(f)` |
 //! | `partition_map` | `.filter_map(f)` twice, or `.fold(..)` into two vectors |
-//! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain), of the collections of the standard library |
+//! | `from_par_iter`, `FromParallelIterator` | [`FromChain`](crate::source::FromChain): only the collections of the standard library implement it |
 //! | `collect_into_vec`, `par_extend`, `ParallelExtend` | `out.clear()` and `.collect_into(&mut out)`; `set.extend(pool.map_collect(&v, f))` |
 //! | `collect_vec_list` | `.collect::<Vec<_>>()` |
 //! | `unzip_into_vecs` | `pool.on((&v, &mut a, &mut b)).for_each(\|(x, a, b)\| (*a, *b) = f(x))` |
 //! | `ne`, `lt`, `le`, `gt`, `ge` | `!pool.on(&a).eq(&b)`, `pool.on(&a).cmp(&b).is_lt()` and so on |
 //! | `partial_cmp` | `pool.on(&a).zip_shortest(&b).map(\|(a, b)\| a.partial_cmp(b)).find(\|o\| *o != Some(Equal))` |
-//! | `drive`, `drive_unindexed`, `with_producer` | none: a type of yours becomes one of the sources there are, by [`IntoChain`](crate::source::IntoChain) |
+//! | `drive`, `drive_unindexed`, `with_producer` | none: your type implements [`IntoChain`](crate::source::IntoChain), which makes one of the sources of this crate |
 //! | `ParallelSlice`, `ParallelSliceMut`, `as_parallel_slice`, `as_parallel_slice_mut` | nothing to import |
 //! | `par_chunks`, `par_chunks_mut`, `par_chunks_exact`, `par_chunks_exact_mut` | `.chunks(n)`, `.chunks_exact(n)` |
 //! | `ChunksExact::remainder`, `ChunksExactMut::remainder`, `ChunksExactMut::into_remainder`, `ChunksExactMut::take_remainder` | `let (chunks, rest) = source::chunks_exact(&mut v, n)`, then `pool.on(chunks)` |
 //! | `par_rchunks`, `par_rchunks_mut` | `pool.on(v.rchunks(n).collect::<Vec<_>>())` |
 //! | `par_rchunks_exact`, `par_rchunks_exact_mut` | `pool.on(&v[v.len() % n..]).chunks(n).rev()` |
 //! | `RChunksExact::remainder`, `RChunksExactMut::remainder`, `RChunksExactMut::into_remainder`, `RChunksExactMut::take_remainder` | `&v[..v.len() % n]` |
-//! | `par_windows`, `par_array_windows` | `.windows(n)`; `<&[T; N]>::try_from(window)` makes an array of one |
+//! | `par_windows`, `par_array_windows` | `.windows(n)`; `<&[T; N]>::try_from(window)` makes an array of a window |
 //! | `par_chunk_by`, `par_chunk_by_mut`, `par_split`, `par_split_inclusive`, `par_split_mut`, `par_split_inclusive_mut` | `pool.on(v.chunk_by(p).collect::<Vec<_>>())` and so on |
 //! | `par_sort`, `par_sort_by`, `par_sort_by_key`, `par_sort_by_cached_key` | `pool.sort(&mut v)`, `pool.sort_by(&mut v, c)` and so on |
-//! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | `pool.sort_unstable(&mut v)` and so on, which take memory on pools of more than four workers |
-//! | `str`, `string`, `ParallelString`, `as_parallel_string` | none: characters differ in length |
+//! | `par_sort_unstable`, `par_sort_unstable_by`, `par_sort_unstable_by_key` | `pool.sort_unstable(&mut v)` and so on; these allocate on pools of more than four workers |
+//! | `str`, `string`, `ParallelString`, `as_parallel_string` | none: characters differ in length, so a text cannot be cut at an index |
 //! | `par_bytes` | `pool.on(text.as_bytes())` |
 //! | `par_chars`, `par_char_indices`, `par_encode_utf16`, `par_lines`, `par_split_whitespace`, `par_split_ascii_whitespace`, `par_split_terminator`, `par_matches`, `par_match_indices` | `pool.on(text.lines().collect::<Vec<_>>())` and so on |
 //!
@@ -105,40 +105,40 @@
 //!
 //! | rayon | here |
 //! |---|---|
-//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::build_global`, `ThreadPoolBuilder::num_threads`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name`, `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler` | the same, with numbers of workers from 1 on, since worker 0 is the calling thread; `build` waits until all workers have come; leave `num_threads` out instead of passing 0 |
+//! | `ThreadPoolBuilder::build`, `ThreadPoolBuilder::build_global`, `ThreadPoolBuilder::num_threads`, `ThreadPoolBuilder::stack_size`, `ThreadPoolBuilder::thread_name`, `ThreadPoolBuilder::spawn_handler`, `ThreadPoolBuilder::start_handler`, `ThreadPoolBuilder::exit_handler` | the same. Handlers get worker numbers from 1 on: worker 0 is the calling thread. `build` waits until all threads have started. Leave `num_threads` out instead of passing 0 |
 //! | `ThreadPool`, `ThreadPoolBuilder`, `ThreadPoolBuildError`, `ThreadPool::new`, `ThreadPoolBuilder::new` | `Pool`, `PoolBuilder`, `BuildError`, `Pool::new()?`, `Pool::builder()` |
-//! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`; a `spawn_handler` may start scoped threads, and wrap `run` |
+//! | `ThreadPoolBuilder::build_scoped` | `Pool::builder().scope(\|pool\| ..)`; a `spawn_handler` may start scoped threads that call `run` |
 //! | `ThreadPoolBuilder::use_current_thread` | nothing: the calling thread is always a worker |
-//! | `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | [`WorkerThread`](crate::WorkerThread), its `index()`, `name()`, `run()` and `stack_size()`; each has a name |
+//! | `ThreadBuilder`, `ThreadBuilder::index`, `ThreadBuilder::name`, `ThreadBuilder::run`, `ThreadBuilder::stack_size` | [`WorkerThread`](crate::WorkerThread), its `index()`, `name()`, `run()` and `stack_size()`; every thread has a name |
 //! | `ThreadPoolBuilder::panic_handler` | none: a panic comes out of the loop's call |
-//! | `ThreadPoolBuilder::breadth_first` | none: there are no tasks to be put in order |
-//! | `ThreadPool::install` | nothing: call the loops of that pool |
+//! | `ThreadPoolBuilder::breadth_first` | none: there is no queue of tasks |
+//! | `ThreadPool::install` | nothing: call loops on that pool |
 //! | `ThreadPool::current_num_threads`, `rayon::current_num_threads` | `pool.num_threads()` |
 //! | `ThreadPool::current_thread_index`, `rayon::current_thread_index` | the argument of the closure of `with` |
-//! | `rayon::max_num_threads` | none: one more than 65,536 is `BuildError::TooManyThreads` |
-//! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast`, `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: no item belongs to a certain worker |
-//! | `ThreadPool::join`, `rayon::join` | [`pool.join(a, b)`](crate::Pool::join). Parts whose results nobody goes on with are better items of [`pool.grow([all])`](crate::Pool::grow), and a known number of jobs is [a loop](#some-recipes) |
-//! | `rayon::join_context`, `FnContext`, `FnContext::migrated` | none: `a` runs on the calling thread, `b` where it may |
-//! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | `pool.on(jobs)`; jobs that add others are [items that grow](#some-recipes). A job must not wait for another one, and a panic drops those that have not begun |
-//! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop is over when its call returns. Call it in a `std::thread::spawn` |
-//! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks to run in between |
+//! | `rayon::max_num_threads` | none: the most is 65,536, and more are `BuildError::TooManyThreads` |
+//! | `ThreadPool::broadcast`, `rayon::broadcast`, `ThreadPool::spawn_broadcast`, `rayon::spawn_broadcast`, `Scope::spawn_broadcast`, `ScopeFifo::spawn_broadcast`, `BroadcastContext`, `BroadcastContext::index`, `BroadcastContext::num_threads` | none: no item is bound to a worker |
+//! | `ThreadPool::join`, `rayon::join` | [`pool.join(a, b)`](crate::Pool::join). If no result is needed, items of [`pool.grow([all])`](super::grow) are better. A known number of jobs is [a loop](super::grow#jobs-of-different-kinds) |
+//! | `rayon::join_context`, `FnContext`, `FnContext::migrated` | none: `a` runs on the calling thread, and `b` on any worker |
+//! | `ThreadPool::scope`, `ThreadPool::scope_fifo`, `ThreadPool::in_place_scope`, `ThreadPool::in_place_scope_fifo`, `rayon::scope`, `rayon::scope_fifo`, `rayon::in_place_scope`, `rayon::in_place_scope_fifo`, `Scope`, `Scope::spawn`, `ScopeFifo`, `ScopeFifo::spawn_fifo` | `pool.on(jobs)`; jobs that add jobs are [a list that grows](super::grow#jobs-of-different-kinds). No job may wait for another job. A panic drops the jobs that have not begun |
+//! | `ThreadPool::spawn`, `ThreadPool::spawn_fifo`, `rayon::spawn`, `rayon::spawn_fifo` | none: a loop is over when its call returns. Call the loop in a `std::thread::spawn` |
+//! | `ThreadPool::yield_now`, `ThreadPool::yield_local`, `rayon::yield_now`, `rayon::yield_local`, `Yield`, `ThreadPool::current_thread_has_pending_tasks` | none: there are no tasks that a thread could run meanwhile |
 //! | `RAYON_NUM_THREADS`, `RAYON_RS_NUM_CPUS` | `RANGESTEAL_NUM_THREADS` |
 //!
 //! # What differs
-//! * **One order.** Partial results are reduced in slice order, as in rayon. With
-//!   [`reproducible`](crate::On::reproducible) floating-point results do not depend on threads and
-//!   timing either. Only a loop over a list that grows ([`grow`](crate::Pool::grow)) has no order.
+//! * **Order.** Partial results are reduced in slice order, as in rayon. With
+//!   [`reproducible`](crate::On::reproducible), floating-point results do not depend on threads or
+//!   timing either. Only a loop over a list that grows ([`grow`](super::grow)) has no order.
 //! * **The first error**, and the first panic, in slice order comes out of the call, in every run.
 //! * **A nested loop is helped by idle workers**, and so is a loop that another thread calls
-//!   meanwhile. If no worker is idle, it runs on the thread that calls it, and is helped as soon as
-//!   one is. A thread that waits for its loop helps the loops inside it, and does no other work
-//!   meanwhile, unlike in rayon: see [Locks and loops](super::locks).
-//! * **Short and uneven loops** need no care: no thread is woken for a loop that is too short, and
-//!   work is stolen down to the single item.
+//!   meanwhile. If no worker is idle, the loop runs on the calling thread, and is helped as soon as
+//!   a worker is idle. A thread that waits for its loop helps the loops inside it, and does no
+//!   other work meanwhile, unlike in rayon: see [Locks and loops](super::locks).
+//! * **Short and uneven loops** need no tuning: no thread is woken for a loop that is too short,
+//!   and work is stolen down to the single item.
 //! * **The calling thread works, too.** A pool of `n` has `n - 1` threads of its own.
-//! * **Threads are pinned** where the system allows it: see [`Pinning`](crate::Pinning).
+//! * **Threads are pinned** where the system allows it: see [pinning](super::machines#pinning).
 //!
-//! The first error:
+//! # The first error
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -155,8 +155,9 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Scratch memory. rayon makes a new state whenever it splits the work; here a call makes one for
-//! each worker, and every closure behind `with` is given the pair of a state and an item:
+//! # Scratch memory
+//! rayon makes a new state whenever it splits the work. Here a call makes one state for each
+//! worker, and each closure behind `with` takes the pair of a state and an item:
 //!
 //! ```
 //! # let pool = rangesteal::Pool::new()?;
@@ -182,28 +183,21 @@
 //! ```
 //!
 //! # When to stay with rayon
-//! When items come from an iterator or a channel that must not be collected; when tasks outlive
-//! the call that makes them; when a library should not bring threads of its own. Both can be used
-//! in one program, as long as their loops run one after another.
+//! * Items come from an iterator or a channel, and must not be collected.
+//! * Tasks outlive the call that makes them.
+//! * A library should not bring threads of its own.
 //!
-//! # Some recipes
-//! A function that need not be given a pool. rayon's global pool has a name here:
-//! [`Pool::global`](crate::Pool::global).
+//! One program can use both: see [in a program that uses
+//! rayon](super::beside#in-a-program-that-uses-rayon).
 //!
-//! ```
-//! use rangesteal::Pool;
+//! # A function without a pool
+//! The counterpart of rayon's global pool is [`Pool::global`](crate::Pool::global). A function of a
+//! library takes [an `Option<&Pool>`](super::beside).
 //!
-//! fn norm(x: &[f64], pool: Option<&Pool>) -> f64 {
-//!     let pool = pool.unwrap_or_else(Pool::global);
-//!     pool.on(x).map(|x| x * x).sum::<f64>().sqrt()
-//! }
-//!
-//! assert_eq!(norm(&[3.0, 4.0], None), 5.0);
-//! ```
-//!
-//! A library that returns something parallel to loop over: `impl ParallelIterator` in rayon. Here
-//! it is a [`source`](crate::source()) with its stages; the caller brings the pool. A type that can
-//! be passed to `on` itself implements [`IntoChain`](crate::source::IntoChain).
+//! # A function that returns a parallel iterator
+//! In rayon it returns `impl ParallelIterator`. Here it returns a [`source`](crate::source()) with
+//! its stages, and the caller brings the pool. A type that implements
+//! [`IntoChain`](crate::source::IntoChain) can be passed to `on` itself.
 //!
 //! ```
 //! use rangesteal::{Pool, source, source::{IntoChain, Source}};
@@ -234,77 +228,12 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! Jobs of different kinds, and jobs that make others, as in a scope:
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! use rangesteal::Feed;
-//!
-//! let (mut a, mut b) = (0, String::new());
-//! let jobs: Vec<Box<dyn FnOnce() + Send>> = vec![Box::new(|| a = 1), Box::new(|| b.push('b'))];
-//! pool.on(jobs).for_each(|job| job());
-//! assert_eq!((a, &b[..]), (1, "b"));
-//!
-//! struct Job<'a>(Box<dyn FnOnce(&Feed<'_, Job<'a>>) + Send + 'a>);
-//! let first = Job(Box::new(|feed| feed.push(Job(Box::new(|_| println!("the second job"))))));
-//! pool.grow([first]).for_each(|Job(job), feed| job(feed));
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! A tree, level by level:
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! struct Node {
-//!     value: u32,
-//!     children: Vec<Node>,
-//! }
-//!
-//! let leaf = |value| Node { value, children: Vec::new() };
-//! let root = Node { value: 1, children: vec![leaf(2), leaf(3)] };
-//! let (mut level, mut sum) = (vec![&root], 0);
-//! while !level.is_empty() {
-//!     sum += pool.on(&level).map(|node| node.value).sum::<u32>();
-//!     level = pool.on(&level).flat_map(|node| &node.children).collect();
-//! }
-//! assert_eq!(sum, 6);
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! # Where a type must be written
-//! A closure that is written in the call needs no types. One that has a name first does, for what
-//! it is given by reference: otherwise the compiler says that `Fn` is not general enough.
-//!
-//! ```compile_fail
-//! # let pool = rangesteal::Pool::new()?;
-//! let even = |x| x % 2 == 0;
-//! assert!(pool.any(&[1, 2, 3], even));
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! let even = |x: &u32| x % 2 == 0;
-//! assert!(pool.any(&[1, 2, 3], even));
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
-//!
-//! `sum`, `product` and `collect` need the type of what they make, as in rayon. An error that is
-//! collected, or that only `?` returns, must be named:
-//!
-//! ```
-//! # let pool = rangesteal::Pool::new()?;
-//! use std::num::ParseIntError;
-//!
-//! let numbers = pool.on(&["12", "7"]).map(|word| word.parse::<u32>());
-//! assert!(numbers.collect::<Result<Vec<u32>, ParseIntError>>().is_ok());
-//! let checked = pool.on(&["12", "7"]).try_for_each(|word| {
-//!     word.parse::<u32>()?;
-//!     Ok::<(), ParseIntError>(())
-//! });
-//! assert_eq!(checked, Ok(()));
-//! # Ok::<(), rangesteal::BuildError>(())
-//! ```
+//! # Jobs, trees, types
+//! * Jobs as in a scope: [jobs of different kinds](super::grow#jobs-of-different-kinds).
+//! * A tree, as by `walk_tree`: [items that make items](super::grow), or [level by
+//!   level](super::grow#level-by-level).
+//! * "`Fn` is not general enough", "type annotations needed": [where a type must be
+//!   written](super::loops#where-a-type-must-be-written).
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {

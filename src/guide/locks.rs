@@ -14,22 +14,22 @@
 //! ```
 //!
 //! **The rule.** A thread that waits for the end of a loop runs only items of loops that are called
-//! inside it. The plain loop would run them at that place as well, under the same locks. The
-//! [bottom of this page](#what-can-deadlock) lists the deadlocks that remain. A program of plain
+//! inside that loop. The plain loop would run these items at the same place, under the same locks.
+//! The deadlocks that remain are in [the last section](#what-can-deadlock). A program of plain
 //! threads has them as well.
 //!
 //! The tests that this page names are in `tests/locks.rs`. They run on pools of 2, 4 and 8 threads,
-//! by one caller and by several.
+//! with one caller and with several.
 //!
 //! # A lock held across a loop
-//! The loop under the lock is run by its caller, and by no thread that has other work. Items that
-//! want the lock block their threads meanwhile, so take it late, and hold it briefly. (Tests
+//! The caller runs the loop under the lock, and idle workers help. Other items that want the lock
+//! block their threads meanwhile, so take the lock late, and hold it briefly. (Tests
 //! `a_lock_is_held_across_an_inner_loop`, `a_lock_is_held_across_a_loop_on_another_pool`,
 //! `a_lock_of_each_level_is_held_across_the_levels_below`.)
 //!
 //! # A lock taken in items
-//! It may be taken in items of any number of loops at a time, on one pool or on several. (Test
-//! `items_of_two_loops_at_a_time_take_one_lock`.) If each item adds to one value, a
+//! Items of any number of simultaneous loops, on one pool or on several, may take the same lock.
+//! (Test `items_of_two_loops_at_a_time_take_one_lock`.) If each item adds to one value, a
 //! [`fold`](crate::On::fold) needs no lock.
 //!
 //! # A loop inside `get_or_init`
@@ -44,26 +44,26 @@
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```
 //!
-//! One item makes the value. Those that want it meanwhile block their threads until it is there.
+//! One item makes the value. Other items that want the value block their threads until it is made.
 //! (Test `values_are_made_by_loops_inside_get_or_init`.) `LazyLock` and `Once` behave alike.
 //!
-//! # What a thread owns
-//! An item may borrow a `RefCell` in a `thread_local!`, and call a loop before it gives it back:
-//! no other item of its own loop comes to that thread. The items of the inner loop do, and of loops
-//! inside that, so they must not borrow the same one. (Test
+//! # A `RefCell` in a `thread_local!`
+//! An item may borrow a thread-local `RefCell`, and call an inner loop during the borrow: its
+//! thread runs no other item of the outer loop meanwhile. The thread does run items of the inner
+//! loop, and of loops inside that. Those items must not borrow the same `RefCell`. (Test
 //! `what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item`.)
 //!
-//! # Why nothing else is stolen while a loop waits
+//! # Why a waiting thread takes no other work
 //! In a pool of tasks, a thread that waits for a stolen part takes another task from a queue. If
-//! that task wants a lock that the thread holds, nobody will ever release it: [rayon#592], and in
+//! that task wants a lock that the thread holds, the lock is never released: [rayon#592], and in
 //! `get_or_init` [rayon#1251]. Here a caller that has no more items of its loop waits for the
-//! threads that are inside it, and helps their loops. Nothing that it waits for waits for it. So
-//! the loops that wait for each other form a tree, and its leaves are at work. (Test
-//! `items_of_two_loops_at_a_time_take_one_lock`.)
+//! threads that are still in the loop, and helps their loops only. None of these threads waits for
+//! the caller. So the loops that wait for each other form a tree, and its leaves make progress.
+//! (Test `items_of_two_loops_at_a_time_take_one_lock`.)
 //!
 //! # What can deadlock
-//! * **A lock that the caller holds around a loop, and that items take.** No item can get it. This
-//!   also holds for the thread of the caller itself. (Test
+//! * **A lock that the caller holds around a loop, and that items take.** No item can get the lock,
+//!   not even an item on the thread of the caller. (Test
 //!   `a_lock_that_the_caller_holds_around_a_loop_is_free_to_none_of_its_items`.)
 //!
 //!   ```
@@ -74,8 +74,8 @@
 //!   drop(held);
 //!   # Ok::<(), rangesteal::BuildError>(())
 //!   ```
-//! * **Items of one loop that wait for each other**, by a channel, a barrier or a flag. The item
-//!   that is waited for may lie behind the one that waits, on the same thread:
+//! * **Items of one loop that wait for each other**, by a channel, a barrier or a flag. The waiting
+//!   item may run before the awaited item on the same thread:
 //!
 //!   ```
 //!   use std::{sync::mpsc, time::Duration};
@@ -85,12 +85,13 @@
 //!   let receive = std::sync::Mutex::new(receive);
 //!   pool.on(0..2).for_each(|i| match i {
 //!       0 => assert!(receive.lock().unwrap().recv_timeout(Duration::from_millis(1)).is_err()),
-//!       _ => send.send(()).unwrap(), // `recv()` would wait for ever: this comes next
+//!       // Item 1 comes next, on the same thread: `recv()` in item 0 would never return.
+//!       _ => send.send(()).unwrap(),
 //!   });
 //!   # Ok::<(), rangesteal::BuildError>(())
 //!   ```
-//! * **Two locks in opposite orders**, as in any program: an item that holds one wants the other,
-//!   and an item that holds that one, or the caller of its loop, wants the first.
+//! * **Two locks in opposite orders**, as in any program. An item holds lock A and wants lock B,
+//!   while another item, or the caller of its loop, holds lock B and wants lock A.
 //!
 //! [rayon#592]: https://github.com/rayon-rs/rayon/issues/592
 //! [rayon#1251]: https://github.com/rayon-rs/rayon/issues/1251

@@ -42,7 +42,7 @@ impl Pool {
     ///
     /// As in any pool, a loop runs on the calling thread while another loop is shared: a long loop
     /// makes all others of the program run alone. Give it a pool of its own; see the
-    /// [guide](crate::guide#beside-others).
+    /// [guide](crate::guide::beside#several-pools).
     ///
     /// Its threads get the CPUs and the priority of the process (of its main thread, outside of a
     /// [`scope`](PoolBuilder::scope)), whichever thread comes first; an unprivileged process cannot

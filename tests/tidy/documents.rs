@@ -49,7 +49,7 @@ pub(crate) fn between<'a>(text: &'a str, before: &'a str, behind: &'a str) -> im
 }
 
 /// As a link to a heading is written.
-fn slug(heading: &str) -> String {
+pub(crate) fn slug(heading: &str) -> String {
     let kept =
         heading.trim().chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '-' | '_'));
     kept.collect::<String>().to_lowercase().replace(' ', "-")

@@ -1,8 +1,14 @@
-//! The tables of the guide.
+//! The tables, pages and links of the guide.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::unsafe_inventory::read;
+use crate::{
+    documents::{between, slug},
+    unsafe_inventory::{read, sources},
+};
+
+/// The page that lists the others.
+const LIST: &str = "src/guide.rs";
 
 /// A row of a table with two columns.
 #[derive(Debug)]
@@ -106,4 +112,64 @@ pub(crate) fn own_methods(of: &str) -> BTreeSet<String> {
     let methods: BTreeSet<_> = methods.map(str::to_owned).collect();
     assert!(!methods.is_empty(), "no method of {of} is listed");
     methods
+}
+
+/// The lines of a page that rustdoc shows.
+fn shown(page: &str) -> Vec<String> {
+    let text = read(page);
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned()).collect()
+}
+
+/// The headings of each page, as links name them, by the name of its module.
+fn headings() -> BTreeMap<String, BTreeSet<String>> {
+    let pages = sources("src/guide").into_iter().filter_map(|page| {
+        let name = page.strip_prefix("src/guide/")?.strip_suffix(".rs")?.to_owned();
+        let (mut is_code, mut found) = (false, BTreeSet::new());
+        for line in shown(&page) {
+            is_code ^= line.trim_start().starts_with("```");
+            if line.starts_with('#') && !is_code {
+                found.insert(slug(line.trim_start_matches('#')));
+            }
+        }
+        Some((name, found))
+    });
+    pages.collect()
+}
+
+#[test]
+fn each_page_is_listed_and_begins_with_an_example() {
+    let list = shown(LIST);
+    let listed = list.iter().filter_map(|line| line.strip_prefix("* [")?.split_once("](")?.1.split_once(')'));
+    let listed: BTreeSet<_> = listed.map(|(page, _)| page.to_owned()).collect();
+    let pages = headings().into_keys().collect::<BTreeSet<_>>();
+    assert_eq!(listed, pages, "{LIST} lists the first, and the second are there");
+    for page in &pages {
+        let lines = shown(&format!("src/guide/{page}.rs"));
+        assert_eq!(lines[1..3], ["", "```"], "{page}: one line, and then an example");
+    }
+}
+
+/// rustdoc checks the page of a link, but not the heading.
+#[test]
+fn links_to_headings_of_the_guide_lead_somewhere() {
+    let headings = headings();
+    let mut count = 0;
+    for file in sources("src") {
+        let own = file.strip_prefix("src/guide/").and_then(|page| page.strip_suffix(".rs"));
+        let text = read(&file);
+        for link in between(&text, "](", ")") {
+            let Some((path, heading)) = link.split_once('#') else { continue };
+            let page = match (path.strip_prefix("crate::guide::"), path.strip_prefix("super::")) {
+                (Some(page), _) => page,
+                (None, Some(page)) if own.is_some() => page,
+                (None, None) if path.is_empty() && own.is_some() => own.unwrap_or_default(),
+                _ => continue,
+            };
+            let is_there = headings.get(page).is_some_and(|headings| headings.contains(heading));
+            assert!(is_there, "{file}: {link}");
+            count += 1;
+        }
+    }
+    assert!(count > 10, "{count} links");
 }

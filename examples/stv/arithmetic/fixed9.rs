@@ -1,4 +1,4 @@
-//! `fixed9`: nine decimal places in a 64-bit integer; what does not fit is a fault.
+//! `fixed9`: nine decimal places in a 64-bit integer. A number that does not fit is a fault.
 
 use super::{Arithmetic, Fault, Integer, Words};
 use crate::wire;

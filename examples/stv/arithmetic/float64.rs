@@ -1,5 +1,5 @@
-//! `float64`: what a processor calculates with. Sums depend on their order, so whoever adds in
-//! parallel must keep to one.
+//! `float64`: the processor's floating-point numbers. Sums depend on their order, so parallel code
+//! must keep to one order.
 
 use super::{Arithmetic, Fault, Integer};
 use crate::wire;

@@ -20,9 +20,9 @@ use std::fmt;
 /// A kind of number to count with. Every operation that can fail says so in its result: nothing
 /// wraps around and nothing panics.
 pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Send + Sync {
-    /// What the transcript calls this arithmetic.
+    /// The name of this arithmetic in the transcript.
     const DESCRIPTION: &'static str;
-    /// Whether a sum is the same in whatever order it is added up.
+    /// Whether a sum does not depend on the order of additions.
     const SUMS_IN_ANY_ORDER: bool = true;
     /// How to count whole distributions in machine words, if that gives the same digits.
     const WORDS: Option<Words<Self>> = None;
@@ -74,7 +74,7 @@ pub(crate) enum Fault {
     Overflow,
     /// The result is beyond the largest floating-point number.
     Infinite,
-    /// A keep factor has so many digits that the count would not come to its end.
+    /// A keep factor has more digits than the count could finish with.
     Unwieldy,
     /// A quotient by zero votes.
     DivisionByZero,

@@ -192,10 +192,10 @@ impl Reader<'_> {
         None
     }
 
-    /// Whatever stands where the next ballot begins.
+    /// Reads the first word of the next ballot.
     fn weight(&mut self, ids: &mut Ids) -> Result<Weight, InputError> {
         let Some(word) = self.text.next()? else { return Ok(Weight::Nothing) };
-        // What is longer is no number of ballots, and takes long to read.
+        // A longer word is not a number of ballots, and takes long to read.
         let digits = Some(&word.text).filter(|text| text.len() <= MOST_DIGITS);
         match digits.and_then(|text| Integer::from_digits(text)) {
             Some(_) if word.text == "0" => Ok(Weight::End(word.line)),
@@ -219,8 +219,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The ranks of any ballot, and the `0` after them. Whether it names somebody twice, if that is
-    /// no error.
+    /// The ranks of any ballot, and the `0` after them. Returns whether the ballot names a
+    /// candidate twice, if that is no error.
     fn ranks(&mut self) -> Result<bool, InputError> {
         let line = self.text.last_line();
         self.ranked.clear();
@@ -284,7 +284,7 @@ enum Weight {
     Nothing,
 }
 
-/// What has been read.
+/// The result of reading a step.
 pub(super) enum Step {
     Ballot,
     /// The `0` after the last ballot, on this line.

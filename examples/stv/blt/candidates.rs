@@ -1,12 +1,13 @@
-//! What the file has said of each candidate so far, without memory for those whom its header only
-//! announces.
+//! The file's data on each candidate so far. Candidates that only the header announces take no
+//! memory.
 
 use crate::election::CandidateIndex;
 use std::collections::HashMap;
 
-/// So many have a place of their own from the start: a wrong number in a header costs no more.
+/// This many candidates have an entry from the start. So a wrong number in a header costs little
+/// memory.
 const FIRST: usize = 2048;
-/// All have one once the file has named one in so many of the others.
+/// All candidates get an entry once the file has named one in this many of them.
 const NAMED: usize = 4;
 
 #[derive(Debug, Clone)]

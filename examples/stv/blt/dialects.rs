@@ -161,7 +161,7 @@ fn other_encodings_are_named() {
     );
 }
 
-/// Gives a few bytes at a time, as a pipe may.
+/// A reader that returns a few bytes per call, as a pipe may.
 pub(crate) struct Trickle<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) most: usize,

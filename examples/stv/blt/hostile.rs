@@ -1,5 +1,5 @@
-//! Files that mean no good, and what must hold for all files: no panic, no endless reading, the
-//! same answer whatever the blocks are; and what has been read can be printed and read again.
+//! Hostile files, and the properties of all files: no panic, no endless reading, a result that does
+//! not depend on the sizes of blocks, and a printed form that can be read again.
 
 use super::{dialects::Trickle, *};
 use proptest::{collection::vec, prelude::*, sample};
@@ -28,8 +28,8 @@ pub(super) fn read_in_blocks(bytes: &[u8], most: usize) -> Result<String, InputE
     whole
 }
 
-/// Printed and read again the election is the same but for parties, which have become parts of
-/// names, and so is what is printed then.
+/// The printed election reads as the same election, except that parties have become parts of names.
+/// Its second printed form is the same.
 pub(crate) fn reads_as_printed(election: &Election, naming: Naming) {
     let printed = |election: &Election| {
         let mut out = Vec::new();

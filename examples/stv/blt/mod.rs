@@ -1,5 +1,5 @@
-//! BLT, the file format of preferential elections: reads every dialect in use and names the line of
-//! whatever it cannot read.
+//! BLT, the file format of preferential elections. Reads every dialect in use, and errors name
+//! their line.
 //!
 //! ```text
 //! 3 2                      candidates, seats
@@ -58,7 +58,7 @@ pub(crate) use window::Window;
 pub(crate) const MOST_CANDIDATES: usize = 1 << 20;
 const _: () = assert!(MOST_CANDIDATES <= Preference::MAX_CANDIDATES);
 
-/// What is wrong with the input, where, and what to do about it.
+/// An error in the input: the place, the reason and a remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InputError {
     source: String,
@@ -84,7 +84,7 @@ impl InputError {
     }
 }
 
-/// What a count does not need to know of the ballots.
+/// Facts on the ballots that a count does not need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) lines: u64,
@@ -94,8 +94,8 @@ pub(crate) struct Seen {
     /// Those that end on another line than they begin, and where the first of them begins.
     spanning: u64,
     first_spanning: usize,
-    /// Those that begin on the line on which the one before them ends, and where the first of them
-    /// stands.
+    /// The number of ballots that begin on the line on which the ballot before them ends, and the
+    /// line of the first one.
     crowded: u64,
     first_crowded: usize,
     /// The line on which the last one ends.
@@ -133,7 +133,7 @@ pub(crate) fn read_from(source: &str, reader: &mut dyn Read) -> Result<Election,
     survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
 }
 
-/// As `read_from`, and tells more: what has been seen, or up to `most_errors` errors, at least one.
+/// As `read_from`. Returns also the facts of `Seen`, or up to `most_errors` errors, at least one.
 #[cfg(test)]
 pub(crate) fn survey(
     source: &str,
@@ -161,7 +161,7 @@ struct Header {
     line: usize,
     candidates: usize,
     seats: usize,
-    /// What the file says, if the user says something else.
+    /// The number of seats in the file, if the user has given another one.
     seats_in_file: Option<usize>,
 }
 
@@ -190,7 +190,7 @@ fn header_number(text: &mut Text<'_>, what: &str) -> Result<(usize, usize), Inpu
     Err(text.error(word.line, message))
 }
 
-/// What has been read before and among the ballots.
+/// The state of reading, before and among the ballots.
 struct Reader<'a> {
     text: Text<'a>,
     nicknames: Arc<Nicknames>,

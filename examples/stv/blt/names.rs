@@ -7,7 +7,7 @@ use super::{
     text::{Phrase, Text},
 };
 
-/// More candidates than any ballot paper has: so many may be without a line of names.
+/// The largest number of candidates without lines of names. No ballot paper has more.
 const MOST_NAMELESS: usize = 100;
 
 /// Name and party of each candidate, and the title.

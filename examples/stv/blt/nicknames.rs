@@ -12,13 +12,13 @@ pub(super) struct Nicknames {
     short: Vec<(u64, CandidateIndex)>,
 }
 
-/// So many places of the table are looked at. A name that has found them all taken is only in the
-/// other map: nobody can choose names that make this slow.
+/// The number of places of the table that a search tries. A name whose places are all taken is only
+/// in the other map, so no choice of names makes this slow.
 const PLACES: usize = 4;
 
 impl Nicknames {
-    /// Room for so many. The table has two to four places for each: more would be found faster, but
-    /// a hostile file names thousands.
+    /// Makes room for this many names. The table has two to four places per name. More places would
+    /// make searches faster, but a hostile file names thousands.
     pub(super) fn with_room_for(names: usize) -> Self {
         Self { all: HashMap::with_capacity(names), short: vec![(0, 0); (2 * names).next_power_of_two()] }
     }

@@ -64,7 +64,7 @@ impl Reader<'_> {
                 name => {
                     for word in option.arguments {
                         let candidate = self.candidate(&word.text, word.line)?;
-                        // The others, undeclared write-ins, are counted like everybody else.
+                        // The others are undeclared write-ins, and are counted like all candidates.
                         self.candidates.get(candidate).withdrawn |= name == "withdrawn";
                     }
                 }
@@ -91,7 +91,7 @@ impl Reader<'_> {
             if closes {
                 break;
             }
-            // What goes on for so long is the ballots.
+            // More words than that belong to the ballots.
             let next = if words.len() > most { None } else { self.text.next()? };
             word = next.ok_or_else(|| self.text.error(opening.line, never_closed))?;
         }

@@ -12,7 +12,7 @@ use super::{
 #[cfg(test)]
 mod tests;
 
-/// What the line of a candidate says, and in which order.
+/// The contents of a candidate's line, and their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Order {
     /// The name, then the party
@@ -203,7 +203,7 @@ fn by_repetition(pairs: &[Pair]) -> Option<Order> {
     one_of(repeats(|pair| &pair.second), repeats(|pair| &pair.first))
 }
 
-/// Returning officers write the family names of candidates in capitals, but for one or the other.
+/// Returning officers write the family names of candidates in capitals, with a few exceptions.
 fn by_capitals(pairs: &[Pair]) -> Option<Order> {
     let with_capitals =
         |string: fn(&Pair) -> &str| pairs.iter().filter(|pair| has_capitals(string(pair))).count();

@@ -53,7 +53,7 @@ pub(crate) struct Source<'a> {
     pub(crate) open: &'a (dyn Fn(u64) -> io::Result<Box<dyn Read + 'a>> + Sync),
 }
 
-/// What a rank says of its piece of the ballots.
+/// The report of a rank on its piece of the ballots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Report {
     /// Where the piece begins and ends.
@@ -78,7 +78,7 @@ pub(crate) fn read_share(
     ranks: &dyn Ranks,
     crew: Crew<'_>,
 ) -> Result<Election, Box<dyn Error>> {
-    // Who has no file, or another one, would look for its piece elsewhere than the others think.
+    // A rank without the file, or with another file, would expect other pieces than the others.
     let opened = source.len.map_or_else(|| (source.open)(0).map(|_| 0), Ok);
     let said = opened.map(|len| len.to_le_bytes().to_vec());
     let said = said.map_err(|error| Box::<dyn Error>::from(unreadable(source, &error)));
@@ -89,8 +89,9 @@ pub(crate) fn read_share(
     all_alike(election, was_in_pieces, ranks)
 }
 
-/// What this rank has read, if all have read the same election and in the same way. Who could not
-/// read says so, and who has read something else, or in the other way: then the shares do not meet.
+/// Returns what this rank has read, if all ranks have read the same election in the same way. A
+/// rank that could not read reports that. A rank with another election, or another way of reading,
+/// is an error, since the shares do not meet.
 pub(crate) fn all_alike(
     election: Result<Election, InputError>,
     was_in_pieces: bool,
@@ -115,9 +116,9 @@ pub(crate) fn all_alike(
     Ok(election?)
 }
 
-/// Reads all, and keeps a share. None if the file cannot be read in pieces, or one of them is not
-/// plain, or something is wrong with what follows: `twice` then says of it what one rank says. Only
-/// what is wrong for all ranks is an error.
+/// Reads the file in pieces, and keeps a share. Empty if the file cannot be read in pieces, if a
+/// piece is not plain, or if the rest of the file has an error: then `twice` gives the message of
+/// one rank. Only an error of all ranks is an error here.
 fn in_pieces(
     source: &Source<'_>,
     reading: Reading,
@@ -166,7 +167,7 @@ struct Piece<'a> {
     line: usize,
     /// None if it is not plain.
     report: Option<Report>,
-    /// What the user is to be told of what is before the ballots.
+    /// Warnings on the lines before the ballots.
     warnings: Warnings,
 }
 
@@ -253,7 +254,7 @@ pub(crate) fn unreadable(source: &Source<'_>, error: &io::Error) -> InputError {
     }
 }
 
-/// Where the line ends in which this byte is, or the one before it if that is the end of a line.
+/// The end of the line with this byte. If the byte ends a line, the end of the line before.
 fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
     let (mut reader, mut at) = ((source.open)(at - 1)?, at - 1);
     let mut bytes = [0; 1 << 12];
@@ -287,8 +288,8 @@ fn twice(
     counted_first(read, block, ranks)
 }
 
-/// Reads to count the ballots, and again and for good to keep those of this rank. Who is alone
-/// keeps all, and reads it once.
+/// Reads once to count the ballots, and again to keep those of this rank. A single rank keeps all,
+/// and reads once.
 pub(crate) fn counted_first(
     read: impl Fn(Range<usize>, bool) -> Result<Election, InputError>,
     block: fn(usize) -> usize,

@@ -278,8 +278,8 @@ fn errors_name_the_file() {
 }
 
 proptest::proptest! {
-    /// Whatever the words, the reader ends with an election that can be counted or with an error
-    /// within the file.
+    /// For any words, the reader returns an election that can be counted, or an error with a place
+    /// in the file.
     #[test]
     fn no_text_makes_the_reader_panic(words in proptest::collection::vec(proptest::sample::select(WORDS), 0..60)) {
         let text = words.concat();

@@ -9,21 +9,21 @@ use super::{
 use crate::warnings::Warnings;
 use std::io::Read;
 
-/// Longer than any word of an honest file, or line of names; what is no ballot file at all ends
-/// here and not with the memory.
+/// Longer than any word or line of names of an honest file. A file that is no ballot file ends
+/// here, before the memory does.
 pub(super) const LONGEST: usize = 1 << 16;
 
 /// Reads word by word.
 pub(super) struct Text<'a> {
     window: Window<'a>,
-    /// A line of names, of which so many bytes are left: it is searched for its end, and known to
-    /// be text, once for all of them.
+    /// A line of names, and the number of its bytes that are left. It is searched for its end, and
+    /// checked as text, only once.
     names: String,
     names_left: usize,
     line: usize,
     last_line: usize,
     pub(super) warnings: Warnings,
-    /// The numbers of candidates and what comments call them, once that is asked for.
+    /// The numbers of candidates with their names in comments, if the caller wants them.
     pub(super) names_in_comments: Option<Vec<(usize, String)>>,
 }
 
@@ -110,12 +110,12 @@ impl<'a> Text<'a> {
         self.last_line
     }
 
-    /// What is in memory of the text that comes next.
+    /// The part of the coming text that is in memory.
     pub(super) fn window(&self) -> &[u8] {
         self.window.bytes()
     }
 
-    /// Goes on after so many bytes of the window, with so many lines ends among them; the last one
+    /// Skips this many bytes of the window, with this many ends of lines among them. The last byte
     /// is no white space.
     pub(super) fn pass(&mut self, bytes: usize, lines: usize) {
         self.take(bytes);
@@ -206,7 +206,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Notes the name of a candidate in the comment that comes next, if that is asked for.
+    /// Records the name of a candidate in the next comment, if the caller wants such names.
     fn name_in_comment(&mut self) -> Result<(), InputError> {
         const BEGINNING: &str = "# ALTERNATIVE NAME ";
         if self.names_in_comments.is_none() {

@@ -1,4 +1,4 @@
-//! A window on the bytes of a file: what has been read of it and not yet taken, as text.
+//! A window on the bytes of a file: the bytes that were read and not yet taken, as text.
 
 use super::{InputError, encoding};
 use std::{
@@ -19,7 +19,7 @@ pub(crate) struct Window<'a> {
     end: usize,
     /// How many bytes of the file come before the window.
     before: u64,
-    /// What has been read beyond the window and may become text: part of a character, or a CR.
+    /// Bytes beyond the window that may become text: part of a character, or a CR.
     held: usize,
     ended: bool,
     /// Why there is no text beyond the window.
@@ -61,7 +61,7 @@ impl<'a> Window<'a> {
         &self.buffer[self.start..self.end]
     }
 
-    /// Takes so many bytes out of the window.
+    /// Takes this many bytes out of the window.
     pub(crate) fn take(&mut self, bytes: usize) {
         self.start += bytes;
         self.before += bytes as u64;
@@ -108,8 +108,8 @@ impl<'a> Window<'a> {
         let read = &mut self.buffer[bytes.clone()];
         let (valid, invalid) = match std::str::from_utf8(read) {
             Ok(text) => (text.len(), false),
-            // What has no length is the beginning of a character. Of what is none, two bytes tell
-            // the encoding.
+            // An error without a length is the beginning of a character. Two bytes of an invalid
+            // one show the encoding.
             Err(error) => {
                 let rest = read.len() - error.valid_up_to();
                 (error.valid_up_to(), self.ended || error.error_len().is_some() && rest > 1)

@@ -1,4 +1,4 @@
-//! What is in a ballot file, in numbers, and what may be a mistake in it.
+//! The contents of a ballot file in numbers, and possible mistakes in it.
 
 use crate::{
     arithmetic::Integer,
@@ -168,7 +168,7 @@ impl Summary<'_> {
     }
 }
 
-/// For people to read: what a count needs is never divided like this.
+/// For display only. A count never divides like this.
 fn ratio(part: &Integer, whole: &Integer) -> f64 {
     let float = |number: &Integer| number.to_string().parse::<f64>().unwrap_or(f64::NAN);
     float(part) / float(whole)

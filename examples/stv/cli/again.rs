@@ -1,4 +1,4 @@
-//! What a count is made of, and the same count once more.
+//! The inputs of a count, and the same count again.
 
 use super::{Arguments, Command, MeekArguments, counted, read, threads};
 use crate::{
@@ -37,8 +37,8 @@ pub(super) fn election(
                     formats::read_share(source, reading, tally::in_order::block, ranks, crew)
                 })
             };
-            // Who has no pool reads all the same: the other ranks would wait for it. The count says
-            // why.
+            // A rank without a pool reads as well, since the other ranks would wait for it. The
+            // count reports the reason.
             let together = in_parts.then(|| threads(meek, ranks).together(read)).and_then(Result::ok);
             let election = together.unwrap_or_else(|| read(Crew::ALONE))?;
             // Each rank, and each thread, has read a part of the file: the first rank, which

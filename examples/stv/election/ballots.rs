@@ -101,13 +101,12 @@ impl<'a> Preferences<'a> {
         (Self(rank), below)
     }
 
-    /// Whether both have the same candidates in every rank, whatever the order in which equals are
-    /// written.
+    /// Whether both have the same candidates in every rank, for any written order of equals.
     pub(crate) fn has_the_ranks_of(&self, other: &Self) -> bool {
         let (mut left, mut right) = (self.clone(), other.clone());
         while !left.is_empty() && !right.is_empty() {
             let [(rank, below), (other_rank, other_below)] = [left, right].map(|all| all.first_rank());
-            // Nobody stands twice on a ballot.
+            // A ballot names each candidate once.
             let is_there =
                 |one: Preference| other_rank.clone().any(|other| other.candidate() == one.candidate());
             if rank.clone().count() != other_rank.clone().count() || !rank.clone().all(is_there) {
@@ -226,7 +225,7 @@ impl Ballots {
         self.share.start.min(self.number)
     }
 
-    /// What a distribution loops over.
+    /// The ballots that a distribution loops over.
     pub(crate) fn records(&self) -> &[Ballot] {
         &self.records
     }

@@ -1,11 +1,11 @@
-//! What the candidates are called wherever people read of them.
+//! The names of candidates in texts for people.
 
 use super::Candidate;
 use crate::error::{is_unseen, printable};
 use std::collections::HashMap;
 
-/// What each candidate is called: the name, and the party behind it; without a name, by the number.
-/// Who would be called the same as another, with the party or without, has the number too:
+/// The text for each candidate: the name with the party behind it, or the number if there is no
+/// name. Candidates with the same text, with or without the party, also have the number:
 /// `Ann LI (Red) [3]`.
 pub(crate) fn called(candidates: &[Candidate]) -> Vec<String> {
     texts(candidates, true, &told_apart(candidates))
@@ -48,7 +48,7 @@ fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
             let several = alike.into_values().filter(|places| places.len() > 1).flatten();
             others.extend(several.filter(|&place| !has_number[place]));
         }
-        // Once more if there are any: somebody may have a name with a number in it.
+        // Another round if there are others, since a name may itself contain a number.
         if others.is_empty() {
             return has_number;
         }

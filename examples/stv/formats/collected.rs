@@ -8,7 +8,7 @@ use crate::{
     reading::{Duplicates, Reading},
 };
 
-/// What a file announces, and the ballots that have come.
+/// The numbers that a file announces, and the ballots so far.
 pub(super) struct Collected {
     seats: usize,
     candidates: Candidates,
@@ -21,7 +21,7 @@ pub(super) struct Collected {
     ballot: u64,
     ranked: Vec<(CandidateIndex, usize)>,
     rank: usize,
-    /// Whether it names somebody twice.
+    /// Whether the ballot names a candidate twice.
     is_twice: bool,
     ends: bool,
 }
@@ -44,7 +44,7 @@ pub(super) fn positive(word: &str, what: &str) -> Result<usize, String> {
 
 /// The number of ballots that a line stands for.
 pub(super) fn weight(word: &str) -> Result<Integer, String> {
-    // What is longer is no number of ballots, and takes long to read.
+    // A longer word is not a number of ballots, and takes long to read.
     let digits = Some(word).filter(|word| word.len() <= MOST_DIGITS);
     let weight = digits.and_then(Integer::from_digits).filter(|weight| *weight > Integer::Word(0));
     weight.ok_or_else(|| {
@@ -53,8 +53,8 @@ pub(super) fn weight(word: &str) -> Result<Integer, String> {
 }
 
 impl Collected {
-    /// None yet of so many candidates for so many seats, unless the user says how many seats there
-    /// are. The file says so on this line.
+    /// No ballots yet, for this many candidates and seats. The user's number of seats takes
+    /// precedence over the file's. The file has its number on this line.
     pub(super) fn new(
         reading: Reading,
         ballots: Ballots,

@@ -16,12 +16,12 @@ use crate::{
 };
 use std::{fmt::Write, num::NonZeroUsize};
 
-/// One in so many inputs is long: what grows faster than the input shows there.
+/// One in this many inputs is long, to show costs that grow faster than the input.
 const ONE_IN_LONG: usize = 500;
 /// About how long it is then.
 const LONG: usize = 100_000;
 
-/// How ballots that name somebody twice are read.
+/// The ways to read ballots that name a candidate twice.
 const DUPLICATES: [Duplicates; 4] =
     [Duplicates::Refuse, Duplicates::Refuse, Duplicates::First, Duplicates::Truncate];
 
@@ -78,8 +78,8 @@ fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
     of[random.below(of.len())]
 }
 
-/// Ballots of so many candidates: each a weight, and numbers with whether the next rank begins
-/// behind them.
+/// Ballots of this many candidates: each a weight, and numbers, each with whether the next rank
+/// begins behind it.
 fn ballots(random: &mut SplitMix64, candidates: usize) -> Vec<(&'static str, Vec<(usize, bool)>)> {
     let ballot = |random: &mut SplitMix64| {
         let weight = any(random, &["1", "3", "250", "18446744073709551616", "0", "07"]);
@@ -178,7 +178,7 @@ fn input(random: &mut SplitMix64, files: &[Vec<u8>], made: fn(&mut SplitMix64, u
     bytes
 }
 
-/// Everything that must hold of an input, whatever it is.
+/// Checks everything that must hold for any input.
 fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
     let most_errors = if seed.is_multiple_of(2) { 1 } else { 20 };
     let reading = Reading {

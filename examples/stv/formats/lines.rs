@@ -3,8 +3,8 @@
 use crate::blt::{InputError, Window};
 use std::io::Read;
 
-/// A ballot that ranks as many candidates as there may be is half as long. What is no ballot file
-/// ends here and not with the memory.
+/// A ballot that ranks the largest number of candidates is half as long. A file that is no ballot
+/// file ends here, before the memory does.
 const LONGEST: usize = 1 << 24;
 
 /// Reads line by line; only one is in memory, and what comes with it.

@@ -1,4 +1,4 @@
-//! Ballot files of all formats that are read. What a file is, is seen in it and not in its name.
+//! Ballot files of all formats. The contents of a file decide its format, not its name.
 //!
 //! | format | what it looks like |
 //! |---|---|
@@ -56,11 +56,11 @@ trait ByLine {
     fn end(self) -> Result<Done, String>;
 }
 
-/// What has been read.
+/// The result of reading.
 struct Done {
     election: Election,
     seen: Seen,
-    /// What the user is to be told, each with the line that it is about.
+    /// The warnings for the user, each with its line.
     warnings: Vec<(usize, String)>,
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn read(source: &str, reader: &mut dyn Read, reading: Reading) -> Res
     survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
 }
 
-/// As `read`, and tells more: what has been seen, or up to `most_errors` errors, at least one.
+/// As `read`. Returns also the facts of `Seen`, or up to `most_errors` errors, at least one.
 pub(crate) fn survey(
     source: &str,
     reader: &mut dyn Read,
@@ -85,7 +85,7 @@ pub(crate) fn survey(
     Ok(told(source, done, Warnings::default()))
 }
 
-/// The election with what the user is told of it.
+/// Reports the warnings, and returns the election.
 fn told(source: &str, done: Done, mut warnings: Warnings) -> (Election, Seen) {
     for (line, warning) in &done.warnings {
         warnings.add(source, *line, warning);
@@ -156,8 +156,8 @@ fn by_line(
     }
 }
 
-/// Reads the share of this rank: see `blt::read_share`. What is no BLT is read twice, once to count
-/// the ballots.
+/// Reads the share of this rank: see `blt::read_share`. Formats other than BLT are read twice, once
+/// to count the ballots.
 pub(crate) fn read_share(
     source: &Source<'_>,
     reading: Reading,

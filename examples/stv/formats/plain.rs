@@ -1,5 +1,5 @@
-//! What other formats than BLT cannot hold: whether an election can be written in them, and what
-//! is left out.
+//! The limits of other formats than BLT: whether they can hold an election, and which data they
+//! leave out.
 
 use super::{preflib, scottish, short};
 use crate::{
@@ -21,7 +21,7 @@ pub(crate) struct Plain<'a> {
     pub(super) names: Vec<&'a Candidate>,
     /// The number of each candidate, which those who have withdrawn do not have.
     numbers: Vec<usize>,
-    /// What is not written, for the user.
+    /// The data that is left out, for the user.
     pub(crate) left_out: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// What a candidate who has not withdrawn is called on ballots.
+    /// The number on ballots of a candidate who has not withdrawn.
     pub(super) fn number(&self, candidate: CandidateIndex) -> usize {
         self.numbers[candidate]
     }

@@ -167,7 +167,7 @@ impl PrefLib {
 
 /// A number of ballots.
 fn count(word: &str) -> Option<Integer> {
-    // What is longer takes long to read.
+    // A longer word takes long to read.
     Some(word).filter(|word| word.len() <= MOST_DIGITS).and_then(Integer::from_digits)
 }
 

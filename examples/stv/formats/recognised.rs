@@ -7,10 +7,10 @@ use super::{
 use crate::blt::is_number;
 use std::io::{self, Cursor, ErrorKind, Read};
 
-/// So much of a file is looked at: more than a title in a header can have.
+/// The format is recognised from this many bytes: more than the longest title in a header.
 const BEGINNING: usize = 2 * LONGEST_NAME;
 
-/// What a file is.
+/// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     /// Or nothing that is known: its reader says what is wrong with it.
@@ -53,7 +53,7 @@ const DOMINION: &str = "this is a cast vote record of Dominion as CSV, with a co
 const SEMICOLONS: &str = "this is CSV with semicolons between the fields; write commas";
 const CSV: &str = "this looks like CSV, but not like that of Scottish elections, whose first line is `candidates,seats,`; convert it to BLT";
 
-/// What a header of `PrefLib` has within its first lines, and no comment of a BLT file.
+/// Keys that a header of `PrefLib` has in its first lines, and that no comment of a BLT file has.
 const KEYS: [&str; 4] = ["FILE NAME:", "DATA TYPE:", "NUMBER ALTERNATIVES:", "ALTERNATIVE NAME "];
 
 /// What this is, and the same from its beginning. What cannot be read is an error later.

@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{convert::Infallible, fmt::Write, io, num::NonZeroUsize};
 
-/// What is written of a ballot: weight, and each candidate with whether the next one is its equal.
+/// The written data of a ballot: weight, and for each candidate whether the next one is its equal.
 pub(super) type Written = (Integer, Vec<(usize, bool)>);
 
 pub(super) fn ballots(election: &Election) -> Vec<Written> {
@@ -232,7 +232,7 @@ fn several_errors() {
     assert_eq!(lines(2), ["test:2:", "test:3:"]);
 }
 
-/// The same ballots in all formats, with somebody named twice on two of them.
+/// The same ballots in all formats. Two of them name a candidate twice.
 #[test]
 fn duplicates_are_mended_alike_in_all_formats() {
     let blt = "3 1\n4 1 2 1 3 0\n2 1=2 3=1 2 0\n3 2 2 0\n1 3 1 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"T\"\n";
@@ -255,7 +255,8 @@ fn duplicates_are_mended_alike_in_all_formats() {
     for (text, line) in [(blt, 2), (preflib, 6), (csv, 2)] {
         fails(text, seats(1), line, "--duplicates");
     }
-    // Of equals none comes first: in whatever order they are written, the rank is no longer clear.
+    // Equals have no order, so in any written order the rank with the second mention ends the
+    // ballot.
     let equals = |ballot: &str| {
         let text = format!("3 1\n1 {ballot} 0\n9 3 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"T\"\n");
         mended(&text, Duplicates::Truncate).0[0].clone()
@@ -288,7 +289,7 @@ fn what_is_not_read_is_named() {
         let message = told(bytes);
         assert!(message.starts_with("test:1: ") && message.contains(wanted), "{message}");
     }
-    // What is nothing of all this is for the reader of BLT.
+    // Text of no other format goes to the reader of BLT.
     for (text, wanted) in [
         ("", "before the number of candidates"),
         ("three two\n", "`three` is not the number of candidates"),
@@ -362,7 +363,7 @@ fn every_format_is_shared() {
     }
 }
 
-/// Who has a file of another format says so, and nobody waits.
+/// A rank with a file of another format reports it, and no rank waits.
 #[test]
 fn ranks_with_files_of_other_formats() {
     let read = together(3, |ranks| {

@@ -1,4 +1,4 @@
-//! What is written in a format reads as the same election.
+//! A written file reads as the same election.
 
 use super::{
     tests::{SCOTTISH, Written, ballots, read_text},
@@ -8,8 +8,8 @@ use crate::{blt::hostile::written, error::is_formula};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// What the format can hold of an election: names, seats, ballots. Of `PrefLib` identical ballots
-/// are one, and names have no blanks around them.
+/// The parts of an election that the format can hold: names, seats, ballots. `PrefLib` merges
+/// identical ballots, and its names have no blanks around them.
 fn held(election: &Election, target: Target) -> String {
     let stays: Vec<_> = election.candidates.iter().map(|candidate| !candidate.withdrawn).collect();
     let number = |candidate: usize| stays[..candidate].iter().filter(|&&stays| stays).count();

@@ -1,4 +1,4 @@
-//! Who of the candidates of a shared rank holds it, and who passes something on.
+//! The candidates of a shared rank: those that hold it, and those that pass something on.
 
 use super::{
     groups::{Group, Groups},

@@ -54,7 +54,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// What the numbers of some ballots are among those of all.
+/// The numbers of some ballots' groups among the groups of all ballots.
 pub(super) struct Names(Vec<Group>);
 
 impl Names {
@@ -100,7 +100,7 @@ impl Groups {
     }
 }
 
-/// What a worker has worked out in this distribution: of the ranks it has come across.
+/// The shares that a worker has computed in this distribution, for the ranks that it met.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
     /// Of each member of each group, in billionths of what comes to the rank.

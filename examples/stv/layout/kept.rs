@@ -9,9 +9,9 @@ pub(crate) struct Kept {
     splits: Vec<Split>,
     /// Those of candidates that can be in a set.
     first: [Split; MOST_IN_SETS],
-    /// Who keeps anything.
+    /// The candidates that keep anything.
     holders: u64,
-    /// Who keeps something and passes something on.
+    /// The candidates that keep something and pass something on.
     elected: u64,
     factors: Vec<KeepFactor<Fixed9>>,
     distribution: u64,
@@ -65,7 +65,7 @@ impl Kept {
         self.distribution
     }
 
-    /// Who keeps anything, and of them who passes something on.
+    /// The candidates that keep anything, and those of them that pass something on.
     pub(super) fn standing(&self) -> Standing {
         (self.holders, self.elected)
     }
@@ -88,8 +88,8 @@ impl Kept {
     }
 }
 
-/// What a candidate keeps and passes on, as factors of 2^63: a product takes the place of a
-/// division by a billion.
+/// The parts that a candidate keeps and passes on, as factors of 2^63. So a product takes the place
+/// of a division by a billion.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Split {
     keep: u64,
@@ -108,7 +108,7 @@ impl Split {
         Self { keep: factor(keep), pass: factor(ONE - keep) }
     }
 
-    /// What is kept of this power, and what is passed on; both truncated.
+    /// The kept part of this power, and the part that is passed on, both truncated.
     #[inline(always)]
     pub(super) fn of(self, power: u32) -> (u32, u32) {
         let part = |factor: u64| {

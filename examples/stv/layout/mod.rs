@@ -54,7 +54,7 @@ pub(crate) struct Layout {
     pieces: Vec<Piece>,
     groups: Groups,
     chunks: Vec<Chunk>,
-    /// Of each chunk; only one thread at a time has it.
+    /// The steps of each chunk. Only one thread uses a chunk at any moment.
     steps: Vec<Mutex<Steps>>,
     equalize: bool,
     /// The ballots in all trees, in billionths.
@@ -85,7 +85,7 @@ const MOST_CANDIDATES: usize = 1 << 16;
 /// How many ballots a piece has: many, so that little is written twice, and so few that large
 /// elections are of many pieces. The same for any number of threads, and so is the layout.
 const PIECE: usize = 1 << 14;
-/// What a chunk costs at least: much more than to begin one.
+/// The least cost of a chunk: much more than the cost to begin one.
 const LEAST: u64 = 512;
 /// About how many chunks there are at most: enough to deal out evenly.
 const MOST: u64 = 2048;
@@ -130,7 +130,7 @@ impl Layout {
         Some(Self { pieces, groups, chunks, steps, equalize, total, size, candidates })
     }
 
-    /// What a distribution loops over.
+    /// The chunks that a distribution loops over.
     pub(crate) fn chunks(&self) -> &[Chunk] {
         &self.chunks
     }
@@ -178,9 +178,9 @@ impl Layout {
         }
     }
 
-    /// The result of a distribution: what the candidates have not of the ballots in the trees is
-    /// exhausted. Since it is a difference, it says nothing of nodes that were lost or counted
-    /// twice: those are checked by their number.
+    /// The result of a distribution. The part of the ballots in the trees that no candidate has is
+    /// exhausted. It is a difference, so it does not show nodes that were lost or counted twice.
+    /// The number of nodes is checked for that.
     pub(crate) fn votes<A: Arithmetic>(
         &self,
         sums: &Sums,

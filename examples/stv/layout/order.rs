@@ -135,7 +135,7 @@ pub(super) fn order<'a>(
     Some((keys, writing))
 }
 
-/// What `make` makes of pieces of so many neighbours; the last piece first.
+/// The results of `make` for pieces of `length` neighbours, the last piece first.
 pub(super) fn pieces<R: Send>(
     mut keys: Vec<Key>,
     length: usize,

@@ -88,7 +88,7 @@ impl Piece {
     }
 }
 
-/// How many parts so many equals can split a ballot into.
+/// The largest number of parts into which these equals can split a ballot.
 fn parts(equals: usize, equalize: bool) -> u32 {
     if equalize { 1 } else { u32::try_from(equals).unwrap_or(u32::MAX) }
 }

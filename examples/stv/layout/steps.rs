@@ -1,7 +1,7 @@
-//! Shared ranks without a decision. What a walk down a tree does is the same in every distribution,
-//! but for the numbers, as long as nobody is elected or defeated. So it is written down, step by
-//! step, and then repeated: a processor that need not guess how many equals hold a rank, and how
-//! many parts of a ballot come to it, does in one step what took it three.
+//! Shared ranks without a branch. As long as no candidate is elected or defeated, a walk down a
+//! tree is the same in every distribution, except for the numbers. So the walk is written as a list
+//! of steps, and the list is repeated. The processor then need not predict how many equals hold a
+//! rank, and how many parts of a ballot reach it. A step takes a third of the time.
 
 use super::{
     MOST_IN_SETS, ONE,
@@ -15,9 +15,9 @@ use std::ops::Range;
 /// The steps of a chunk.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    /// Who stood how in the last distribution.
+    /// The states of the candidates in the last distribution.
     standing: Option<Standing>,
-    /// What has been written for them; nothing before the second time that they stand so.
+    /// The steps for these states. Empty until the states occur a second time.
     written: Written,
     list: Vec<Step>,
 }
@@ -34,10 +34,10 @@ enum Written {
     Never,
 }
 
-/// One of the equals of a rank gets a part of what has come there, keeps some and passes on the
-/// rest. All steps are read in every distribution, so that a word has to do: from its lowest bits,
-/// which step has passed on what has come there (from 1; 0 is all of a ballot), the candidate,
-/// among how many it is shared (less one), and how many ballots it is about (or so many times 256).
+/// One of the equals of a rank gets a part of a power, keeps some of it, and passes on the rest.
+/// Every distribution reads all steps, so a step is one word. From the lowest bits: the step that
+/// has passed on the power (from 1; 0 is a whole ballot), the candidate, the number of equals that
+/// share the power (less one), and the number of ballots (or that number divided by 256).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step(u32);
 
@@ -87,7 +87,7 @@ impl Step {
     }
 }
 
-/// What a worker repeats steps with.
+/// The memory with which a worker repeats steps.
 #[derive(Debug)]
 pub(super) struct Room {
     powers: Box<[u32; MOST_STEPS + 1]>,

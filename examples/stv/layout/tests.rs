@@ -160,7 +160,7 @@ fn what_words_cannot_hold_is_left_to_the_plain_loop() {
     assert!(!keep(&mut kept, &[beyond], Fixed9::WORDS.unwrap().billionths));
 }
 
-/// However the ballots are cut, and whoever lays them out.
+/// For any cut of the ballots, and any threads that lay them out.
 #[test]
 fn pieces_count_as_one() {
     let pool = Pool::builder().num_threads(3).build().unwrap();

@@ -18,7 +18,7 @@ pub(super) struct Node {
 }
 
 const DEPTH_BITS: u32 = 16;
-/// So many ballots, in billionths, do not fit in a word.
+/// More ballots than this, in billionths, do not fit in a word.
 pub(super) const MOST_BALLOTS: u64 = u64::MAX / super::ONE as u64;
 const _: () = assert!(MOST_BALLOTS < 1 << (u64::BITS - DEPTH_BITS), "they fit beside a depth");
 
@@ -45,7 +45,7 @@ pub(super) struct Trie<S> {
     above: Vec<u32>,
 }
 
-/// What a layout takes.
+/// The size of a layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Size {
     pub(crate) nodes: usize,
@@ -123,7 +123,7 @@ impl<S: Rank> Builder<S> {
         }
     }
 
-    /// No ballot to come has more than so many ranks in common with the last one.
+    /// No later ballot has more than `shared` ranks in common with the last one.
     fn close(&mut self, shared: usize) {
         while let Some(node) = self.open.pop_if(|node| node.depth > shared) {
             let above = self.open.last_mut().filter(|above| above.depth >= shared);
@@ -159,7 +159,8 @@ impl<S: Rank> Builder<S> {
     }
 }
 
-/// A rank counts as at most so many: few ballots are ever in as many parts as they could be.
+/// A rank counts as at most this many parts, since few ballots are in as many parts as they could
+/// be.
 const MOST_COUNTED: u32 = 4096;
 /// What may have to be repeated where a chunk begins inside a tree: each part that a ballot has
 /// been split into above.
@@ -253,7 +254,7 @@ impl<S: Rank> Trie<S> {
     }
 }
 
-/// Of nodes, of which there are at most as many as numbers, or the tree is not finished.
+/// The index of a node. A tree with more nodes than `u32` can number is never finished.
 fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

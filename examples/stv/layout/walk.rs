@@ -11,7 +11,7 @@ use super::{
 };
 use std::ops::Range;
 
-/// What a worker adds up, in billionths, and its place in a tree. Kept from loop to loop.
+/// The sums of a worker, in billionths, and its place in a tree. Kept from loop to loop.
 #[derive(Debug)]
 pub(crate) struct Sums {
     votes: Vec<u64>,
@@ -29,8 +29,8 @@ pub(crate) struct Sums {
     arranged: Arranged,
 }
 
-/// So many parts of a ballot go on together; if there are more, one lot after the other, for
-/// memory's sake.
+/// The largest number of parts of a ballot that go on together. More parts go in several lots, to
+/// save memory.
 const LOT: usize = 4096;
 
 impl Sums {
@@ -63,7 +63,7 @@ impl Sums {
         self.covered += other.covered;
     }
 
-    /// Each candidate keeps a share of what the one before passed on.
+    /// Each candidate keeps a share of the power that the candidate before passed on.
     pub(super) fn strict(&mut self, tree: &Trie<u16>, range: Range<usize>, above: &[u32], kept: &Kept) {
         self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
         self.powers[0] = ONE;
@@ -134,8 +134,8 @@ impl Sums {
         self.room.repeat(steps, kept, &mut self.votes);
     }
 
-    /// Equals get equal parts, and what each passes on goes down on its own; a rank that nobody
-    /// holds blocks the ballot.
+    /// Equals get equal parts, and the part that each passes on goes down separately. A rank
+    /// without a holder blocks the ballot.
     pub(super) fn shared<S: Equals>(
         &mut self,
         tree: &Trie<S>,

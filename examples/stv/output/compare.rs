@@ -19,8 +19,8 @@ const LONGEST: usize = if cfg!(test) { 1 << 20 } else { 1 << 24 };
 /// These say who has counted what, and are no part of what is compared here.
 const ABOUT: [&str; 2] = ["program", "input"];
 
-/// Reads a result but for its steps and transfers, which `each` is given one by one. What `each`
-/// returns as an error ends the reading.
+/// Reads a result except its steps and transfers. Passes these to `each` one by one. An error of
+/// `each` ends the reading.
 pub(crate) fn read(
     result: impl Read,
     each: &mut dyn FnMut(&'static str, Value) -> Result<(), String>,
@@ -197,8 +197,8 @@ impl Comparison {
         found: &Map<String, Value>,
         counted: &Map<String, Value>,
     ) -> Option<String> {
-        // A field of this version that is missing is a difference whatever the result says of its
-        // own version; only new ones may be there.
+        // A missing field of this version is a difference for a result of any version. An unknown
+        // field is a difference only if the versions are the same.
         let mut known = counted.iter().map(|(name, value)| match found.get(name) {
             Some(found) => self.in_value(&format!("{place}, {name}"), found, value),
             None => Some(format!("{place} has no `{name}`")),

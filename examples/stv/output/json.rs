@@ -26,7 +26,7 @@ pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "}}")
 }
 
-/// What is no list with an element on each line.
+/// The fields that are not lists with an element on each line.
 pub(super) fn single(record: &Record) -> Vec<(&'static str, Value)> {
     let recipe = &record.recipe;
     let tie_order = record.tie_order.map(TieOrder::name);

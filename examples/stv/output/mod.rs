@@ -1,4 +1,4 @@
-//! What a count leaves behind: which outputs are asked for, and who writes them.
+//! The outputs of a count: the user's choice, and the code that writes them.
 
 mod compare;
 mod csv;
@@ -96,7 +96,7 @@ pub(crate) type Count<'a, A, R> =
     dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
 
 impl Output {
-    /// Whether a ballot is to be followed.
+    /// Whether to follow a ballot.
     pub(crate) fn has_trace(&self) -> bool {
         self.trace.is_some()
     }
@@ -159,7 +159,7 @@ impl Output {
             ..recipe
         };
         let mut recorder = Recorder::new(package.clone(), recipe);
-        // First: what it ends is told nobody else.
+        // The ties come first: if they end the count, no other listener hears of it.
         let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = vec![&mut ties];
         let (mut trace, mut transcript);
         match (&self.trace, self.format) {
@@ -214,12 +214,12 @@ impl Output {
     }
 }
 
-/// Writes what was asked for beside standard output: all of it, or nothing. It is written beside
-/// its place, and moved there.
+/// Writes the whole text to a file, or nothing. Writes a new file beside the path, and moves it
+/// there.
 pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
     let cannot =
         |error: io::Error| format!("cannot write {}: {error}", printable(&path.display().to_string()));
-    // What is no file, such as a pipe, is written to as it is.
+    // A path that is not a file, such as a pipe, is written directly.
     if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
         return fs::write(path, text).map_err(cannot);
     }
@@ -234,7 +234,7 @@ pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
         fs::rename(&beside, path)
     });
     written.map_err(|error| {
-        // If this fails as well there is nothing to remove, or nobody to do it.
+        // If this fails as well, there is nothing to remove, or no right to do so.
         let _ = fs::remove_file(&beside);
         cannot(error)
     })

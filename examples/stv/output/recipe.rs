@@ -1,4 +1,4 @@
-//! How to count the same again: what a record says of its making, so that anybody can check it.
+//! Instructions to repeat the count, kept in a record so that anyone can check it.
 
 use serde_json::{Map, Value};
 
@@ -25,9 +25,10 @@ pub(crate) struct Recipe {
     /// The SHA-256 of the ballot file as it lies on the disk, perhaps compressed, in hexadecimal
     /// digits; or of standard input.
     pub(crate) sha256: Option<String>,
-    /// Whether only what changes from step to step is written, or everybody's state at every step.
+    /// Whether to write only the changes from step to step, instead of the states of all
+    /// candidates.
     pub(crate) only_changes: bool,
-    /// Whether something that is written needs everybody's state at every step.
+    /// Whether an output needs the states of all candidates at every step.
     pub(crate) everybody: bool,
 }
 

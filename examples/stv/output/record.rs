@@ -16,7 +16,8 @@ use crate::{
     standing::Status,
 };
 
-/// So many bytes a record may have, in memory or as JSON: more than any count that people look at.
+/// The largest size of a record in bytes, in memory or as JSON: more than any count that people
+/// read.
 const MOST: usize = 1 << 30;
 /// What JSON has around the numbers of a candidate, and of a transfer's change.
 const AROUND: usize = 60;
@@ -31,13 +32,13 @@ pub(crate) struct Record {
     pub(super) seats: usize,
     pub(super) ballots: String,
     pub(super) candidates: Vec<Candidate>,
-    /// What they are called where their party has a place of its own.
+    /// The texts for the candidates in outputs with a separate field for the party.
     pub(super) names: Vec<String>,
     pub(super) tie_order: Option<TieOrder>,
     /// In the order that decides ties: the first is the first to be defeated.
     pub(super) tie_break: Vec<CandidateIndex>,
     pub(super) warnings: Vec<String>,
-    /// How to count the same again.
+    /// Instructions to repeat the count.
     pub(super) recipe: Recipe,
     pub(super) steps: Vec<Step>,
     pub(super) transfers: Vec<Transfer>,
@@ -67,10 +68,10 @@ pub(super) struct Transfer {
     /// there were several, the changes are net: each of them may have received from the others
     /// while it gave.
     pub(super) from: Vec<CandidateIndex>,
-    /// Who had more or fewer votes afterwards, and by how much. These and `exhausted` add up to
-    /// nothing.
+    /// The candidates with more or fewer votes afterwards, and the differences. These and
+    /// `exhausted` add up to zero.
     pub(super) changes: Vec<(CandidateIndex, String)>,
-    /// What the residual grew by.
+    /// The growth of the residual.
     pub(super) exhausted: String,
 }
 
@@ -114,9 +115,9 @@ pub(crate) struct Recorder<A> {
     before: Option<Placement<A>>,
     /// The numbers of the last step.
     last: Vec<(Status, A, A)>,
-    /// What everybody's numbers take in JSON.
+    /// The size of the numbers of all candidates in JSON.
     everybody: usize,
-    /// What the record takes so far.
+    /// The bytes of the record so far.
     bytes: usize,
     pub(super) most: usize,
 }

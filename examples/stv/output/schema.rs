@@ -11,8 +11,8 @@ fn schema() -> Value {
     serde_json::from_str(include_str!("../result.schema.json")).expect("the schema is JSON")
 }
 
-/// What is wrong with a value, if something is. Whatever a schema may say and this does not know
-/// ends the test.
+/// The error in a value, if there is one. A keyword of a schema that is unknown here fails the
+/// test.
 fn wrong(value: &Value, schema: &Value, top: &Value) -> Option<String> {
     let rules = schema.as_object().expect("a schema is an object");
     rules.iter().find_map(|(rule, says)| {

@@ -1,10 +1,11 @@
-//! Everybody's state at a step. What has not changed since the step before is in memory once, for
-//! both: so a count of thousands of candidates, of whom each step concerns a few, is kept whole.
+//! The states of all candidates at a step. States that have not changed since the step before share
+//! its memory. So the record can keep a count of thousands of candidates, since each step concerns
+//! only a few.
 
 use crate::{election::CandidateIndex, standing::Status};
 use std::{mem::size_of, ops::Index, sync::Arc};
 
-/// A change copies so many states, and a list with one entry for so many.
+/// A change copies this many states, and a list with one entry per this many states.
 const CHUNK: usize = 64;
 
 /// The numbers as the arithmetic prints them.
@@ -53,7 +54,8 @@ impl States {
         self.0.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// Who is in another state than before, in candidate order; all of them if there was none.
+    /// The candidates whose state differs from `before`, in candidate order. All of them if
+    /// `before` is empty.
     pub(super) fn changed_since<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = CandidateIndex> + 'a {
         let chunks =
             self.0.iter().enumerate().filter(|&(chunk, states)| {

@@ -1,4 +1,4 @@
-//! The outputs of small counts: what they say, and that they agree with each other.
+//! The outputs of small counts: their contents, and that they agree with each other.
 
 use super::{
     csv, json, page,
@@ -283,8 +283,8 @@ fn the_page_begins_with_the_winners_in_their_order() {
     assert!(page.contains(": 2 from Dora to Cleo"), "{page}");
 }
 
-/// Two halves reach no quota, which is one billionth above them; and whoever gets a seat that was
-/// left passes nothing on.
+/// With two halves no candidate reaches the quota, which is one billionth above them. A candidate
+/// who gets a remaining seat passes nothing on.
 #[test]
 fn a_quota_that_is_more_than_shown_says_so() {
     let page = page::page(&record("3 1\n12 1 2 0\n12 2 1 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\""));
@@ -411,8 +411,8 @@ fn billionths(text: &str) -> i64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever moves comes from somewhere: the changes of a transfer add up to nothing, and all of
-    /// them lead from the first votes to the last.
+    /// All votes that move come from somewhere. The changes of a transfer add up to zero, and all
+    /// changes lead from the first votes to the last ones.
     #[test]
     fn flows_add_up_to_the_changes(
         lines in prop::collection::vec((1_u32..40, prop::collection::vec((1_usize..6, any::<bool>()), 1..5)), 1..12),

@@ -1,5 +1,4 @@
-//! What the user is told of the ties of a count, on standard error: each, and by what it was
-//! decided.
+//! The messages on the ties of a count, on standard error: each tie with its reason.
 
 use crate::{
     election::{CandidateIndex, Election, TieOrder, called},
@@ -19,11 +18,11 @@ const MOST_LETTERS: usize = 40;
 pub(crate) struct Ties {
     /// What would be a warning ends the count.
     pub(super) is_strict: bool,
-    /// The user has asked for ballot-paper order.
+    /// Whether the user has chosen ballot-paper order.
     is_order_given: bool,
     number: usize,
     lines: Vec<String>,
-    /// That a tie was decided by an order that nobody has asked for.
+    /// The warning that an order which nobody chose has decided a tie.
     pub(super) warning: Option<String>,
 }
 

@@ -1,8 +1,8 @@
-//! `--trace BALLOT`: where the weight of one ballot lies after every round, for whoever wants to
+//! `--trace BALLOT`: shows after every round which candidates have the weight of one ballot, to
 //! check the count by hand.
 //!
-//! The ballot is given by what it says and not by its place in the file: identical ballots share
-//! their fate.
+//! The ballot is given by its contents, not by its place in the file, since identical ballots are
+//! counted alike.
 
 use crate::{
     arithmetic::{Arithmetic, Integer},
@@ -19,9 +19,9 @@ use std::io::Write;
 pub(crate) struct Trace<W> {
     out: W,
     ballot: Ballots,
-    /// What the candidates are called.
+    /// The texts for the candidates.
     names: Vec<String>,
-    /// What has been decided since the last round was written.
+    /// The decisions since the last written round.
     decided: Vec<String>,
 }
 
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(ranks("4 2 1"), Ok(vec![(1, 1), (0, 2)]), "withdrawn");
     }
 
-    /// The name alone will do, if nobody else has it.
+    /// The name alone is enough if no other candidate has it.
     #[test]
     fn candidates_are_named_with_or_without_the_party() {
         let names = "\"J LI\" \"Red\"\n\"J LI\" \"Blue\"\n\"Ann\" \"Red\"\n\"J LI (Red)\" \"\"\n\"T\"";

@@ -1,10 +1,10 @@
 //! Ballots with equal ranks as `--equalize` spreads them: every order of the equals counts for an
 //! equal part of the ballot.
 //!
-//! Nobody goes through the orders. In a random order of n equals the ones before candidate i are
-//! any j of the others with the same probability for every j below n, and then any j of them alike.
-//! So the part that reaches i is the mean, over all j, of the mean product of j shares that are
-//! passed on: an elementary symmetric polynomial divided by its number of terms.
+//! The code does not enumerate the orders. In a random order of n equals, j other candidates stand
+//! before candidate i, with the same probability for every j below n, and any j of the others
+//! equally likely. So the part that reaches i is the mean, over all j, of the mean product of j
+//! passed-on shares. That is an elementary symmetric polynomial divided by its number of terms.
 
 use super::{KeepFactor, Spread};
 use crate::{
@@ -13,7 +13,8 @@ use crate::{
 };
 
 impl<A: Arithmetic> Spread<'_, A> {
-    /// What each rank passes on goes to the next as a whole.
+    /// Spreads a ballot with equals. The part that a rank passes on goes to the next rank as a
+    /// whole.
     pub(super) fn equalized(&mut self, mut preferences: Preferences<'_>) -> Result<(), Fault> {
         let mut power = A::one();
         let (mut equals, mut polynomials) = (Vec::new(), Vec::new());
@@ -85,8 +86,8 @@ pub(crate) fn shares<A: Arithmetic>(
     Ok(passed_on)
 }
 
-/// How much reaches one of so many equals, times their number, when the others pass on these
-/// shares. `polynomials` is room to calculate in.
+/// The part that reaches one of these equals, times their number, if the others pass on these
+/// shares. `polynomials` is scratch memory.
 fn reaching<'a, A: Arithmetic + 'a>(
     others: impl Iterator<Item = &'a A>,
     equals: usize,
@@ -108,11 +109,11 @@ fn reaching<'a, A: Arithmetic + 'a>(
     Ok(sum)
 }
 
-/// How many ways there are to choose so many of n: the number of terms of a polynomial.
+/// The number of ways to choose `chosen` of n: the number of terms of a polynomial.
 fn binomial(n: usize, chosen: usize) -> Integer {
     match PASCAL.get(n) {
         Some(row) => Integer::Word(row[chosen]),
-        // So many equals that the number may not fit in a word.
+        // For this many equals the number may not fit in a word.
         None => (1..=chosen).fold(Integer::Word(1), |ways, place| {
             let more = Integer::from((n + 1 - place) as u64);
             ways.times(&more).over(&Integer::from(place as u64))
@@ -247,8 +248,8 @@ mod tests {
         }
     }
 
-    /// What the method means: the mean over all orders of the equals, each counted as a strict
-    /// ballot.
+    /// The definition of the method: the mean over all orders of the equals, each counted as a
+    /// strict ballot.
     fn over_all_orders(keep: &[u64], of: u64) -> Vec<Exact> {
         fn orders(rest: &mut Vec<usize>, from: usize, seen: &mut Vec<Vec<usize>>) {
             if from == rest.len() {

@@ -1,9 +1,9 @@
-//! Distributions in floating-point numbers, whose sums depend on their order: here it depends on
-//! the number of ballots alone, and all threads and executors come to the same bytes.
+//! Distributions in floating-point numbers, whose sums depend on their order. Here the order
+//! depends on the number of ballots alone, so all threads and executors get the same bytes.
 //!
-//! The ballots are added up in blocks, and the blocks by pairs, pairs of pairs and so on. That is
-//! what the pool's `reproducible` does; the plain loop and rayon do the same by hand. Several ranks
-//! have a part of that tree each.
+//! The ballots are added up in blocks, and the blocks by pairs, pairs of pairs and so on. The
+//! pool's `reproducible` does that. The plain loop and rayon have code of their own for it. Each of
+//! several ranks has a part of that tree.
 
 use super::together::{Together, both};
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
 };
 use rangesteal::{On, options::OnPool, reproducible};
 
-/// Ballots in a block: enough of them that its sums, as many as candidates, cost little beside
-/// them; and not so many that threads have nothing to share.
+/// The number of ballots in a block. A block is large enough that its sums (one per candidate) cost
+/// little, and small enough that threads have blocks to share.
 pub(crate) fn block(ballots: usize) -> usize {
     (ballots / 1024).max(64)
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-/// What the loops of a count were like.
+/// Statistics of the loops of a count.
 #[derive(Debug, Default)]
 pub(super) struct Stats {
     /// None if the ballots are counted one by one.
@@ -56,7 +56,7 @@ impl Stats {
 }
 
 impl Effort {
-    /// Some lines, if they were asked for; reading the file took this long.
+    /// The lines of `--stats`, if the user has chosen it. `reading` is the time to read the file.
     pub(crate) fn stats(&self, reading: Duration) -> Option<String> {
         let stats = self.stats.as_ref()?;
         let plural = |number| if number == 1 { "" } else { "s" };

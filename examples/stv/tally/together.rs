@@ -1,8 +1,8 @@
-//! Distributions over several ranks: each distributes its share of the ballots, and all add up what
-//! all have found. So they go through the same rounds, with the same digits.
+//! Distributions over several ranks. Each rank distributes its share of the ballots, and all ranks
+//! add up the sums of all. So they go through the same rounds, with the same digits.
 //!
-//! Every rank says something once a distribution, and once at the end. Whoever ends early says why
-//! instead, and has the others end.
+//! Every rank sends a message once per distribution, and once at the end. A rank that ends early
+//! sends the reason instead, which ends the others.
 
 use crate::{
     arithmetic::{Arithmetic, Fault},

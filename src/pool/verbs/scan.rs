@@ -2,11 +2,11 @@
 //!
 //! All workers claim blocks from the front, as a search does. The *front* is the index up to which
 //! the total of all items is known. A worker whose block begins at the front scans the block in one
-//! pass. Any other worker reduces its block meanwhile; as soon as the front arrives, the total moves
-//! over the whole block by one call of the operator, and the block is scanned in a second pass,
-//! while it is still in a cache. On two threads every third block takes two passes, so a scan takes
-//! two thirds of the plain loop's time; on `n` threads, `2 / (n + 1)`. A worker never waits for the
-//! front: it claims the next block.
+//! pass. Any other worker reduces its block meanwhile; as soon as the front arrives, the total
+//! moves over the whole block by one call of the operator, and the block is scanned in a second
+//! pass, while it is still in a cache. On two threads every third block takes two passes, so a scan
+//! takes two thirds of the plain loop's time; on `n` threads, `2 / (n + 1)`. A worker never waits
+//! for the front: it claims the next block.
 //!
 //! Source: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA
 //! Technical Report NVR-2016-002. There each block looks back at its predecessors; here the worker

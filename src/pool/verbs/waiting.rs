@@ -56,7 +56,7 @@ use super::{
 /// Whatever calls the waker, from any thread: a timer thread, a channel, the reactor of a runtime.
 /// There is no runtime here. One that wants to be known to the thread, such as tokio, is entered by
 /// each worker, with [`On::with`]: the state is made before a worker polls anything, dropped when
-/// it leaves, and not given to the closures. The [guide](crate::guide#my-items-wait) shows tokio,
+/// it leaves, and not given to the closures. The [guide](crate::guide::waiting) shows tokio,
 /// smol, a timer and blocking calls.
 ///
 /// Since the call blocks until all futures are done or dropped, they may borrow: the items, and

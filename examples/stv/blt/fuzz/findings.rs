@@ -1,4 +1,4 @@
-//! What the fuzzing has found, each as small as it will get, and the shapes that come next to it.
+//! The findings of the fuzzing, each as small as possible, and neighbouring shapes.
 
 use super::{super::dialects::Trickle, *};
 

@@ -44,7 +44,7 @@ static NOW: Now = Now(AtomicU64::new(0));
 struct Now(AtomicU64);
 
 impl Now {
-    /// Straight to standard error and without memory: whoever calls has none, or ends the process.
+    /// Writes to standard error without memory, since the caller has none, or ends the process.
     fn tell(&self, what: &Arguments<'_>) {
         let seed = self.0.load(Relaxed);
         let _ = writeln!(std::io::stderr(), "the input of seed {seed} {what}; {}", Replay(seed));
@@ -87,7 +87,7 @@ impl Figures {
         assert!(memory <= budget, "{memory} bytes of memory for {} bytes", input.len());
         let budget = TIME + TIME_PER_BYTE * u32::try_from(input.len()).expect("an input is not that long");
         for _ in 0..3 {
-            // Whatever else the machine does may count a little.
+            // Measures again, up to three times, since other work of the machine may count.
             if time > budget {
                 let begin = cpu_time();
                 drop(survey());
@@ -124,7 +124,7 @@ fn cpu_time() -> Duration {
     }
 }
 
-/// Everything that must hold of an input, whatever it is.
+/// Checks everything that must hold for any input.
 fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
     let most_errors = if seed.is_multiple_of(2) { 1 } else { 20 };
     let read =
@@ -170,8 +170,8 @@ fn watch(done: &AtomicBool) {
     }
 }
 
-/// Makes inputs and examines them, each with its seed. One reader after the other: there is one
-/// input at a time that does not come to an end.
+/// Makes inputs and examines them, each with its seed. The readers run one after the other, so at
+/// most one input runs without an end.
 pub(crate) fn by_the_million(
     make: impl Fn(&mut SplitMix64) -> Vec<u8>,
     examine: impl Fn(&[u8], u64, &mut Figures),

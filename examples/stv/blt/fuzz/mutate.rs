@@ -4,7 +4,7 @@
 use crate::random::SplitMix64;
 use std::fmt::Write;
 
-/// One in so many inputs is long: what grows faster than the input shows there.
+/// One in this many inputs is long, to show costs that grow faster than the input.
 const ONE_IN_LONG: usize = 500;
 /// About how long it is then.
 const LONG: usize = 100_000;
@@ -170,7 +170,7 @@ fn blanks(random: &mut SplitMix64) -> Vec<u8> {
     (0..random.below(60)).flat_map(|_| any(random, &blanks).bytes()).collect()
 }
 
-/// One edit such as transmission, text processors and mistakes make, or somebody who means no good.
+/// One edit, as by transmission, text processors, mistakes or malice.
 pub(crate) fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64, files: &[Vec<u8>]) {
     let place = random.below(bytes.len() + 1);
     match random.below(14) {

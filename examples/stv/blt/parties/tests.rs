@@ -159,7 +159,7 @@ fn names_in_comments() {
     fails(&format!("{ballots}{names}\"Canal"), 9, "no closing quote");
 }
 
-/// Whoever wins has a number, and a title that stands alone says so.
+/// Winners without names are called by number, and a message reports the lone title.
 #[test]
 fn a_title_and_no_names() {
     let text = "3 2\n3 1 0\n2 3 2 0\n0\nCanal ward";
@@ -200,7 +200,7 @@ fn files_that_end_in_other_ways() {
     assert_eq!((inside.candidates[0].name.as_str(), inside.title.as_str()), ("A\u{1a}", "T\0x"));
 }
 
-/// Printed as one string, nobody is taken for two.
+/// In the printed file each candidate is one string, so none is read as two.
 #[test]
 fn what_looks_like_two_is_printed_as_one() {
     for name in [

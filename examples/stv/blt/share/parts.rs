@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The parts of a piece: whole lines, and at least so many bytes but for the last one.
+/// The parts of a piece: whole lines, and at least this many bytes, except in the last part.
 fn parts(source: &Source<'_>, bytes: &Range<u64>) -> io::Result<Vec<Range<u64>>> {
     let (mut parts, mut start) = (Vec::new(), bytes.start);
     while start < bytes.end {

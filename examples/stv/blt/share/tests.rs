@@ -26,7 +26,7 @@ static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::builder().num_threads(3).bu
 const BLOCKS: [fn(usize) -> usize; 5] =
     [|_| 1, |_| 2, |_| 5, |ballots| (ballots / 4).max(1), |ballots| (ballots / 1024).max(64)];
 
-/// What is kept of a ballot: its weight, and each candidate with whether the next one is its equal.
+/// The kept data of a ballot: its weight, and for each candidate whether the next one is its equal.
 type Kept = (Integer, Vec<(usize, bool)>);
 
 fn kept(ballots: &Ballots) -> Vec<Kept> {
@@ -46,11 +46,11 @@ fn common(election: &Election) -> String {
     format!("{title:?} {candidates:?} {seats} {ties} {number} {total:?} {} {warnings:?}", ballots.equalize)
 }
 
-/// What a thread is told by the log.
+/// A logger that collects the messages of each thread.
 struct Told;
 
 thread_local! {
-    /// None if nobody listens: other tests measure the memory of what they read.
+    /// Empty if no test listens: other tests measure the memory of reading.
     static TOLD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
@@ -72,7 +72,7 @@ impl log::Log for Told {
     fn flush(&self) {}
 }
 
-/// What is read, and what the user is told meanwhile.
+/// Returns the result of `read`, and the messages to the user.
 fn listening<T>(read: impl FnOnce() -> T) -> (T, Vec<String>) {
     static LOGGER: Once = Once::new();
     LOGGER.call_once(|| {
@@ -126,8 +126,8 @@ fn read_share_of(
     Done { read, told, begun: begun.into_inner(), bytes: read_bytes.into_inner() }
 }
 
-/// Reads these bytes with so many ranks, and compares with what one process reads. Whether they
-/// were read in pieces.
+/// Reads these bytes with this many ranks, and compares with one process. Returns whether they were
+/// read in pieces.
 fn is_read_alike(bytes: &[u8], number: usize, seekable: bool, block: fn(usize) -> usize) -> bool {
     is_read_in_parts_alike(bytes, number, seekable, block, ALONE)
 }
@@ -274,7 +274,7 @@ fn number(variable: &str, default: u64) -> u64 {
 #[test]
 fn what_many_read_is_what_one_reads() {
     static NOW: AtomicU64 = AtomicU64::new(0);
-    /// A rank that panics keeps the others waiting, so that nobody else would name the input.
+    /// Prints the input when a rank panics. The other ranks wait for that rank, so they could not.
     struct Named;
     impl Drop for Named {
         fn drop(&mut self) {
@@ -368,7 +368,7 @@ fn threads_read_what_one_reads() {
     }
 }
 
-/// What is not plain is read by all from the beginning, and still shared.
+/// Input that is not plain is read by all ranks from the beginning, and still shared.
 #[test]
 fn what_spans_lines_is_read_again() {
     for odd in [format!("/*\n{}*/\n", "1 1 0\n".repeat(50)), "1\n1 0\n".to_owned()] {
@@ -380,7 +380,7 @@ fn what_spans_lines_is_read_again() {
     assert!(!is_read_alike(ids.as_bytes(), 3, true, |_| 1), "ids may be the same in several pieces");
 }
 
-/// What is wrong on the line of the last 0 stands in the middle of that line.
+/// Errors in the middle of the line of the last 0.
 #[test]
 fn errors_name_the_same_byte() {
     for end in [&b"0 \"A\" \xe9"[..], b"0 \xff\xfe", b"0 0", b"0 # \xe9", b"0\t\"A\"\r\"B\xe9\""] {
@@ -391,7 +391,7 @@ fn errors_name_the_same_byte() {
     }
 }
 
-/// Nobody waits for what it says.
+/// A single rank reads all, and waits for no other rank.
 #[test]
 fn one_rank_reads_all() {
     let text = plain(50, "\n");
@@ -399,7 +399,7 @@ fn one_rank_reads_all() {
     assert_eq!(alone.read.map(|election| kept(&election.ballots).len()), Ok(50));
 }
 
-/// Reads with so many ranks what each of them finds: none if there is no file.
+/// Each of these ranks reads its own input. Without a file it has none.
 fn read_each(found: &[Option<&str>]) -> Vec<Result<Election, String>> {
     together(found.len(), |ranks| {
         let bytes = found[ranks.rank()];
@@ -483,7 +483,7 @@ fn who_has_another_file_is_named() {
     }
 }
 
-/// What is too long is so wherever the windows end.
+/// A word that is too long is an error wherever the windows end.
 #[test]
 fn a_line_that_is_too_long_is_so_for_all() {
     for length in [60_000, 70_000, 100_000, 140_000] {

@@ -1,4 +1,4 @@
-//! At the end of the page: how to count the same again.
+//! The end of the page: instructions to repeat the count.
 
 use super::text::escaped;
 use crate::{
@@ -13,7 +13,7 @@ fn in_a_shell(word: &str) -> String {
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
 }
 
-/// How to count the same again: the program, its options, the file, the order of ties.
+/// Instructions to repeat the count: the program, its options, the file, the order of ties.
 pub(super) fn again(record: &Record, out: &mut String) {
     let options: Vec<_> = command_line(&record.recipe.options).iter().map(|word| in_a_shell(word)).collect();
     let options = options.join(" ");

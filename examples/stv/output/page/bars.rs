@@ -43,8 +43,8 @@ struct Growth {
 }
 
 /// The new highs of a candidate's votes until the last seat is filled, each with the round of the
-/// transfers that led there. What was lost in between, as surplus, is no growth when it comes back.
-/// Beside them, what the candidate had when the last seat was filled.
+/// transfers that led there. Votes that were lost as surplus and come back are no growth. Also
+/// returns the candidate's votes when the last seat was filled.
 fn growth(record: &Record, candidate: CandidateIndex) -> (Vec<Growth>, f64) {
     let mut votes = order::votes(&record.steps[0], candidate);
     let mut growth = vec![Growth { rounds: (0, 0), from: 0.0, to: votes }];
@@ -64,8 +64,8 @@ fn growth(record: &Record, candidate: CandidateIndex) -> (Vec<Growth>, f64) {
     (growth, votes)
 }
 
-/// The pieces that are drawn: what is narrower than this waits for what the next rounds add. A long
-/// count of many candidates would else be of slivers that nobody can see, and of megabytes.
+/// The drawn pieces. A piece narrower than `least` is joined with the growth of the next rounds.
+/// Otherwise a long count of many candidates would have invisible slivers, and megabytes of them.
 fn pieces(bar: &[Growth], least: f64) -> Vec<Growth> {
     let mut pieces: Vec<Growth> = Vec::new();
     for growth in bar {
@@ -90,7 +90,7 @@ pub(super) fn draw(record: &Record, order: &[CandidateIndex], colours: &[String]
 struct Row {
     candidate: CandidateIndex,
     bar: Vec<Growth>,
-    /// Of the elected: what they had when the last seat was filled.
+    /// For elected candidates: their votes when the last seat was filled.
     kept: Option<f64>,
     /// The number beside the bar.
     result: f64,
@@ -106,7 +106,7 @@ impl Row {
 }
 
 impl Frame {
-    /// Everybody's row, and where the last one ends.
+    /// The rows of all candidates, and the end of the last one.
     fn rows(&self, record: &Record, order: &[CandidateIndex]) -> (Vec<Row>, f64) {
         let mut top = TOP;
         let mut rows = Vec::new();
@@ -177,7 +177,7 @@ impl Frame {
         );
     }
 
-    /// Draws one row, but for the number beside the bar.
+    /// Draws one row, without the number beside the bar.
     fn bar(&self, record: &Record, row: &Row, colour: &str, scale: f64, out: &mut String) {
         let name = in_full(record, row.candidate);
         let y = row.y;

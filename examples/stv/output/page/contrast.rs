@@ -38,7 +38,7 @@ fn declarations(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split(';').filter_map(|one| one.split_once(':')).map(|(name, value)| (name.trim(), value.trim()))
 }
 
-/// What a name such as `--c` stands for where this class is, in a scheme.
+/// The colours of names such as `--c`, for each class, in a scheme.
 fn colours(is_dark: bool) -> HashMap<(&'static str, &'static str), &'static str> {
     let mut colours = HashMap::new();
     for (condition, selector, text) in rules() {

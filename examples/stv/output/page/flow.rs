@@ -1,5 +1,5 @@
-//! The flow of votes: a lane for each candidate, and at every transfer ribbons from whoever gave to
-//! those who received.
+//! The flow of votes: a lane for each candidate, and at every transfer ribbons from the givers to
+//! the receivers.
 //!
 //! A long count is cut into panels, each with the lanes that still matter, so that none is wider
 //! than a page.
@@ -29,7 +29,7 @@ struct Frame {
     column: f64,
     /// How thick all ballots together are.
     thickness: f64,
-    /// Whether each ribbon says what it is when somebody points at it.
+    /// Whether each ribbon shows a text when the pointer is on it.
     has_tips: bool,
     /// How many candidates have lanes of their own in a panel.
     lanes: usize,
@@ -60,7 +60,7 @@ const GAP: f64 = 5.0;
 const NODE: f64 = 6.0;
 /// More panels than this are folded up.
 const FEW: usize = 3;
-/// What is thinner is not there: the rest of a rounding.
+/// A thinner band is not drawn: it is the rest of a rounding.
 const SEEN: f64 = 0.02;
 
 /// Transfers of less than this share of the ballots would be thinner than a hair.
@@ -108,7 +108,7 @@ pub(super) fn draw(
     out: &mut String,
 ) -> Option<usize> {
     let (moves, hidden) = moves(record);
-    // The exhausted flow past everybody, at the bottom.
+    // The lane of the exhausted is below all others.
     let places: Vec<_> = order.iter().copied().chain([record.candidates.len()]).collect();
     for frame in [WIDE, NARROW] {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few columns")]
@@ -132,8 +132,9 @@ pub(super) fn draw(
     (!moves.is_empty()).then_some(hidden)
 }
 
-/// The lanes of a panel, no more than so many: who gives alone, who is elected, and who has most.
-/// All others share one, whose place is behind that of the exhausted. With them how many these are.
+/// The lanes of a panel, up to a limit: single givers, winners, and the candidates with most votes.
+/// All others share one lane, behind that of the exhausted votes. Also returns the number of the
+/// others.
 fn gathered<'a>(
     record: &Record,
     places: &[usize],

@@ -26,9 +26,9 @@ use text::{escaped, isolated};
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a browser may do for this page: use that one style sheet, known by its SHA-256, and nothing
-/// else. If ever a name became markup, it could still load nothing, run nothing and send nothing. A
-/// test says the new hash when the style sheet has changed.
+/// The policy for browsers: the page may use one style sheet, known by its SHA-256, and nothing
+/// else. If a name ever became markup, it could load nothing, run nothing and send nothing. When
+/// the style sheet has changed, a test prints the new hash.
 const POLICY: &str = "default-src 'none'; style-src 'sha256-Qr4Fe1e44xIaIQGgK1D5i6kKb61TyjfpLKrRvHkohWc='; base-uri 'none'; form-action 'none'";
 
 /// The whole page.
@@ -82,7 +82,7 @@ pub(super) fn page(record: &Record) -> String {
     out
 }
 
-/// What a picture shows, in words, and how it is read: folded up below it.
+/// A text that describes a picture and explains it, folded up below the picture.
 fn reading(paragraphs: &[&str], out: &mut String) {
     out.push_str("<details><summary>In words, and how to read it</summary>");
     for paragraph in paragraphs.iter().filter(|paragraph| !paragraph.is_empty()) {

@@ -69,7 +69,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{} %", aligned(share, true))
 }
 
-/// A number of rows or columns; there are never so many that a double could not tell them apart.
+/// A number of rows or columns, far below the numbers that a double cannot distinguish.
 #[expect(clippy::cast_precision_loss, reason = "as its comment says")]
 pub(super) fn count(number: usize) -> f64 {
     number as f64

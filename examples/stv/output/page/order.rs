@@ -12,8 +12,8 @@ use crate::{
 };
 use std::borrow::Cow;
 
-/// Winners first, in the order of their election; then the others, who came farthest first. Those
-/// who have withdrawn are left out.
+/// Winners in the order of their election, then the others: the candidate that lasted longest comes
+/// first. Withdrawn candidates are left out.
 pub(super) fn of_result(record: &Record) -> Vec<CandidateIndex> {
     let chosen = |wanted: fn(&Action) -> Option<CandidateIndex>| {
         record.steps.iter().rev().filter_map(move |step| wanted(&step.action))
@@ -49,12 +49,12 @@ pub(super) fn label(step: &Step) -> String {
     if step.action == Action::Complete { "End".to_owned() } else { format!("Round {}", step.round) }
 }
 
-/// What a candidate is called, in text.
+/// The text for a candidate.
 pub(super) fn name(record: &Record, candidate: CandidateIndex) -> Cow<'_, str> {
     Cow::from(&record.names[candidate])
 }
 
-/// What the file says beside the name, if anything.
+/// The file's text beside the name, if any.
 pub(super) fn party(record: &Record, candidate: CandidateIndex) -> Option<&str> {
     record.candidates[candidate].party.as_deref().filter(|party| !party.trim().is_empty())
 }
@@ -78,9 +78,9 @@ pub(super) fn in_full(record: &Record, candidate: CandidateIndex) -> String {
 pub(super) const WINNERS: usize = 12;
 pub(super) const OTHERS: usize = 8;
 
-/// The class of everybody's colour, and of the exhausted, who come last: strong colours for
-/// winners, faint ones for the others. There are more candidates than colours that can be told
-/// apart; so those who stand next to each other differ.
+/// The colour class of each candidate, and of the exhausted, which come last. Winners have strong
+/// colours, the others faint ones. There are more candidates than distinct colours, so only
+/// neighbours have different ones.
 pub(super) fn colours(record: &Record, order: &[CandidateIndex]) -> Vec<String> {
     let mut colours = vec!["kx".to_owned(); record.candidates.len() + 1];
     let (winners, others) = order.split_at(record.elected.len());

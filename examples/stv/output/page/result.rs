@@ -1,4 +1,4 @@
-//! Who was elected, and a line for everybody: the first preferences, and what became of them.
+//! The winners, and a line for each candidate: first preferences and result.
 
 use super::{
     number::{aligned, is_broken, percent, rounded, shown},
@@ -41,7 +41,7 @@ pub(super) fn winners(record: &Record, colours: &[String], out: &mut String) {
     }
 }
 
-/// The steps that elected somebody, and whom.
+/// The steps that elected a candidate, with the candidate.
 pub(super) fn elections(record: &Record) -> impl Iterator<Item = (&Step, CandidateIndex)> {
     record.steps.iter().filter_map(|step| match step.action {
         Action::Elect(candidate) | Action::ElectRemaining(candidate) => Some((step, candidate)),
@@ -65,7 +65,7 @@ pub(super) fn listed(record: &Record, candidates: &[CandidateIndex]) -> String {
     format!("<details><summary>{number}</summary>{names}</details>")
 }
 
-/// Everybody in the order of the result, and last who has withdrawn.
+/// All candidates in the order of the result. Withdrawn candidates come last.
 pub(super) fn everybody(record: &Record, order: &[CandidateIndex], colours: &[String], out: &mut String) {
     out.push_str("<h2>All candidates</h2>\n<div class=\"scroll\"><table class=\"all\"><caption>First preferences, their share of all first preferences, and what came of them.</caption>\n<thead><tr><th scope=\"col\">Candidate</th><th scope=\"col\">First</th><th scope=\"col\">Share</th><th scope=\"col\">Result</th></tr></thead><tbody>\n");
     let results = results(record);

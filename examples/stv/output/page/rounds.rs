@@ -1,4 +1,4 @@
-//! A row for every round: what was decided, and on what.
+//! A row for every round: its decision, and the reason.
 
 use super::{
     number::{aligned, is_broken, is_more_than_shown, value},

@@ -18,7 +18,7 @@ fn between<'a>(page: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
     page.split(begin).skip(1).map(|part| part.split_once(end).expect(end).0).collect()
 }
 
-/// A name for each of so many candidates, who have all one vote.
+/// A ballot file of this many candidates, each with one vote.
 fn tied(candidates: usize) -> String {
     let mut ballots = format!("{candidates} 1\n");
     for candidate in 1..=candidates {
@@ -94,7 +94,7 @@ fn parties_and_first_preferences_stand_beside_names() {
     ] {
         assert!(page.contains(&wanted), "{wanted}: {page}");
     }
-    // Everybody's tables: all candidates, and the votes.
+    // The two tables with all candidates: the results, and the votes.
     assert_eq!(page.matches(&format!("<bdi>Bert</bdi> {old}</th>")).count(), 2, "{page}");
 }
 

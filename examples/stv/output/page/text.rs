@@ -1,5 +1,5 @@
-//! Names and other words for the eye: harmless, apart from the words around them, and in lines that
-//! fit. What they say comes from strangers.
+//! Names and other texts for people: harmless, isolated from the words around them, and in lines
+//! that fit. Their contents come from strangers.
 
 use super::number::count;
 use crate::error::printable;
@@ -61,11 +61,11 @@ fn letters(text: &str) -> f64 {
     text.graphemes(true).map(one).sum()
 }
 
-/// The text in lines of about so many letters, broken after blanks and hyphens, and elsewhere where
-/// a word is too long; what does not go into so many lines ends with "…". A text that fits is one
-/// line. Not escaped.
+/// The text in lines of about `width` letters, broken after blanks and hyphens, and inside words
+/// that are too long. Text beyond `most` lines ends with "…". A text that fits is one line. Not
+/// escaped.
 pub(super) fn wrapped(text: &str, width: f64, most: usize) -> Vec<String> {
-    // Nobody reads further, and this is done for every picture.
+    // Nobody reads more letters, and every picture wraps the names.
     const READ: usize = 200;
     let mut lines = vec![String::new()];
     let mut used = 0.0;
@@ -111,7 +111,7 @@ pub(super) fn label(lines: &[(String, &str)], x: f64, middle: f64, out: &mut Str
     }
 }
 
-/// What a name may take beside a picture: that of a count or countess on a phone.
+/// The most lines of a name beside a picture: those of a count or countess on a phone.
 pub(super) const MOST_LINES: usize = 5;
 
 /// From a line of a label to the next.

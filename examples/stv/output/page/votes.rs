@@ -1,4 +1,4 @@
-//! Everybody's votes at every decision, in tables that fit on a page.
+//! The votes of all candidates at every decision, in tables that fit on a page.
 
 use super::{
     number::{aligned, is_broken, value},
@@ -11,7 +11,7 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// How many rounds a table shows side by side: as many as fit on a printed page.
+/// The number of rounds side by side in a table. More do not fit on a printed page.
 const COLUMNS: usize = 8;
 /// More tables than this are folded up.
 const FEW: usize = 3;

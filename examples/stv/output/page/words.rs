@@ -17,7 +17,7 @@ pub(super) const BARS: &str = "A bar is the most votes a candidate had until the
 
 pub(super) const FLOW: &str = "Each column of marks is where the votes lay, as thick as they were many. The ribbons between two columns are the votes that moved, in the colour of who received them; what is pale with an outline stayed. Where there are too many candidates, those with the fewest votes share a lane, which is grey. The picture ends when the last seat is filled. Ballots that name nobody who could still take a part are exhausted. After a defeat, and when one winner alone passes on a surplus, it is known exactly who received what. Where several winners passed on at once, the votes go through a grey gate: it shows how many each had less or more in the end (the net change), not who gave to whom.";
 
-/// Who won, with what and when, and who came closest.
+/// The winners, their votes and their rounds, and the closest loser.
 pub(super) fn result(record: &Record, order: &[CandidateIndex]) -> String {
     const NAMED: usize = 20;
     let rounds = order::decisions(record).last().map_or(0, |step| step.round);
@@ -53,7 +53,8 @@ pub(super) fn result(record: &Record, order: &[CandidateIndex]) -> String {
     words + "."
 }
 
-/// A quota that is more than it shows says so: who has only what it shows is not elected.
+/// A quota above its shown value says so, since a candidate with only the shown value is not
+/// elected.
 fn quota(text: &str) -> String {
     if is_more_than_shown(text) { format!("just above {}", rounded(text)) } else { rounded(text) }
 }
@@ -103,7 +104,7 @@ fn one(record: &Record, transfer: &Transfer, votes: f64) -> String {
     format!("round {} by the {cause} of {from}: {} votes{most}", transfer.round, shown(votes))
 }
 
-/// What is left out.
+/// A note about omitted candidates.
 pub(super) fn hidden(number: usize) -> String {
     match number {
         0 => String::new(),

@@ -1,4 +1,4 @@
-//! What a result says of its making, and that whatever is changed in it is found.
+//! A result describes how it was made, and any change in it is found.
 
 use super::{
     super::{Comparison, head},
@@ -67,7 +67,7 @@ fn a_record_that_is_too_large_ends_the_count() {
     }
 }
 
-/// Whatever is changed in a result is found, and nothing else.
+/// Every change in a result is found, and nothing else.
 #[test]
 fn a_difference_is_found_and_named() {
     let record = record(TIES);
@@ -116,7 +116,7 @@ fn a_difference_is_found_and_named() {
     assert!(head(twice.as_bytes()).unwrap_err().to_string().contains("`version` stands twice"));
 }
 
-/// A step is compared and forgotten; what has no end is not read to it.
+/// Steps are compared one by one and then dropped. An endless result is not read to its end.
 #[test]
 fn a_result_takes_no_more_memory_than_a_step() {
     let step = br#"{"action":"iterate","votes":["1","2","3"]},"#;

@@ -1,13 +1,13 @@
-//! What is drawn between two columns of the flow: the votes that stay and the ribbons of those that
+//! The space between two columns of the flow: the votes that stay, and the ribbons of those that
 //! move.
 
 use super::{Lane, Move, NODE, Panel, SEEN};
 use crate::output::page::{number::shown, text::apart};
 use std::fmt::Write;
 
-/// What is thinner is drawn as a line.
+/// A thinner band is drawn as a line.
 const HAIR: f64 = 0.6;
-/// Nobody sees that a band of which one end is higher by less is not straight.
+/// A band whose ends differ in height by less looks straight.
 const STRAIGHT: f64 = 0.4;
 
 impl Panel<'_> {
@@ -41,8 +41,8 @@ impl Panel<'_> {
         self.through_gate(&mut flows, (left, right), &heading, out);
     }
 
-    /// Several have given at once: who lost and who gained is known, who gave to whom is not. All
-    /// of it passes one gate.
+    /// Draws a transfer from several givers. The losses and gains are known, but not which
+    /// candidate gave to which. So all votes pass one gate.
     fn through_gate(&self, flows: &mut Flows, (left, right): (f64, f64), heading: &str, out: &mut String) {
         let total: f64 = flows.receivers.iter().map(|&lane| flows.amount(lane)).sum();
         let ends = flows.givers.iter().chain(&flows.receivers);
@@ -119,8 +119,8 @@ struct Flows {
     /// The tops of the nodes, left and right of the gap.
     left: Vec<f64>,
     right: Vec<f64>,
-    /// What is taken at the upper and the lower end of the side where ribbons leave or arrive; the
-    /// rest in between stays.
+    /// The heights of the ribbons at the upper and the lower end of a lane's side. The rest in
+    /// between stays.
     upper: Vec<f64>,
     lower: Vec<f64>,
     heights: Vec<(f64, f64)>,

@@ -1,0 +1,132 @@
+//! Beside others: libraries, other runtimes, processes, quotas, `fork`, loggers, many pools.
+//!
+//! ```
+//! use rangesteal::Pool;
+//!
+//! /// The caller passes its pool, or none.
+//! fn norm(x: &[f64], pool: Option<&Pool>) -> f64 {
+//!     let pool = pool.unwrap_or_else(Pool::global);
+//!     pool.on(x).map(|x| x * x).sum::<f64>().sqrt()
+//! }
+//!
+//! assert_eq!(norm(&[3.0, 4.0], None), 5.0);
+//! ```
+//!
+//! # Where a pool comes from
+//! | I write | the pool |
+//! |---|---|
+//! | a program | [`Pool::new`](crate::Pool::new) once, in `main`, and pass `&pool` along |
+//! | a library | take an `Option<&Pool>`, as above. [`Pool::global`](crate::Pool::global) is one pool for the whole program |
+//! | a type that runs many loops | [let it own a pool](#a-struct-that-owns-a-pool), or borrow one: `&'p Pool` |
+//! | owners on several threads | `Arc<Pool>`: all loops take `&self` |
+//!
+//! # A struct that owns a pool
+//! ```
+//! use rangesteal::{BuildError, PerWorker, Pool};
+//!
+//! struct Simulation {
+//!     places: Vec<f64>,
+//!     speeds: Vec<f64>,
+//!     steps: PerWorker<u64>,
+//!     pool: Pool,
+//! }
+//!
+//! impl Simulation {
+//!     fn new(bodies: usize) -> Result<Self, BuildError> {
+//!         let pool = Pool::new()?;
+//!         let steps = pool.per_worker(|_worker| 0);
+//!         Ok(Self { places: vec![0.0; bodies], speeds: vec![2.0; bodies], steps, pool })
+//!     }
+//!
+//!     fn step(&mut self, seconds: f64) {
+//!         let bodies = self.pool.on(&mut self.places).zip(&self.speeds);
+//!         bodies.with_kept(&mut self.steps).for_each(|(steps, (place, speed))| {
+//!             *place += speed * seconds;
+//!             *steps += 1;
+//!         });
+//!     }
+//! }
+//!
+//! let mut simulation = Simulation::new(100)?;
+//! simulation.step(0.5);
+//! assert_eq!(simulation.places, [1.0; 100]);
+//! assert_eq!(simulation.steps.into_vec().iter().sum::<u64>(), 100);
+//! # Ok::<(), BuildError>(())
+//! ```
+//!
+//! The loop borrows fields: `self.pool` shared, `self.places` exclusively. A closure that calls a
+//! method of `self` borrows the whole struct, and the compiler refuses it beside `&mut
+//! self.places`. [`PerWorker`](crate::PerWorker) states have no lifetime, so the struct can keep
+//! them beside the pool.
+//!
+//! # Several pools
+//! A pool pins a thread to each CPU but one, so six pools have six threads on each of these CPUs.
+//! One pool serves loops of several threads: idle workers help these loops, beginning with the loop
+//! that was shared first. A call that gets no help until its end is counted as `busy`, in
+//! [`RunReport::alone`](crate::RunReport::alone) and in [the report of the
+//! program](super::reports#a-report-of-a-program).
+//!
+//! A pool of its own is right for items that wait for long and compute much, because a helper of
+//! [such a loop](super::waiting) stays with it until its end.
+//!
+//! # In a program that uses rayon
+//! A loop may be called from threads of rayon, and uses the CPUs that are idle. Measured with two
+//! workers of rayon, one busy and one calling loops: loops of 0.1, 1 and 10 ms took 0.60, 0.52 and
+//! 0.71 of the plain loop beside the same busy worker. A loop of 20 µs took 1.02. (These are
+//! medians; the mean of the loop of 20 µs was 1.23.) The busy worker loses the time that the loop
+//! gains.
+//!
+//! # In a program that uses tokio
+//! Call loops in `spawn_blocking`, never on the reactor. [Items that wait](super::waiting) can use
+//! tokio.
+//!
+//! # Several processes on the same CPUs
+//! Pools of different processes pin their workers to the same CPUs. A worker whose CPU another
+//! program keeps busy while other CPUs are idle is unpinned for a while. If programs share CPUs all
+//! the time, start them with `RANGESTEAL_PINNING=off`, or give each program its own CPUs by
+//! `taskset` or a control group. This holds for [ranks of
+//! MPI](super::machines#more-than-one-machine) as well.
+//!
+//! # Measured
+//! Time of loops of 1 ms, called again and again on two CPUs, divided by the time of plain loops in
+//! the same place: `cargo bench --bench versus -- --rows beside`.
+//!
+//! | loops of 1 ms | rangesteal | rayon |
+//! |---|---|---|
+//! | on a thread of rayon | 0.52 | 0.51 |
+//! | on a blocking thread of tokio | 0.53 | 0.54 |
+//! | two threads, on the global pool | 0.96 | 1.11 |
+//! | two threads, a pool each | 1.21 | |
+//! | eight threads, on the global pool | 1.04 | 1.02 |
+//! | eight threads, a pool each | 1.15 | |
+//! | beside another process that does the same | 0.71 | 1.02 |
+//!
+//! # CPU quotas
+//! On Linux a pool reads the CPU quota of its control group. If the quota is less than the number
+//! of CPUs, the quota, rounded up, is the number of workers: three for 2.5 CPUs. No worker is
+//! pinned, because other programs share the CPUs. `num_threads` and `RANGESTEAL_NUM_THREADS`
+//! override that number. Workers beyond the quota help only loops whose items sleep or wait.
+//! [`PoolBuilder::num_threads`](crate::PoolBuilder::num_threads) has all rules.
+//!
+//! # `fork`
+//! Only the thread that calls `fork` exists in the child. So in the child
+//!
+//! * loops on a pool of the parent run on the calling thread, and so do loops with a
+//!   [`CancelToken`](crate::CancelToken) or [`Progress`](crate::Progress) of the parent;
+//! * loops on a pool that the child has built are shared;
+//! * loops on [`Pool::global`](crate::Pool::global) are shared if the parent had not used it
+//!   before.
+//!
+//! A child that a closure forks inside a loop must not return into the loop: let the child exec or
+//! exit. If the parent is to print [a report](super::reports#a-report-of-a-program), a child that
+//! it forks later prints none.
+//!
+//! # Loggers and allocators
+//! A logger or an allocator may run loops on [`Pool::global`](crate::Pool::global), even while that
+//! pool is being built. Until then its loops run on their calling threads.
+//!
+//! * **A logger**: each loop logs a line at level `debug`. So a loop of the logger must not log
+//!   again without end.
+//! * **An allocator**: each loop may allocate. So a loop of the allocator must not allocate again
+//!   without end, and the allocator must not hold a lock meanwhile that other threads need to
+//!   allocate.

@@ -1,0 +1,89 @@
+//! Items that make items: trees, graphs, branch and bound, divide and conquer.
+//!
+//! ```
+//! use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+//!
+//! use rangesteal::Pool;
+//!
+//! // What is the most valuable load of 12 kg? By branch and bound.
+//! let goods = [(7, 13), (6, 11), (3, 5), (4, 6), (2, 3)]; // kg and value, by falling value per kg
+//! let best = AtomicU64::new(0);
+//! Pool::new()?.grow([(0, 12, 0)]).for_each(|(next, room, value): (usize, u64, u64), feed| {
+//!     best.fetch_max(value, Relaxed);
+//!     let Some((weight, gain)) = goods.get(next) else { return };
+//!     if value * weight + room * gain <= best.load(Relaxed) * weight {
+//!         return; // too little, even if the rest were as good as the next one
+//!     }
+//!     let with = (*weight <= room).then(|| (next + 1, room - weight, value + gain));
+//!     feed.extend(with.into_iter().chain([(next + 1, room, value)])); // `with` comes first
+//! });
+//! assert_eq!(best.into_inner(), 21);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! [`grow`](crate::Pool::grow) begins with some *seeds*. Its closure takes an item and a
+//! [`feed`](crate::Feed), and pushes the items that it finds to the feed. [`Grow`](crate::Grow)
+//! lists the ends and the options.
+//!
+//! | I have | an item is | its closure |
+//! |---|---|---|
+//! | a tree: files, states of a game | a node | calls `feed.extend(&node.children)`, and folds the node itself |
+//! | a graph | a node | marks its neighbours (atomic flags), and pushes the newly marked ones |
+//! | a graph, for its connected components | a node; all nodes are seeds | lowers its neighbours' labels (`fetch_min`) to its own, and pushes the neighbours whose label was higher |
+//! | branch and bound | a partial solution | returns if the solution cannot beat the best one yet; otherwise adds its extensions, the best one first |
+//! | any solution of a puzzle | a position | returns `Err(solution)` in [`try_for_each`](crate::Grow::try_for_each), which ends the loop |
+//! | divide and conquer | a part | pushes its parts, or folds itself if it is small |
+//! | jobs in several steps | a job and its step | does the step, and pushes the job with the next step |
+//! | jobs of different kinds | a boxed closure | [calls the closure](#jobs-of-different-kinds) |
+//!
+//! * **The order is not defined**, so `reduce` must be commutative.
+//! * **The newest item comes first**, as in a recursive function. So the list stays about as short
+//!   as the stack of that function would be deep. `extend` adds several items that come in their
+//!   own order, so a structure in memory is walked forward. Walking it backward took three times as
+//!   long.
+//! * **No item waits for its children.** Put a step that needs all parts behind the loop, or into
+//!   the part that brings a counter to zero. If a parent combines the results of its two halves,
+//!   use [`pool.join(a, b)`](crate::Pool::join).
+//! * **An item should take some nanoseconds.** Items of 100 ns lose nothing. If an item takes 1 ns,
+//!   call the plain function below a certain size.
+//!
+//! # Level by level
+//! Breadth first, with an order: one loop over each level makes the next level by
+//! [`flat_map`](crate::On::flat_map).
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! struct Node {
+//!     value: u32,
+//!     children: Vec<Node>,
+//! }
+//!
+//! let leaf = |value| Node { value, children: Vec::new() };
+//! let root = Node { value: 1, children: vec![leaf(2), leaf(3)] };
+//! let (mut level, mut sum) = (vec![&root], 0);
+//! while !level.is_empty() {
+//!     sum += pool.on(&level).map(|node| node.value).sum::<u32>();
+//!     level = pool.on(&level).flat_map(|node| &node.children).collect();
+//! }
+//! assert_eq!(sum, 6);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! # Jobs of different kinds
+//! A known number of jobs is a loop over boxed closures. Jobs that make other jobs are a list that
+//! grows:
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! use rangesteal::Feed;
+//!
+//! let (mut a, mut b) = (0, String::new());
+//! let jobs: Vec<Box<dyn FnOnce() + Send>> = vec![Box::new(|| a = 1), Box::new(|| b.push('b'))];
+//! pool.on(jobs).for_each(|job| job());
+//! assert_eq!((a, &b[..]), (1, "b"));
+//!
+//! struct Job<'a>(Box<dyn FnOnce(&Feed<'_, Job<'a>>) + Send + 'a>);
+//! let first = Job(Box::new(|feed| feed.push(Job(Box::new(|_| println!("the second job"))))));
+//! pool.grow([first]).for_each(|Job(job), feed| job(feed));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```

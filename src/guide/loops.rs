@@ -1,0 +1,195 @@
+//! Choosing a loop: a source, stages and an end.
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! let words = ["range", "on", "steal"];
+//! let long: Vec<usize> = pool.on(&words).map(|word| word.len()).filter(|len| *len > 2).collect();
+//! assert_eq!(long, [5, 5]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! Stages and ends have the names and the meanings of [`Iterator`]. [`On`](crate::On) lists them
+//! all. A [`Pool`](crate::Pool) is made once and serves all loops: see [where a pool comes
+//! from](super::beside#where-a-pool-comes-from).
+//!
+//! # Which loop do I need?
+//! Take the first row that fits.
+//!
+//! | I want | loop |
+//! |---|---|
+//! | to visit items that are not known at the start: a tree, a graph, jobs that make jobs | [`pool.grow(seeds)`](super::grow) |
+//! | to run items that wait: requests, files, timers | [`pool.on(&v).waiting(limit)`](super::waiting) |
+//! | a sum, a count, the smallest or largest | [`sum`](crate::On::sum), [`count`](crate::On::count), [`min_by_key`](crate::On::min_by_key) and so on |
+//! | one value from all items, such as a joined string | [`map(f).reduce(op)`](crate::On::reduce) |
+//! | several values, a histogram, a table | [`fold(init, step, merge)`](crate::On::fold) |
+//! | a new `Vec`, `String`, map or set | [`collect`](crate::On::collect); into a `Result` or an `Option` if an item can fail |
+//! | two new vectors | [`partition`](crate::On::partition), [`unzip`](crate::On::unzip) |
+//! | new results in each round, without allocating | [`collect_into`](crate::On::collect_into) a vector that you have cleared |
+//! | to change the items | `pool.on(&mut v)` and [`for_each`](crate::On::for_each) |
+//! | to know whether an item matches, or which one does | [`any`](crate::On::any), [`find`](crate::On::find), [`position`](crate::On::position); [`find_any`](crate::On::find_any) if any match will do |
+//! | to stop at the first error | [`try_for_each`](crate::On::try_for_each), [`try_reduce`](crate::On::try_reduce) |
+//! | the index of the first error | [`located()`](#the-line-of-the-first-error) before the end |
+//! | running totals: of each item, the total up to it; offsets from lengths | `pool.on(&mut v)` and [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan) |
+//! | to sort the items | [`pool.sort(&mut v)`](crate::Pool::sort), `sort_by_key`, `sort_unstable` and so on |
+//! | two closures at the same time, and both results | [`pool.join(a, b)`](crate::Pool::join) |
+//! | a lock or an atomic inside the closure | `fold` if it can replace the lock, otherwise `for_each` |
+//!
+//! # What does it run over?
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! let (width, height) = (3, 2);
+//! let mut matrix = vec![0; width * height];
+//! pool.on(&mut matrix).chunks(width).zip(0..height).for_each(|(row, y)| {
+//!     for (x, cell) in row.iter_mut().enumerate() {
+//!         *cell = 10 * y + x;
+//!     }
+//! });
+//! assert_eq!(matrix, [0, 1, 2, 10, 11, 12]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! | I have | write |
+//! |---|---|
+//! | items to read, to change, to consume | `pool.on(&v)`, `pool.on(&mut v)`, `pool.on(v)`; [`source::drain`](crate::source::drain) keeps the vector |
+//! | a parameter `items: &mut [T]`, for more than one loop | [`pool.on_mut(items)`](crate::Pool::on_mut) |
+//! | integers | `pool.on(0..n)`, `pool.on(1..=n)` |
+//! | several slices in step | `pool.on((&mut y, &x))`, or `pool.on(&mut y).zip(&x)`; [`zip_shortest`](crate::On::zip_shortest) if lengths differ |
+//! | a part of the items | `pool.on(&v[a..b])`; of other sources [`skip`](crate::On::skip), [`take`](crate::On::take), [`step_by`](crate::On::step_by) |
+//! | rows of a matrix, blocks of items | [`chunks(width)`](crate::On::chunks), [`chunks_exact(width)`](crate::On::chunks_exact); overlapping [`windows(n)`](crate::On::windows); rows of different lengths [`source::pieces`](crate::source::pieces) |
+//! | runs of equal items, as after a sort | [`chunk_by(same)`](#groups-of-equal-keys) |
+//! | blocks of different sizes in step | `pool.on(&mut a).chunks(2).zip(source(&b).chunks(3))` |
+//! | a chain made elsewhere | `pool.on(chain)`, where the chain is [`source(&v).map(f)`](crate::source()) |
+//!
+//! # The line of the first error
+//! ```
+//! use rangesteal::{Pool, source::At};
+//!
+//! let pool = Pool::new()?;
+//! let text = "7 3\n1 x\n2 y";
+//! let lines: Vec<&str> = text.lines().collect();
+//! let total = |line: &&str| line.split(' ').map(str::parse::<u32>).sum::<Result<u32, _>>();
+//! let totals: Result<Vec<u32>, At<_>> = pool.on(&lines).map(total).located().collect();
+//! let error = totals.map_err(|at| format!("line {}: {}", at.index + 1, at.error));
+//! assert_eq!(error, Err("line 2: invalid digit found in string".into()));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! The error of the first bad item comes out on any number of threads, as in the plain loop.
+//! [`located`](crate::On::located) adds its index. The loop stops early: items behind the error may
+//! stay unparsed.
+//!
+//! # Groups of equal keys
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! use std::collections::HashMap;
+//!
+//! let mut sales = [("Bonn", 2), ("Aachen", 7), ("Bonn", 5)];
+//! let by_town = pool.on(&sales).fold(
+//!     HashMap::new,
+//!     |mut totals, (town, price)| {
+//!         *totals.entry(*town).or_insert(0) += price;
+//!         totals
+//!     },
+//!     |mut a, b| {
+//!         b.into_iter().for_each(|(town, total)| *a.entry(town).or_insert(0) += total);
+//!         a
+//!     },
+//! );
+//! assert_eq!(by_town, HashMap::from([("Aachen", 7), ("Bonn", 7)]));
+//!
+//! pool.sort_by_key(&mut sales, |sale| sale.0); // stable: equal keys keep their order
+//! let groups = pool.on(&sales).chunk_by(|a, b| a.0 == b.0);
+//! let dearest: Vec<_> = groups.map(|group| group.iter().max_by_key(|sale| sale.1)).collect();
+//! assert_eq!(dearest, [Some(&("Aachen", 7)), Some(&("Bonn", 5))]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! * **One value for each key**: fold into a map. Each worker fills a map, and the maps are merged.
+//! * **All items of each key together**: sort by the key, and run over the groups with
+//!   [`chunk_by`](crate::On::chunk_by).
+//!
+//! # Scratch memory
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! let lines = ["b a", "d c e"];
+//! let sorted: Vec<String> = pool
+//!     .on(&lines)
+//!     .with(|_worker| Vec::new())
+//!     .map(|(words, line)| {
+//!         words.clear();
+//!         words.extend(line.split(' '));
+//!         words.sort_unstable();
+//!         words.join(" ")
+//!     })
+//!     .collect();
+//! assert_eq!(sorted, ["a b", "c d e"]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! [`with`](crate::On::with) makes a state for each worker. Each closure behind `with` that takes
+//! an item takes the pair of the state and the item: `map` takes `(state, item)`, and the `step` of
+//! `fold` takes `|acc, (state, item)|`. Closures that combine results have no state.
+//!
+//! [`with_kept`](crate::On::with_kept) keeps the states from loop to loop.
+//! [`with_block`](super::random) makes a state for each block of items.
+//!
+//! # How many items?
+//! Make one item for each piece of work that can run by itself. The pool balances down to single
+//! items.
+//!
+//! * **A few long items** are fine. In its first call, a loop of at most 16 items for each thread
+//!   wakes its helpers before the first item, which costs 5 to 16 µs for one helper. In the first
+//!   call of a longer loop the calling thread runs one item before it wakes helpers: the report has
+//!   this time as [`begun_alone`](crate::RunReport::begun_alone).
+//! * **No loop is faster than its longest item.** Divide that item.
+//! * **Many short items** are fine. Claiming an item costs less than a nanosecond.
+//!
+//! **Items must never wait for each other.** One thread may run all of them, one after the other. A
+//! producer and a consumer need threads:
+//!
+//! ```
+//! use std::{sync::mpsc, thread};
+//!
+//! let (sender, receiver) = mpsc::sync_channel(1);
+//! let sum: u32 = thread::scope(|scope| {
+//!     scope.spawn(|| (1..=10).for_each(|n| sender.send(n).expect("the receiver lives")));
+//!     receiver.iter().take(10).sum()
+//! });
+//! assert_eq!(sum, 55);
+//! ```
+//!
+//! # Where a type must be written
+//! A closure that is written inside the call needs no types. A closure that has a name needs the
+//! types of its parameters that are references. Without them the compiler says that `Fn` is not
+//! general enough:
+//!
+//! ```compile_fail
+//! # let pool = rangesteal::Pool::new()?;
+//! let even = |x| x % 2 == 0;
+//! assert!(pool.any(&[1, 2, 3], even));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! let even = |x: &u32| x % 2 == 0;
+//! assert!(pool.any(&[1, 2, 3], even));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! `sum`, `product` and `collect` need the type of their result, as in `Iterator`. The type of an
+//! error must be named if the error is collected, or if only `?` returns it:
+//!
+//! ```
+//! # let pool = rangesteal::Pool::new()?;
+//! use std::num::ParseIntError;
+//!
+//! let numbers = pool.on(&["12", "7"]).map(|word| word.parse::<u32>());
+//! assert!(numbers.collect::<Result<Vec<u32>, ParseIntError>>().is_ok());
+//! let checked = pool.on(&["12", "7"]).try_for_each(|word| {
+//!     word.parse::<u32>()?;
+//!     Ok::<(), ParseIntError>(())
+//! });
+//! assert_eq!(checked, Ok(()));
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```

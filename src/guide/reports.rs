@@ -1,0 +1,187 @@
+//! Reports: why a loop is not faster.
+//!
+//! ```
+//! use rangesteal::{Pool, RunReport};
+//!
+//! let pool = Pool::new()?;
+//! let mut report = RunReport::default();
+//! pool.on(0..400_000).report(&mut report).map(|i| f64::from(i).sqrt()).sum::<f64>();
+//! println!("{report}");
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! prints, with two threads,
+//!
+//! ```text
+//! 400000 items in 1.6ms, 0 thefts, balance 0.971
+//! worker        items   runs  thefts suffered  failed   working  to start    at end
+//!      0       204608      1       0        0       0     1.5ms     0.0ns     1.2µs
+//!      1       195392      1       0        0       0     1.5ms    87.6µs    15.2µs
+//! ```
+//!
+//! * [A report of a call](#a-report-of-a-call) says what each worker did in one call.
+//! * [A report of a program](#a-report-of-a-program) says which loops took the time.
+//! * [A picture](#a-picture-of-a-loop) says what happened when.
+//!
+//! # A report of a call
+//! Each line is a [worker](crate::WorkerReport). Worker 0 is the calling thread. A worker waits for
+//! its first item (`to start`), is `working`, steals between its runs, and waits for the other
+//! workers (`at end`). The four times add up to the time of the loop. The
+//! [balance](crate::RunReport::balance) is the mean time that workers were `working`, divided by
+//! the longest.
+//!
+//! Report a round in the middle of your algorithm: the pool learns in the first rounds how much a
+//! loop costs. Then look for
+//!
+//! | you see | meaning | remedy |
+//! |---|---|---|
+//! | one line only | the loop ran on the calling thread alone; the first line says why (see [`Alone`](crate::Alone)) | `short`, `one worker`: none. `faster`: see the last row, and look for programs that use the CPUs. `the pool was busy`: none, all workers had work |
+//! | `to start` of some 10 to 100 µs | the thread had to wake up | in a loop of a millisecond, none; otherwise less work between the loops, or fewer, longer loops |
+//! | `to start` as long as the loop | the thread came too late for any item: its CPU had other work | fewer threads, or less other work on the machine |
+//! | `at end` is long for all workers but one | the others waited for the last item of that worker | divide heavy items; sort them to the front |
+//! | few thefts, a balance of nearly 1 | the loop is well balanced | none |
+//! | thefts in every round | the cost of items changes from round to round | none: thefts repair that |
+//! | many `failed` | fewer ranges are left than workers that want to steal | more and smaller items, or fewer threads |
+//! | all `working`, and in sum much longer than the plain loop | workers wait for memory, for a lock, or for a cache line that all write; or they share a core; or the compiler vectorised the plain loop and not the blocks | touch less memory; fold instead of locking; try a large [`grain`](crate::On::grain), such as 4096 |
+//!
+//! # A report of a program
+//! With the environment variable `RANGESTEAL_REPORT=1` a program writes a line for each of its
+//! loops to standard error when it exits:
+//!
+//! ```text
+//! rangesteal: 3 loops took 128.5ms, and all workers worked for 246.9ms in them: gain 1.92
+//!  calls        items      time   gain  idle balance    thefts      help  loop
+//!     63     25200000   125.5ms   1.93     1    0.98        34    39.0µs  src/kmeans.rs:61:10
+//!      1       400000     2.1ms   1.96     1    1.00         0    36.7µs  src/kmeans.rs:111:10
+//!      9          180     0.9ms   0.93     -       -         0    20.0µs  a.rs:2:9; alone: short 9
+//! ```
+//!
+//! | column | meaning |
+//! |---|---|
+//! | `loop` | the place of the call in the source |
+//! | `time` | the time of all calls together |
+//! | `gain` | the time that all workers worked, divided by `time`. With two threads 1.9 is good; the plain loop has 1. Items that wait for memory or for each other make a high gain, too: compare with `threads(1)` |
+//! | `idle` | how many workers were idle when a call was shared: the median of the shared calls |
+//! | `balance` | the balance of the shared calls |
+//! | `help` | the cost of waking a worker, as the pool estimates it |
+//! | `alone: short 9` | nine calls ran on the calling thread alone, because they were short ([`Alone`](crate::Alone) has all reasons) |
+//! | `idle: 1 to 7` | the least and the most idle workers, if they differ |
+//! | `begun alone: 2.0ms` | the time that callers worked alone before they shared calls |
+//!
+//! * **A low gain and few idle workers**: the others worked in other loops when the loop was
+//!   called.
+//! * **A low gain and many idle workers**: the loop was worth few of them, or they came too late.
+//! * A loop inside a loop counts for both.
+//! * A sort counts each part that it shares as a call. A `collect` behind `filter` or `flat_map`
+//!   may count a second call, which moves the results together.
+//! * Not listed: sorts that run alone, calls of `join`, and calls that panic.
+//! * The report costs some 0.5 µs for each call.
+//! * The report needs Unix. A program that a signal ends prints none. The exit waits at most a
+//!   second for a full pipe.
+//!
+//! # Log lines
+//! A pool logs through the crate `log`. The texts and the levels may change.
+//!
+//! | level | line |
+//! |---|---|
+//! | `warn` | a pool could not do as its builder asked, such as pin a thread |
+//! | `info` | a loop takes much longer shared than alone (once for each pool) |
+//! | `debug` | one line for each loop; remarks on CPUs and quotas when a pool is built; the first loop that runs alone because other loops use the pool |
+//! | `trace` | the report of each loop |
+//!
+//! # A picture of a loop
+//! ```no_run
+//! use rangesteal::{Pool, Trace};
+//!
+//! let pool = Pool::new()?;
+//! let mut trace = Trace::new();
+//! for round in 1..=3 {
+//!     let title = format!("round {round}");
+//!     let loops = pool.on(0..10_000).trace(trace.titled(title));
+//!     loops.map(|i| f64::from(i).sqrt()).sum::<f64>();
+//! }
+//! std::fs::write("loops.svg", trace.svg().to_string())?; // for a browser
+//! // For ui.perfetto.dev or profiler.firefox.com:
+//! std::fs::write("loops.json", trace.chrome().to_string())?;
+//! for slow in &trace.timelines()[2].slowest {
+//!     println!("items {:?} took {:?}", slow.items, slow.took);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A [`Trace`](crate::Trace) records each run of each worker, the victim of each theft, and the
+//! slowest items. In the picture
+//!
+//! * each worker has a lane and a colour;
+//! * a run has the colour of the worker that its items were dealt to, so a lane of many colours is
+//!   that of a worker that stole;
+//! * an arrow points from the victim of a theft to the thief;
+//! * grey is waiting;
+//! * a fine line is a reading of the clock;
+//! * a loop inside an item is a framed bar at the foot of its run. Each helper of the inner loop
+//!   has a bar in its own lane, with the colour of the worker that called the inner loop. A worker
+//!   that only helps has a lane, too.
+//!
+//! So the picture shows whether an outer loop of two items keeps all workers busy. The numbers are
+//! there as well:
+//!
+//! ```
+//! # use rangesteal::{Pool, Trace};
+//! # let (pool, mut trace) = (Pool::new()?, Trace::new());
+//! pool.on(0..2).trace(trace.titled("two items")).for_each(|_| {
+//!     pool.on(0..10_000).map(|i| f64::from(i).sqrt()).sum::<f64>();
+//! });
+//! for inner in &trace.timelines()[0].inner {
+//!     println!("{} by worker {}, helpers: {}", inner.at, inner.worker, inner.helpers.len());
+//! }
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
+//!
+//! Two kinds of loops are not drawn: inner loops that are too short to share, and loops that other
+//! threads call.
+//!
+//! # What makes a loop slow
+//! * **Large accumulators by value.** `fold` moves the accumulator for every item. A `Vec` or a
+//!   `Box` stays in a register. An array of 256 counters is copied each time, which takes a hundred
+//!   times as long. [`Iterator::fold`] does the same.
+//! * **Indices where items would do.** `pool.on(0..n)` with `x[i]` in the closure checks a bound
+//!   for every item. A tuple of slices, `pool.on((&x, &y))`, checks none. A captured `Vec` is
+//!   dereferenced again for every item. Capture a slice instead: `let x = &x[..];` before `move |i|
+//!   x[i]`.
+//! * **An unpredictable branch.** See [the next section](#a-branch-that-cannot-be-predicted).
+//! * **`max` or `min` of a large closure.** The first item has nothing to be compared with. For
+//!   that reason the compiler does not vectorise the loop if the closure has more than some 150
+//!   instructions. `fold` with a first value avoids this: 40 rounds of shift, xor and add take a
+//!   fifth of the time.
+//! * **`reproducible` with few items and a large accumulator.** The loop calls `init` and `merge`
+//!   once for each block, and 10,000 items make 257 blocks of 39. For a table, ask for larger
+//!   blocks: `.reproducible().grain(1000)`.
+//! * **Shared state in the closure**: a lock, an atomic counter, an allocator with a lock. Use
+//!   [`fold`](crate::On::fold).
+//!
+//! # A branch that cannot be predicted
+//! In the plain loop and in the pool's loop, the nearest of 16 centres takes 60 ns a point with `if
+//! distance < best`, and 27 ns with [`select_unpredictable`](std::hint::select_unpredictable). This
+//! is the step of k-means:
+//!
+//! ```
+//! use std::hint::select_unpredictable;
+//!
+//! fn nearest(point: [f64; 2], centres: &[[f64; 2]]) -> usize {
+//!     let (mut nearest, mut best) = (0, f64::INFINITY);
+//!     for (i, centre) in centres.iter().enumerate() {
+//!         let [x, y] = [point[0] - centre[0], point[1] - centre[1]];
+//!         let distance = x * x + y * y;
+//!         let is_nearer = distance < best;
+//!         nearest = select_unpredictable(is_nearer, i, nearest);
+//!         best = select_unpredictable(is_nearer, distance, best);
+//!     }
+//!     nearest
+//! }
+//!
+//! let pool = rangesteal::Pool::new()?;
+//! let (centres, points) = ([[0.0, 0.0], [4.0, 4.0]], [[1.0, 0.5], [3.0, 5.0], [0.0, 2.0]]);
+//! let clusters: Vec<usize> = pool.on(&points).map(|point| nearest(*point, &centres)).collect();
+//! assert_eq!(clusters, [0, 1, 0]);
+//! # Ok::<(), rangesteal::BuildError>(())
+//! ```
