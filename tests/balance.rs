@@ -1,5 +1,5 @@
-//! Balance is a matter of time, so these tests have a process, and with it the machine, to
-//! themselves.
+//! Tests of load balance. Balance depends on time, so these tests run in a process of their own,
+//! with no other tests beside them.
 
 mod busy;
 
@@ -15,8 +15,8 @@ use std::{
 use busy::work;
 use rangesteal::Pool;
 
-/// What 10,000 items cost: nothing, but for 64 in a row; and one test at a time. None where there
-/// is nothing to balance.
+/// The costs of 10,000 items: 0, except a run of 64 heavy items. Also the lock by which one test
+/// runs at a time. `None` if the machine has one CPU, since there is nothing to balance.
 fn heavy_run() -> Option<(Vec<u64>, impl Drop)> {
     static ALONE: Mutex<()> = Mutex::new(());
     if thread::available_parallelism().map_or(1, usize::from) < 2 {
@@ -42,14 +42,14 @@ fn the_next_round_needs_fewer_thefts() {
         later.sort_unstable();
         2 * later[10] <= first
     };
-    // Where other programs take a core away, every round is a new one.
+    // If other programs take a core away, the pool learns anew each round.
     assert!((0..50).any(fewer), "as many thefts in later rounds as in the first");
 }
 
 #[test]
 fn heavy_items_in_a_row_are_shared_one_by_one() {
-    // Whoever begins with the heavy run must not keep it: with two workers no share may exceed the
-    // half by more than the block that met the run.
+    // The worker that begins the heavy run must not keep all of it: with two workers no share may
+    // exceed half by more than the block that contains the start of the run.
     let Some((items, _alone)) = heavy_run() else { return };
     let pool = Pool::builder().num_threads(2).build().unwrap();
     let heavy_here = || {
@@ -64,8 +64,8 @@ fn heavy_items_in_a_row_are_shared_one_by_one() {
         mine.into_inner()
     };
     heavy_here();
-    // Where other programs take a core away, a fair share is another: wait for five rounds that had
-    // both cores.
+    // If other programs take a core away, the fair share differs: wait for five rounds with both
+    // cores.
     let (begin, mut shares) = (Instant::now(), Vec::new());
     while shares.iter().filter(|share| (24..=40).contains(*share)).count() < 5 {
         assert!(begin.elapsed() < Duration::from_secs(20), "heavy items on the caller: {shares:?}");

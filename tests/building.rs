@@ -1,5 +1,5 @@
-//! Building a pool, and everything the system can refuse. What changes a whole process runs in a
-//! child: this test binary again, with one test.
+//! Tests of building a pool, and of everything that the system can refuse. A test that changes the
+//! whole process runs in a child: this test binary again, with one test.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // a raw system call
@@ -34,7 +34,7 @@ use refuse::{error, filter, refuse, statement};
 
 const VARIABLE: &str = "RANGESTEAL_NUM_THREADS";
 
-/// Until a helper gets a CPU, however busy the machine is.
+/// A time within which a helper gets a CPU on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Runs the test `name` in a child, by the command `through` if there is one, checks that it
@@ -44,8 +44,8 @@ fn child(through: &[&str], name: &str, variable: Option<&str>) -> String {
     child::passed(&child::run(through, name, variable.as_slice()))
 }
 
-/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes
-/// and returns false. The child warns as often as is said here, and with these words.
+/// Returns true in the child. In the parent, runs the test `name` in a child, checks that the child
+/// passes with exactly these warnings, and returns false.
 fn in_child(name: &str, variable: Option<&str>, warnings: &[&str]) -> bool {
     if is_child() {
         return true;
@@ -62,7 +62,7 @@ fn warns(stderr: &str, warnings: &[&str]) {
     }
 }
 
-/// Whether a command of that name is there and can be run like this.
+/// Whether a command of that name exists and runs with these arguments.
 fn can(command: &[&str]) -> bool {
     let can =
         Command::new(command[0]).args(&command[1..]).output().is_ok_and(|output| output.status.success());
@@ -108,20 +108,20 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// From here on masks of less than 2048 CPUs are too small for `sched_getaffinity`, as they are on
-/// a machine that can have 2048.
+/// From this call on, `sched_getaffinity` refuses masks of fewer than 2048 CPUs, as on a machine
+/// that can have 2048.
 fn pretend_2048_cpus() {
     refuse_masks(1, libc::BPF_JGE, 2048 / 8, false, libc::EINVAL);
 }
 
-/// From here on `sched_getaffinity` does not tell a thread of itself. (Of a thread by its number it
-/// does: sanitizers ask.)
+/// From this call on, `sched_getaffinity` fails for the calling thread's own mask (number 0).
+/// Queries by thread number succeed, since sanitizers need them.
 fn refuse_own_mask() {
     refuse_masks(0, libc::BPF_JEQ, 0, true, libc::EPERM);
 }
 
-/// `sched_getaffinity` fails if its argument (0: the thread, 1: the bytes of the mask) compares
-/// with `value` as it is said.
+/// From this call on, `sched_getaffinity` fails if argument number `argument` (0: the thread, 1:
+/// the bytes of the mask) compares with `value` as stated.
 fn refuse_masks(argument: u32, comparison: u32, value: u32, said: bool, number: libc::c_int) {
     let low_word = if cfg!(target_endian = "little") { 0 } else { 4 };
     let (if_so, if_not) = if said { (0, 1) } else { (1, 0) }; // statements to skip
@@ -153,7 +153,7 @@ fn zero_threads_and_too_many() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn more_threads_than_cpus_share_them() {
     let pool = Pool::builder().num_threads(40).pinning(Pinning::Required).build().unwrap();
     assert_eq!(pool.num_threads(), 40);
@@ -230,10 +230,11 @@ fn the_smallest_stack_holds_loops_and_panics() {
         };
         catch_unwind(AssertUnwindSafe(|| pool.on(0..200).for_each(strike))).is_err()
     });
-    assert!(panicked, "no helper ever came");
+    assert!(panicked, "no helper took part");
 }
 
-/// Threads whose names begin like this. One that has been joined may still be there for a moment.
+/// Whether all threads whose names begin like this are gone. A joined thread may still be listed
+/// for a moment.
 fn are_gone(prefix: &str) -> bool {
     (0..10_000).any(|turn| {
         std::thread::sleep(Duration::from_millis(turn.min(1)));
@@ -241,8 +242,8 @@ fn are_gone(prefix: &str) -> bool {
     })
 }
 
-/// Names threads, and has the system refuse those calls from just before the thread of worker `k`
-/// is started.
+/// Names the threads, and makes the system refuse certain calls from just before the thread of
+/// worker `k` is started.
 fn refuse_from(k: usize, prefix: &'static str, calls: &'static [libc::c_long]) -> PoolBuilder {
     Pool::builder().num_threads(6).thread_name(move |worker| {
         if worker == k {
@@ -257,7 +258,7 @@ fn refuse_from(k: usize, prefix: &'static str, calls: &'static [libc::c_long]) -
 #[test]
 fn every_thread_can_be_the_one_that_is_not_started() {
     for k in 1..6 {
-        // A thread of its own: what it is refused, it is refused for ever.
+        // Each try needs a thread of its own, since a filter can never be removed.
         let build = || refuse_from(k, "unstarted-", &[libc::SYS_clone3, libc::SYS_clone]).build();
         let error = std::thread::scope(|scope| scope.spawn(build).join().unwrap()).unwrap_err();
         let BuildError::Spawn { worker, ref source, .. } = error else { panic!("{error}") };
@@ -269,7 +270,7 @@ fn every_thread_can_be_the_one_that_is_not_started() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn every_thread_can_be_the_one_that_is_not_pinned() {
     for k in 1..6 {
         let build =
@@ -316,7 +317,7 @@ fn a_variable_that_is_no_number() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn pinning_is_what_the_variable_says_where_the_program_says_nothing() {
     const NAME: &str = "pinning_is_what_the_variable_says_where_the_program_says_nothing";
     const PINNING: &str = "RANGESTEAL_PINNING";
@@ -345,7 +346,7 @@ fn pinning_is_what_the_variable_says_where_the_program_says_nothing() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn one_cpu_is_left() {
     if in_child("one_cpu_is_left", None, &[]) {
         let cpu = *mask().last().unwrap();
@@ -360,7 +361,7 @@ fn one_cpu_is_left() {
     }
 }
 
-/// How many CPUs have a line in `/proc/stat`: those online.
+/// The number of CPUs online: those with a line in `/proc/stat`.
 fn online() -> usize {
     let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let is_cpu = |line: &&str| {
@@ -369,7 +370,7 @@ fn online() -> usize {
     text.lines().filter(is_cpu).count()
 }
 
-/// As launchers of many processes bind each to a CPU.
+/// A process bound to one CPU, as launchers of many processes do.
 #[test]
 #[cfg_attr(portable, ignore = "masks are not read")]
 fn who_is_bound_to_one_cpu_is_told() {
@@ -413,7 +414,7 @@ fn who_is_bound_to_one_cpu_is_told() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn workers_are_pinned_and_the_caller_is_not() {
     let before = mask();
     let pool = Pool::builder().num_threads(before.len().max(2)).build().unwrap();
@@ -425,7 +426,7 @@ fn workers_are_pinned_and_the_caller_is_not() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn a_worker_makes_room_for_the_caller() {
     let cpus = mask();
     if cpus.len() < 2 {
@@ -457,7 +458,7 @@ fn pinning_off() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn a_scope_pins_the_caller_and_lets_it_go() {
     let before = mask();
     let inside = Pool::builder().num_threads(2).scope(|pool| {
@@ -491,7 +492,7 @@ fn a_thread_that_cannot_be_started() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn required_pinning_that_is_refused() {
     if in_child("required_pinning_that_is_refused", None, &[]) {
         let before = tasks();
@@ -510,7 +511,7 @@ fn required_pinning_that_is_refused() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn best_effort_pinning_that_is_refused() {
     let warnings = ["worker 1 is not pinned to CPU"; 2];
     if in_child("best_effort_pinning_that_is_refused", None, &warnings) {
@@ -526,7 +527,7 @@ fn best_effort_pinning_that_is_refused() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn pinning_that_is_refused_later() {
     if mask().len() < 2 {
         eprintln!("SKIPPED: one CPU has no room");
@@ -582,8 +583,8 @@ fn membarrier_that_is_refused_later() {
     }
 }
 
-/// The masks of this process's threads by name, as `/proc` has them. Threads of other tests may
-/// have the same names, but for those in a child.
+/// The masks of this process's threads by name, from `/proc`. In a process with several tests,
+/// threads of other tests may have the same names.
 fn masks_in_proc() -> HashMap<String, String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
     let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
@@ -595,7 +596,8 @@ fn masks_in_proc() -> HashMap<String, String> {
     tasks.filter_map(mask).collect()
 }
 
-/// Drops it and waits until its threads are gone: those of the next pool have the same names.
+/// Drops the pool and waits until its threads are gone, since those of the next pool have the same
+/// names.
 fn end(pool: Pool) {
     drop(pool);
     assert!(are_gone("rangesteal-"), "threads are left: {:?}", masks_in_proc().keys());
@@ -618,7 +620,7 @@ fn seats(pool: &Pool) -> Vec<usize> {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn workers_sit_where_the_pool_says() {
     const NAME: &str = "workers_sit_where_the_pool_says";
     let before = mask();
@@ -664,7 +666,7 @@ fn workers_sit_where_the_pool_says() {
                     (PinState::Pinned, Some(mask()))
                 );
                 counts(pool);
-                assert_eq!(&pool.placement().seats[0], caller, "nobody has moved");
+                assert_eq!(&pool.placement().seats[0], caller, "the caller has not moved");
             })
             .unwrap();
         assert!(are_gone("rangesteal-"), "threads are left: {:?}", masks_in_proc().keys());
@@ -677,7 +679,7 @@ fn workers_sit_where_the_pool_says() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn a_seat_that_is_not_where_it_was() {
     if mask().len() < 2 {
         eprintln!("SKIPPED: one CPU has no room");
@@ -693,7 +695,7 @@ fn a_seat_that_is_not_where_it_was() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn a_list_that_is_not_allowed() {
     let warning = "Placement::Cpus names CPUs 1048575, which are not allowed";
     if in_child("a_list_that_is_not_allowed", None, &[warning, warning]) {
@@ -710,12 +712,12 @@ fn a_list_that_is_not_allowed() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn a_kernel_for_more_cpus_than_a_mask_of_1024_holds() {
     if in_child("a_kernel_for_more_cpus_than_a_mask_of_1024_holds", None, &[]) {
         let cpus = mask();
         pretend_2048_cpus();
-        assert!(sched_getaffinity(Pid::from_raw(0)).is_err(), "nobody pretends");
+        assert!(sched_getaffinity(Pid::from_raw(0)).is_err(), "the filter is active");
         let pool = Pool::builder().num_threads(3).pinning(Pinning::Required).build().unwrap();
         assert!(seats(&pool).iter().all(|cpu| cpus.contains(cpu)));
         counts(&pool);
@@ -725,7 +727,7 @@ fn a_kernel_for_more_cpus_than_a_mask_of_1024_holds() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn no_mask_is_told() {
     if in_child("no_mask_is_told", None, &["builder] workers are not pinned: "]) {
         refuse_own_mask();
@@ -740,7 +742,7 @@ fn no_mask_is_told() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn no_sysfs() {
     const NAME: &str = "no_sysfs";
     const HIDE: &str = "mount -t tmpfs none /sys/devices/system && exec \"$@\"";
@@ -755,11 +757,12 @@ fn no_sysfs() {
     }
 }
 
-/// A control group of version 1 for the time of a test: its directory, with these settings written.
+/// A control group of version 1 that exists during a test: its directory, with these settings
+/// written.
 struct Group(PathBuf);
 
 impl Group {
-    /// For this test: tests of a process run side by side.
+    /// Makes a group for the test `name`: tests of a process run in parallel.
     fn new(test: &str, controller: &str, settings: &[(&str, &str)]) -> Option<Self> {
         let path = Path::new("/sys/fs/cgroup").join(controller);
         let path = path.join(format!("rangesteal-{}-{test}", std::process::id()));
@@ -772,7 +775,7 @@ impl Group {
         group
     }
 
-    /// Runs the test `name` inside.
+    /// Runs the test `name` inside the group.
     fn child(&self, name: &str) -> String {
         let enter = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", self.0.display());
         child(&["sh", "-c", &enter, "sh"], name, None)
@@ -785,7 +788,8 @@ impl Drop for Group {
     }
 }
 
-/// The test `name` in a group of that quota, in microseconds of 10,000. True in the child.
+/// Runs the test `name` in a group with this quota, in microseconds per 10,000. Returns true in the
+/// child.
 fn in_quota(name: &str, quota: &str) -> bool {
     if is_child() {
         return true;
@@ -835,7 +839,7 @@ fn a_quota_is_rounded_up() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn a_scope_keeps_its_seat_when_others_call() {
     if mask().len() < 2 {
         eprintln!("SKIPPED: one CPU has no room");
@@ -862,7 +866,7 @@ fn a_scope_keeps_its_seat_when_others_call() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn a_cpu_that_is_forbidden_under_way() {
     const NAME: &str = "a_cpu_that_is_forbidden_under_way";
     let cpus = mask();

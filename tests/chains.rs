@@ -18,10 +18,10 @@ use rangesteal::{
     source::{At, Source, chunks_exact, drain, pieces},
 };
 
-/// Items for the slowest interpreter, or enough for many claims.
+/// The number of items: few under an interpreter, otherwise enough for many claims.
 const LEN: usize = if cfg!(miri) { 20 } else { 1003 };
 
-/// A number that stands for an item, whatever the source gives.
+/// Maps an item of any source to a number.
 trait Value {
     fn value(self) -> u64;
 }
@@ -104,7 +104,8 @@ fn values<T: Value>(plain: impl IntoIterator<Item = T>) -> Vec<u64> {
     plain.into_iter().map(Value::value).collect()
 }
 
-/// One source with every stage; `$plain` is what an iterator over it gives.
+/// Tests one source with every stage; `$plain` is the standard library's iterator over the same
+/// items.
 macro_rules! with_every_stage {
     ($name:literal, $on:expr, $plain:expr) => {
         let plain: Vec<u64> = values($plain);
@@ -140,14 +141,14 @@ macro_rules! with_every_stage {
         is(ours, values(of().zip(0_u64..).zip(0..5_u64)), "zip and zip_shortest");
         let ours = $on.skip(3).rev().step_by(4).take(5).map(Value::value).collect();
         is(ours, of().skip(3).rev().step_by(4).take(5).collect(), "skip, rev, step_by, take");
-        // What has been mapped is a source.
+        // A mapped source is a source.
         let squares = source(0..plain.len() as u64).map(|i| i * i);
         let ours = $on.map(Value::value).zip(squares).map(|(x, square)| x ^ square).collect();
         is(ours, of().zip(0..).map(|(x, i)| x ^ (i * i)).collect(), "zip of maps");
     };
 }
 
-/// Pieces of one source, and every stage behind these.
+/// Tests the pieces of one source, with every stage behind them.
 macro_rules! in_pieces {
     ($name:literal, $on:expr, $plain:expr) => {
         let cells: Vec<_> = $plain.into_iter().collect();
@@ -246,9 +247,9 @@ fn pieces_of_what_is_mapped() {
     assert!(last.collect::<Vec<_>>().into_iter().eq(texts.chunks_exact(2).map(|pair| pair[1].len())));
 }
 
-/// Message of a panic.
+/// Returns the message of the call's panic.
 fn refused<R>(call: impl FnOnce() -> R) -> String {
-    let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { panic!("it is taken") };
+    let Err(payload) = catch_unwind(AssertUnwindSafe(call)) else { panic!("the call does not panic") };
     payload
         .downcast_ref::<String>()
         .cloned()
@@ -282,7 +283,7 @@ fn sources_of_other_lengths_are_refused() {
     assert_eq!(empty, [0, 0]);
 }
 
-/// No closure is called for what a later stage leaves out, and each for the rest once.
+/// Closures are called once for each item that a later stage uses, and for no other item.
 #[test]
 fn what_is_left_out_is_not_mapped() {
     let (pool, calls) = (pool(), AtomicUsize::new(0));
@@ -316,7 +317,7 @@ fn what_is_left_out_is_not_mapped() {
     called(LEN.div_ceil(5));
 }
 
-/// What differs from call to call is taken out of an end's result by `$un`: nothing, or `unwrap`.
+/// `$un` unwraps an end's result where options change its type: nothing, or `unwrap`.
 macro_rules! with_every_end {
     ($name:expr, $on:expr, $plain:expr $(, $un:ident)?) => {
         let plain: Vec<u64> = $plain;
@@ -380,7 +381,7 @@ macro_rules! with_every_end {
     };
 }
 
-/// The ends that ask for an index.
+/// The ends that need an index.
 macro_rules! with_every_indexed_end {
     ($name:expr, $on:expr, $plain:expr) => {
         with_every_end!($name, $on, $plain);
@@ -433,7 +434,7 @@ fn every_stage_with_every_end() {
     with_every_end!("three stages", on().map(few).flatten().filter(third).map(|x| x + 1), thrice);
 }
 
-/// Behind a state the closures of an end are given it.
+/// The closures of an end receive the worker's state, if there is one.
 #[test]
 fn states_with_every_end() {
     let (pool, xs) = (pool(), numbers());
@@ -511,7 +512,7 @@ fn collections_are_those_of_the_iterator() {
     assert_eq!(on().map(|x| if x < 2000 { Ok(()) } else { Err(x) }).collect::<Result<(), _>>(), Ok(()));
     let words = on().map(|x| x.to_string()).collect::<String>();
     assert_eq!(words, of().map(|x| x.to_string()).collect::<String>());
-    // The outer error comes from the outer collection, whichever is first in the slice.
+    // The outer error comes from the outer collection, regardless of the order in the slice.
     let nested = |x: u64| match x {
         1000.. => Err("outer"),
         x => Ok(if x == xs[LEN - 1] { None } else { Some(x) }),
@@ -520,7 +521,7 @@ fn collections_are_those_of_the_iterator() {
     assert_eq!(ours, of().map(nested).collect());
 }
 
-/// The first error in the order of the slice comes out, with its index if asked for.
+/// Returns the first error in the order of the slice, with its index if requested.
 #[test]
 fn errors_tell_their_index() {
     let pool = pool();
@@ -539,7 +540,7 @@ fn errors_tell_their_index() {
     }
 }
 
-/// Is counted as long as it lives.
+/// A value that counts the living values.
 #[derive(Debug)]
 struct Counted<'a>(&'a AtomicIsize, u64);
 
@@ -562,7 +563,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Wherever a closure of a chain panics, every item is dropped once, and the panic comes out.
+/// If any closure of a chain panics, every item is dropped once, and the call panics.
 #[test]
 fn a_panic_at_any_stage_drops_every_item_once() {
     let (pool, alive) = (pool(), AtomicIsize::new(0));
@@ -650,7 +651,7 @@ fn a_panic_at_any_stage_drops_every_item_once() {
         ];
         for (number, end) in ends.iter().enumerate() {
             let caught = catch_unwind(AssertUnwindSafe(end));
-            // Two of them leave out the items beside, or reduce another item first.
+            // Two of the ends may skip neighbouring items, or reduce another item first.
             let may_pass = number == 9 || number == 6 && bad == 0;
             assert!(caught.is_err() || may_pass, "end {number} with a panic at {bad}");
             assert_eq!(alive.load(Relaxed), 0, "end {number} with a panic at {bad}");
@@ -658,7 +659,7 @@ fn a_panic_at_any_stage_drops_every_item_once() {
     }
 }
 
-/// What a random chain does at one of its stages.
+/// A stage of a random chain.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     add: u64,
@@ -688,7 +689,7 @@ fn step() -> impl Strategy<Value = Step> {
     (0..50_u64, 0..20_u64, 0..4_u64).prop_map(|(add, keep, make)| Step { add, keep, make })
 }
 
-/// Of a chain of numbers, and of the iterator.
+/// Applies the stages to a chain of numbers, and to the iterator.
 macro_rules! random_stages {
     ($from:expr, $steps:expr) => {{
         let [a, b, c, d, e] = $steps;

@@ -1,4 +1,5 @@
-//! What befalls a whole process while there are pools. All of it in children: a hang ends them.
+//! Events that affect a whole process while pools exist: forks, signals, exits. Each test runs in a
+//! child, so a hang is ended.
 
 #![cfg(target_os = "linux")]
 
@@ -34,8 +35,8 @@ use nix::{
 };
 use rangesteal::{CancelToken, Cancelled, Pool, Progress};
 
-/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes
-/// and returns false.
+/// Returns true in the child. In the parent, runs the test `name` in a child, checks that the child
+/// passes, and returns false.
 fn in_child(name: &str) -> bool {
     let is_child = is_child();
     if !is_child {
@@ -48,7 +49,7 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a small pool")
 }
 
-/// A loop that is shared, and then one that may not be.
+/// Runs a loop that is shared, and then one that need not be.
 fn counts(pool: &Pool) {
     for nanos in [10_000, 0] {
         let item = |i: usize| {
@@ -59,7 +60,7 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// Runs `meanwhile` while another thread repeats `other`, which has begun.
+/// Runs `meanwhile` while another thread, which has begun already, repeats `other`.
 fn beside(other: impl Fn() + Sync, meanwhile: impl FnOnce()) {
     struct Raise<'a>(&'a AtomicBool);
     impl Drop for Raise<'_> {
@@ -107,7 +108,8 @@ fn a_forked_child_uses_the_handles_of_loops_under_way() {
                         assert_eq!(watched(), Ok(()));
                         assert_eq!(progress.done(), done + 500);
                         assert_eq!([(); 2].map(|()| watch(&own)), [Ok(()); 2]);
-                        // Nor is it shared if one of them alone is the parent's.
+                        // A loop is not shared either if only the pool or only the token is the
+                        // parent's.
                         let (token_here, progress_here) = (CancelToken::new(), Progress::new());
                         let mixed = own.on(0..500).cancel(&token_here).progress(&progress);
                         assert_eq!(mixed.for_each(|_| work(2_000)), Ok(()));
@@ -159,8 +161,8 @@ fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
         }
         return;
     }
-    // The first pool takes its time to register with the kernel. It has no thread, lest one be
-    // forked while std starts it.
+    // The first pool registers with the kernel, which takes time. This pool has no thread, so that
+    // no fork happens while std starts one.
     beside(
         || drop(pool(1)),
         || {
@@ -176,7 +178,7 @@ fn a_child_builds_a_pool_forked_while_its_parent_builds_the_first() {
 #[cfg_attr(portable, ignore = "forks are not noticed")]
 fn children_of_children_build_pools_of_their_own() {
     if in_child("children_of_children_build_pools_of_their_own") {
-        // In options, since a child drops the others' pools, too.
+        // In options, since a child also drops the pools of the others.
         let mut own = Some(pool(3));
         forked(|| {
             let mut childs = Some(pool(3));
@@ -194,8 +196,8 @@ fn children_of_children_build_pools_of_their_own() {
     }
 }
 
-/// How many threads share a loop whose items sleep. A helper whose CPU another program has takes no
-/// part for a while: so a loop that not all threads have shared is run again.
+/// The number of threads that share a loop whose items sleep. A helper whose CPU another program
+/// has does not take part for a while, so the loop is repeated until all threads have shared it.
 fn threads_of(pool: &Pool) -> usize {
     let count = || {
         let ids: Vec<_> = pool
@@ -238,14 +240,14 @@ fn closures_fork_and_run_programs() {
 
 static SIGNALS: AtomicUsize = AtomicUsize::new(0);
 
-/// Sends a signal to each thread of this process but the calling one.
+/// Sends a signal to each thread of this process except the calling one.
 #[expect(unsafe_code, reason = "signals are not in std")]
 fn strike_all_threads() {
     let (process, me) = (getpid().as_raw(), gettid().as_raw());
     for task in fs::read_dir("/proc/self/task").unwrap() {
         let thread: libc::pid_t = task.unwrap().file_name().to_str().unwrap().parse().unwrap();
         if thread != me {
-            // SAFETY: three numbers; a thread that is gone is an error.
+            // SAFETY: the call takes three numbers; for a thread that is gone it returns an error.
             unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGUSR1) };
         }
     }
@@ -256,7 +258,7 @@ fn handle_signals(flags: libc::c_int) {
     extern "C" fn handler(_: libc::c_int) {
         SIGNALS.fetch_add(1, Relaxed);
     }
-    // SAFETY: plain integers, of which all may be zero.
+    // SAFETY: the type consists of integers, which may all be zero.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
     action.sa_sigaction = handler as extern "C" fn(libc::c_int) as libc::sighandler_t;
     action.sa_flags = flags;
@@ -282,7 +284,7 @@ fn signals_every_millisecond() {
                     kinds::loops(&pool);
                     counts(&pool);
                     assert_eq!(threads_of(&pool), 3);
-                    thread::sleep(Duration::from_millis(20)); // nobody has anything to do
+                    thread::sleep(Duration::from_millis(20)); // all workers are idle
                     builder().scope(counts).unwrap();
                 }
             });
@@ -290,8 +292,7 @@ fn signals_every_millisecond() {
     }
 }
 
-/// Checks that there are so many threads of pools. One that has been joined may still be there for
-/// a moment.
+/// Checks the number of pool threads. A joined thread may still be listed for a moment.
 fn left(threads: usize) {
     let name = |task: &fs::DirEntry| fs::read_to_string(task.path().join("comm")).unwrap_or_default();
     let are_left = || {
@@ -333,7 +334,7 @@ fn dropped_while_its_thread_ends() {
     left(0);
 }
 
-/// For the ends of a process: this many milliseconds after the first loop.
+/// Tests of exits: the process ends this many milliseconds after the first loop.
 const SOON: Duration = Duration::from_millis(30);
 
 #[test]
@@ -368,7 +369,7 @@ fn the_process_ends_in_the_middle_of_a_loop() {
     }
     let way = std::env::var(WAY).unwrap();
     #[expect(unsafe_code, reason = "not in std")]
-    // SAFETY: a function of Rust that unwinds ends the process, which this test would notice.
+    // SAFETY: a Rust function that unwinds here ends the process, which this test would notice.
     let refused = unsafe { libc::atexit(last_words) };
     assert_eq!(refused, 0);
     counts(&SHARED);
@@ -381,7 +382,7 @@ fn the_process_ends_in_the_middle_of_a_loop() {
                 if on_caller.is_none_or(|on_caller| on_caller == here) {
                     process::exit(42);
                 }
-                thread::sleep(Duration::from_secs(3600)); // who waits for this, hangs
+                thread::sleep(Duration::from_secs(3600)); // a process that waits for this thread hangs
             }
         }
     };
@@ -401,7 +402,7 @@ fn the_process_ends_in_the_middle_of_a_loop() {
     }
 }
 
-/// A loop in a loop, and so on. As many items as loops, and one.
+/// Runs a loop in a loop, and so on. Returns the number of items, which is one more than the loops.
 fn nest(pool: &Pool, depth: usize) -> usize {
     let inner = |i| {
         work(if depth.is_multiple_of(16) { 1_000 } else { 0 });
@@ -451,7 +452,8 @@ fn a_helper_that_recurses_for_ever() {
             });
         }
     }
-    // What std does for every thread it starts: an end with a word, not somebody else's memory.
+    // std gives every thread a guard page: an overflow ends the process with a message instead of
+    // writing into other memory.
     let output = run(&[], NAME, &[]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{}\n{stderr}", output.status);

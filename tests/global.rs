@@ -1,5 +1,5 @@
-//! The pool of the whole program. Every test in a child of its own, since there is one such pool in
-//! a process.
+//! Tests of the global pool. Every test runs in a child of its own, since a process has one such
+//! pool.
 
 #![cfg(target_os = "linux")]
 
@@ -33,8 +33,8 @@ use nix::{
 use rangesteal::{Alone, BuildError, PinState, Pinning, Placement, Pool, RunReport, WorkerThread};
 use refuse::refuse;
 
-/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes
-/// and warns as often as this, and returns false.
+/// Returns true in the child. In the parent, runs the test `name` in a child, checks that the child
+/// passes with this number of warnings, and returns false.
 fn in_child(name: &str, variables: &[(&str, &str)], warnings: usize) -> bool {
     let is_child = is_child();
     if !is_child {
@@ -49,7 +49,7 @@ fn mask() -> Vec<usize> {
     (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap()).collect()
 }
 
-/// A loop that is shared, and one that may not be.
+/// Runs a loop that is shared, and one that need not be.
 fn counts(pool: &Pool) {
     for nanos in [10_000, 0] {
         let item = |i: usize| {
@@ -60,12 +60,13 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// What the threads that run loops tell of themselves, when at least `enough` of them have.
+/// The results of `tell` on the threads that run loops, once at least `enough` threads have taken
+/// part.
 fn of_threads<T: Ord + Send>(enough: usize, tell: impl Fn() -> T + Sync) -> BTreeSet<T> {
     let told = Mutex::new((BTreeSet::new(), BTreeSet::new()));
     let begin = Instant::now();
     while told.lock().unwrap().0.len() < enough {
-        assert!(begin.elapsed() < Duration::from_secs(60), "they do not come");
+        assert!(begin.elapsed() < Duration::from_secs(60), "fewer than {enough} threads take part");
         Pool::global().on(0..200).for_each(|_| {
             let mut told = told.lock().unwrap();
             told.0.insert(gettid().as_raw());
@@ -79,15 +80,15 @@ fn of_threads<T: Ord + Send>(enough: usize, tell: impl Fn() -> T + Sync) -> BTre
 
 fn nice() -> libc::c_int {
     #[expect(unsafe_code, reason = "not in nix")]
-    // SAFETY: takes numbers.
+    // SAFETY: the call takes numbers only.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS as _, 0) };
     nice
 }
 
-/// Whether the system does that for this thread.
+/// Whether the system has this setting for this thread.
 fn set_nice(nice: libc::c_int) -> bool {
     #[expect(unsafe_code, reason = "not in nix")]
-    // SAFETY: takes numbers.
+    // SAFETY: the call takes numbers only.
     let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS as _, 0, nice) };
     refused == 0
 }
@@ -129,8 +130,8 @@ fn it_is_built_once_and_before_it_is_used() {
     assert_eq!(Pool::global().num_threads(), 3);
 }
 
-/// Has the global pool CPUs of its own for all workers, and the priority of the process? (A helper
-/// moves when the caller comes to its CPU.)
+/// Whether the global pool has a CPU of its own for each worker, and the priority of the process.
+/// (A helper moves when the caller comes to its CPU.)
 fn is_of_the_process(all: &[usize]) {
     let pool = Pool::global();
     assert_eq!(pool.num_threads(), all.len());
@@ -144,7 +145,7 @@ fn is_of_the_process(all: &[usize]) {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn it_gets_the_cpus_of_the_process_whoever_comes_first() {
     const NAME: &str = "it_gets_the_cpus_of_the_process_whoever_comes_first";
     const WHO: &str = "RANGESTEAL_TEST_WHO";
@@ -186,14 +187,14 @@ fn it_gets_the_cpus_of_the_process_whoever_comes_first() {
         }
         assert_eq!(mask(), all, "a scope is over, and leaves nothing behind");
         is_of_the_process(&all);
-        // Nor does it leave the memory of a mask behind.
+        // The pool does not leave the memory of a mask behind either.
         Pool::builder().scope(|_| assert_eq!(mask().len(), 1)).unwrap();
     });
 }
 
 /// Without pins, a new thread has the mask of the one that starts it.
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn its_threads_get_the_mask_of_the_process_where_they_are_not_pinned() {
     const NAME: &str = "its_threads_get_the_mask_of_the_process_where_they_are_not_pinned";
     if !in_child(NAME, &[("RANGESTEAL_PINNING", "off"), ("RANGESTEAL_NUM_THREADS", "3")], 0) {
@@ -246,7 +247,7 @@ fn threads_that_the_program_starts_keep_their_priority() {
     if !in_child("threads_that_the_program_starts_keep_their_priority", &[], 0) {
         return;
     }
-    // Hardly lower: a thread that starves lets loops pass.
+    // Only slightly lower: a starving thread takes no part in loops.
     let (own, lower) = (nice(), nice() + 1);
     let spawn = |worker: WorkerThread| {
         let life = move || {
@@ -267,7 +268,7 @@ fn what_cannot_be_built_has_one_worker() {
     if !is_child() {
         in_child(NAME, &[(REFUSED, ""), ("RANGESTEAL_NUM_THREADS", "many")], 1);
         in_child(NAME, &[(REFUSED, ""), ("RANGESTEAL_PINNING", "sometimes")], 1);
-        in_child(NAME, &[(REFUSED, "threads"), ("RANGESTEAL_NUM_THREADS", "3")], 0); // nobody to log
+        in_child(NAME, &[(REFUSED, "threads"), ("RANGESTEAL_NUM_THREADS", "3")], 0); // no logger is installed
         return;
     }
     if !std::env::var(REFUSED).unwrap().is_empty() {
@@ -286,14 +287,14 @@ fn what_cannot_be_built_has_one_worker() {
     }
 }
 
-/// Uses the pool for each record, in the middle of writing it: one after the other.
+/// A logger that uses the pool while it writes each record, one record at a time.
 struct Logger {
     writes: Mutex<usize>,
 }
 
 static LOGGER: Logger = Logger { writes: Mutex::new(0) };
 
-/// In the child, with the logger above, returns true.
+/// Installs the logger above in the child, and returns true there.
 fn in_child_that_logs(name: &str, variables: &[(&str, &str)]) -> bool {
     let is_child = std::env::var_os("RANGESTEAL_TEST_CHILD").is_some();
     if is_child {
@@ -324,7 +325,8 @@ impl log::Log for Logger {
     fn flush(&self) {}
 }
 
-/// The thread that builds the pool logs, and waits for a lock; who has the lock uses the pool.
+/// The thread that builds the pool logs, and waits for a lock. The thread that has the lock uses
+/// the pool.
 #[test]
 fn a_logger_uses_it_while_it_is_built() {
     if !in_child_that_logs("a_logger_uses_it_while_it_is_built", &[]) {
@@ -354,7 +356,7 @@ fn a_logger_uses_it_while_it_is_built() {
     assert!(*LOGGER.writes.lock().unwrap() >= 2);
 }
 
-/// The logger comes first, has a lock, and there is something to warn of.
+/// The logger uses the pool first, while it has a lock, and the pool has a warning to log.
 #[test]
 fn a_logger_is_the_first_to_use_it() {
     const NAME: &str = "a_logger_is_the_first_to_use_it";
@@ -370,9 +372,9 @@ fn a_logger_is_the_first_to_use_it() {
     counts(Pool::global());
 }
 
-/// Another thread comes first while the main thread enters and leaves scopes.
+/// Another thread builds the pool while the main thread enters and leaves scopes.
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn scopes_do_not_hide_the_cpus_of_the_process() {
     if !in_child("scopes_do_not_hide_the_cpus_of_the_process", &[], 0) {
         return;
@@ -396,14 +398,14 @@ fn scopes_do_not_hide_the_cpus_of_the_process() {
     }
 }
 
-/// Uses the pool whenever memory is asked for, but not for its own.
+/// An allocator that uses the pool at each request, except for the requests of that use.
 struct Allocator;
 
 static ALLOCATES: AtomicBool = AtomicBool::new(false);
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 
 #[expect(unsafe_code, reason = "allocators are unsafe")]
-// SAFETY: memory is the system's.
+// SAFETY: all memory comes from the system's allocator.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         thread_local!(static ASKS: Cell<bool> = const { Cell::new(false) });
@@ -413,12 +415,12 @@ unsafe impl GlobalAlloc for Allocator {
             assert!(sum == Some(4950));
             ASKS.set(false);
         }
-        // SAFETY: passed on.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: passed on.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.dealloc(at, layout) }
     }
 }
@@ -449,7 +451,7 @@ fn an_allocator_uses_it_while_it_is_built() {
     counts(Pool::global());
 }
 
-/// Forks in the middle of building the pool. Nobody goes on building it in the child.
+/// Forks while another thread builds the pool. In the child no thread continues the building.
 #[test]
 #[cfg_attr(portable, ignore = "forks are not noticed")]
 fn a_child_is_forked_while_it_is_built() {
@@ -465,10 +467,10 @@ fn a_child_is_forked_while_it_is_built() {
     forked(|| counts(Pool::global()));
 }
 
-/// How many threads have ended.
+/// The number of ended threads.
 static ENDED: AtomicUsize = AtomicUsize::new(0);
 
-/// Uses the pool at the end of its thread.
+/// A value of a thread that uses the pool when the thread ends.
 struct Last;
 
 impl Drop for Last {

@@ -1,4 +1,4 @@
-//! Loops over a list that grows: every item once, whatever happens.
+//! Tests of loops over a list that grows: every item is folded or dropped once in all cases.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, panic_any},
@@ -16,7 +16,7 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().unwrap()
 }
 
-/// A smaller number of items under Miri.
+/// A number of items, smaller under Miri.
 fn many(items: u64) -> u64 {
     if cfg!(miri) { items.min(200) } else { items }
 }
@@ -26,7 +26,7 @@ fn children(node: u64, end: u64) -> impl Iterator<Item = u64> {
     (1..=1 + node % 3).map(move |i| 3 * node + i).filter(move |child| *child < end)
 }
 
-/// The nodes of the tree, by a plain stack.
+/// Counts the nodes of the tree, with a serial stack.
 fn nodes(end: u64) -> Vec<u64> {
     let (mut stack, mut nodes) = (vec![0], Vec::new());
     while let Some(node) = stack.pop() {
@@ -92,8 +92,8 @@ fn every_seed_is_folded_once_with_all_that_it_makes() {
     }
 }
 
-/// The calling thread begins a loop that was short the last time, and stops when it takes long.
-/// The seeds that are left are folded all the same.
+/// The calling thread begins a loop that was short last time, and shares it when it takes long. The
+/// remaining seeds are folded too.
 #[test]
 fn no_seed_is_lost_when_a_short_loop_takes_long() {
     let pool = pool(2);
@@ -127,7 +127,7 @@ fn one_worker_takes_seeds_in_order_and_what_they_make_before_the_next() {
     }
 }
 
-/// Adds what it drops: an iterator that feeds the list itself.
+/// An iterator that adds items to the list when it is dropped.
 struct Late<'a, 'f>(&'a rangesteal::Feed<'f, u64>, u64);
 
 impl Iterator for Late<'_, '_> {
@@ -159,7 +159,7 @@ fn what_is_added_at_once_is_folded_forward() {
         assert!(forward.into_iter().eq([count].into_iter().chain(0..count).chain([1000])));
         let backward = order(count, |count, feed| (0..count).for_each(|item| feed.push(item)));
         assert!(backward.into_iter().eq([count].into_iter().chain((0..count).rev()).chain([1000])));
-        // Whatever an iterator does, each item is folded once.
+        // Each item is folded once, whatever the iterator does.
         let mut all = order(count, |count, feed| feed.extend(Late(feed, count)));
         all.sort_unstable();
         let mut expected: Vec<u64> = (0..count).chain(100..100 + count).chain([count, 1000]).collect();
@@ -187,7 +187,7 @@ fn an_iterator_that_panics_adds_what_it_has_given() {
     }
 }
 
-/// An item that counts how many of its kind there are.
+/// An item that counts the living items of its type.
 struct Counted<'a>(&'a AtomicUsize, u64);
 
 impl<'a> Counted<'a> {
@@ -320,7 +320,7 @@ fn items_without_size_and_large_ones() {
     assert_eq!(large, (3_usize.pow(8) - 1) / 2);
 }
 
-/// While the calling thread folds a long item, others fold what it has made before.
+/// While the calling thread folds a long item, others fold the items that it has added before.
 #[test]
 #[cfg_attr(miri, ignore = "needs time")]
 fn nothing_waits_behind_a_long_item() {
@@ -349,7 +349,7 @@ fn nothing_waits_behind_a_long_item() {
     panic!("items have waited for a long one, ten times");
 }
 
-/// A chain of cheap items, in which others find nothing and go; then some that take long.
+/// A chain of cheap items, in which other workers find nothing and leave; then some long items.
 fn after_a_chain(pool: &Pool, long: u32, f: impl Fn(u32) + Sync) {
     const CHEAP: u32 = 1_000_000;
     pool.grow([0]).for_each(|item, feed| match item {
@@ -374,8 +374,8 @@ fn long_items_behind_cheap_ones_are_shared() {
     assert!((0..10).any(|_| (12..40).contains(&shared())), "one worker has folded nearly all of 40");
 }
 
-/// The same behind a chain that takes so long that the other worker has come and gone: without a
-/// call it would never come again.
+/// A long chain, during which the other worker has come and left; then some long items. Without a
+/// call that worker would never come back.
 #[test]
 #[cfg_attr(miri, ignore = "needs time")]
 fn who_has_gone_is_called_back() {
@@ -418,7 +418,7 @@ fn long_items_behind_cheap_ones_are_cancelled() {
     }
 }
 
-/// A worker that has nothing to do for long sleeps, and takes no CPU time.
+/// A worker without items for a long time sleeps, and uses no CPU time.
 #[test]
 #[cfg(target_os = "linux")]
 #[cfg_attr(miri, ignore = "needs time")]
@@ -427,7 +427,8 @@ fn who_has_nothing_to_do_sleeps() {
         let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).unwrap();
         time.into()
     }
-    // One that looked for work meanwhile would take 300. (A busy machine and a sanitizer: 80.)
+    // In milliseconds. A busy-waiting worker would use 300. (On a busy machine with a sanitizer:
+    // 80.)
     const BAR: Duration = Duration::from_micros(150);
     let mut best = Duration::MAX;
     for _round in 0..40 {
@@ -437,7 +438,7 @@ fn who_has_nothing_to_do_sleeps() {
         let pool = pool(2); // which knows nothing of this loop
         let before = cpu();
         let mut report = RunReport::default();
-        // A chain, of which only one item is there at a time; most of it sleeps.
+        // A chain, in which one item exists at any time, and most items sleep.
         pool.grow([300_u32]).report(&mut report).for_each(|item, feed| {
             thread::sleep(Duration::from_micros(300));
             feed.extend(item.checked_sub(1));
@@ -461,7 +462,7 @@ fn a_short_loop_wakes_nobody() {
         };
         (0..100).filter(|_| is_alone()).count()
     };
-    // Other tests have the CPUs, too: a call that is interrupted is not short.
+    // Other tests use the CPUs too: an interrupted call is not short.
     assert!((0..20).any(|_| alone_of_100() > 60), "short loops have woken a worker");
 }
 
@@ -480,7 +481,7 @@ fn without_stealing_all_is_folded_as_well() {
     assert_eq!(count, nodes(end).len());
 }
 
-/// A state that stays on its thread.
+/// A state that is not `Send`.
 struct State<'a>(&'a AtomicUsize, thread::ThreadId);
 
 impl Drop for State<'_> {
@@ -511,8 +512,8 @@ fn states_are_made_and_dropped_by_their_workers() {
     assert_eq!(kept.into_vec().iter().sum::<usize>(), nodes(end).len());
 }
 
-/// Loops that starve their workers again and again, of items that take a moment or none: long
-/// enough for a worker to leave and to be called back, many times.
+/// Loops that starve their workers repeatedly: the items are short or empty, and the loops long
+/// enough for a worker to leave and be called back many times.
 #[test]
 fn workers_that_leave_and_come_back() {
     let pool = pool(4);

@@ -1,5 +1,5 @@
-//! What a program does on each thread of a pool, and threads that it starts itself. In children
-//! where there is a fork.
+//! Tests of handlers that run on each thread of a pool, and of threads that the program starts
+//! itself. Tests that fork run in children.
 
 #![cfg(target_os = "linux")]
 
@@ -31,8 +31,8 @@ use nix::{
 };
 use rangesteal::{BuildError, PinState, Pinning, Pool, PoolBuilder, WorkerThread};
 
-/// In the child returns true; in the parent runs the test `name` in a child, checks that it passes
-/// and returns false.
+/// Returns true in the child. In the parent, runs the test `name` in a child, checks that the child
+/// passes, and returns false.
 fn in_child(name: &str) -> bool {
     let is_child = is_child();
     if !is_child {
@@ -46,7 +46,7 @@ fn mask() -> Vec<usize> {
     (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap()).collect()
 }
 
-/// The threads that run a loop, when there are so many of them.
+/// The threads that run a loop, once `threads` of them have taken part.
 fn threads_of(pool: &Pool, enough: usize) -> HashSet<ThreadId> {
     let seen = Mutex::new(HashSet::new());
     let begin = Instant::now();
@@ -60,7 +60,7 @@ fn threads_of(pool: &Pool, enough: usize) -> HashSet<ThreadId> {
     seen.into_inner().unwrap()
 }
 
-/// A loop that is shared, and one that may not be.
+/// Runs a loop that is shared, and one that need not be.
 fn counts(pool: &Pool) {
     for nanos in [10_000, 0] {
         let item = |i: usize| {
@@ -71,8 +71,8 @@ fn counts(pool: &Pool) {
     }
 }
 
-/// Threads whose names begin like this have ended. One that has been joined may still be there for
-/// a moment.
+/// Whether all threads whose names begin like this have ended. A joined thread may still be listed
+/// for a moment.
 fn are_gone(prefix: &str) -> bool {
     let is_there = || {
         let tasks = fs::read_dir("/proc/self/task").unwrap();
@@ -85,7 +85,7 @@ fn are_gone(prefix: &str) -> bool {
     })
 }
 
-/// What handlers have noted: on which threads of which workers.
+/// The calls of a handler: the worker, and the thread.
 type Notes = Arc<Mutex<Vec<(usize, ThreadId)>>>;
 
 fn note_in(notes: &Notes) -> impl Fn(usize) + Send + Sync + use<> {
@@ -93,7 +93,7 @@ fn note_in(notes: &Notes) -> impl Fn(usize) + Send + Sync + use<> {
     move |worker| notes.lock().unwrap().push((worker, thread::current().id()))
 }
 
-/// All that was noted, in the order of workers.
+/// All calls, in the order of workers.
 fn noted(notes: &Notes) -> Vec<(usize, ThreadId)> {
     let mut noted = notes.lock().unwrap().clone();
     noted.sort_by_key(|(worker, _)| *worker);
@@ -132,7 +132,7 @@ fn handlers_run_on_each_thread_once() {
 }
 
 #[test]
-#[cfg_attr(portable, ignore = "nobody is pinned")]
+#[cfg_attr(portable, ignore = "no thread is pinned")]
 fn a_start_handler_runs_where_the_worker_is_pinned() {
     for is_own in [true, false] {
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -192,7 +192,7 @@ fn a_start_handler_that_panics_on_one_thread() {
             if is_own {
                 assert_eq!(have_started, [1, 2, 3, 4, 5]);
             }
-            // A thread of another's that comes when the pool is given up does not start.
+            // A thread that begins after the pool was abandoned does not enter the pool.
             have_started.retain(|worker| *worker != k);
             assert_eq!(workers(&ended), have_started);
             let are_dropped = || [&started, &ended].map(Arc::strong_count) == [1; 2];
@@ -262,11 +262,11 @@ fn a_handler_starts_the_threads() {
             starts.fetch_add(1, Relaxed);
         })
         .exit_handler(move |_| {
-            thread::sleep(Duration::from_millis(50)); // who does not wait for it, is too early
+            thread::sleep(Duration::from_millis(50)); // a call that does not wait for this thread returns too early
             ends.fetch_add(1, Relaxed);
         })
         .spawn_handler(|worker| {
-            assert_eq!(started.load(Relaxed), 0, "nobody waits between two calls, and nobody comes");
+            assert_eq!(started.load(Relaxed), 0, "no thread waits between two calls, and none has started");
             given.lock().unwrap().push((worker.index(), worker.name().to_owned(), worker.stack_size()));
             threads.push(worker);
             if threads.len() == 3 {
@@ -289,7 +289,7 @@ fn a_handler_starts_the_threads() {
     assert_eq!(mask(), before);
 }
 
-/// Threads that go on afterwards, and work for several pools one after the other.
+/// Threads that outlive a pool, and work for several pools one after another.
 #[test]
 fn lent_threads_come_back_as_they_were() {
     let (before, after) = (mask(), Mutex::new(HashSet::new()));
@@ -348,7 +348,7 @@ fn scoped_threads_and_a_scope() {
     assert!(panicked.is_err());
 }
 
-/// A pool of six whose handler does `what` with worker `k`, and starts the others.
+/// Builds a pool of six whose handler calls `what` with worker `k`, and starts the other workers.
 fn except(k: usize, mut what: impl FnMut(WorkerThread) -> std::io::Result<()>) -> Result<Pool, BuildError> {
     let builder = Pool::builder().num_threads(6).thread_name(|worker| format!("un-{worker}"));
     let spawn = move |worker: WorkerThread| if worker.index() == k { what(worker) } else { start(worker) };
@@ -432,7 +432,7 @@ fn a_worker_of_a_pool_that_was_never_built() {
     for worker in kept.try_iter() {
         worker.run(); // at once, on whatever thread
     }
-    assert_eq!(workers(&started), [0; 0], "nobody works for it");
+    assert_eq!(workers(&started), [0; 0], "no worker has started");
     assert_eq!(Arc::strong_count(&started), 1, "the handlers are dropped");
 }
 
@@ -492,7 +492,7 @@ fn a_forked_child_runs_no_handler() {
             notes.lock().unwrap().clear();
         }
     }
-    // Workers that are still to be run when their pool's process forks.
+    // Workers that have not begun when their pool's process forks.
     let build = || {
         let spawn = |worker| send.send(worker).map_err(Error::other);
         let builder = Pool::builder().num_threads(3);

@@ -1,5 +1,5 @@
-//! The election counter of `examples/stv` with damaged files and odd command lines: it ends with an
-//! exit code that it documents and with a line that says why, whatever it is given.
+//! Tests of the election counter of `examples/stv` with damaged files and odd command lines. For
+//! any input, the counter ends with a documented exit code and one line that states the reason.
 //!
 //! ```text
 //! STV_FUZZ_RUNS=5000 STV_FUZZ_SEED=1 cargo test --release --test hostile
@@ -28,10 +28,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What takes so long will never end.
+/// A run that takes longer counts as hanging.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// So many lines has a check of a file that is all wrong.
+/// A check of a file whose every line is wrong prints this many lines.
 const MOST_ERRORS: usize = 21;
 
 const COMMANDS: &[&[&str]] = &[
@@ -51,7 +51,7 @@ const COMMANDS: &[&[&str]] = &[
 
 const ARITHMETICS: &[&str] = &["fixed9", "bigfixed9", "approx", "float64"];
 
-/// Words of command lines, and some that are none.
+/// Words of command lines, valid and invalid.
 const WORDS: &[&str] = &[
     "--input",
     "--nick",
@@ -117,7 +117,7 @@ fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
     of[random.below(of.len())]
 }
 
-/// A folder of this test, removed at its end.
+/// A folder of one test, removed at the end of the test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -134,7 +134,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Left behind at worst, where such things are.
+        // On failure the folder stays in the temporary directory.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -146,7 +146,7 @@ fn files() -> Vec<Vec<u8>> {
     vec![few.to_vec(), many.to_vec()]
 }
 
-/// How the program has ended.
+/// The result of a run of the program.
 #[derive(Debug)]
 struct Ended {
     code: Option<i32>,
@@ -185,7 +185,7 @@ fn run(folder: &Folder, arguments: &[OsString], input: &Path) -> Ended {
     }
 }
 
-/// What must hold of a run that is not about the command line.
+/// Checks a run whose command line is valid.
 fn judge(ended: &Ended, most_errors: usize) {
     let complaints = &ended.complaints;
     let code = ended.code.expect("no signal ends the program");
@@ -206,7 +206,7 @@ fn judge(ended: &Ended, most_errors: usize) {
     assert!(str::from_utf8(&ended.output).is_ok(), "the program writes UTF-8");
 }
 
-/// Runs it once for each seed; a failure names the seed.
+/// Runs the check once for each seed; a failure names the seed.
 fn each_seed(name: &str, mut examine: impl FnMut(&Folder, &mut SplitMix64)) {
     let folder = Folder::new(name);
     let first = number("STV_FUZZ_SEED", 1);
@@ -221,9 +221,9 @@ fn each_seed(name: &str, mut examine: impl FnMut(&Folder, &mut SplitMix64)) {
     }
 }
 
-/// Writes a damaged file, packed or not, and returns where it is.
+/// Writes a damaged file, packed or not, and returns its path.
 fn damaged(folder: &Folder, random: &mut SplitMix64) -> PathBuf {
-    // Half of them hardly damaged, so that many are counted.
+    // Half of the files have little damage, so that many are counted.
     let mut bytes = files()[random.below(2)].clone();
     match random.below(4) {
         0 => {}
@@ -244,7 +244,7 @@ fn damaged(folder: &Folder, random: &mut SplitMix64) -> PathBuf {
     path
 }
 
-/// A command line that is right, for this file or for standard input, which is the same.
+/// A valid command line that reads this file, or the same text from standard input.
 fn right(random: &mut SplitMix64, file: &Path) -> Vec<OsString> {
     let command = any(random, COMMANDS);
     let file = if random.below(4) == 0 { "-".into() } else { file.as_os_str().to_owned() };
@@ -274,13 +274,13 @@ fn damaged_files() {
     println!("{} runs succeeded, {} did not", codes[0], codes[1]);
 }
 
-/// What each word of a file is replaced by, and how the table below writes it.
+/// The replacements of each word of a file, and their symbols in the table below.
 const OTHERS: [(&str, char); 8] =
     [("", '-'), ("0", '0'), ("2", '2'), ("9", '9'), ("1048577", 'm'), ("x", 'x'), ("[]", 'b'), ("\"", 'q')];
 
-/// With what in its place, for each word of each line of `files`, the file is still right. All else
-/// is an error. A ballot without its weight may have its first candidate for one, one without its 0
-/// goes on in the next line, and names need no quotes.
+/// For each word of each line of `files`: the replacements with which the file is still valid. All
+/// others are errors. A ballot without its weight may have its first candidate as the weight; a
+/// ballot without its 0 continues on the next line; names need no quotes.
 const RIGHT: [&[&str]; 2] = [
     &[". 2", "-29m -0 -2 0", "-29m -2 0", "29m -0 -2 0", "0", "029mxb", "029mxb", "029mxb", "029mxb"],
     &[
@@ -301,9 +301,9 @@ const RIGHT: [&[&str]; 2] = [
     ],
 ];
 
-/// Each word in turn missing, too large, too small, or something else. Random damage of a few files
-/// hardly ever comes to the checks of the reader, of which each is for one kind of word; this does,
-/// and notices a check that is gone.
+/// Replaces each word in turn: missing, too large, too small, or something else. Random damage of a
+/// few files hardly ever reaches the reader's checks, each of which concerns one kind of word. This
+/// test reaches them, and notices a missing check.
 #[test]
 fn each_word_replaced() {
     let folder = Folder::new("each_word_replaced");
@@ -366,7 +366,7 @@ fn odd_command_lines() {
             assert!(clear && complaints.contains("--help"), "{arguments:?} {ended:?}");
             assert!(ended.output.is_empty() && !complaints.contains("panicked"), "{arguments:?} {ended:?}");
         } else {
-            // Another word may be another file to check.
+            // An additional word may be read as a further file to check.
             let check = arguments.iter().any(|word| word == "check");
             let examined = std::panic::catch_unwind(|| judge(&ended, if check { 5 } else { 1 }));
             assert!(examined.is_ok(), "{arguments:?} {ended:?}");

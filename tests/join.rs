@@ -1,4 +1,4 @@
-//! Two closures at a time: results, panics, recursion, and how often a worker comes.
+//! Tests of `join`: results, panics, recursion, and how often a worker helps.
 
 mod busy;
 
@@ -23,12 +23,13 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool of a few threads")
 }
 
-/// Whether something is so in one of some tries. Other programs may keep helpers from their CPUs.
+/// Whether a condition holds in one of several tries. Other programs may keep helpers from their
+/// CPUs.
 fn once_in_a_while(is_so: impl Fn() -> bool) -> bool {
     (0..8).any(|_| is_so())
 }
 
-/// Sorts by merging.
+/// A merge sort.
 fn sort(pool: &Pool, items: &mut [u32], least: usize) {
     if items.len() <= least.max(1) {
         return items.sort_unstable();
@@ -61,7 +62,7 @@ fn parts_are_sorted_down_to_one_item() {
     }
 }
 
-/// The caller's closure and what it returns need not be `Send`.
+/// The caller's closure and its result need not be `Send`.
 #[test]
 fn the_first_closure_stays_on_the_calling_thread() {
     let (pool, caller) = (pool(2), thread::current().id());
@@ -89,8 +90,8 @@ fn both_run_at_the_same_time() {
     }));
 }
 
-/// The second closure is itself a recursion, and the first is over at once: the caller, which
-/// waits, takes half of it.
+/// The second closure is itself a recursion, and the first ends at once: the waiting caller takes
+/// half of the recursion.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn the_caller_helps_what_it_waits_for() {
@@ -109,7 +110,7 @@ fn the_caller_helps_what_it_waits_for() {
     }));
 }
 
-/// A value that counts how often values like it are dropped.
+/// A value that counts drops.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl Drop for Counted<'_> {
@@ -145,7 +146,7 @@ fn the_panic_of_the_first_comes_out_and_everything_is_dropped() {
     assert_eq!(pool.join(|| 1, || 2), (1, 2));
 }
 
-/// The second closure panics when it is dropped, which it is because the first one has panicked.
+/// The second closure is dropped because the first has panicked, and panics in its drop.
 #[test]
 fn a_closure_that_panics_when_it_is_dropped_does_no_harm() {
     struct Bomb;
@@ -189,7 +190,7 @@ fn loops_and_joins_inside_each_other() {
     }
 }
 
-/// An item holds a lock across a join, and both of its closures are run by threads that hold none.
+/// An item holds a lock across a join. Threads that hold no lock run both closures.
 #[test]
 fn a_lock_is_held_across_a_join() {
     let (pool, lock) = (pool(4), Mutex::new(0));
@@ -203,7 +204,7 @@ fn a_lock_is_held_across_a_join() {
     assert_eq!(lock.into_inner().unwrap(), 24 * OFTEN);
 }
 
-/// Ten thousand joins of nothing, of one level and of many.
+/// Ten thousand joins of empty closures, in one level and in many.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn joins_that_are_too_short_wake_nobody() {

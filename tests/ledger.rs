@@ -1,4 +1,4 @@
-//! The report of a whole program, which its user asks for by a variable.
+//! Tests of the report of a whole program, which an environment variable enables.
 
 #![cfg(target_os = "linux")]
 
@@ -26,8 +26,8 @@ use rangesteal::Pool;
 
 const VARIABLE: &str = "RANGESTEAL_REPORT";
 
-/// What was told of the loop with this text, the last such in this file: the columns, and why it
-/// ran alone.
+/// The report's row of the last loop in this file that contains `text`: the columns, and why the
+/// loop ran alone.
 fn told<'a>(stderr: &'a str, text: &str) -> (Vec<&'a str>, &'a str) {
     let own = include_str!("ledger.rs");
     let before = &own[..own.rfind(text).expect("a loop")];
@@ -64,7 +64,7 @@ fn a_program_tells_at_its_end_where_its_time_went() {
     assert!(columns[3].parse::<f64>().unwrap() > 0.5, "{stderr}");
     assert_eq!(told(stderr, "pool.on(0..1000)").0[..2], ["1", "1000"]);
     let (columns, alone) = told(stderr, "pool.on(0..3)");
-    // Nobody is idle, but for the caller of the outer loop if that waits for the last items.
+    // No worker is idle, except the outer loop's caller while it waits for the last items.
     let is_alone = alone.contains("busy") || alone.contains("short");
     assert!(columns[..2] == ["1000", "3000"] && is_alone, "{stderr}");
     let (columns, alone) = told(stderr, "one.on(0..100)");
@@ -83,13 +83,13 @@ fn program() {
     for _ in 0..20 {
         pool.for_each(&items, |()| work(2_000));
     }
-    // One in another.
+    // One loop inside another.
     pool.on(0..1000).for_each(|_| {
         pool.on(0..3).for_each(|_| work(500));
     });
     let one = Pool::builder().num_threads(1).build().unwrap();
     one.on(0..100).sum::<i32>();
-    // What has several parts has one place.
+    // A call with several loops has one row.
     let mut numbers: Vec<u32> = (0..200_000_u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
     let odd: Vec<_> = pool.on(&numbers).copied().filter(|i| i % 2 == 1).collect();
     pool.sort(&mut numbers);
@@ -136,8 +136,7 @@ fn every_loop_is_among_those_that_are_compared() {
     assert!(missing.is_empty(), "not in tests/every: {missing:?}");
 }
 
-/// Runs the child of the test `name`, which exits with 7. Returns its status, and for how long it
-/// ran.
+/// Runs the child of the test `name`, which exits with code 7. Returns its status and its run time.
 fn timed(name: &str, stderr: impl FnOnce(&mut Command)) -> (ExitStatus, Duration) {
     let mut command = command(&[], name, &[(VARIABLE, "1")]);
     stderr(&mut command);
@@ -145,13 +144,13 @@ fn timed(name: &str, stderr: impl FnOnce(&mut Command)) -> (ExitStatus, Duration
     (command.status().unwrap(), begin.elapsed())
 }
 
-/// One loop, and an exit as no test has it.
+/// Runs one loop, and exits.
 fn loop_and_exit() -> ! {
     Pool::global().on(0..100).for_each(|_| ());
     exit(7);
 }
 
-/// Far above what the exit may wait, and far below the time after which a child is ended.
+/// Far above the time that an exit may wait, and far below the time after which a child is ended.
 const NO_HANG: Duration = Duration::from_secs(60);
 
 #[test]
@@ -184,7 +183,7 @@ fn the_exit_does_not_wait_for_a_reader_of_standard_error() {
         loop_and_exit();
     }
     let (_reader, writer) = io::pipe().unwrap();
-    // More than a pipe holds: the thread fills it, and waits for ever.
+    // More bytes than a pipe holds: the thread fills the pipe, and then waits for ever.
     let mut filler = writer.try_clone().unwrap();
     thread::spawn(move || filler.write_all(&vec![b' '; 4 << 20]));
     thread::sleep(Duration::from_millis(50));
@@ -200,7 +199,7 @@ fn the_exit_does_not_wait_for_a_reader_of_standard_error() {
 fn a_closed_standard_error_does_not_change_the_exit() {
     const NAME: &str = "a_closed_standard_error_does_not_change_the_exit";
     if is_child() {
-        // SAFETY: no handler is set.
+        // SAFETY: the call resets a signal to its default, so no handler runs.
         unsafe { signal(Signal::SIGPIPE, SigHandler::SigDfl) }.unwrap();
         loop_and_exit();
     }

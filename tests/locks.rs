@@ -1,6 +1,6 @@
-//! Locks held across loops, and taken in items of several loops at a time: the programs of
+//! Tests of locks that are held across loops, and taken in items of several loops. The programs of
 //! rayon#592, rayon#1174 and rayon#1251 end here, since a thread that waits for the end of a loop
-//! runs no item of another one.
+//! runs no item of another loop.
 
 mod busy;
 
@@ -22,7 +22,7 @@ use rangesteal::Pool;
 const POOLS: [usize; 3] = [2, 4, 8];
 const CALLERS: [usize; 2] = [1, 3];
 const OFTEN: usize = 10;
-/// Items of a loop around others, and of one inside.
+/// The number of items of an outer loop, and of an inner loop.
 const OUTER: usize = 12;
 const INNER: usize = 8;
 
@@ -30,7 +30,7 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool")
 }
 
-/// All loops of these tests.
+/// The item of all loops of these tests.
 fn each(pool: &Pool, items: usize, f: impl Fn(usize) + Sync) {
     pool.on(0..items).for_each(f);
 }
@@ -59,7 +59,7 @@ fn within_a_minute(name: &'static str, test: impl FnOnce()) {
     let (ends, ended) = mpsc::channel::<()>();
     let watch = thread::spawn(move || {
         if ended.recv_timeout(Duration::from_secs(60)) == Err(RecvTimeoutError::Timeout) {
-            // Not by a macro, whose output tests keep to themselves until they end.
+            // Not a print macro: the test harness captures its output until the test ends.
             let _ = writeln!(io::stderr(), "{name}: a deadlock: it has not ended within a minute");
             process::abort();
         }
@@ -69,8 +69,8 @@ fn within_a_minute(name: &'static str, test: impl FnOnce()) {
     watch.join().expect("no deadlock");
 }
 
-/// Runs a program again and again: on pools of all sizes, by one caller and by several at a time.
-/// Returns how often.
+/// Runs a program repeatedly: on pools of all sizes, by one caller and by several callers. Returns
+/// the number of runs.
 fn everywhere(name: &'static str, program: impl Fn(&Pool) + Sync) -> usize {
     within_a_minute(name, || {
         for (threads, callers) in POOLS.iter().flat_map(|threads| CALLERS.map(|callers| (*threads, callers)))
@@ -87,7 +87,7 @@ fn everywhere(name: &'static str, program: impl Fn(&Pool) + Sync) -> usize {
     POOLS.len() * CALLERS.iter().sum::<usize>() * OFTEN
 }
 
-/// Items hold a lock across a loop, which adds its items up.
+/// Items hold a lock across a loop that adds up its items.
 fn held_across(what: &'static str, run: impl Fn(&Pool) -> usize + Sync) {
     let lock = Mutex::new(0);
     let calls = everywhere(what, |pool| {
@@ -105,14 +105,14 @@ fn a_lock_is_held_across_an_inner_loop() {
     held_across("a lock held across an inner loop", inner);
 }
 
-/// rayon#1174: the loop under the lock is that of a library, with a pool of its own.
+/// rayon#1174: the loop under the lock belongs to a library with a pool of its own.
 #[test]
 fn a_lock_is_held_across_a_loop_on_another_pool() {
     let library = pool(2);
     held_across("a lock held across a loop on another pool", |_| inner(&library));
 }
 
-/// The items of one of the loops hold it across a loop inside.
+/// The items of one of the loops hold the lock across an inner loop.
 #[test]
 fn items_of_two_loops_at_a_time_take_one_lock() {
     let lock = Mutex::new(0);
@@ -134,7 +134,7 @@ fn items_of_two_loops_at_a_time_take_one_lock() {
     assert_eq!(lock.into_inner().unwrap(), calls * 2 * OUTER * INNER);
 }
 
-/// Each level has a lock of its own, which its items hold across the level below.
+/// Each level has a lock, which its items hold across the level below.
 #[test]
 fn a_lock_of_each_level_is_held_across_the_levels_below() {
     fn level(pool: &Pool, locks: &[Mutex<usize>]) {
@@ -152,8 +152,8 @@ fn a_lock_of_each_level_is_held_across_the_levels_below() {
     assert_eq!(locks.map(|lock| lock.into_inner().unwrap() / calls), [4, 16, 64]);
 }
 
-/// rayon#1251. Two callers want the same values, and these are made of others that are wanted by
-/// all, too.
+/// rayon#1251: two callers compute the same values lazily, and these values depend on shared other
+/// ones.
 #[test]
 fn values_are_made_by_loops_inside_get_or_init() {
     const CELLS: usize = 4;
@@ -187,8 +187,8 @@ fn values_are_made_by_loops_inside_get_or_init() {
     });
 }
 
-/// A thread in the middle of an item begins no other item of the same loop, nor one of the same
-/// level of another nest.
+/// A thread inside an item begins no other item of the same loop, and no item of the same level of
+/// another nest.
 #[test]
 fn what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item() {
     const LEVELS: usize = 3;
@@ -217,7 +217,7 @@ fn what_an_item_borrows_of_its_thread_is_not_borrowed_by_another_item() {
     assert_eq!(leaves.into_inner(), calls * 6 * 6 * 6);
 }
 
-/// There is no executor in which the items could have it.
+/// The caller holds a lock around a loop: no item can take the lock.
 #[test]
 fn a_lock_that_the_caller_holds_around_a_loop_is_free_to_none_of_its_items() {
     let lock = Mutex::new(0);

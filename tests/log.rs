@@ -1,5 +1,5 @@
-//! One line a loop at debug level, and a table at trace level, wherever it runs; none of it between
-//! publishing a loop and its end. One line a pool at info level, of a loop that is faster alone.
+//! Tests of the log: one line per loop at debug level, and a table at trace level; none of it while
+//! a loop is published. One line per pool at info level about a loop that is faster alone.
 
 use std::{
     sync::{
@@ -25,7 +25,7 @@ impl Log for Lines {
         if record.level() == Level::Info && record.args().to_string().contains("it runs alone") {
             TOLD.fetch_add(1, Relaxed);
         }
-        // A logger may use the pool itself.
+        // A logger may itself use the pool.
         let pool = POOL.lock().unwrap().take();
         let line = record.args().to_string();
         if record.level() >= Level::Debug && record.target().starts_with("rangesteal") {
@@ -40,7 +40,7 @@ impl Log for Lines {
 }
 
 static LINES: Lines = Lines(Mutex::new(Vec::new()));
-/// A logger that says yes and no in turn.
+/// A logger that is enabled and disabled in turn.
 static MOODY: AtomicBool = AtomicBool::new(false);
 static TURN: AtomicUsize = AtomicUsize::new(0);
 static TOLD: AtomicUsize = AtomicUsize::new(0);
@@ -103,7 +103,7 @@ fn one_line_a_loop() {
     pool.for_each(&[1, 2], |_| ());
     assert_eq!(lines().len(), 0);
 
-    // Helpers that hold up one loop after the other.
+    // Helpers that delay one loop after another.
     let caller = thread::current().id();
     for _loop in [0, 1] {
         let items = vec![(); 1000];

@@ -1,4 +1,5 @@
-//! What the loops promise: every item once, in order, on any number of threads, for any length.
+//! Tests of the loops' contracts: every item once, in order, on any number of threads, for any
+//! length.
 
 mod busy;
 
@@ -18,8 +19,8 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a pool of a few threads")
 }
 
-/// A million items would be worth sharing; the three before the error are not, not even with a
-/// helper that is awake. (The first calls do not know that, and any may be interrupted.)
+/// A million items would be worth sharing; the three before the error are not, even if a helper is
+/// awake. (The first calls do not know that, and any call may be interrupted.)
 #[test]
 #[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
 fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
@@ -39,8 +40,7 @@ fn a_loop_that_stops_early_again_and_again_wakes_nobody() {
     assert!(alone.into_iter().all(|calls| calls > 20), "{alone:?} of 40 on the calling thread alone");
 }
 
-/// One loop of the program text over cheap and heavy items: nothing that is known before a call
-/// tells which it will be.
+/// One call site over cheap and heavy items: nothing known before a call tells which items it has.
 #[test]
 #[cfg_attr(miri, ignore = "Miri gives a function many addresses, so no loop is known again")]
 fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
@@ -62,7 +62,7 @@ fn a_loop_that_used_to_be_short_is_shared_when_it_is_long() {
     assert!(calls.count() >= 4, "a helper does half of 20 ms");
 }
 
-/// Each of two workers would move what it has merged so far with every item: 10^8 numbers in all.
+/// If each of two workers moved its merged result with every item, 10^8 numbers would be moved.
 #[test]
 #[cfg_attr(miri, ignore = "long")]
 fn partial_results_that_grow_are_not_moved_with_every_item() {
@@ -80,7 +80,7 @@ fn partial_results_that_grow_are_not_moved_with_every_item() {
     assert!(moved.load(Relaxed) < 30_000_000, "{moved:?} numbers moved");
 }
 
-/// A helper whose CPU somebody else has: it begins an item, and gets to its end much later.
+/// A helper whose CPU another program has: it begins an item, and ends that item much later.
 #[test]
 #[cfg_attr(miri, ignore = "Miri's clock is not that of the threads")]
 fn a_helper_that_holds_up_loops_is_left_alone() {
@@ -98,7 +98,7 @@ fn a_helper_that_holds_up_loops_is_left_alone() {
         report.alone.is_none() && begin.elapsed() > Duration::from_millis(150)
     };
     let held_up = (0..60).filter(is_held_up).count();
-    assert!((1..=20).contains(&held_up), "{held_up} of 60 calls; 4 where nobody disturbs them");
+    assert!((1..=20).contains(&held_up), "{held_up} of 60 calls; 4 on a quiet machine");
 }
 
 #[test]
@@ -154,12 +154,12 @@ proptest! {
     fn as_the_plain_loop(
         costs in prop::collection::vec(prop_oneof![20 => Just(0u64), 1 => 0u64..20_000], 0..if cfg!(miri) { 40 } else { 2_000 }),
         threads in 1usize..9,
-        stealing in prop_oneof![Just(Stealing::Largest), Just(Stealing::Neighbour), Just(Stealing::Off)],
+        stealing in prop_oneof![2 => Just(Stealing::Largest), 1 => Just(Stealing::Off)],
         spin in prop_oneof![Just(0), Just(50)],
     ) {
         let builder = Pool::builder().num_threads(threads).stealing(stealing);
         let pool = builder.spin_before_park(Duration::from_micros(spin)).build().unwrap();
-        for _ in 0..3 { // from the second on, with what the first has taught
+        for _ in 0..3 { // from the second call on, the pool knows the loop
             let visit = |cost: &u64| { work(*cost); vec![*cost] };
             let mapped = pool.map_collect(&costs, |cost| { work(*cost); *cost });
             prop_assert_eq!(&mapped, &costs);
@@ -201,7 +201,7 @@ fn fewer_items_than_workers_all_run_at_once() {
         });
         ids.into_iter().collect::<HashSet<_>>().len()
     };
-    threads(); // the pool gets to know this loop
+    threads(); // the pool learns this loop
     assert!((0..10).any(|_| threads() == 3), "three sleepers never had three threads");
 }
 
@@ -217,12 +217,12 @@ fn more_workers_than_cpus_are_for_items_that_sleep() {
         });
         ids.into_iter().collect::<HashSet<_>>().len()
     };
-    // What a loop is like is known by its code, and both go by the same: it has to be learnt anew.
+    // A loop is known by its code, and both calls have the same code: the pool must learn it anew.
     let within_ten = |item: &(dyn Fn() + Sync), enough: &dyn Fn(usize) -> bool| {
         let counts: Vec<usize> = (0..10).map(|_| threads(item)).collect();
         assert!(counts.iter().copied().any(enough), "{counts:?} of {} threads on {cpus} CPUs", cpus + 4);
     };
-    // Elsewhere the system is not asked which items sleep: all workers are used by all loops.
+    // On other systems the pool does not know which items sleep: all loops use all workers.
     let told = cfg!(all(target_os = "linux", not(portable)));
     within_ten(&|| work(20_000), &|threads| !told || threads <= cpus.max(2));
     within_ten(&|| thread::sleep(Duration::from_millis(1)), &|threads| threads == cpus + 4);
@@ -232,7 +232,7 @@ fn more_workers_than_cpus_are_for_items_that_sleep() {
 #[test]
 fn zero_sized_items_of_any_number() {
     let pool = pool(2);
-    // All of 2^33 - 1 items; a loop in which nothing is left to compute costs a claim every 64.
+    // All of 2^33 - 1 items. A loop that is optimised to nothing costs one claim per 64 items.
     let len = match () {
         () if cfg!(miri) => 1 << 10,
         () if cfg!(debug_assertions) => 1 << 21,
@@ -243,7 +243,7 @@ fn zero_sized_items_of_any_number() {
         let count = pool.fold_reduce(&many, || 0usize, |count, ()| count + 1, |a, b| a + b);
         assert_eq!(count, many.len());
     }
-    // No index can be computed beyond the last one; the loop is ended by a panic.
+    // No index beyond the last may be computed. A panic ends the loop.
     let endless = vec![(); usize::MAX];
     let enough = if cfg!(miri) { 1_000 } else { 100_000 };
     let steps = AtomicUsize::new(0);
@@ -313,8 +313,8 @@ fn a_short_loop_wakes_nobody() {
         }
         elsewhere.into_inner()
     };
-    // A call that was interrupted in the middle looks long, so on a busy machine some are shared:
-    // ask for one quiet batch.
+    // An interrupted call looks long, so on a busy machine some calls are shared: require one quiet
+    // batch.
     let batches: Vec<usize> = (0..100).map(|_| elsewhere()).take_while(|&count| count > 0).collect();
     assert!(batches.len() < 100, "items that ran elsewhere, of 2000 each: {batches:?}");
 }
@@ -322,7 +322,7 @@ fn a_short_loop_wakes_nobody() {
 #[test]
 #[cfg_attr(miri, ignore = "about time")]
 fn without_stealing_nothing_is_stolen_from_who_has_begun() {
-    // All heavy items are in the caller's share, and the caller begins before anybody is woken.
+    // All heavy items are in the caller's share, and the caller begins before any worker is woken.
     let items: Vec<u64> = (0..200).map(|i| if i < 90 { 50_000 } else { 0 }).collect();
     let caller = thread::current().id();
     let elsewhere = |stealing| {
@@ -339,7 +339,6 @@ fn without_stealing_nothing_is_stolen_from_who_has_begun() {
         elsewhere.into_inner()
     };
     assert_eq!(elsewhere(Stealing::Off), 0);
-    assert_ne!(elsewhere(Stealing::Neighbour), 0);
     assert_ne!(elsewhere(Stealing::Largest), 0);
 }
 
@@ -355,7 +354,7 @@ thread_local! {
 
 #[test]
 fn a_worker_stack_is_flat() {
-    // No item runs inside another: the loop is no recursion.
+    // No item runs inside another: a shared loop does not nest items on one stack.
     let pool = pool(3);
     pool.for_each(&[500u64; 500], |cost| {
         DEPTH.with(|depth| {

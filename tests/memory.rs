@@ -1,5 +1,5 @@
-//! Memory that is not there, and memory that is not given back. This binary has an allocator of its
-//! own, so it has few tests, and these run one at a time: each in a child.
+//! Tests of failing allocations, and of memory that is not returned. This binary has an allocator
+//! of its own, so its tests are few and run one by one, each in a child.
 
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // an allocator
@@ -25,11 +25,11 @@ use child::{is_child, passed, run};
 use nix::libc;
 use rangesteal::Pool;
 
-/// Bytes that are allocated.
+/// The number of allocated bytes.
 static LIVE: AtomicIsize = AtomicIsize::new(0);
-/// The most there ever were.
+/// The maximum of allocated bytes so far.
 static MOST_LIVE: AtomicIsize = AtomicIsize::new(0);
-/// Allocations until one fails; beyond all counting, none does.
+/// The number of allocations until one fails; if the number is huge, none fails.
 static UNTIL_FAILURE: AtomicUsize = AtomicUsize::new(usize::MAX / 2);
 /// Requests of more bytes than this fail.
 const MOST: usize = 1 << 40;
@@ -45,8 +45,8 @@ impl Counting {
     }
 }
 
-// SAFETY: 1. it is the system's allocator, which may fail more often; 2. it does not
-// unwind; 3. atomics do not allocate.
+// SAFETY: 1. all memory comes from the system's allocator, and an allocator may fail; 2. no
+// function unwinds; 3. atomics do not allocate.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !Self::has(layout.size()) {
@@ -54,13 +54,13 @@ unsafe impl GlobalAlloc for Counting {
         }
         let live = LIVE.fetch_add(layout.size().cast_signed(), Relaxed) + layout.size().cast_signed();
         MOST_LIVE.fetch_max(live, Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size().cast_signed(), Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller's contract is passed on.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -69,7 +69,7 @@ fn pool() -> Pool {
     Pool::builder().num_threads(3).build().expect("a pool of three")
 }
 
-/// A loop that is shared, and whose results are allocated.
+/// Runs a loop that is shared, and whose results are allocated.
 fn collect(pool: &Pool) {
     let texts: Vec<_> = pool
         .on(0..100)
@@ -81,7 +81,7 @@ fn collect(pool: &Pool) {
     assert!(texts.iter().enumerate().all(|(i, text)| text.parse() == Ok(i)));
 }
 
-/// A million items, a hundred of which wait at a time: as soon as so many do, one wakes all.
+/// A loop over a million items, with up to a hundred waiting: when a hundred wait, one wakes all.
 #[test]
 fn a_million_items_that_wait_take_little() {
     const ITEMS: usize = 1_000_000;
@@ -96,8 +96,8 @@ fn a_million_items_that_wait_take_little() {
             if std::mem::replace(&mut has_begun, true) {
                 return Poll::Ready(());
             }
-            // Counted under the lock. Otherwise the item counted last may wake the list before
-            // another item is in it, and nothing wakes that item.
+            // The count changes under the lock. Otherwise the item that is counted last might wake
+            // the list before another item is in it, and nothing would wake that item.
             let mut waiting = waiting.lock().unwrap();
             let all = begun.fetch_add(1, Relaxed) + 1;
             waiting.push(context.waker().clone());
@@ -125,7 +125,7 @@ fn a_million_items_that_wait_take_little() {
     }
 }
 
-/// A vector with room is filled again and again, in which an iterative algorithm keeps its results.
+/// Fills a vector with capacity repeatedly, as an iterative algorithm does with its results.
 #[test]
 fn what_has_room_is_collected_without_allocating() {
     const ITEMS: usize = 100_000;
@@ -134,7 +134,7 @@ fn what_has_room_is_collected_without_allocating() {
     }
     let alone = Pool::builder().num_threads(1).build().unwrap();
     let (pool, xs, mut squares) = (pool(), vec![7_u64; ITEMS], Vec::with_capacity(ITEMS));
-    // The loops of one thread allocate nothing at all, and shared ones no results.
+    // Loops on one thread allocate nothing, and shared loops allocate no results.
     for (pool, most_bytes) in [(&alone, 0), (&pool, ITEMS / 4)] {
         for round in 0..5 {
             squares.clear();
@@ -176,9 +176,8 @@ fn the_kth_allocation_fails() {
         println!("{}", if was_enough { "enough" } else { "did without" });
         return;
     }
-    // Those of the closure, of the loops, of the sort and of the new pool; the later, the fewer of
-    // them are tried. A file of the system that there is no memory to read (std tells) is one that
-    // does not tell.
+    // Fails allocations of the closure, the loops, the sort and the new pool; of the later ones,
+    // fewer and fewer. If std has no memory to read a system file, the file counts as unreadable.
     let (mut k, mut failed) = (0, 0);
     loop {
         let output = run(&[], NAME, &[(K, &k.to_string())]);
@@ -188,7 +187,7 @@ fn the_kth_allocation_fails() {
             break;
         }
         if !output.status.success() {
-            // What std does: the process ends and says why. No thread is left waiting, and no loop
+            // As std does, the process ends with a message. No thread is left waiting, and no loop
             // returns without its items.
             let context = format!("allocation {k}: {}\n{stdout}{stderr}", output.status);
             assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{context}");
@@ -244,7 +243,7 @@ fn closures_that_may_be_refused_memory() {
     }
 }
 
-/// What this process has: threads, open files, pages of memory.
+/// The resources of this process: threads, open files, pages of memory.
 fn held() -> [usize; 3] {
     let entries = |path| fs::read_dir(path).unwrap().count();
     let pages = fs::read_to_string("/proc/self/statm").unwrap();
@@ -255,8 +254,8 @@ fn held() -> [usize; 3] {
 #[test]
 fn ten_thousand_pools_leave_nothing() {
     const POOLS: usize = if cfg!(debug_assertions) { 1_000 } else { 10_000 };
-    /// On a quiet machine it takes 4 s. It is waiting for threads that takes the time; where many
-    /// others wait, fewer pools will do.
+    /// On a quiet machine the test takes 4 s, mostly waiting for threads. Where many other
+    /// processes wait, fewer pools suffice.
     const ENOUGH: Duration = Duration::from_secs(60);
     if in_child("ten_thousand_pools_leave_nothing") {
         let pools = |number| {
@@ -274,13 +273,13 @@ fn ten_thousand_pools_leave_nothing() {
                 }
             }
         };
-        pools(300); // what is made once
+        pools(300); // allocates all that is made once
         let (live, [threads, files, resident]) = (LIVE.load(Relaxed), held());
         pools(POOLS);
         assert_eq!(LIVE.load(Relaxed), live, "bytes allocated");
         let after = held();
         assert_eq!(after[..2], [threads, files], "threads and files");
-        // Stacks and the like, which the allocator does not see: a page of each pool would be 40
+        // Memory that the allocator does not see, such as stacks: one page per pool would be 40
         // MiB.
         assert!(after[2] < resident + 256 + POOLS / 10, "{} pages, and before {resident}", after[2]);
     }

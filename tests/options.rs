@@ -1,4 +1,4 @@
-//! What the options of a loop promise: states, blocks, threads, reproducible results, cancelling,
+//! Tests of the options of a loop: states, blocks, threads, reproducible results, cancelling,
 //! progress, report.
 
 mod busy;
@@ -26,21 +26,21 @@ use rangesteal::{
     source::Exclusive,
 };
 
-/// Enough for all workers to come, and few under an interpreter.
+/// The number of items: enough for all workers to take part, and few under an interpreter.
 const ITEMS: usize = if cfg!(miri) { 24 } else { 400 };
-/// How often a test is repeated.
+/// The number of repetitions of a test.
 const ROUNDS: usize = if cfg!(miri) { 2 } else { 5 };
 
 fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a small pool")
 }
 
-/// Enough for a loop of such items to be worth sharing.
+/// An item whose cost makes a loop worth sharing.
 fn item() {
     work(if cfg!(miri) { 0 } else { 5_000 });
 }
 
-/// Counts the values alive.
+/// A value that counts the living values.
 struct Alive<'a>(&'a AtomicIsize);
 
 impl<'a> Alive<'a> {
@@ -96,7 +96,7 @@ mod states {
                 distinct(makers.iter().map(|(_, thread)| thread).collect::<HashSet<_>>().len());
                 assert!(makers.iter().all(|(worker, _)| *worker < threads));
                 assert!(makers.iter().all(|(worker, id)| (*worker == 0) == (*id == thread::current().id())));
-                // No state is made for nothing, and none is made anew.
+                // Each state is used, and each worker makes one state only.
                 distinct(counts.iter().filter(|(_, count)| *count == 0).count());
                 assert_eq!(counts.iter().collect::<HashSet<_>>().len(), ITEMS);
             }
@@ -157,7 +157,7 @@ mod states {
         let mut counts = small.per_worker(|_| 0);
         for _ in 0..ROUNDS {
             big.on(0..ITEMS).with_kept(&mut counts).threads(4).for_each(|(count, _)| {
-                thread::sleep(Duration::from_micros(100)); // such items all workers share
+                thread::sleep(Duration::from_micros(100)); // all workers share such items
                 *count += 1;
             });
         }
@@ -220,7 +220,7 @@ mod states_of_blocks {
 
     use super::*;
 
-    /// A generator of random numbers. It drops its numbers only if it is dropped itself.
+    /// A generator of random numbers. Its numbers are dropped only with the generator.
     struct Rng<'a>(u64, #[expect(dead_code, reason = "counts")] Alive<'a>);
 
     impl Rng<'_> {
@@ -229,7 +229,7 @@ mod states_of_blocks {
             self.0 >> 40
         }
 
-        /// Of a quarter to four, so that the order of additions shows.
+        /// A number from 1/4 to 4, so that sums depend on the order of additions.
         #[allow(clippy::cast_precision_loss)]
         fn float(&mut self) -> f64 {
             1.0 / (self.next() % 1000 + 1) as f64
@@ -267,7 +267,7 @@ mod states_of_blocks {
                     made.fetch_add(1, Relaxed);
                     Rng(block as u64, Alive::new(&alive))
                 };
-                // Twice: the second time, the pool knows the loop.
+                // Twice: at the second call the pool knows the loop.
                 for _ in 0..2 {
                     let on = || {
                         let on = pool.on(0..len).with_block(make);
@@ -369,7 +369,7 @@ mod shares {
         for grain in [2, 3, 7, 64] {
             let pool = pool(4);
             for _ in 0..ROUNDS {
-                // Where in its thread's work an item came, and on which thread.
+                // The position of an item in its thread's work, and the thread.
                 let clock = AtomicUsize::new(0);
                 let folded: Vec<_> = pool
                     .on(0..ITEMS)
@@ -385,7 +385,7 @@ mod shares {
                     assert!(block.is_sorted_by_key(|(_, when)| *when), "in order");
                     begins.push(block[0]);
                 }
-                // Nothing of another block comes between.
+                // No item of another block comes between.
                 for block in folded.chunks(grain) {
                     let inside = block[0].1..block[block.len() - 1].1;
                     let between =
@@ -423,13 +423,13 @@ mod reproducibility {
         ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
     }
 
-    /// Numbers of both signs, so that the order of additions shows.
+    /// Numbers of both signs, so that sums depend on the order of additions.
     #[allow(clippy::cast_precision_loss)]
     fn number(i: usize) -> f64 {
         ((i * 7919 % 10_007) as f64 - 5_000.1) / 3.0 // no sines: Miri adds noise to them
     }
 
-    /// The bits of three results, and how the non-commutative one came about.
+    /// The bits of three results, and the order in which the non-commutative one was reduced.
     fn results(
         pool: &Pool,
         len: usize,
@@ -470,7 +470,7 @@ mod reproducibility {
             let plain: Vec<usize> = (0..len).collect();
             let order: Vec<usize> = alone.3.split([',', '(', ')']).filter_map(|i| i.parse().ok()).collect();
             prop_assert_eq!(order, plain, "in slice order");
-            for stealing in [Stealing::Largest, Stealing::Neighbour, Stealing::Off] {
+            for stealing in [Stealing::Largest, Stealing::Off] {
                 for threads in if cfg!(miri) { 2..=3 } else { 1..=8 } {
                     let pool = Pool::builder().num_threads(threads).stealing(stealing).build().unwrap();
                     for &noise in &noise {
@@ -484,15 +484,16 @@ mod reproducibility {
     #[test]
     #[cfg_attr(miri, ignore = "long")]
     fn the_order_of_additions_shows_in_these_numbers() {
-        // Else the test above could not fail.
+        // Otherwise the test above could not fail.
         let pool = pool(1);
         let sums: HashSet<Option<u64>> =
             [1, 3, 5, 64, 100].map(|grain| results(&pool, 5_000, Some(grain), 0).0).into();
         assert!(sums.len() > 3, "{sums:?}");
     }
 
-    /// The order that `On::reproducible` documents and STABILITY.md promises, by itself: blocks of
-    /// a size that depends on the length alone, then pairs, pairs of pairs and so on.
+    /// The order that `On::reproducible` documents and STABILITY.md guarantees, computed
+    /// independently: blocks of a size that depends on the length alone, then pairs, pairs of pairs
+    /// and so on.
     fn as_documented(len: usize, grain: Option<usize>) -> Option<u64> {
         let size = grain.unwrap_or((len / 256).clamp(1, 64).max(len / 2048));
         let sums = |numbers: &[f64], size| -> Vec<f64> {
@@ -564,8 +565,8 @@ mod reproducibility {
 mod cancelling {
     use super::*;
 
-    /// Runs a loop of heavy items on `pool` that somebody cancels; how many items began after
-    /// `cancel` had returned.
+    /// Runs a loop of heavy items on `pool`, which another thread cancels. Returns the number of
+    /// items that began after `cancel` had returned.
     fn begun_behind(pool: &Pool, cancellers: usize) -> usize {
         let (token, returned) = (CancelToken::new(), AtomicBool::new(false));
         let (begun, behind) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -595,8 +596,8 @@ mod cancelling {
             let pool = pool(threads);
             for cancellers in [1, 4] {
                 for _ in 0..ROUNDS {
-                    // Items of 20 µs are claimed singly, and each worker may have claimed one that
-                    // it has not begun yet.
+                    // Items of 20 µs are claimed one by one, and each worker may have claimed one
+                    // that has not begun.
                     let behind = begun_behind(&pool, cancellers);
                     assert!(behind <= threads, "{behind} items on {threads} threads");
                 }
@@ -644,7 +645,7 @@ mod cancelling {
             })
         };
         for _ in 0..ROUNDS {
-            run(&CancelToken::new()).unwrap(); // the pool gets to know that this loop is worth sharing
+            run(&CancelToken::new()).unwrap(); // the pool learns that this loop is worth sharing
         }
         let (token, before) = (CancelToken::new(), visits.load(Relaxed));
         token.cancel();
@@ -689,7 +690,7 @@ mod cancelling {
         thread::scope(|scope| {
             scope.spawn(|| {
                 while !over.load(Relaxed) {
-                    token.lock().unwrap().clone().cancel(); // in the middle of anything, or of nothing
+                    token.lock().unwrap().clone().cancel(); // at any moment of the loop, or between loops
                     thread::yield_now();
                 }
             });
@@ -829,8 +830,8 @@ mod progress {
     #[test]
     #[cfg_attr(miri, ignore = "long")]
     fn is_ahead_by_a_claim_a_worker_at_most() {
-        // Workers that are not pinned are woken late on a busy machine, and the caller goes on
-        // alone for long.
+        // On a busy machine, workers that are not pinned are woken late, and the caller works alone
+        // for long.
         for pinning in [Pinning::BestEffort, Pinning::Off] {
             follow(&Pool::builder().num_threads(4).pinning(pinning).build().unwrap());
         }
@@ -857,7 +858,7 @@ mod progress {
                 pool.on(0..20_000_u64).progress(&progress).for_each(|i| {
                     begun.fetch_add(1, Relaxed);
                     if i % 1000 == 0 {
-                        work((round * 7919 + i * 31) % 100_000); // so that much is stolen
+                        work((round * 7919 + i * 31) % 100_000); // makes thefts frequent
                     }
                 });
                 over.store(true, Relaxed);
@@ -915,7 +916,7 @@ mod reports {
         assert_eq!(report.thefts(), workers.iter().map(|w| w.thefts).sum::<usize>(), "{report}");
         assert_eq!(report.thefts(), workers.iter().map(|w| w.thefts_suffered).sum::<usize>(), "{report}");
         assert!((0.0..=1.0).contains(&report.balance()), "{report}");
-        // Times are kept in single precision.
+        // Times have single precision.
         let limit = report.wall + report.wall / 1000 + Duration::from_micros(1);
         assert!(report.alone.is_none() || workers.len() == 1, "{report}");
         for worker in workers {
@@ -996,7 +997,7 @@ mod reports {
         for (items, threads) in [(ITEMS, 1), (1, 2), (0, 2)] {
             assert_eq!(why(&pool, items, threads, &item), Some(Alone::OneWorker), "{items} items");
         }
-        // It may be interrupted, and is then no longer short; under Miri, nothing is.
+        // An interrupted call is not short; under Miri, no call is.
         assert!(cfg!(miri) || (0..100).any(|_| why(&pool, 3, 2, &|| ()) == Some(Alone::Short)));
         let busy = AtomicUsize::new(0);
         let inside = || {

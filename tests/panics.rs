@@ -1,5 +1,5 @@
-//! A panic in user code ends the loop, reaches the caller with its payload, and leaves the pool
-//! usable.
+//! Tests of panics: a panic in user code ends the loop, reaches the caller with its payload, and
+//! leaves the pool usable.
 
 mod busy;
 
@@ -14,12 +14,11 @@ use std::{
 use rangesteal::{CancelToken, Pool, Progress};
 
 const ITEMS: usize = if cfg!(miri) { 40 } else { 400 };
-/// How often what depends on the schedule is tried.
+/// The number of tries of a test that depends on the schedule.
 const OFTEN: usize = if cfg!(miri) { 1 } else { 20 };
 
 fn pool() -> Pool {
-    // A panic that meets another prints a backtrace, whatever is asked for, and that takes Miri
-    // half a minute.
+    // A panic during a panic always prints a backtrace, which takes Miri half a minute.
     #[cfg(miri)]
     std::panic::set_hook(Box::new(|panic| eprintln!("{panic}")));
     Pool::builder().num_threads(3).build().expect("a pool of three")
@@ -38,7 +37,7 @@ fn panics_with<P: PartialEq + std::fmt::Debug + Copy + Send + Sync + 'static>(
 ) {
     let pool = pool();
     let items: Vec<usize> = (0..ITEMS).collect();
-    pool.for_each(&items, |_| work()); // the pool gets to know that such loops are worth sharing
+    pool.for_each(&items, |_| work()); // the pool learns that such loops are worth sharing
     for on_caller in [true, false] {
         let caller = thread::current().id();
         let strike = |_| {
@@ -138,8 +137,8 @@ fn in_reduce_with_partial_results_that_panic_when_dropped() {
     pool.for_each(&items, |_| work());
     let mut struck = false;
     for _ in 0..20 {
-        // The caller combines at least two runs, and the first time it does, it panics: the others
-        // must not end the process.
+        // The caller reduces at least two runs, and its first reduction panics: the others must not
+        // end the process.
         let caller = thread::current().id();
         let result = catch_unwind(AssertUnwindSafe(|| {
             let last = pool.fold_reduce(
@@ -191,7 +190,7 @@ fn a_payload_that_panics_when_dropped() {
     }
     let pool = pool();
     for _ in 0..OFTEN {
-        // Every worker panics: all payloads but one are surplus.
+        // Every worker panics: all payloads except one are dropped.
         let payload = catch_unwind(AssertUnwindSafe(|| {
             pool.for_each(&[0u8; ITEMS], |_| {
                 work();
@@ -241,7 +240,7 @@ fn exactly_the_written_results_are_dropped() {
     }
 }
 
-/// A number that counts those alive.
+/// A number that counts the living values.
 #[derive(Debug)]
 struct Numbered<'a>(usize, &'a AtomicIsize);
 
@@ -258,11 +257,11 @@ impl Drop for Numbered<'_> {
     }
 }
 
-/// What ends a loop at some of its items.
+/// The reasons why a loop ends at some of its items.
 const PLACES: &[usize] =
     if cfg!(miri) { &[3, ITEMS / 2, ITEMS - 1] } else { &[0, 3, ITEMS / 3 + 1, ITEMS / 2, ITEMS - 1] };
 
-/// All items before the first of these are slow, so that workers behind it get there sooner.
+/// All items before the first of these are slow, so that workers behind them arrive earlier.
 fn slowly_before(first: usize, i: usize) {
     busy::work(if cfg!(miri) {
         0
@@ -312,7 +311,7 @@ fn of_an_error_and_a_panic_the_first_by_index_ends_the_loop() {
                 }
                 if i == error { Err(Numbered::new(i, &ALIVE)) } else { Ok(Numbered::new(i, &ALIVE)) }
             };
-            // A value of these loops is the number of the item that has ended it.
+            // The value that ends one of these loops is the number of the item.
             let loops: [&dyn Fn() -> usize; 3] = [
                 &|| pool.on(0..ITEMS).try_for_each(|i| strike(i).map(drop)).unwrap_err().0,
                 &|| pool.on(0..ITEMS).map(strike).try_reduce(|_, b| b).unwrap_err().0,
@@ -430,7 +429,8 @@ fn while_a_handle_watches() {
         }));
         assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&round));
     }
-    // Neither holds on to a round that is gone: it would end, or count, another one.
+    // The token and the progress must forget an ended round: otherwise they would end, or count,
+    // another.
     token.cancel();
     let before = progress.done();
     assert_eq!(
@@ -458,11 +458,11 @@ fn on_the_caller_does_not_hide_what_a_helper_has_not_yet_begun() {
                     Ok(())
                 }
                 51 => Err(i),
-                52.. => panic_any(i), // the caller gets there by a theft from the helper, who is still waking up
+                52.. => panic_any(i), // the caller steals these from the helper, which is still waking up
                 _ => Ok(()),
             })
         };
-        assert_eq!(run(false), Ok(())); // the pool gets to know that such loops are worth sharing
+        assert_eq!(run(false), Ok(())); // the pool learns that such loops are worth sharing
         let ended = catch_unwind(AssertUnwindSafe(|| run(true)));
         assert_eq!(ended.map_err(|payload| payload.downcast_ref::<usize>().copied()), Ok(Err(51)));
     }
@@ -538,7 +538,7 @@ fn in_the_only_block_of_more_items_than_half_of_all_indices() {
     }
 }
 
-/// A partial result that panics when it is dropped, once, on any thread but one.
+/// A partial result whose drop panics, once, on any thread except one.
 struct Bomb(AtomicBool);
 
 impl Bomb {
@@ -555,8 +555,8 @@ impl Drop for Bomb {
     }
 }
 
-/// Loops end early while a helper has a partial result, which is not needed any more, and whose
-/// drop panics. The helper comes to the next loop all the same.
+/// A loop ends early while a helper has a partial result that is no longer needed, and whose drop
+/// panics. The helper takes part in the next loop all the same.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn a_partial_result_that_panics_when_it_is_dropped_costs_no_worker() {

@@ -1,5 +1,5 @@
-//! What parts of a whole promise: wherever it is cut, the bits of one reproducible loop; and what
-//! comes over a wire is refused if it is damaged, never believed.
+//! Tests of parts of a whole: wherever the whole is cut, the result has the bits of one
+//! reproducible loop; and damaged messages are refused.
 
 use std::{ops::Range, panic::catch_unwind};
 
@@ -25,7 +25,7 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().unwrap()
 }
 
-/// Sums of these depend on their order.
+/// Numbers whose sum depends on the order.
 #[expect(clippy::cast_precision_loss, reason = "of small numbers")]
 fn number(i: usize) -> f64 {
     1.0 / (i as f64 + 0.3)
@@ -35,7 +35,7 @@ fn add(a: f64, b: f64) -> f64 {
     a + b
 }
 
-/// Shows the order of the reductions.
+/// A reduction whose result shows the order.
 #[expect(clippy::needless_pass_by_value, reason = "as any reduction")]
 fn pair(a: String, b: String) -> String {
     format!("({a}{b})")
@@ -46,7 +46,7 @@ fn on(pool: &Pool, items: Range<usize>, grain: Option<usize>) -> On<Integers<usi
     if let Some(items) = grain { on.grain(items) } else { on }
 }
 
-/// The nodes of `0..len`, cut between blocks of `size` at about these places.
+/// The nodes of `0..len`, cut between blocks of `size` near these places.
 fn nodes_of_parts(len: usize, grain: Option<usize>, about: &[usize]) -> Vec<(Place, f64)> {
     let size = grain.unwrap_or(block(len));
     let mut cuts: Vec<usize> = about.iter().map(|at| (at % (len + 1) / size * size).min(len)).collect();
@@ -88,7 +88,7 @@ proptest! {
         prop_assert_eq!(Part::from_nodes(len, nodes, add).unwrap().into_result(add), Ok(wanted));
     }
 
-    /// One number of one place is another one: no such message is taken for the whole.
+    /// Changes one number of one place: no such message is accepted as the whole.
     #[test]
     fn a_damaged_place_is_refused(
         len in 2..LONGEST,
@@ -106,7 +106,7 @@ proptest! {
         prop_assert!(result.is_err(), "{:?}", result);
     }
 
-    /// Missing, twice, or in another order.
+    /// Nodes that are missing, duplicated, or out of order.
     #[test]
     fn other_nodes_are_refused(
         len in 2..LONGEST,
@@ -145,7 +145,7 @@ proptest! {
     }
 }
 
-/// As documented at [`share`]: what programs on other machines rely on.
+/// The values documented at [`share`], on which programs on other machines rely.
 #[test]
 fn shares_are_the_documented_ones() {
     assert_eq!([0, 1, 2, 3].map(|rank| share(2, rank, 4)), [0..0, 0..1, 1..1, 1..2]);
@@ -173,7 +173,7 @@ fn nothing_is_reduced_that_another_part_may_need() {
 fn there_are_few_nodes() {
     for len in [1, 1_000, 100_000, usize::MAX] {
         let blocks = len.div_ceil(block(len));
-        // All but the first and the last block: on both sides a node of each level.
+        // All blocks except the first and the last: on both sides one node of each level.
         let inside = block(len)..(blocks - 1).max(1) * block(len);
         let pool = pool(2);
         let part = pool.on(inside).chunks(block(len)).grain(1);

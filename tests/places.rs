@@ -1,5 +1,5 @@
-//! Where workers sit while a loop runs, and other programs beside it. A process of its own: these
-//! tests bind threads to CPUs.
+//! Tests of the CPUs on which workers run, beside other programs. They run in a process of their
+//! own, since they bind threads to CPUs.
 #![cfg(all(target_os = "linux", not(portable)))]
 
 mod busy;
@@ -22,7 +22,7 @@ use nix::{
 };
 use rangesteal::{PinState, Pool};
 
-/// One test at a time, and none where there is one CPU.
+/// The lock by which one test runs at a time; `None` if there is one CPU.
 fn two_cpus() -> Option<MutexGuard<'static, ()>> {
     static ALONE: Mutex<()> = Mutex::new(());
     if mask().count() < 2 {
@@ -50,12 +50,12 @@ impl Cpus {
     }
 }
 
-/// Where the calling thread may run.
+/// The CPUs on which the calling thread may run.
 fn mask() -> Cpus {
     Cpus(sched_getaffinity(Pid::from_raw(0)).unwrap())
 }
 
-/// How long CPUs have been idle, all together: `proc_stat`(5).
+/// The total idle time of all CPUs: `proc_stat`(5).
 fn idle() -> Duration {
     let text = fs::read_to_string("/proc/stat").unwrap();
     let ticks: u64 = text.split_whitespace().nth(4).unwrap().parse().unwrap();
@@ -68,13 +68,13 @@ fn here() -> usize {
 
 const ITEMS: usize = 20_000;
 
-/// How many of `ITEMS` items the caller folds, and how many of these on the CPU of its helper. From
-/// time to time the caller is moved to that CPU.
+/// The number of `ITEMS` items that the caller folds, and how many of these on its helper's CPU.
+/// The caller is moved to that CPU from time to time.
 fn items_of_the_caller(pool: &Pool) -> (usize, usize) {
     const OFTEN: usize = 500;
     let (caller, before) = (thread::current().id(), mask());
     let helper_is_on = AtomicUsize::new(usize::MAX);
-    let counts = Mutex::new((0, 0)); // of the caller's items: all, and those beside the helper
+    let counts = Mutex::new((0, 0)); // of the caller's items: all, and those on the helper's CPU
     pool.on(0..ITEMS).for_each(|_| {
         work(50_000);
         if thread::current().id() != caller {
@@ -94,13 +94,13 @@ fn items_of_the_caller(pool: &Pool) -> (usize, usize) {
     counts.into_inner().unwrap()
 }
 
-/// Every now and then the caller sleeps, and the system wakes it up on the CPU of its helper: this
-/// is what is done to it here. The system would leave both there for some ten milliseconds.
+/// Now and then the system wakes a sleeping caller on its helper's CPU, which this test imitates.
+/// The system would leave both there for about ten milliseconds.
 #[test]
 fn a_caller_that_wakes_up_on_the_cpu_of_its_helper_does_not_stay_with_it() {
     let Some(_alone) = two_cpus() else { return };
     let pool = Pool::builder().num_threads(2).build().unwrap();
-    // Another program may take the CPU that the helper would go to, so not every try succeeds.
+    // Another program may take the CPU to which the helper would move, so not every try succeeds.
     let mut tries = (0..5).map(|_| items_of_the_caller(&pool));
     let is_fair = |&(own, together): &(usize, usize)| {
         assert!(own > ITEMS / 8 && own < 7 * ITEMS / 8, "{own} items of the caller");
@@ -120,7 +120,7 @@ fn a_helper_gives_way_to_another_program_and_comes_back() {
     };
     run();
     let hold = || pool.placement().seats[1].pin;
-    // Until it is so, or for so long that it never will be.
+    // Repeat until the condition holds, or until a time limit.
     let becomes = |wanted: PinState| {
         let begin = Instant::now();
         while hold() != wanted && begin.elapsed() < Duration::from_secs(20) {
@@ -151,15 +151,15 @@ fn a_helper_gives_way_to_another_program_and_comes_back() {
     assert!(becomes(PinState::Pinned));
 }
 
-/// The helper's CPU is taken by a program of higher priority, and the helper is waited for while it
-/// has an item. That must not happen again and again.
+/// A program of higher priority takes the helper's CPU, and the loop waits for the helper's item.
+/// This must not happen repeatedly.
 #[test]
 #[expect(unsafe_code, reason = "setpriority is not in std")]
 fn a_helper_that_does_not_get_its_cpu_is_waited_for_once() {
     const ITEM: Duration = Duration::from_micros(2_750);
     let Some(_alone) = two_cpus() else { return };
     let build = || {
-        // SAFETY: numbers go in and a number comes out; 0 is the calling thread.
+        // SAFETY: the call takes and returns numbers; 0 is the calling thread.
         let refused = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
         assert_eq!(refused, 0, "anybody may be nicer");
         Pool::builder().num_threads(2).build().unwrap()
@@ -183,7 +183,7 @@ fn a_helper_that_does_not_get_its_cpu_is_waited_for_once() {
         is_over.store(true, Relaxed);
         times
     });
-    // Ten times: the caller shares its CPU with others, too.
+    // A factor of ten, since the caller shares its CPU with other programs too.
     let bad = times.iter().filter(|time| **time > 10 * 4 * ITEM).count();
     assert!(bad <= 2, "{bad} of 150 calls: {times:?}");
 }

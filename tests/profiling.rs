@@ -1,5 +1,5 @@
-//! Every script of `profiling/` on small inputs: what it says, the files it makes, and what it does
-//! without its tools.
+//! Tests of every script of `profiling/` on small inputs: its output, the files it makes, and its
+//! behaviour without its tools.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -14,14 +14,14 @@ use std::{
 const SCRIPTS: [&str; 9] =
     ["syscalls", "counters", "flame", "schedule", "scaling", "placement", "slow", "delay", "compare"];
 
-/// What a script said, and the folder with what it made.
+/// The output of a script, and the folder with its files.
 struct Answer {
     said: String,
     folder: PathBuf,
 }
 
 impl Answer {
-    /// The numbers of a line that begins with this name, without what stands in brackets.
+    /// The numbers of the line that begins with this name, except those in brackets.
     fn row(&self, name: &str) -> Vec<f64> {
         let line = self.said.lines().find(|line| line.trim_start().starts_with(name));
         let line = line.unwrap_or_else(|| panic!("no line {name}:\n{}", self.said));
@@ -30,7 +30,7 @@ impl Answer {
         cells.filter_map(|cell| cell.split(' ').next()?.parse().ok()).collect()
     }
 
-    /// The files whose names begin and end like this, checked for what is to be in none.
+    /// The files whose names begin and end like this, checked for forbidden contents.
     fn files(&self, start: &str, end: &str) -> Vec<String> {
         let mut files: Vec<PathBuf> =
             fs::read_dir(&self.folder).unwrap().map(|file| file.unwrap().path()).collect();
@@ -42,7 +42,7 @@ impl Answer {
         files.iter().map(|file| clean(fs::read_to_string(file).unwrap())).collect()
     }
 
-    /// Its pictures, all of them well-formed.
+    /// The pictures, each checked to be well-formed.
     fn pictures(&self, count: usize) -> Vec<String> {
         let pictures = self.files("", ".svg");
         assert_eq!(pictures.len(), count, "{}", self.said);
@@ -57,7 +57,7 @@ impl Answer {
     }
 }
 
-/// No folder, no name of host or home.
+/// No path of a folder, host name or home may occur.
 fn clean(text: String) -> String {
     let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
     let home = env::var("HOME").unwrap_or_default();
@@ -85,7 +85,7 @@ fn clean(text: String) -> String {
     text
 }
 
-/// The examples of the profile that this test is built with: they are there after `cargo test`.
+/// The examples of the build profile of this test, which `cargo test` has built.
 fn examples() -> &'static Path {
     static EXAMPLES: OnceLock<PathBuf> = OnceLock::new();
     EXAMPLES.get_or_init(|| {
@@ -100,7 +100,7 @@ fn examples() -> &'static Path {
     })
 }
 
-/// Enough work for the pool to share it, and to be seen.
+/// Arguments with enough work for the pool to share, and for the profilers to see.
 const WORK: &[&str] = if cfg!(debug_assertions) { &["--quick"] } else { &[] };
 
 /// Runs a script in a folder of its own.
@@ -127,7 +127,7 @@ fn answered((output, folder): (Output, PathBuf)) -> Answer {
     Answer { said: clean(said), folder }
 }
 
-/// Whether the test is to be left out for want of tools.
+/// Whether to skip the test because tools are missing.
 fn lacks(tools: &[&str]) -> bool {
     let missing = tools.iter().find(|tool| {
         let probe: &[&str] = match **tool {
@@ -138,7 +138,7 @@ fn lacks(tools: &[&str]) -> bool {
         !Command::new(tool).args(probe).output().is_ok_and(|output| output.status.success())
     });
     if let Some(tool) = missing {
-        // Past the test harness, which keeps what a test prints to itself.
+        // Bypasses the test harness, which captures printed output.
         let words = format!("SKIPPED: {tool} is not installed, or may do nothing here\n");
         io::stderr().write_all(words.as_bytes()).unwrap();
     }
@@ -171,7 +171,7 @@ fn each_explains_itself() {
 
 #[test]
 fn a_missing_tool_is_named_with_its_package() {
-    // A system with hardly anything.
+    // A system with hardly any tools.
     let bare = Path::new(env!("CARGO_TARGET_TMPDIR")).join("profiling-bare");
     let _not_there = fs::remove_dir_all(&bare);
     fs::create_dir_all(&bare).unwrap();
@@ -252,7 +252,7 @@ fn counters() {
         "{}",
         answer.said
     );
-    // Hardware counters, or words for it.
+    // Either hardware counters, or a message that they are missing.
     let cycles = answer.row("cycles");
     assert_eq!(
         cycles.is_empty(),
@@ -297,7 +297,7 @@ fn flame_graphs() {
         assert!(words.iter().all(|word| picture.contains(word)), "{words:?}");
     }
     assert!(answer.row("rangesteal-1")[0] >= 1.0);
-    // What the Firefox Profiler opens: a worker's stack is flat, from the start of its thread
+    // The file for the Firefox Profiler: a worker's stack is flat, from the start of its thread
     // through its loop to the closure.
     let stacks = answer.files("flame-pool", ".perf.txt");
     let head: Vec<&str> = stacks[0].lines().next().unwrap().split_whitespace().collect();
@@ -367,7 +367,7 @@ fn scaling() {
     if lacks(&["python3"]) {
         return;
     }
-    // It is told the number of threads in both ways.
+    // The number of threads is given in both ways.
     let threads = "sleep 0.1; test $RANGESTEAL_NUM_THREADS = {} -a $RAYON_NUM_THREADS = {}";
     let answer = ask("scaling", "scaling", &["--quick", "--threads", "2", "--", "sh", "-c", threads]);
     let wall: Vec<f64> = ["1 thread ", "2 threads "].iter().flat_map(|name| answer.row(name)).collect();
@@ -407,7 +407,7 @@ fn placement() {
             answer.said.contains("migrations and times by CPU: /proc"),
             path.is_some() || lacks(&["perf"])
         );
-        // A helper, where there is a CPU for one.
+        // A helper, if there is a CPU for it.
         let thread = if cpus() > 1.0 { "rangesteal-1, migrations" } else { "stv, migrations" };
         assert!(answer.row(thread).len() == 2, "{}", answer.said);
     }
@@ -429,13 +429,12 @@ fn delay() {
     if lacks(&["python3"]) {
         return;
     }
-    // What the row of a round says: wall, in use, shared, displaced, asleep, others, steal and
-    // idle.
+    // A round's row: wall, in use, shared, displaced, asleep, others, steal and idle.
     let round = |name: &str, words: &[&str]| -> [f64; 8] {
         let answer = ask(name, "delay", &[&["--quick"], words].concat());
         let row: [f64; 8] = answer.row("round 1 ").try_into().unwrap_or_else(|_| panic!("{}", answer.said));
         let of: f64 = answer.said.split(", ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-        // CPUs are in use or missing, and what is missing adds up, but for the rounding of each.
+        // CPUs are in use or missing, and the missing ones add up, except for the rounding of each.
         assert!((row[1..5].iter().sum::<f64>() - of).abs() < 0.03, "{}", answer.said);
         assert!(row[5..].iter().sum::<f64>() < cpus() + 0.1, "{}", answer.said);
         assert!(answer.said.contains(&format!(" of {of} CPUs in use. Of the missing ")), "{}", answer.said);
@@ -447,7 +446,7 @@ fn delay() {
     let asleep = round("delay-asleep", &["--", "sleep", "0.5"]);
     assert!(asleep[4] > 0.8, "{asleep:?}");
 
-    // Somebody else has the CPU, for about half of the time.
+    // Another program has the CPU for about half of the time.
     let busy = ["--", "python3", "-c", BUSY];
     let beside = Beside(Command::new("python3").args(["-c", FOREVER]).spawn().unwrap());
     let displaced = round("delay-displaced", &[&["--cpus", "1"], &busy[..], &["0", "0"]].concat());

@@ -1,4 +1,5 @@
-//! Loops inside loops, loops from many threads, pools that are dropped, leaked, moved and forked.
+//! Tests of loops inside loops, of loops from many threads, and of pools that are dropped, leaked,
+//! moved and forked.
 
 mod busy;
 
@@ -35,7 +36,7 @@ fn count(pool: &Pool, items: &[usize]) -> usize {
 }
 
 const ITEMS: [usize; 100] = [1; 100];
-/// How often loops are run whose moments are to differ.
+/// The number of repetitions of loops whose timing should vary.
 const OFTEN: usize = if cfg!(miri) { 2 } else { 100 };
 
 #[test]
@@ -47,8 +48,8 @@ fn nested_loops() {
     }
 }
 
-/// Two items that each wait until the other has begun, and work for a while. Returns whether it
-/// did.
+/// Runs two items, each of which waits until the other has begun, and then works. Returns whether
+/// the other one began.
 fn meet(begun: &AtomicUsize) -> bool {
     let (calls, begin) = (begun.fetch_add(1, Relaxed) / 2, Instant::now());
     while begun.load(Relaxed) < 2 * calls + 2 && begin.elapsed() < Duration::from_secs(2) {
@@ -59,8 +60,8 @@ fn meet(begun: &AtomicUsize) -> bool {
 }
 
 /// In each of its first calls, a loop of two long items has a helper before its first item is over.
-/// A helper that other threads keep from its CPU is not asked again for a while: one quiet pool of
-/// some is enough.
+/// A helper whose CPU other threads use is not woken again for a while, so one quiet pool of
+/// several is enough.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn few_long_items_are_shared_from_the_first_call_on() {
@@ -95,7 +96,7 @@ fn few_long_items_are_shared_from_the_first_call_on() {
     }
 }
 
-/// How many items of a loop are under way at a time.
+/// Counts the items of a loop that are under way together.
 #[derive(Default)]
 struct Crowd {
     now: AtomicUsize,
@@ -103,7 +104,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Runs `items` items that sleep for 10 ms, and tells what the loop did.
+    /// Runs `items` items that sleep for 10 ms, and returns the report of the loop.
     fn sleepers(&self, pool: &Pool, items: usize) -> RunReport {
         let mut report = RunReport::default();
         pool.on(0..items).report(&mut report).for_each(|_| {
@@ -120,7 +121,8 @@ impl Crowd {
     }
 }
 
-/// Whether something is so in one of some tries. Other programs may keep helpers from their CPUs.
+/// Whether a condition holds in one of several tries. Other programs may keep helpers from their
+/// CPUs.
 fn once_in_a_while(is_so: impl Fn() -> bool) -> bool {
     (0..8).any(|_| is_so())
 }
@@ -137,8 +139,8 @@ fn idle_workers_help_a_loop_inside_an_item() {
     }));
 }
 
-/// The helper has the item with the loop inside; the caller, which has done the other item, waits
-/// for it, and no worker is idle.
+/// The helper has the item with the inner loop. The caller has done the other item and waits for
+/// the helper, and no worker is idle.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn a_caller_that_waits_helps_a_loop_inside_its_own() {
@@ -157,8 +159,7 @@ fn a_caller_that_waits_helps_a_loop_inside_its_own() {
     }));
 }
 
-/// Both loops are shared, although the first one has all workers when the second one begins. It
-/// begins alone.
+/// Both loops are shared, although the first has all workers when the second begins alone.
 #[test]
 #[cfg_attr(miri, ignore = "the time of items is not known")]
 fn a_loop_that_finds_nobody_idle_is_helped_later() {
@@ -217,7 +218,7 @@ fn loops_from_eight_threads_at_once() {
 #[test]
 #[cfg_attr(miri, ignore = "its threads never end")]
 fn a_leaked_pool_keeps_nothing_borrowed() {
-    // Never dropped, as by `mem::forget`; but to be found by leak checkers.
+    // Never dropped, as by `mem::forget`, but reachable for leak checkers.
     static LEAKED: Mutex<Vec<ManuallyDrop<Pool>>> = Mutex::new(Vec::new());
     let pool = ManuallyDrop::new(pool(2));
     let items = vec![1; 300];
@@ -248,8 +249,8 @@ fn closures_borrow_locals() {
     }
 }
 
-/// By what threads do last, not by `/proc`: a thread that has been joined may stand there for a
-/// moment, under an emulator often.
+/// Detects ended threads by their last action, not by `/proc`, which may still list a joined thread
+/// for a moment, often under an emulator.
 #[test]
 #[cfg_attr(miri, ignore = "who comes in time is a matter of time")]
 fn drop_joins() {
@@ -257,7 +258,7 @@ fn drop_joins() {
     static BEGUN: AtomicUsize = AtomicUsize::new(0);
     static ENDED: AtomicUsize = AtomicUsize::new(0);
 
-    /// Its thread takes a while to end.
+    /// A value whose drop delays the end of its thread.
     struct Last;
 
     impl Drop for Last {
@@ -293,8 +294,8 @@ mod threads {
 
     use super::*;
 
-    /// What a thread of this name has done: Documentation/scheduler/sched-stats.rst: nanoseconds on
-    /// a CPU, nanoseconds waiting for one, time slices.
+    /// The scheduler statistics of a thread of this name (Documentation/scheduler/sched-stats.rst):
+    /// nanoseconds on a CPU, nanoseconds waiting for one, time slices.
     fn on_cpu(name: &str) -> String {
         let name_of = |task: &Path| fs::read_to_string(task.join("comm")).unwrap_or_default();
         let mut tasks = fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
@@ -309,8 +310,8 @@ mod threads {
             let pool = builder.thread_name(move |worker| format!("{name}-{worker}")).build().unwrap();
             count(&pool, &ITEMS);
             let worker = format!("{name}-1");
-            // It may have been woken late for the last loop, or, on a busy machine, not yet have
-            // had its CPU for 2 ms.
+            // The thread may have been woken late for the last loop, or, on a busy machine, may not
+            // have had its CPU for 2 ms yet.
             let quiet = (0..20).any(|_| {
                 thread::sleep(Duration::from_millis(50));
                 let before = on_cpu(&worker);
@@ -328,7 +329,7 @@ mod threads {
         for _ in 0..100 {
             assert_eq!(count(&pool, &ITEMS), 100);
         }
-        drop(pool); // or this test takes a quarter of an hour
+        drop(pool); // otherwise this test takes a quarter of an hour
     }
 
     #[test]
@@ -342,8 +343,7 @@ mod threads {
 
         let pool = pool(3);
         count(&pool, &ITEMS);
-        // At most of these moments another thread runs a loop, and may hold any of the pool's
-        // locks.
+        // At most of these moments another thread runs a loop, and may hold any lock of the pool.
         let stop = AtomicUsize::new(0);
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -357,7 +357,8 @@ mod threads {
                 match unsafe { fork() }.unwrap() {
                     ForkResult::Child => {
                         let sum = count(&pool, &ITEMS);
-                        // SAFETY: ends the child without running what belongs to the parent.
+                        // SAFETY: ends the child without running the parent's destructors and exit
+                        // handlers.
                         unsafe { nix::libc::_exit(i32::from(sum != 100)) }
                     }
                     ForkResult::Parent { child } => {
@@ -381,12 +382,13 @@ mod threads {
 
         let pool = pool(3);
         count(&pool, &ITEMS);
-        // SAFETY: the child drops a pool, which in a child joins nobody and touches no lock, and
+        // SAFETY: the child drops a pool, which in a child joins no thread and touches no lock, and
         // exits.
         match unsafe { fork() }.unwrap() {
             ForkResult::Child => {
                 drop(pool);
-                // SAFETY: ends the child without running what belongs to the parent.
+                // SAFETY: ends the child without running the parent's destructors and exit
+                // handlers.
                 unsafe { nix::libc::_exit(0) }
             }
             ForkResult::Parent { child } => {

@@ -1,9 +1,10 @@
-//! Endurance: small loops and unbalanced ones, a hundred to one, and nests of loops, three deep,
-//! with panics and stops, from several threads at once, each compared with the plain loop.
+//! An endurance test: a hundred small loops to one unbalanced loop, and nests of loops, three deep,
+//! with panics and stops, from several threads at once. Each loop is compared with the serial loop.
 //!
-//! For `RANGESTEAL_SOAK_SECONDS`, by default a few. What fails says its seed:
-//! `RANGESTEAL_SOAK_SEED` repeats that episode for as long. In a minute on two cores, optimised, it
-//! runs five million small loops, fifty thousand unbalanced ones, and 280 thousand nests.
+//! `RANGESTEAL_SOAK_SECONDS` sets the duration, by default a few seconds. A failure prints its
+//! seed; `RANGESTEAL_SOAK_SEED` repeats that episode for the whole duration. In one minute on two
+//! cores, an optimised build runs five million small loops, fifty thousand unbalanced ones, and 280
+//! thousand nests.
 
 mod busy;
 
@@ -27,7 +28,7 @@ use std::{
 
 use rangesteal::{CancelToken, Cancelled, Pinning, Pool, Progress, RunReport, Stealing};
 
-/// Numbers that one seed determines: splitmix64.
+/// A generator of random numbers from one seed: splitmix64.
 struct Random(u64);
 
 fn mixed(mut x: u64) -> u64 {
@@ -50,13 +51,13 @@ impl Random {
         self.below(times) == 0
     }
 
-    /// One of these indices, once in so many times.
+    /// Returns a random index below `len`, with probability 1 in `times`.
     fn some(&mut self, len: usize, times: usize) -> Option<usize> {
         (len > 0 && self.one_in(times)).then(|| self.below(len))
     }
 }
 
-/// Functions `x -> a x + b`: to put one behind the other is associative, and not commutative.
+/// Functions `x -> a x + b`, whose composition is associative and not commutative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Affine(u64, u64);
 
@@ -85,7 +86,7 @@ enum End {
     Cancelled,
 }
 
-/// A loop, and what happens in it.
+/// A loop, and the events in it.
 #[derive(Debug)]
 struct Plan {
     verb: Verb,
@@ -98,18 +99,18 @@ struct Plan {
     nests: Option<Nest>,
 }
 
-/// A loop inside items of another one.
+/// A loop inside items of another loop.
 #[derive(Debug)]
 struct Nest {
     first: usize,
-    /// The distance between two items that have the loop inside.
+    /// The distance between two items that contain the loop.
     every: usize,
     plan: Box<Plan>,
     /// Whether it runs on the other pool.
     is_elsewhere: bool,
 }
 
-/// The pool that a loop runs on, and another one for loops inside; often the same.
+/// The pool on which a loop runs, and another for inner loops; often the same.
 #[derive(Clone, Copy)]
 struct Pools<'p> {
     here: &'p Pool,
@@ -126,12 +127,12 @@ impl<'p> Pools<'p> {
     }
 }
 
-/// That an inner loop has ended otherwise than the plain one. Its panic may be lost: another item
-/// may end the outer loop.
+/// Whether an inner loop has ended differently from the serial one. The panic of that check may be
+/// lost, since another item may end the outer loop.
 static IS_WRONG: AtomicBool = AtomicBool::new(false);
 
 impl Nest {
-    /// As an item.
+    /// The loop as an item of another.
     fn run(&self, pools: Pools) {
         let end = self.plan.run(if self.is_elsewhere { pools.swapped() } else { pools });
         if !self.plan.is_plain(end) {
@@ -200,7 +201,7 @@ impl Plan {
         }
     }
 
-    /// Without loops inside. Some items may take long.
+    /// A loop without inner loops. Some items may take long.
     fn leaf(random: &mut Random, longest: usize) -> Self {
         let len = random.below(longest + 1);
         let begin = random.below(len + 1);
@@ -237,7 +238,7 @@ impl Plan {
         mixed(self.salt ^ i as u64)
     }
 
-    /// What an item does.
+    /// The work of an item.
     fn visit(&self, pools: Pools, i: usize) -> u64 {
         if self.heavy.contains(&i) {
             busy::work(self.nanos);
@@ -249,7 +250,7 @@ impl Plan {
             nest.run(pools);
         }
         if self.panics == Some(i) {
-            resume_unwind(Box::new(i)); // without a word from the panic hook
+            resume_unwind(Box::new(i)); // without a message of the panic hook
         }
         self.value(i)
     }
@@ -332,7 +333,7 @@ impl Plan {
                 ended.map_or_else(|Cancelled| End::Cancelled, End::With)
             }
             Verb::Grow => {
-                // The indices as a tree, each node of which makes up to three others.
+                // The indices form a tree, each node of which adds up to three others.
                 let roots = pool.grow(indices.take(1));
                 let folded = roots.try_fold_unordered(
                     Vec::new,
@@ -388,7 +389,7 @@ impl Plan {
         (0..self.len).map(|i| self.value(i))
     }
 
-    /// What the plain loop would have ended with.
+    /// The end of the serial loop.
     fn is_plain(&self, end: End) -> bool {
         let Self { verb, panics, stops, .. } = *self;
         let panicked = panics.map(|place| (place, End::Panicked(place)));
@@ -411,14 +412,14 @@ impl Plan {
             }
             _ => [panicked, None],
         };
-        // Of both at one item, the panic comes first.
+        // If an item has both, the panic comes first.
         let first = ends.into_iter().flatten().min_by_key(|(place, _)| *place);
         end == first.map_or_else(|| End::With(Affine::of_all(self.plain_values())), |(_, end)| end)
     }
 }
 
-/// Three threads that wake what they are sent: at once, or those that have come meanwhile in
-/// reverse order; now and then a second time, for nothing.
+/// Three threads that wake the wakers sent to them: at once, or several in reverse order; now and
+/// then a second time, in vain.
 static CALLED: LazyLock<[mpsc::Sender<Waker>; 3]> = LazyLock::new(|| {
     [0, 1, 2].map(|seed| {
         let (send, asked) = mpsc::channel::<Waker>();
@@ -456,7 +457,7 @@ async fn called(which: u64) {
     .await;
 }
 
-/// What has been run.
+/// Counts of the loops that were run.
 #[derive(Debug, Default)]
 struct Counts {
     small: AtomicU64,
@@ -469,12 +470,13 @@ struct Counts {
     thefts: AtomicU64,
 }
 
-/// Says how to repeat what has failed.
+/// Prints how to repeat a failure.
 struct Replay(u64);
 
 impl Replay {
     fn tell(&self) {
-        // Not by a macro, whose output tests keep to themselves until they end: it may abort.
+        // Not a print macro: the test harness captures its output until the test ends, and the
+        // process may abort before.
         let command = "cargo test --release --test soak";
         let _ = writeln!(io::stderr(), "to repeat: RANGESTEAL_SOAK_SEED={} {command}", self.0);
     }
@@ -488,8 +490,8 @@ impl Drop for Replay {
     }
 }
 
-/// A pool and some thousand loops, or some hundred nests, all of them determined by the seed. The
-/// schedule is not.
+/// One episode: a pool and some thousand loops, or some hundred nests, all determined by the seed.
+/// The schedule is not determined.
 fn episode(seed: u64, counts: &Counts) {
     let _replay = Replay(seed);
     let mut random = Random(seed);
@@ -498,14 +500,14 @@ fn episode(seed: u64, counts: &Counts) {
     } else {
         loops(&mut random, counts);
     }
-    assert!(!IS_WRONG.load(Relaxed), "an inner loop ended otherwise");
+    assert!(!IS_WRONG.load(Relaxed), "an inner loop ended differently");
 }
 
 /// Several threads run nests on one pool. Now and then one of them has a pool of its own, which it
 /// drops while the others' loops run.
 fn nests(random: &mut Random, counts: &Counts) {
     const ROUNDS: usize = 100;
-    const DEPTH: usize = 2; // the outermost loop, and so many inside
+    const DEPTH: usize = 2; // levels of loops inside the outermost
     let pool = Pool::builder().num_threads(1 + random.below(8)).build().expect("a pool");
     let callers = 1 + random.below(4);
     by_callers(callers, random, |random| {
@@ -528,7 +530,7 @@ fn loops(random: &mut Random, counts: &Counts) {
     const ROUNDS: usize = 20;
     let builder = Pool::builder()
         .num_threads(1 + random.below(6))
-        .stealing([Stealing::Largest, Stealing::Largest, Stealing::Neighbour, Stealing::Off][random.below(4)])
+        .stealing(if random.one_in(4) { Stealing::Off } else { Stealing::Largest })
         .pinning(if random.one_in(2) { Pinning::Off } else { Pinning::BestEffort })
         .spin_before_park(Duration::from_micros([0, 0, 50][random.below(3)]));
     let pool = builder.build().expect("a pool");
@@ -549,7 +551,7 @@ fn loops(random: &mut Random, counts: &Counts) {
     counts.thefts.fetch_add(pool.thefts(), Relaxed);
 }
 
-/// Runs `call` on as many threads as there are `callers`, each with random numbers of its own.
+/// Runs `call` on each of `callers` threads, which have random numbers of their own.
 fn by_callers(callers: usize, random: &mut Random, call: impl Fn(&mut Random) + Sync) {
     let seeds: Vec<u64> = (0..callers).map(|_| random.next()).collect();
     thread::scope(|scope| {
@@ -568,7 +570,7 @@ fn variable(name: &str) -> Option<u64> {
 #[test]
 #[cfg_attr(miri, ignore = "long")]
 fn soak() {
-    /// No episode takes so long, unless it hangs.
+    /// An episode that takes longer hangs.
     const LIMIT: Duration = Duration::from_secs(120);
     let time = Duration::from_secs(variable("RANGESTEAL_SOAK_SECONDS").unwrap_or(8));
     let given = variable("RANGESTEAL_SOAK_SEED");
@@ -591,12 +593,12 @@ fn soak() {
     let (begin, counts, mut episodes) = (Instant::now(), Counts::default(), 0);
     while begin.elapsed() < time || episodes < 2 {
         let seed = given.unwrap_or_else(|| seeds.next() & !1 | episodes & 1); // both kinds in turn
-        begins.send(seed).expect("somebody watches");
+        begins.send(seed).expect("the watching thread lives");
         episode(seed, &counts);
         episodes += 1;
     }
     drop(begins);
-    watch.join().expect("nobody hangs");
+    watch.join().expect("no episode hangs");
     println!("{episodes} episodes in {:?}: {counts:?}", begin.elapsed());
     let Counts { panics, stops, nested, nests, .. } = counts;
     let all_happen = [panics, stops, nested, nests].into_iter().all(|count| count.into_inner() > 0);

@@ -1,5 +1,5 @@
-//! The sorts do what those of std do, on several threads, and lose no item whatever a comparison
-//! does.
+//! Tests of the sorts: they give std's results on several threads, and lose no item whatever a
+//! comparison does.
 
 #![cfg(not(miri))] // It takes hours over slices long enough to be shared. The tests of `src/pool/sort.rs` cut them into smaller pieces.
 
@@ -28,7 +28,7 @@ fn random(state: &mut u64) -> u64 {
     *state >> 33
 }
 
-/// What slices look like: (key, place) with keys in an order that a sort may want to make use of.
+/// Shapes of slices: (key, place) with keys in an order that a sort may exploit.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     Random { keys: u64 },
@@ -98,7 +98,7 @@ fn is_as_std(pool: &Pool, given: &[(u64, usize)]) {
     assert!(sorted.iter().zip(&expected).all(|(a, b)| (a.key, a.place) == (b.key, b.place)), "by `Ord`");
 }
 
-/// The same keys, sorted, and the same items with them.
+/// Checks that the keys are sorted, and that the items are the same.
 fn is_sorted(given: &[(u64, usize)], sorted: &[(u64, usize)]) {
     assert!(sorted.is_sorted_by_key(|item| item.0));
     let mut places: Vec<bool> = vec![false; given.len()];
@@ -135,14 +135,14 @@ proptest! {
             (item.0 % 1000).to_string()
         });
         prop_assert!(sorted == expected);
-        // std does not ask for the key of an item that is alone.
+        // std does not compute the key of a single item.
         prop_assert!(calls.into_inner() == len || len < 2);
     }
 }
 
 #[test]
 fn cached_keys_that_panic_move_nothing() {
-    /// Panics when it is compared, or dropped.
+    /// A value whose comparison or drop panics.
     #[derive(PartialEq, Eq)]
     struct Key(u64, bool);
 
@@ -184,7 +184,7 @@ fn cached_keys_that_panic_move_nothing() {
     }
 }
 
-/// Equal where the keys are, wherever it came from.
+/// Items are equal if their keys are, whatever their places.
 #[derive(Clone)]
 struct Tied {
     key: u64,
@@ -235,7 +235,7 @@ fn long_slices_are_sorted_as_std_does() {
     }
 }
 
-/// An item that owns memory and notes its end.
+/// An item that owns memory and notes its drop.
 struct Dropped<'a> {
     name: String,
     drops: &'a [AtomicU32],
@@ -327,7 +327,7 @@ fn an_order_that_is_none_loses_no_item() {
 
 #[test]
 fn no_order_and_no_data_makes_an_unstable_sort_slow() {
-    /// What a sort of `items` by `order` asks for, ours and std's.
+    /// The numbers of comparisons of a sort of `items` by `order`: of ours and of std's.
     fn comparisons(items: &[f64], order: impl Fn(&f64, &f64) -> Ordering + Sync) -> [usize; 2] {
         let asked = AtomicUsize::new(0);
         let by = |a: &f64, b: &f64| {
@@ -345,7 +345,7 @@ fn no_order_and_no_data_makes_an_unstable_sort_slow() {
     let mut equal = vec![f64::NAN; 40_000];
     equal[..3].copy_from_slice(&[1.0, 3.0, 2.0]);
     let numbers: Vec<f64> = equal.iter().map(|x| if x.is_nan() { 5.0 } else { *x }).collect();
-    // The least numbers lie where a sample of 511 is taken from.
+    // The least numbers lie at the places of a sample of 511.
     let sampled: Vec<f64> =
         (0..50_000_u32).map(|i| if i % 97 == 0 { 0.0 } else { f64::from(i * 7919 % 50_000) }).collect();
     let cases = [

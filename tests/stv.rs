@@ -1,4 +1,4 @@
-//! The election counter of `examples/stv` as its users meet it: command line, exit codes, standard
+//! Tests of the election counter of `examples/stv` as a program: command line, exit codes, standard
 //! output and standard error.
 
 #![cfg(not(miri))] // Miri starts no other programs
@@ -24,8 +24,8 @@ fn stv(arguments: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // A program that stops at its command line reads nothing: then this write fails, and that is no
-    // matter.
+    // A program that stops at its command line reads no input. The failure of this write is then
+    // ignored.
     let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
     child.wait_with_output().expect("the program ends")
 }
@@ -76,7 +76,7 @@ impl BallotFile {
 
 impl Drop for BallotFile {
     fn drop(&mut self) {
-        // Left behind at worst, in a folder for such things.
+        // On failure the file stays in the temporary directory.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -103,7 +103,7 @@ fn package_name_replaces_the_line() {
     assert_eq!(named.lines().nth(3), Some("\tCounter: 7"));
 }
 
-/// A line break in it would look like a line of the transcript.
+/// A line break in a name would look like a line of the transcript.
 #[test]
 fn a_package_name_is_one_line() {
     let output = stv(&["meek", "--package-name", "A\n\tQuota: 1"], BALLOTS);
@@ -132,7 +132,7 @@ fn what_a_count_is_made_of_stands_before_the_command_or_after_it() {
     assert_eq!(transcript(&["convert", "--input", path], ""), plain);
 }
 
-/// One of them would be left out of the count, and nobody would see which.
+/// One of the two would silently be left out of the count.
 #[test]
 fn two_ballot_files_are_no_command_line() {
     let wrong: &[&[&str]] = &[
@@ -151,8 +151,8 @@ fn two_ballot_files_are_no_command_line() {
     }
 }
 
-/// A terminal obeys them, an eye is led astray by what turns a line about or ends it, and a
-/// spreadsheet obeys what begins like a formula.
+/// A terminal executes control characters, direction marks and line ends mislead readers, and a
+/// spreadsheet evaluates a cell that begins like a formula.
 #[test]
 fn names_are_text_in_every_output() {
     let ballots = BALLOTS.replace("Ada", "=A\u{1b}[2J\u{202e}\u{2028}").replace("Mayor", "May\u{2066}or");
@@ -178,7 +178,7 @@ fn names_are_text_in_every_output() {
     assert!(text(&complaint.stderr).contains("\u{fffd}1\u{fffd}"), "{complaint:?}");
 }
 
-/// A device that has no room, where there is one.
+/// A device without free space, if the system has one.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_is_an_error_that_says_what_was_not_written() {
@@ -250,7 +250,7 @@ fn a_page_that_cannot_be_written_is_an_error() {
     assert!(text(&output.stderr).contains("cannot write /no/such/folder/page.html: "));
 }
 
-/// It is written beside its place and moved there, if its place is one for a file.
+/// The output is written beside its path and then renamed, if the path is that of a regular file.
 #[test]
 #[cfg(unix)]
 fn a_page_is_there_whole_and_alone() {
@@ -403,8 +403,8 @@ fn synthetic_elections_are_counted_alike_by_all() {
 
 const EQUALS: &str = "4 2\n7 1=2 3 0\n3 2=3=4 1 0\n5 4 1=3 0\n2 3 0\n4 1 2=4 3 0\n0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Dora\"\n\"Two\"\n";
 
-/// A file long enough for all threads to read: plain, with a ballot that spans lines, and with one
-/// that is wrong.
+/// A file long enough for all threads to read: without errors, with a ballot that spans lines, and
+/// with an invalid ballot.
 #[test]
 fn large_files_are_read_alike_by_all() {
     let plain =
@@ -453,7 +453,7 @@ fn every_arithmetic_names_itself_and_counts_alike_on_all_threads() {
     }
 }
 
-/// Ballots of thirds in many blocks: a sum in another order would have other last digits.
+/// Ballots of thirds in many blocks: sums in another order would have other last digits.
 #[test]
 fn doubles_have_the_same_digits_on_all_threads() {
     let generate =
@@ -564,7 +564,7 @@ fn input_errors_name_file_and_line() {
     assert!(two.starts_with("stv: 2 seats cannot be filled by 1 candidate; "), "{two}");
 }
 
-/// A gzip stream of these bytes as they are, in one stored block.
+/// A gzip stream of these bytes, uncompressed in one stored block.
 fn gzip(contents: &[u8]) -> Vec<u8> {
     let mut crc = u32::MAX;
     for &byte in contents {
@@ -611,7 +611,7 @@ fn a_file_that_is_not_there() {
     assert!(complaint.contains("cannot read /no/such/file.blt: "), "{complaint}");
 }
 
-/// Names come from the command line and from files, and both may come from people who mean no good.
+/// Names come from the command line and from files, and either may come from an attacker.
 #[test]
 fn an_error_is_one_line_whatever_its_names_are() {
     let odd = "/no/such\nfile\u{1b}[2J";
@@ -683,7 +683,7 @@ fn warnings_do_not_stop_the_count() {
     assert_eq!(text(&output.stderr).lines().count(), 1, "RUST_LOG silences warnings");
 }
 
-/// The 0 at the end of a ballot forgotten: two ballots become one.
+/// The 0 at the end of a ballot is missing: two ballots become one.
 #[test]
 fn a_ballot_that_goes_on_where_others_do_not_is_a_warning() {
     let ballots = "5 2\n2 1 2\n4 3 0\n1 1 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"D\"\n\"E\"\n\"T\"\n";
@@ -736,8 +736,8 @@ fn convert_writes_plain_ballots() {
     assert!(error(&["convert"], &ballots.replace("Mayor", "")).contains("standard input:"));
 }
 
-/// The lines behind the ballots as returning officers publish them: who is elected is a person, and
-/// the converted file says the same.
+/// The lines behind the ballots as returning officers publish them: each elected candidate is a
+/// person, and the converted file says the same.
 #[test]
 fn people_are_elected_and_not_parties() {
     let ballots = "3 1\n4 1 2 0\n3 2 0\n2 3 2 0\n0\n";
@@ -1046,8 +1046,8 @@ fn a_result_is_verified() {
     assert!(error(&["verify", read.path(), "/no/such.blt"], "").contains("cannot read /no/such.blt: "));
 }
 
-/// Thousands of candidates on two ballots: as many rounds, in each of which little changes. Before
-/// the record kept only that, so many took more than a gigabyte.
+/// Thousands of candidates on two ballots give thousands of rounds, in each of which little
+/// changes. A record of each whole round took more than a gigabyte.
 #[test]
 #[cfg(target_os = "linux")]
 #[cfg_attr(debug_assertions, ignore = "twenty seconds unoptimised: `.ci/run` runs it optimised")]
@@ -1080,7 +1080,7 @@ fn thousands_of_candidates_do_not_fill_the_memory() {
     }
 }
 
-/// What the README says to type, on a copy of the sample.
+/// Runs the commands of the README on a copy of the sample.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_five_commands_of_the_readme() {
@@ -1117,8 +1117,8 @@ fn the_five_commands_of_the_readme() {
     fs::remove_dir_all(&folder).expect("it can be removed");
 }
 
-/// The command of the README in the root that counts. The program is the one that these tests
-/// build: a release build would be another one of minutes.
+/// Runs the counting command of the root's README with the program of this test build, since a
+/// release build would take minutes.
 #[test]
 fn the_count_of_the_front_page() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -1135,8 +1135,7 @@ fn the_count_of_the_front_page() {
     assert_eq!(winners(transcript).len(), 3, "{transcript}");
 }
 
-/// What is written with a mistake that still is a ballot file: each is told, and ends a strict
-/// count.
+/// Mistakes in a file that is still a ballot file: each is reported, and ends a strict count.
 #[test]
 fn what_may_be_meant_otherwise_is_warned_of() {
     let names = "0\n\"Ada\"\n\"Bea\"\n\"Cy\"\n\"W\"\n";
@@ -1170,7 +1169,7 @@ fn what_may_be_meant_otherwise_is_warned_of() {
         let strict = stv(&["meek", "--tie", "order", "--strict"], ballots);
         assert_eq!((strict.status.code(), text(&strict.stdout)), (Some(1), ""), "{ballots}");
     }
-    // Where many lines are so, they are meant so.
+    // If many lines have the same form, the form is intended.
     let joined = format!("3 1\n4 1 2 0 5 2 0\n4 1 2 0 5 2 0 6 3 0\n7 3 0\n{names}");
     assert!(!text(&stv(&["check", "-"], &joined).stderr).contains("several ballots"));
     let tied = stv(&["plurality"], &format!("3 1\n4 1 0\n4 2 0\n{names}"));

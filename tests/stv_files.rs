@@ -1,5 +1,5 @@
-//! The ballot files that the election counter of `examples/stv` reads and writes beside BLT, and
-//! what it does with files that are odd, as users meet it.
+//! Tests of the ballot files, other than BLT, that the election counter of `examples/stv` reads and
+//! writes, and of its behaviour with odd files.
 
 #![cfg(not(miri))] // Miri starts no other programs
 
@@ -20,7 +20,8 @@ fn stv(arguments: &[&str], input: &[u8]) -> Output {
     command.args(arguments).env_remove("RUST_LOG").env_remove("RANGESTEAL_NUM_THREADS");
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = pipes.spawn().expect("the program starts");
-    // A program that stops early does not read all: then this write fails, and that is no matter.
+    // A program that stops early does not read all input. The failure of this write is then
+    // ignored.
     let _ = child.stdin.take().expect("a pipe").write_all(input);
     child.wait_with_output().expect("the program ends")
 }
@@ -29,8 +30,8 @@ fn text(bytes: &[u8]) -> &str {
     str::from_utf8(bytes).expect("the program writes UTF-8")
 }
 
-/// Standard output of what must succeed, and the lines of standard error that begin with these
-/// words.
+/// The standard output of a run that must succeed, and the lines of standard error that begin with
+/// these words.
 fn done(arguments: &[&str], input: &str) -> (String, Vec<String>) {
     let output = stv(arguments, input.as_bytes());
     let told = text(&output.stderr);
@@ -65,7 +66,7 @@ impl BallotFile {
 
 impl Drop for BallotFile {
     fn drop(&mut self) {
-        // Left behind at worst, in a folder for such things.
+        // On failure the file stays in the temporary directory.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -80,7 +81,7 @@ const BLT: &str = "4 2\n9 1 2 0\n7 2 4 0\n6 3 0\n5 4 1 3 0\n2 2 1 0\n0\n\"Ada\"\
 const SCOTTISH: &str = "4,2,\n9,1,2,\n7,2,4,\n6,3,\n5,4,1,3,\n2,2,1,\n\"Candidate 1\",\"Ada\",\n\"Candidate 2\",\"Bert\",\n\"Candidate 3\",\"Cleo\",\n\"Candidate 4\",\"Dora\",\n\"\"Ward 1, North\"\",";
 const PREFLIB: &str = "# FILE NAME: 00001-00000001.soi\n# TITLE: Ward 1, North\n# DATA TYPE: soi\n# NUMBER ALTERNATIVES: 4\n# NUMBER VOTERS: 29\n# NUMBER UNIQUE ORDERS: 5\n# ALTERNATIVE NAME 1: Ada\n# ALTERNATIVE NAME 2: Bert\n# ALTERNATIVE NAME 3: Cleo\n# ALTERNATIVE NAME 4: Dora\n9: 1,2\n7: 2,4\n6: 3\n5: 4,1,3\n2: 2,1\n";
 
-/// The name says nothing.
+/// The contents of a file tell the format, not the name.
 #[test]
 fn a_file_is_what_is_in_it() {
     for command in ["meek", "plurality"] {
@@ -197,7 +198,7 @@ fn what_a_file_says_of_itself_is_compared() {
     assert_eq!(told, ["standard input:12: what follows the title is ignored"]);
 }
 
-/// A thousand odd candidates are no reason for a thousand lines.
+/// A thousand odd candidates must not cause a thousand lines.
 #[test]
 fn warnings_are_counted_when_there_are_many() {
     let candidates = 1000;

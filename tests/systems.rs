@@ -1,5 +1,5 @@
-//! What holds on every system, also where threads cannot be pinned, or not even started.
-//! `--cfg portable` makes Linux such a one.
+//! Tests for every system, including systems that cannot pin threads, or cannot start them.
+//! `--cfg portable` makes Linux one of these.
 
 mod kinds;
 
@@ -8,7 +8,7 @@ use std::{collections::HashSet, thread, time::Duration};
 use kinds::loops;
 use rangesteal::{BuildError, Pinning, Pool};
 
-/// Threads that any loop of these tests is given, at most.
+/// The largest number of threads of a loop in these tests.
 const MOST: usize = if HAS_THREADS { 3 } else { 1 };
 const HAS_THREADS: bool = cfg!(any(not(target_family = "wasm"), target_feature = "atomics"));
 
@@ -35,7 +35,7 @@ fn all_workers_work() {
         });
         ids.into_iter().collect::<HashSet<_>>().len()
     };
-    threads(); // the pool gets to know this loop: its items sleep, so it is not one for as many workers as CPUs
+    threads(); // the pool learns that the items of this loop sleep, so more workers than CPUs help
     assert!((0..100).any(|_| threads() == MOST), "never have {MOST} threads shared a loop");
 }
 
@@ -90,7 +90,7 @@ mod without_pinning {
         fn flush(&self) {}
     }
 
-    /// What this thread logs on pinning, and all its warnings, meanwhile.
+    /// The lines on pinning, and the warnings, that this thread logs during `work`.
     fn logged(work: impl FnOnce()) -> Vec<(Level, String)> {
         static START: Once = Once::new();
         START.call_once(|| {

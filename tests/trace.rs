@@ -1,5 +1,4 @@
-//! What a trace promises: every item in one run, times that fit together, and pictures that are
-//! well formed.
+//! Tests of traces: every item is in one run, times fit together, and pictures are well-formed.
 
 mod busy;
 
@@ -23,12 +22,12 @@ fn pool(threads: usize) -> Pool {
     Pool::builder().num_threads(threads).build().expect("a small pool")
 }
 
-/// Items that take some microseconds; those at the end, ten times as long.
+/// Items that take some microseconds; those at the end take ten times as long.
 fn visit(i: usize) {
     work(if i >= ITEMS - ITEMS / 8 { 50_000 } else { 5_000 });
 }
 
-/// What must be so for each timeline, whatever the schedule was; `report` is of the same loop.
+/// Checks that hold for each timeline under any schedule; `report` is of the same loop.
 fn check(timeline: &Timeline, report: &RunReport) {
     let Timeline { wall, alone, dealt, runs, slowest, .. } = timeline;
     assert_eq!((*wall, *alone, dealt.len()), (report.wall, report.alone, report.workers.len()));
@@ -55,7 +54,8 @@ fn check(timeline: &Timeline, report: &RunReport) {
     assert!(slowest.len() <= 16 && slowest.is_sorted_by_key(|slow| std::cmp::Reverse(slow.took)));
 }
 
-/// Where the items are known: that each is in one run, and what was stolen in the run of its thief.
+/// For known items, checks that each is in one run, and that stolen items are in a run of the
+/// thief.
 fn check_items(timeline: &Timeline, items: usize) {
     let mut runs: Vec<_> = timeline.runs.iter().map(|run| run.items.clone()).collect();
     runs.sort_unstable_by_key(|run| run.start);
@@ -83,14 +83,15 @@ fn check_items(timeline: &Timeline, items: usize) {
     }
 }
 
-/// What a worker did in inner loops that it helped.
+/// The work of a worker in inner loops that it helped.
 fn helpers(timeline: &Timeline, worker: usize) -> impl Iterator<Item = &Helper> {
     let all = timeline.inner.iter().flat_map(|inner| &inner.helpers);
     all.filter(move |helper| helper.worker == worker)
 }
 
-/// When a worker worked: its runs, and its help outside of them. Checks that no two overlap, unless
-/// one lies inside the other: a worker that waits for an inner loop helps loops inside that one.
+/// The times of a worker: its runs, and its help outside of them. Checks that no two overlap,
+/// unless one contains the other: a worker that waits for an inner loop helps loops inside that
+/// one.
 fn works(timeline: &Timeline, worker: usize) -> Vec<(Duration, Duration)> {
     let runs = timeline.runs.iter().filter(|run| run.worker == worker).map(|run| (run.begin, run.end));
     let helped = helpers(timeline, worker).map(|helper| (helper.begin, helper.end));
@@ -110,7 +111,7 @@ fn works(timeline: &Timeline, worker: usize) -> Vec<(Duration, Duration)> {
     outer
 }
 
-/// What must be so for each inner loop; each is as deep in the items of `pool.on(0..n).for_each`.
+/// Checks that hold for each inner loop; each is as deep in the items of `pool.on(0..n).for_each`.
 fn check_inner(timeline: &Timeline) {
     assert!(timeline.inner.is_sorted_by_key(|inner| inner.begin));
     for inner in &timeline.inner {
@@ -121,7 +122,8 @@ fn check_inner(timeline: &Timeline) {
             assert!(helper.worker != worker && helper.items > 0, "{inner:?}");
             assert!(begin <= helper.begin && helper.begin <= helper.end && helper.end <= end, "{inner:?}");
         }
-        // It lies in an item: of a run, or of a loop around it that its worker called or helped.
+        // The inner loop lies in an item: of a run, or of an enclosing loop that its worker called
+        // or helped.
         let is_around = |span: (Duration, Duration)| span.0 <= begin && end <= span.1;
         let mut runs = timeline.runs.iter().filter(|run| run.worker == worker);
         let in_run = runs.any(|run| is_around((run.begin, run.end)));
@@ -171,7 +173,7 @@ fn every_item_is_in_one_run() {
             });
             assert_eq!(found, Some(ITEMS / 2));
             check(last(&searches), &report);
-            in_searches += pool.thefts() - before; // also of thieves who come when it is over, and are not noted
+            in_searches += pool.thefts() - before; // includes thefts after the end of the loop, which are not noted
         }
         let (empty, mut none) = (0..0, Trace::new());
         pool.on(empty).trace(&mut none).report(&mut report).for_each(visit);
@@ -190,11 +192,11 @@ fn the_slowest_items_are_named() {
     let took = |i: usize| 100_000 + 50_000 * (i as u64 % 10);
     for threads in [1, 2] {
         let pool = pool(threads);
-        // Where somebody else takes the CPU away, other items are slow: not in every one of fifty
+        // If another program takes the CPU away, other items are slow, but not in each of fifty
         // runs.
         let all_found = |_| {
             let mut trace = Trace::new();
-            let light = 30_000; // long enough to be told apart
+            let light = 30_000; // long enough to be distinguished
             let visit = |i| work(if SLOW.contains(&i) { took(i) } else { light });
             pool.on(0..400).trace(&mut trace).for_each(visit);
             let slowest = &last(&trace).slowest;
@@ -219,7 +221,7 @@ fn what_stops_a_loop_is_seen_as_well() {
     for threads in [1, 2] {
         let (pool, mut trace) = (pool(threads), Trace::new());
         for _ in 0..10 {
-            // No more items than slowest ones are kept.
+            // The loop has no more items than the number of slowest items kept.
             let stopped = pool.on(0..16).trace(&mut trace).try_for_each(|i| {
                 work(if i == STOP { TAKES } else { 20_000 });
                 if i == STOP { Err(i) } else { Ok(()) }
@@ -293,7 +295,7 @@ fn nap(micros: u64) {
     thread::sleep(Duration::from_micros(micros));
 }
 
-/// Two items, each with a loop over 30 items, each of which has another loop in its middle item.
+/// Two items, each with a loop over 30 items, whose middle item has another loop.
 fn two_with_inner(pool: &Pool, trace: &mut Trace, report: &mut RunReport) {
     pool.on(0..2).trace(trace).report(report).for_each(|_| {
         pool.on(0..30).for_each(|i| {
@@ -318,9 +320,9 @@ fn loops_inside_items_are_seen_with_their_helpers() {
         check_inner(timeline);
         let mut found: Vec<_> = timeline.inner.iter().map(|inner| (inner.depth, inner.items)).collect();
         found.sort_unstable();
-        // A pool may try how long a loop takes alone, which it does not tell.
+        // A pool may measure a loop alone, which the trace does not show.
         let all = found == [(1, 30), (1, 30), (2, 20), (2, 20)];
-        // Workers that never come to the outer loop help, too.
+        // Workers that never enter the outer loop help too.
         let others = [2, 3].iter().all(|worker| helpers(timeline, *worker).count() > 0);
         let deep = timeline.inner.iter().any(|inner| inner.depth == 2 && !inner.helpers.is_empty());
         all && timeline.dealt.len() == 2 && others && deep
@@ -342,7 +344,7 @@ fn loops_inside_items_are_drawn_inside_them() {
     let timeline = last(&trace);
     let bars = timeline.inner.len() + (0..4).map(|worker| helpers(timeline, worker).count()).sum::<usize>();
     assert!(bars > 4, "{timeline:?}");
-    // A worker that finds nothing to do is not seen.
+    // A worker that finds no work is not in the trace.
     let seen = |worker| worker < timeline.dealt.len() || helpers(timeline, worker).next().is_some();
     let lanes = (0..4).rfind(|worker| seen(*worker)).map_or(0, |last| last + 1);
 
@@ -367,7 +369,7 @@ fn loops_inside_items_are_drawn_inside_them() {
         let detail = event["args"]["detail"].as_str().unwrap();
         assert!(detail.contains(&format!("at {}:", file!())), "{detail}");
     }
-    // Events of a worker lie inside each other, or one behind the other: others are not shown.
+    // Events of a worker must nest, or follow one another: viewers do not show others.
     let nanos = |value: &Value| (value.as_f64().unwrap() * 1e3).round();
     let span = |event: &Value| (nanos(&event["ts"]), nanos(&event["ts"]) + nanos(&event["dur"]));
     let lasting: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
@@ -455,7 +457,7 @@ fn a_traced_loop_inside_another_is_in_both_traces() {
     check_inner(last(&outer));
     let all: Vec<_> = last(&outer).inner.iter().map(|inner| (inner.depth, inner.items)).collect();
     assert_eq!(all, [(1, 20), (2, 10)]);
-    // What another thread calls meanwhile is in neither.
+    // Loops of another thread at the same time are in neither trace.
     pool.on(0..1).trace(&mut outer).for_each(|_| {
         thread::scope(|scope| {
             scope.spawn(|| pool.on(0..20).for_each(|_| nap(200)));
@@ -510,8 +512,8 @@ fn a_loop_that_panics_leaves_none() {
     }
 }
 
-/// A loop with thefts, one that is not shared, and an empty one, with a title that has to be
-/// escaped.
+/// A loop with thefts, a loop that is not shared, and an empty loop, with a title that needs
+/// escaping.
 fn traced() -> Trace {
     let (pool, mut trace) = (pool(2), Trace::new());
     let mut tries = 0;
@@ -539,8 +541,8 @@ fn profilers_can_read_it() {
     let titles: Vec<_> = of("loop").map(|event| event["name"].as_str().unwrap()).collect();
     assert_eq!(titles, ["loop: \"a\" < b & \\ \n c", "loop", "loop: \u{fffe}nothing\u{ffff}\u{1f600}"]);
 
-    // An arrow for each theft, from a mark in the lane of the victim to what the thief has taken,
-    // behind all that they lie in.
+    // An arrow for each theft, from a mark in the victim's lane to the stolen items, drawn behind
+    // all marks.
     let taken = trace.timelines()[0].runs.iter().filter_map(|run| Some((run.worker, run.theft.as_ref()?)));
     let arrows = &events[events.len() - 3 * last_thefts(&trace)..];
     assert!(of("theft").eq(arrows));
@@ -567,7 +569,7 @@ fn profilers_can_read_it() {
     let expected = &trace.timelines()[0].slowest[0];
     assert_eq!(slowest["items"], format!("{:?}", expected.items));
 
-    // What the Firefox Profiler shows of an event, beside a row for each name.
+    // The fields of an event that the Firefox Profiler shows, and a row for each name.
     let details: Vec<_> = of("loop").map(|event| event["args"]["detail"].as_str().unwrap()).collect();
     assert!(details[0].starts_with(&format!("{ITEMS} items; slowest {:?}, ", expected.items)), "{details:?}");
     assert_eq!(details[2], "0 items");
@@ -581,8 +583,8 @@ fn profilers_can_read_it() {
         assert_eq!(event["args"]["detail"], format!("{:?} of worker {owner}", run.items));
     }
 
-    // The calling thread is the main thread: its number is the process's. No thread has number 0,
-    // which some readers take for another.
+    // The calling thread is the main thread: its number is that of the process. No thread has
+    // number 0, which some viewers treat specially.
     let names: Vec<_> = events.iter().filter(|event| event["name"] == "thread_name").collect();
     assert_eq!(names[0]["args"]["name"], "worker 0, the calling thread");
     assert_eq!((&names[0]["tid"], names[1]["tid"].as_u64()), (&names[0]["pid"], Some(2)));
@@ -624,7 +626,7 @@ fn nobody_owns_the_items_of_a_search() {
     panic!("no search was shared");
 }
 
-/// The tags of a document and what is written in it, if each tag is closed in its turn.
+/// The tags of a document and its text, if the tags are balanced.
 fn tags(document: &str) -> (Vec<&str>, String) {
     let (mut open, mut all, mut text) = (Vec::new(), Vec::new(), String::new());
     for piece in document.split('<').skip(1) {

@@ -2,7 +2,7 @@
 
 use std::{thread, time::Duration};
 
-use rangesteal::{Pool, Stealing};
+use rangesteal::Pool;
 
 use crate::{
     machine,
@@ -15,16 +15,8 @@ use crate::{
 
 const ROUNDS: usize = 50;
 
-/// The thefts of each round of a loop on a new pool. All pools have equal costs, in memory of their
-/// own.
-fn thefts(
-    runner: &Runner,
-    workers: usize,
-    stealing: Stealing,
-    rounds: usize,
-    costs: &[u64],
-    item: fn(u64) -> u64,
-) -> Vec<f64> {
+/// Thefts of each of the [`ROUNDS`] rounds of a loop on a new pool, over a new copy of `costs`.
+fn thefts(runner: &Runner, workers: usize, costs: &[u64], item: fn(u64) -> u64) -> Vec<f64> {
     let _freed = machine::Freed::to(&runner.mask); // the new threads would inherit the CPU of this one
     let costs = costs.to_vec();
     let measure = |pool: &Pool| {
@@ -33,9 +25,9 @@ fn thefts(
             pool.map_reduce(&costs, |cost| item(*cost), u64::wrapping_add);
             (pool.thefts() - before) as f64
         };
-        (0..rounds).map(&mut round).collect()
+        (0..ROUNDS).map(&mut round).collect()
     };
-    Pool::builder().num_threads(workers).stealing(stealing).scope(measure).expect("a pool")
+    Pool::builder().num_threads(workers).scope(measure).expect("a pool")
 }
 
 /// Sleeps instead of working, so that more workers than CPUs run in parallel.
@@ -57,39 +49,20 @@ fn unbalanced(unit: u64) -> [Vec<u64>; 3] {
 
 pub(crate) fn rows(runner: &Runner) -> Vec<Row> {
     let repetitions = (runner.rounds / 12).clamp(1, 5);
-    let naps = unbalanced(500);
     let again = |workers, slices: &[Vec<u64>], item: fn(u64) -> u64| {
         let (mut first, mut later) = (0.0, 0.0);
         for costs in slices {
-            let runs: Vec<_> = (0..repetitions)
-                .map(|_| thefts(runner, workers, Stealing::Largest, ROUNDS, costs, item))
-                .collect();
+            let runs: Vec<_> = (0..repetitions).map(|_| thefts(runner, workers, costs, item)).collect();
             first += median(runs.iter().map(|rounds| rounds[0]));
             later += median(runs.iter().flat_map(|rounds| rounds[1..].iter().copied()));
         }
-        row(
-            format!("thefts in rounds 2..50 to round 1, {workers} workers"),
-            format!("{first:.0}"),
-            later / first.max(1.0),
-        )
+        Row {
+            name: format!("thefts in rounds 2..50 to round 1, {workers} workers"),
+            reference: format!("{first:.0}"),
+            unit: Unit::Ratio,
+            bar: Some(0.2),
+            cells: vec![(Who::Rangesteal, Cell::of(later / first.max(1.0)))],
+        }
     };
-    let first_rounds = |stealing| {
-        let one = |_| thefts(runner, MANY, stealing, 1, &naps[0], sleep)[0];
-        median((0..=2 * repetitions).map(one))
-    };
-    let neighbour = first_rounds(Stealing::Neighbour);
-    vec![
-        again(2, &unbalanced(links(12_500)), work),
-        again(MANY, &naps, sleep),
-        row(
-            format!("thefts, Largest to Neighbour, {MANY} workers"),
-            format!("{neighbour:.0}"),
-            first_rounds(Stealing::Largest) / neighbour.max(1.0),
-        ),
-    ]
-}
-
-fn row(name: String, reference: String, ratio: f64) -> Row {
-    let cells = vec![(Who::Rangesteal, Cell::of(ratio))];
-    Row { name, reference, unit: Unit::Ratio, bar: Some(0.2), cells }
+    vec![again(2, &unbalanced(links(12_500)), work), again(MANY, &unbalanced(500), sleep)]
 }

@@ -1,8 +1,9 @@
-//! What is not there, so that the compiler can say so: each has a bound that no type meets.
+//! Items of rayon that this crate does not have. Each has a bound that no type meets, so that a use
+//! is a compile error with an explanation.
 
 use std::marker::PhantomData;
 
-/// Met by nothing.
+/// No type implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`spawn` outside of a scope is not in rangesteal-rayon",
     label = "a loop is over when its call returns, and so is a scope",
@@ -11,7 +12,7 @@ use std::marker::PhantomData;
 #[doc(hidden)]
 pub trait SpawnIsNotThere {}
 
-/// Met by nothing.
+/// No type implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`broadcast` is not in rangesteal-rayon",
     label = "no item belongs to a certain thread",
@@ -20,7 +21,7 @@ pub trait SpawnIsNotThere {}
 #[doc(hidden)]
 pub trait BroadcastIsNotThere {}
 
-/// Met by nothing.
+/// No type implements this trait.
 #[diagnostic::on_unimplemented(
     message = "threads that a program starts for a pool are not in rangesteal-rayon",
     label = "a pool starts its threads itself",
@@ -29,7 +30,7 @@ pub trait BroadcastIsNotThere {}
 #[doc(hidden)]
 pub trait SpawnedThreadsAreNotThere {}
 
-/// Met by nothing.
+/// No type implements this trait.
 #[diagnostic::on_unimplemented(
     message = "`rayon::iter::plumbing` is not in rangesteal-rayon",
     label = "no iterator of your own",
@@ -38,7 +39,7 @@ pub trait SpawnedThreadsAreNotThere {}
 #[doc(hidden)]
 pub trait PlumbingIsNotThere {}
 
-/// Met by the iterators of this crate.
+/// Only the iterators of this crate implement this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no parallel iterator of rangesteal-rayon",
     label = "no iterator of your own, nor one of another crate",
@@ -47,7 +48,7 @@ pub trait PlumbingIsNotThere {}
 #[doc(hidden)]
 pub trait IsOfThisCrate {}
 
-/// Not there: no value of it exists.
+/// Not in this crate: no value of this type exists.
 #[derive(Debug)]
 pub struct BroadcastContext<'a> {
     never: std::convert::Infallible,
@@ -55,57 +56,57 @@ pub struct BroadcastContext<'a> {
 }
 
 impl BroadcastContext<'_> {
-    /// No number: there is no value.
+    /// Never called: no value of this type exists.
     #[must_use]
     pub fn index(&self) -> usize {
         match self.never {}
     }
 
-    /// No number: there is no value.
+    /// Never called: no value of this type exists.
     #[must_use]
     pub fn num_threads(&self) -> usize {
         match self.never {}
     }
 }
 
-/// Not there: no value of it exists.
+/// Not in this crate: no value of this type exists.
 #[derive(Debug)]
 pub struct ThreadBuilder {
     never: std::convert::Infallible,
 }
 
 impl ThreadBuilder {
-    /// No number: there is no value.
+    /// Never called: no value of this type exists.
     #[must_use]
     pub fn index(&self) -> usize {
         match self.never {}
     }
 
-    /// No name: there is no value.
+    /// Never called: no value of this type exists.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self.never {}
     }
 
-    /// No size: there is no value.
+    /// Never called: no value of this type exists.
     #[must_use]
     pub fn stack_size(&self) -> Option<usize> {
         match self.never {}
     }
 
-    /// Nothing: there is no value.
+    /// Never called: no value of this type exists.
     pub fn run(self) {
         match self.never {}
     }
 }
 
-/// Not there: the compiler refuses it.
+/// Not in this crate: a call is a compile error.
 pub fn spawn<F: FnOnce() + Send + 'static + SpawnIsNotThere>(_func: F) {}
 
-/// Not there: the compiler refuses it.
+/// Not in this crate: a call is a compile error.
 pub fn spawn_fifo<F: FnOnce() + Send + 'static + SpawnIsNotThere>(_func: F) {}
 
-/// Not there: the compiler refuses it.
+/// Not in this crate: a call is a compile error.
 #[must_use]
 pub fn broadcast<OP, R: Send>(_op: OP) -> Vec<R>
 where
@@ -114,7 +115,7 @@ where
     Vec::new()
 }
 
-/// Not there: the compiler refuses it.
+/// Not in this crate: a call is a compile error.
 pub fn spawn_broadcast<OP>(_op: OP)
 where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static + BroadcastIsNotThere,

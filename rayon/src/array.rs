@@ -7,7 +7,7 @@ use crate::{
     sources::{becomes, begins},
 };
 
-/// The items of an array.
+/// An iterator over the items of an array, by value.
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct IntoIter<T: Send, const N: usize>([T; N]);

@@ -1,7 +1,8 @@
-//! Collections of the standard library: the calling thread gathers their items, or references to
-//! them, before the loop begins.
+//! Parallel iterators over the standard library's collections. The calling thread gathers the
+//! items, or references to the items, into a vector before the loop begins.
 
-/// Declares the module of a collection.
+/// Declares the module of a collection: its parallel iterators by value, by reference, by exclusive
+/// reference, and draining.
 macro_rules! collection {
     ($(#[$doc:meta])* $module:ident, $collection:ident, $kind:ident; $($rest:tt)*) => {
         $(#[$doc])*
@@ -18,25 +19,25 @@ macro_rules! collection {
     };
     (@ $collection:ident, $kind:ident;) => {};
     (@ $collection:ident, $kind:ident; by value [$($generic:tt)*] $of:ty => $item:ty, $iter:ident<$($arg:ident),+>; $($rest:tt)*) => {
-        /// The items.
+        /// An iterator over the items, by value.
         pub type $iter<$($arg),+> = Gathered<$kind<of_std::$iter<$($arg),+>>>;
         becomes!([$($generic)*] $of => $item, $iter<$($arg),+>, |self| Gathered($kind(self.into_iter())));
         collection!(@ $collection, $kind; $($rest)*);
     };
     (@ $collection:ident, $kind:ident; shared [$($generic:tt)*] $of:ty => $item:ty, $iter:ident<$($arg:ident),+>; $($rest:tt)*) => {
-        /// References to the items.
+        /// An iterator over references to the items.
         pub type $iter<'a, $($arg),+> = Gathered<$kind<of_std::$iter<'a, $($arg),+>>>;
         becomes!(['a, $($generic)*] &'a $of => $item, $iter<'a, $($arg),+>, |self| Gathered($kind(self.iter())));
         collection!(@ $collection, $kind; $($rest)*);
     };
     (@ $collection:ident, $kind:ident; exclusive [$($generic:tt)*] $of:ty => $item:ty, $iter:ident<$($arg:ident),+>; $($rest:tt)*) => {
-        /// Exclusive references to the items.
+        /// An iterator over exclusive references to the items.
         pub type $iter<'a, $($arg),+> = Gathered<$kind<of_std::$iter<'a, $($arg),+>>>;
         becomes!(['a, $($generic)*] &'a mut $of => $item, $iter<'a, $($arg),+>, |self| Gathered($kind(self.iter_mut())));
         collection!(@ $collection, $kind; $($rest)*);
     };
     (@ $collection:ident, $kind:ident; drained [$($generic:tt)*] $of:ty => $item:ty, $iter:ident<$($arg:ident),+>; $($rest:tt)*) => {
-        /// The items, which are taken out.
+        /// An iterator that takes the items out of the collection.
         pub type $iter<'a, $($arg),+> = Gathered<$kind<of_std::$iter<'a, $($arg),+>>>;
 
         impl<'a, $($generic)*> crate::iter::ParallelDrainFull for &'a mut $of {
@@ -52,27 +53,27 @@ macro_rules! collection {
 }
 
 collection! {
-    /// Heaps.
+    /// Parallel iterators over a [`BinaryHeap`](std::collections::BinaryHeap).
     binary_heap, BinaryHeap, Counted;
     by value [T: Ord + Send] BinaryHeap<T> => T, IntoIter<T>;
     shared [T: Ord + Sync] BinaryHeap<T> => &'a T, Iter<T>;
     drained [T: Ord + Send] BinaryHeap<T> => T, Drain<T>;
 }
 collection! {
-    /// Trees of keys and values.
+    /// Parallel iterators over a [`BTreeMap`](std::collections::BTreeMap).
     btree_map, BTreeMap, Counted;
     by value [K: Ord + Send, V: Send] BTreeMap<K, V> => (K, V), IntoIter<K, V>;
     shared [K: Ord + Sync, V: Sync] BTreeMap<K, V> => (&'a K, &'a V), Iter<K, V>;
     exclusive [K: Ord + Send + Sync, V: Send] BTreeMap<K, V> => (&'a K, &'a mut V), IterMut<K, V>;
 }
 collection! {
-    /// Trees of keys.
+    /// Parallel iterators over a [`BTreeSet`](std::collections::BTreeSet).
     btree_set, BTreeSet, Counted;
     by value [T: Ord + Send] BTreeSet<T> => T, IntoIter<T>;
     shared [T: Ord + Sync] BTreeSet<T> => &'a T, Iter<T>;
 }
 collection! {
-    /// Tables of keys and values.
+    /// Parallel iterators over a [`HashMap`](std::collections::HashMap).
     hash_map, HashMap, Counted;
     by value [K: Eq + std::hash::Hash + Send, V: Send, S: std::hash::BuildHasher] HashMap<K, V, S> => (K, V), IntoIter<K, V>;
     shared [K: Eq + std::hash::Hash + Sync, V: Sync, S: std::hash::BuildHasher] HashMap<K, V, S> => (&'a K, &'a V), Iter<K, V>;
@@ -80,21 +81,21 @@ collection! {
     drained [K: Eq + std::hash::Hash + Send, V: Send, S: std::hash::BuildHasher] HashMap<K, V, S> => (K, V), Drain<K, V>;
 }
 collection! {
-    /// Tables of keys.
+    /// Parallel iterators over a [`HashSet`](std::collections::HashSet).
     hash_set, HashSet, Counted;
     by value [T: Eq + std::hash::Hash + Send, S: std::hash::BuildHasher] HashSet<T, S> => T, IntoIter<T>;
     shared [T: Eq + std::hash::Hash + Sync, S: std::hash::BuildHasher] HashSet<T, S> => &'a T, Iter<T>;
     drained [T: Eq + std::hash::Hash + Send, S: std::hash::BuildHasher] HashSet<T, S> => T, Drain<T>;
 }
 collection! {
-    /// Lists.
+    /// Parallel iterators over a [`LinkedList`](std::collections::LinkedList).
     linked_list, LinkedList, Counted;
     by value [T: Send] LinkedList<T> => T, IntoIter<T>;
     shared [T: Sync] LinkedList<T> => &'a T, Iter<T>;
     exclusive [T: Send] LinkedList<T> => &'a mut T, IterMut<T>;
 }
 collection! {
-    /// Vectors with two ends.
+    /// Parallel iterators over a [`VecDeque`](std::collections::VecDeque).
     vec_deque, VecDeque, Counted;
     by value [T: Send] VecDeque<T> => T, IntoIter<T>;
     shared [T: Sync] VecDeque<T> => &'a T, Iter<T>;

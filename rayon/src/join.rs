@@ -1,4 +1,4 @@
-//! Two closures, perhaps at the same time.
+//! Calls two closures, in parallel if a thread is idle.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
@@ -7,7 +7,8 @@ use std::{
 
 use crate::pool::{Seat, Shared, here};
 
-/// Calls both closures, perhaps at the same time, and returns what they return.
+/// Calls both closures and returns both results. An idle thread of the pool calls the second
+/// closure in parallel; if no thread is idle, the calling thread calls both.
 ///
 /// ```
 /// # use rangesteal_rayon as rayon;
@@ -15,7 +16,7 @@ use crate::pool::{Seat, Shared, here};
 /// ```
 ///
 /// # Panics
-/// If one does; the other ends before the panic comes out.
+/// If a closure panics. Both closures are called and have ended before the call panics.
 pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -26,7 +27,7 @@ where
     join_in(&here(), oper_a, oper_b)
 }
 
-/// Like [`join`]; the closures are told whether they run on another thread than this one.
+/// [`join`] for closures that need to know whether they run on another thread.
 pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
 where
     A: FnOnce(FnContext) -> RA + Send,
@@ -39,22 +40,22 @@ where
     join_in(&here(), || oper_a(FnContext { migrated: false }), b)
 }
 
-/// Tells a closure of [`join_context`] where it runs.
+/// The argument of a closure of [`join_context`].
 #[derive(Debug)]
 pub struct FnContext {
     migrated: bool,
 }
 
 impl FnContext {
-    /// Whether the closure runs on another thread than the one that has called [`join_context`].
+    /// Whether the closure runs on a thread that has not called [`join_context`].
     #[must_use]
     pub fn migrated(&self) -> bool {
         self.migrated
     }
 }
 
-/// Calls both closures: this thread the first one, and an idle thread of the pool the second, or
-/// this one as well. The second is called even if the first panics.
+/// Calls both closures: this thread calls the first, and an idle thread of the pool the second; if
+/// no thread is idle, this thread calls both. The second is called even if the first panics.
 pub(crate) fn join_in<RA, RB: Send>(
     pool: &Shared,
     a: impl FnOnce() -> RA,

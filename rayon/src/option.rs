@@ -1,4 +1,4 @@
-//! Options: no item or one.
+//! Parallel iterators over an [`Option`], which has no item or one.
 
 use std::option;
 
@@ -7,11 +7,11 @@ use crate::{
     sources::becomes,
 };
 
-/// The item of an option.
+/// An iterator over the item of an option, by value.
 pub type IntoIter<T> = Gathered<Counted<option::IntoIter<T>>>;
-/// A reference to the item of an option.
+/// An iterator over a reference to the item of an option.
 pub type Iter<'a, T> = Gathered<Counted<option::Iter<'a, T>>>;
-/// An exclusive reference to the item of an option.
+/// An iterator over an exclusive reference to the item of an option.
 pub type IterMut<'a, T> = Gathered<Counted<option::IterMut<'a, T>>>;
 
 becomes!([T: Send] Option<T> => T, IntoIter<T>, |self| Gathered(Counted(self.into_iter())));

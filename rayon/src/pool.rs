@@ -1,5 +1,5 @@
-//! The pool that a loop runs on: the one whose item calls it, or whose `install` it stands in;
-//! otherwise the global one.
+//! Which pool a loop runs on: inside an item of a loop, or inside `install`, that pool; elsewhere
+//! the global pool.
 
 use std::{
     cell::RefCell,
@@ -10,17 +10,17 @@ use std::{
 
 use rangesteal::{BuildError, Pool, PoolBuilder};
 
-/// A pool that somebody may run loops on.
+/// A shared pool.
 #[derive(Clone, Debug)]
 pub(crate) enum Shared {
-    /// The global one.
+    /// The global pool.
     Global(&'static Pool),
-    /// That of a [`ThreadPool`](crate::ThreadPool).
+    /// The pool of a [`ThreadPool`](crate::ThreadPool).
     Own(Arc<Pool>),
 }
 
 impl Shared {
-    /// Whether it is a certain pool.
+    /// Whether this is the same pool as `pool`.
     fn is(&self, pool: &Pool) -> bool {
         let own: &Pool = self;
         std::ptr::eq(own, pool)
@@ -38,8 +38,8 @@ impl Deref for Shared {
     }
 }
 
-/// The pool of a thread, and the number that the thread has in it. Counted by the thread itself:
-/// the count of a `Shared` is written by all threads, and a recursion of joins would wait for it.
+/// The pool of a thread, and the thread's number in the pool. The reference count is the thread's
+/// own (`Rc`): all threads write the count of a `Shared`, and recursive joins would contend for it.
 #[derive(Clone)]
 pub(crate) struct Place {
     pool: Rc<Shared>,
@@ -51,13 +51,12 @@ thread_local! {
     static GLOBAL: Rc<Shared> = Rc::new(Shared::Global(global()));
 }
 
-/// The number of threads that the environment asks for: of the variable that programs with rayon
-/// are started with.
+/// The number of threads in the environment variable `RAYON_NUM_THREADS`, if set.
 pub(crate) fn wanted() -> Option<usize> {
     std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok().filter(|threads| *threads > 0)
 }
 
-/// The pool of one thread, where there are no others.
+/// The global pool without the feature `threads`: the calling thread alone.
 static ALONE: OnceLock<Pool> = OnceLock::new();
 
 /// The global pool.
@@ -66,7 +65,7 @@ fn global() -> &'static Pool {
         static WANTED: Once = Once::new();
         WANTED.call_once(|| {
             if let Some(threads) = wanted() {
-                // An error is that it is there already.
+                // An error means that the global pool exists already.
                 Pool::builder().num_threads(threads).build_global().ok();
             }
         });
@@ -86,19 +85,19 @@ pub(crate) fn build_global(options: PoolBuilder) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The pool that loops of this thread run on.
+/// The pool on which loops of this thread run.
 pub(crate) fn current() -> Shared {
     Shared::clone(&here())
 }
 
-/// The same, for this thread alone.
+/// The pool on which loops of this thread run, counted for this thread alone.
 pub(crate) fn here() -> Rc<Shared> {
     PLACE.with_borrow(|place| {
         place.as_ref().map_or_else(|| GLOBAL.with(Rc::clone), |place| Rc::clone(&place.pool))
     })
 }
 
-/// The number of this thread in a pool, or in the pool that its loops run on.
+/// This thread's number in the pool `of`; if that is `None`, in the pool on which its loops run.
 pub(crate) fn worker(of: Option<&Pool>) -> Option<usize> {
     PLACE.with_borrow(|place| {
         let place = place.as_ref()?;
@@ -106,16 +105,17 @@ pub(crate) fn worker(of: Option<&Pool>) -> Option<usize> {
     })
 }
 
-/// As long as it lives, loops of this thread run on a certain pool.
+/// While this value lives, loops of this thread run on a certain pool.
 pub(crate) enum Seat {
-    /// They did before.
+    /// The thread ran loops on that pool before.
     Kept,
-    /// They have another place before and after.
+    /// The thread's place before, which is restored at the end.
     Taken(Option<Place>),
 }
 
 impl Seat {
-    /// Gives this thread a place. It keeps the number that it has in that pool.
+    /// Makes loops of this thread run on `pool`, with the number `worker`. If they run on that pool
+    /// already, the thread keeps its number.
     pub(crate) fn take(pool: &Shared, worker: usize) -> Self {
         if PLACE.with_borrow(|place| place.as_ref().is_some_and(|place| place.pool.is(pool))) {
             return Self::Kept;
@@ -133,8 +133,8 @@ impl Drop for Seat {
     }
 }
 
-/// Runs a chain on the pool of this thread: `on!(chain).for_each(|(_, item)| ..)`. Loops that its
-/// closures call run on the same pool.
+/// Prepares a loop over a chain on a pool: `on!(pool, chain).for_each(|(_, item)| ..)`. Loops that
+/// its closures call run on the same pool.
 macro_rules! on {
     ($pool:ident, $chain:expr) => {
         $pool.on($chain).with(|worker| $crate::pool::Seat::take(&$pool, worker))

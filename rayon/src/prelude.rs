@@ -1,4 +1,4 @@
-//! The traits: `use rayon::prelude::*`.
+//! The traits, for `use rayon::prelude::*`.
 
 pub use crate::{
     iter::{

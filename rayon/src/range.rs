@@ -1,121 +1,127 @@
-//! Ranges of integers and of characters, without their end.
+//! Parallel iterators over a [`Range`] of integers or characters.
 
 use std::ops::{Bound, Range, RangeBounds};
 
 use rangesteal::source;
 
-use crate::iter::{
-    Backward, End, IndexedEnd, IndexedParallelIterator, IntoParallelIterator, ParallelIterator, Unindexed,
-};
+use crate::iter::{End, IndexedEnd};
 
-/// The integers, or characters, of a range.
-#[derive(Clone, Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct Iter<T>(Range<T>);
+/// Declares what `Range` and `RangeInclusive` have in common: the iterator `Iter`; and the trait
+/// `Number`, which each type of numbers implements, and `Counted`, for numbers whose ranges are
+/// never longer than `usize::MAX`.
+macro_rules! range_iter {
+    ($range:ident) => {
+        /// An iterator over the integers, or characters, of a range.
+        #[derive(Clone, Debug)]
+        #[must_use = "an iterator runs nothing: its last method does"]
+        pub struct Iter<T>($range<T>);
 
-impl<T: Number> IntoParallelIterator for Range<T> {
-    type Iter = Iter<T>;
-    type Item = T;
+        impl<T: Number> $crate::iter::IntoParallelIterator for $range<T> {
+            type Iter = Iter<T>;
+            type Item = T;
 
-    fn into_par_iter(self) -> Iter<T> {
-        Iter(self)
-    }
+            fn into_par_iter(self) -> Iter<T> {
+                Iter(self)
+            }
+        }
+
+        impl<T> $crate::absent::IsOfThisCrate for Iter<T> {}
+
+        impl<T: Number> $crate::iter::ParallelIterator for Iter<T> {
+            type Item = T;
+
+            #[track_caller]
+            fn run<E: End<T>>(self, end: E) -> E::Out {
+                T::run(self.0, false, end)
+            }
+
+            #[track_caller]
+            fn run_backward<E: End<T>>(self, end: E) -> E::Out {
+                T::run(self.0, true, end)
+            }
+
+            fn opt_len(&self) -> Option<usize> {
+                T::known_len(&self.0)
+            }
+        }
+
+        impl<T: Counted> $crate::iter::IndexedParallelIterator for Iter<T> {
+            #[track_caller]
+            fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
+                T::run_indexed(self.0, end)
+            }
+
+            fn len(&self) -> usize {
+                T::known_len(&self.0).expect("the length of a counted range is known")
+            }
+        }
+
+        /// An integer or a character. (One implementation of the iterator for all types lets the
+        /// compiler infer the type.)
+        #[doc(hidden)]
+        pub trait Number: Sized + Send {
+            /// Gives the chain of a range to `end`; in reverse, if `is_backward`.
+            #[track_caller]
+            fn run<E: End<Self>>(range: $range<Self>, is_backward: bool, end: E) -> E::Out;
+
+            /// The length of a range, if a `usize` can hold it.
+            fn known_len(range: &$range<Self>) -> Option<usize>;
+        }
+
+        /// An integer or a character of whose ranges each item has an index.
+        #[doc(hidden)]
+        pub trait Counted: Number {
+            /// Gives the source of a range to `end`.
+            #[track_caller]
+            fn run_indexed<E: IndexedEnd<Self>>(range: $range<Self>, end: E) -> E::Out;
+        }
+    };
 }
+pub(crate) use range_iter;
 
-impl<T> crate::absent::IsOfThisCrate for Iter<T> {}
-
-impl<T: Number> ParallelIterator for Iter<T> {
-    type Item = T;
-
-    #[track_caller]
-    fn run<E: End<T>>(self, end: E) -> E::Out {
-        T::run(self.0, false, end)
-    }
-
-    #[track_caller]
-    fn run_backward<E: End<T>>(self, end: E) -> E::Out {
-        T::run(self.0, true, end)
-    }
-
-    fn opt_len(&self) -> Option<usize> {
-        T::known_len(&self.0)
-    }
-}
-
-impl<T: Counted> IndexedParallelIterator for Iter<T> {
-    #[track_caller]
-    fn run_indexed<E: IndexedEnd<T>>(self, end: E) -> E::Out {
-        T::run_indexed(self.0, end)
-    }
-
-    fn len(&self) -> usize {
-        T::known_len(&self.0).expect("it is counted")
-    }
-}
-
-/// An integer or a character. (One implementation for all lets the compiler infer which.)
-#[doc(hidden)]
-pub trait Number: Sized + Send {
-    /// Gives the chain of a range to `end`, in reverse if that is asked for.
-    #[track_caller]
-    fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out;
-
-    /// How many there are in a range, if a `usize` can count them.
-    fn known_len(range: &Range<Self>) -> Option<usize>;
-}
-
-/// An integer or a character of whose ranges each has an index.
-#[doc(hidden)]
-pub trait Counted: Number {
-    /// Gives the source of a range to `end`.
-    #[track_caller]
-    fn run_indexed<E: IndexedEnd<Self>>(range: Range<Self>, end: E) -> E::Out;
-}
-
+/// Implements `Number` and `Counted` for types of numbers: by the source of a range, and its
+/// length.
 macro_rules! counted {
-    ($($number:ty, |$range:ident| $source:expr, $len:expr;)+) => {$(
+    ($range_type:ident [$($number:ty)+], |$range:ident| $source:expr, $len:expr) => {$(
         impl Number for $number {
             #[track_caller]
-            fn run<E: End<Self>>(range: Range<Self>, is_backward: bool, end: E) -> E::Out {
+            fn run<E: End<Self>>(range: $range_type<Self>, is_backward: bool, end: E) -> E::Out {
                 if is_backward {
-                    Self::run_indexed(range, Backward(end))
+                    Self::run_indexed(range, $crate::iter::Backward(end))
                 } else {
-                    Self::run_indexed(range, Unindexed(end))
+                    Self::run_indexed(range, $crate::iter::Unindexed(end))
                 }
             }
 
-            fn known_len($range: &Range<Self>) -> Option<usize> {
+            fn known_len($range: &$range_type<Self>) -> Option<usize> {
                 Some($len)
             }
         }
 
         impl Counted for $number {
             #[track_caller]
-            fn run_indexed<E: IndexedEnd<Self>>($range: Range<Self>, end: E) -> E::Out {
+            fn run_indexed<E: IndexedEnd<Self>>($range: $range_type<Self>, end: E) -> E::Out {
                 end.source($source)
             }
         }
     )+};
 }
+pub(crate) use counted;
 
-counted! {
-    u8, |range| source(range), range.len();
-    i8, |range| source(range), range.len();
-    u16, |range| source(range), range.len();
-    i16, |range| source(range), range.len();
-    u32, |range| source(range), range.len();
-    i32, |range| source(range), range.len();
-    usize, |range| source(range), range.len();
-    isize, |range| source(range), range.len();
-    char,
-        |range| {
-            let first = range.start;
-            source(0..chars(first, u32::from(range.end))).map(move |index| char_at(first, index))
-        },
-        chars(range.start, u32::from(range.end)) as usize;
-}
+range_iter!(Range);
 
-/// So many integers of a range that is too long to be counted are one item of the chain.
+counted!(Range [u8 i8 u16 i16 u32 i32 usize isize], |range| source(range), range.len());
+counted!(
+    Range[char],
+    |range| {
+        let first = range.start;
+        source(0..chars(first, u32::from(range.end))).map(move |index| char_at(first, index))
+    },
+    chars(range.start, u32::from(range.end)) as usize
+);
+
+/// In integers: if a range is longer than `usize::MAX`, an item of the chain is a block of this
+/// length.
 const BLOCK: u128 = 1 << 32;
 
 macro_rules! uncounted {
@@ -158,28 +164,29 @@ uncounted! {
     i128, u128;
 }
 
-/// Surrogates are no characters: the first behind them, and how many there are.
+/// Surrogates are not characters. `BEHIND_SURROGATES` is the first code behind them, `SURROGATES`
+/// their number.
 const BEHIND_SURROGATES: u32 = 0xE000;
 const SURROGATES: u32 = 0x800;
 
-/// The characters from `first` on, by index.
+/// The character at an index of the characters from `first` on.
 pub(crate) fn char_at(first: char, index: u32) -> char {
     let plain = u32::from(first) + index;
     let jumps = u32::from(first) < BEHIND_SURROGATES && plain >= BEHIND_SURROGATES - SURROGATES;
     char::from_u32(if jumps { plain + SURROGATES } else { plain }).expect("a character")
 }
 
-/// How many characters there are from `first` to before the code `behind`.
+/// The number of characters from `first` up to, and excluding, the code `behind`.
 pub(crate) fn chars(first: char, behind: u32) -> u32 {
     let count = behind.saturating_sub(u32::from(first));
     let jumps = u32::from(first) < BEHIND_SURROGATES && behind >= BEHIND_SURROGATES;
     if jumps { count - SURROGATES } else { count }
 }
 
-/// A range of indices within `len`.
+/// Converts a range bound into a range of indices below `len`.
 ///
 /// # Panics
-/// If it is not within.
+/// If the range is not within `0..len`.
 pub(crate) fn within(range: impl RangeBounds<usize>, len: usize) -> Range<usize> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,

@@ -1,4 +1,4 @@
-//! Results: no item or one.
+//! Parallel iterators over a [`Result`], which has no item or one.
 
 use std::option;
 
@@ -7,11 +7,11 @@ use crate::{
     sources::becomes,
 };
 
-/// The item of a result.
+/// An iterator over the `Ok` value of a result, by value.
 pub type IntoIter<T> = Gathered<Counted<option::IntoIter<T>>>;
-/// A reference to the item of a result.
+/// An iterator over a reference to the `Ok` value of a result.
 pub type Iter<'a, T> = Gathered<Counted<option::IntoIter<&'a T>>>;
-/// An exclusive reference to the item of a result.
+/// An iterator over an exclusive reference to the `Ok` value of a result.
 pub type IterMut<'a, T> = Gathered<Counted<option::IntoIter<&'a mut T>>>;
 
 becomes!([T: Send, E] Result<T, E> => T, IntoIter<T>, |self| Gathered(Counted(self.ok().into_iter())));

@@ -1,4 +1,4 @@
-//! Tasks that may spawn others: a list that grows while a loop runs over it.
+//! Scopes: tasks that may spawn further tasks, as a loop over a list that grows.
 
 use std::{
     any::Any,
@@ -15,7 +15,7 @@ use crate::{
 type Task<'scope, S> = Box<dyn FnOnce(&S) + Send + 'scope>;
 type Payload = Box<dyn Any + Send>;
 
-/// What tasks have spawned, and what came of them.
+/// The spawned tasks that have not begun, and the first panic.
 struct Tasks<'scope, S> {
     waiting: Mutex<Vec<Task<'scope, S>>>,
     /// The first panic.
@@ -39,23 +39,23 @@ impl<'scope, S> Tasks<'scope, S> {
         mem::take(&mut lock(&self.waiting))
     }
 
-    /// Runs a task, and keeps its panic.
+    /// Runs a task, and keeps its panic if it is the first.
     #[track_caller]
     fn run<R>(&self, task: impl FnOnce() -> R) -> Option<R> {
         let ended = catch_unwind(AssertUnwindSafe(task));
         ended.map_err(|payload| _ = lock(&self.panic).get_or_insert(payload)).ok()
     }
 
-    /// What the closure of the scope has returned, or the first panic.
+    /// Returns the result of the scope's closure, or resumes the first panic.
     fn end<R>(&self, returned: Option<R>) -> R {
         if let Some(payload) = lock(&self.panic).take() {
             resume_unwind(payload);
         }
-        returned.expect("it has returned, or there is a panic")
+        returned.expect("the closure has returned or panicked")
     }
 }
 
-/// A place for tasks that may borrow what lives longer than the scope. See [`scope`].
+/// A scope whose tasks may borrow all that outlives the scope. See [`scope`].
 pub struct Scope<'scope>(Tasks<'scope, Scope<'scope>>);
 
 /// A scope whose tasks begin in the order in which they are spawned. See [`scope_fifo`].
@@ -74,12 +74,13 @@ impl fmt::Debug for ScopeFifo<'_> {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Adds a task to the scope. It begins when the closure or the task that adds it has ended.
+    /// Adds a task to the scope. The new task begins after the closure or task that adds it has
+    /// ended.
     pub fn spawn<BODY: FnOnce(&Scope<'scope>) + Send + 'scope>(&self, body: BODY) {
         self.0.add(body);
     }
 
-    /// Not there: the compiler refuses it.
+    /// Not in this crate: a call is a compile error.
     pub fn spawn_broadcast<BODY>(&self, _body: BODY)
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope + BroadcastIsNotThere,
@@ -88,12 +89,13 @@ impl<'scope> Scope<'scope> {
 }
 
 impl<'scope> ScopeFifo<'scope> {
-    /// Adds a task to the scope. It begins when those that were added before it have begun.
+    /// Adds a task to the scope. The new task begins after all tasks that were added earlier have
+    /// begun.
     pub fn spawn_fifo<BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope>(&self, body: BODY) {
         self.0.add(body);
     }
 
-    /// Not there: the compiler refuses it.
+    /// Not in this crate: a call is a compile error.
     pub fn spawn_broadcast<BODY>(&self, _body: BODY)
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope + BroadcastIsNotThere,
@@ -101,8 +103,8 @@ impl<'scope> ScopeFifo<'scope> {
     }
 }
 
-/// Calls `op` with a scope, then runs all tasks of the scope, and returns when they are done. All
-/// tasks run, even if one panics; the first panic comes out.
+/// Calls `op` with a scope, then runs all tasks of the scope, and returns when all have ended. All
+/// tasks run, even if one panics.
 ///
 /// ```
 /// # use rangesteal_rayon as rayon;
@@ -116,33 +118,33 @@ impl<'scope> ScopeFifo<'scope> {
 /// ```
 ///
 /// # Panics
-/// If `op` or a task does, when all others have ended.
+/// If `op` or a task panics: with the first panic, after all tasks have ended.
 pub fn scope<'scope, OP: FnOnce(&Scope<'scope>) -> R + Send, R: Send>(op: OP) -> R {
     in_scope(&current(), op)
 }
 
-/// Calls `op` with a scope whose tasks begin in the order in which they are spawned.
+/// [`scope`] with tasks that begin in the order in which they are spawned.
 pub fn scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R + Send, R: Send>(op: OP) -> R {
     in_order(&current(), op)
 }
 
-/// Calls `op` on this thread with a scope, and returns when all tasks of the scope are done.
+/// [`scope`] whose `op` need not be `Send`: this thread calls it.
 pub fn in_place_scope<'scope, OP: FnOnce(&Scope<'scope>) -> R, R>(op: OP) -> R {
     in_scope(&current(), op)
 }
 
-/// Calls `op` on this thread with a scope whose tasks begin in the order in which they are spawned.
+/// [`scope_fifo`] whose `op` need not be `Send`: this thread calls it.
 pub fn in_place_scope_fifo<'scope, OP: FnOnce(&ScopeFifo<'scope>) -> R, R>(op: OP) -> R {
     in_order(&current(), op)
 }
 
-/// A scope whose tasks run on a pool, the newest first.
+/// Runs a scope on a pool, the newest tasks first.
 pub(crate) fn in_scope<'scope, R>(pool: &Shared, op: impl FnOnce(&Scope<'scope>) -> R) -> R {
     let scope = Scope(Tasks::new());
     in_rounds(pool, &scope, &scope.0, op, newest_first)
 }
 
-/// Calls `op`, and then runs what has been spawned, round after round: `many` runs several tasks.
+/// Calls `op`, and then runs the spawned tasks, round after round. `many` runs several tasks.
 fn in_rounds<'scope, S, R>(
     pool: &Shared,
     scope: &S,
@@ -153,10 +155,10 @@ fn in_rounds<'scope, S, R>(
     let seat = Seat::take(pool, 0);
     let returned = tasks.run(|| op(scope));
     loop {
-        // What other threads than those of the loop have added is seen in the next round.
+        // Tasks that threads outside of the loop have added run in the next round.
         match <[_; 1]>::try_from(tasks.take()) {
-            // Nobody would help with it, and what it adds is the next round. A loop takes some
-            // stack.
+            // No other thread would help with a single task, and its tasks form the next round.
+            // Calling it here saves the stack of a loop.
             Ok([task]) => _ = tasks.run(|| task(scope)),
             Err(none) if none.is_empty() => break,
             Err(several) => many(pool, scope, several),
@@ -175,8 +177,8 @@ fn newest_first<'scope>(pool: &Shared, scope: &Scope<'scope>, mut tasks: Vec<Tas
     });
 }
 
-/// A scope whose tasks run on a pool, the oldest first: in rounds, since what a task adds is
-/// younger than all that is there.
+/// Runs a scope on a pool, the oldest tasks first. Runs in rounds: tasks that a task adds are
+/// younger than all others.
 pub(crate) fn in_order<'scope, R>(pool: &Shared, op: impl FnOnce(&ScopeFifo<'scope>) -> R) -> R {
     let scope = ScopeFifo(Tasks::new());
     in_rounds(pool, &scope, &scope.0, op, oldest_first)

@@ -1,6 +1,7 @@
-//! What iterators that begin a chain have in common.
+//! Macros for iterators that begin a chain, and for collections.
 
-/// Implements both traits of an iterator that begins a chain: by its source, and its length.
+/// Implements both iterator traits for an iterator that begins a chain: by its source and its
+/// length.
 macro_rules! begins {
     ([$($generic:tt)*] $iter:ty => $item:ty, |$self:ident| $source:expr, |$of:ident| $len:expr) => {
         impl<$($generic)*> $crate::absent::IsOfThisCrate for $iter {}
@@ -24,7 +25,7 @@ macro_rules! begins {
         }
 
         impl<$($generic)*> $crate::iter::IndexedParallelIterator for $iter {
-            #[allow(unused_mut, reason = "some sources are taken out of what is dropped")]
+            #[allow(unused_mut, reason = "some sources are taken out of a value with a drop")]
             #[track_caller]
             fn run_indexed<E_: $crate::iter::IndexedEnd<$item>>(mut $self, end: E_) -> E_::Out {
                 end.source($source)
@@ -38,7 +39,7 @@ macro_rules! begins {
 }
 pub(crate) use begins;
 
-/// Implements `IntoParallelIterator` for a collection whose items are gathered.
+/// Implements `IntoParallelIterator` for a collection.
 macro_rules! becomes {
     ([$($generic:tt)*] $collection:ty => $item:ty, $iter:ty, |$self:ident| $make:expr) => {
         impl<$($generic)*> $crate::iter::IntoParallelIterator for $collection {

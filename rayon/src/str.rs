@@ -1,32 +1,34 @@
-//! Strings: the calling thread gathers their parts before the loop begins.
+//! Parallel iterators over strings. The calling thread gathers the parts of the string into a
+//! vector before the loop begins.
 
 use std::{fmt, str};
 
 use crate::iter::{Gather, Gathered, Listed};
 
-/// The characters.
+/// Iterates over the characters.
 pub type Chars<'ch> = Gathered<Listed<str::Chars<'ch>>>;
-/// The characters, and where they are.
+/// Iterates over pairs of a character's byte index and the character.
 pub type CharIndices<'ch> = Gathered<Listed<str::CharIndices<'ch>>>;
-/// The bytes.
+/// Iterates over the bytes.
 pub type Bytes<'ch> = crate::iter::Copied<crate::slice::Iter<'ch, u8>>;
-/// Codes of UTF-16.
+/// Iterates over the UTF-16 code units.
 pub type EncodeUtf16<'ch> = Gathered<Listed<str::EncodeUtf16<'ch>>>;
-/// The lines.
+/// Iterates over the lines.
 pub type Lines<'ch> = Gathered<Listed<str::Lines<'ch>>>;
-/// What lies between white space.
+/// Iterates over the words between white space.
 pub type SplitWhitespace<'ch> = Gathered<Listed<str::SplitWhitespace<'ch>>>;
-/// What lies between white space of ASCII.
+/// Iterates over the words between ASCII white space.
 pub type SplitAsciiWhitespace<'ch> = Gathered<Listed<str::SplitAsciiWhitespace<'ch>>>;
-/// What lies between matches of a pattern.
+/// Iterates over the pieces between matches of a pattern.
 pub type Split<'ch, P> = Gathered<ByPattern<'ch, P, SPLIT>>;
-/// What ends with matches of a pattern.
+/// Iterates over the pieces that end with a match of a pattern.
 pub type SplitInclusive<'ch, P> = Gathered<ByPattern<'ch, P, INCLUSIVE>>;
-/// What ends before matches of a pattern.
+/// Iterates over the pieces that end before a match of a pattern. A match at the end of the string
+/// begins no further piece.
 pub type SplitTerminator<'ch, P> = Gathered<ByPattern<'ch, P, TERMINATOR>>;
-/// The matches of a pattern.
+/// Iterates over the matches of a pattern.
 pub type Matches<'ch, P> = Gathered<ByPattern<'ch, P, MATCHES>>;
-/// The matches of a pattern, and where they are.
+/// Iterates over pairs of a match's byte index and the match.
 pub type MatchIndices<'ch, P> = Gathered<Found<'ch, P>>;
 
 const SPLIT: u8 = 0;
@@ -34,7 +36,7 @@ const INCLUSIVE: u8 = 1;
 const TERMINATOR: u8 = 2;
 const MATCHES: u8 = 3;
 
-/// The parts of a string that a pattern tells.
+/// The parts of a string between matches of a pattern, or the matches.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct ByPattern<'ch, P, const WHICH: u8> {
@@ -63,7 +65,7 @@ impl<P, const WHICH: u8> fmt::Debug for ByPattern<'_, P, WHICH> {
     }
 }
 
-/// The matches of a pattern, and where they are.
+/// Iterates over pairs of a match's byte index and the match.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Found<'ch, P> {
@@ -85,9 +87,10 @@ impl<P> fmt::Debug for Found<'_, P> {
     }
 }
 
-/// What is looked for in strings: a character, any of several, or one of which a closure is true.
+/// A pattern to find in strings: a character, any of several characters, or a character for which a
+/// closure returns true.
 pub trait Pattern: Sized + Sync + Send {
-    /// Whether it is this character.
+    /// Whether a character matches the pattern.
     #[doc(hidden)]
     fn is_match(&self, letter: char) -> bool;
 }
@@ -124,66 +127,67 @@ impl<F: Fn(char) -> bool + Sync + Send> Pattern for F {
 
 /// Methods of strings.
 pub trait ParallelString {
-    /// The string.
+    /// Returns the string.
     fn as_parallel_string(&self) -> &str;
 
-    /// The characters.
+    /// Iterates over the characters.
     fn par_chars(&self) -> Chars<'_> {
         Gathered(Listed(self.as_parallel_string().chars()))
     }
 
-    /// The characters, and where they are.
+    /// Iterates over pairs of a character's byte index and the character.
     fn par_char_indices(&self) -> CharIndices<'_> {
         Gathered(Listed(self.as_parallel_string().char_indices()))
     }
 
-    /// The bytes.
+    /// Iterates over the bytes.
     fn par_bytes(&self) -> Bytes<'_> {
         use crate::iter::{IntoParallelIterator, ParallelIterator};
         self.as_parallel_string().as_bytes().into_par_iter().copied()
     }
 
-    /// Codes of UTF-16.
+    /// Iterates over the UTF-16 code units.
     fn par_encode_utf16(&self) -> EncodeUtf16<'_> {
         Gathered(Listed(self.as_parallel_string().encode_utf16()))
     }
 
-    /// What lies between matches of a pattern.
+    /// Iterates over the pieces between matches of a pattern.
     fn par_split<P: Pattern>(&self, separator: P) -> Split<'_, P> {
         Gathered(ByPattern { text: self.as_parallel_string(), pattern: separator })
     }
 
-    /// What ends with matches of a pattern.
+    /// Iterates over the pieces that end with a match of a pattern.
     fn par_split_inclusive<P: Pattern>(&self, separator: P) -> SplitInclusive<'_, P> {
         Gathered(ByPattern { text: self.as_parallel_string(), pattern: separator })
     }
 
-    /// What ends before matches of a pattern.
+    /// Iterates over the pieces that end before a match of a pattern. A match at the end of the
+    /// string begins no further piece.
     fn par_split_terminator<P: Pattern>(&self, terminator: P) -> SplitTerminator<'_, P> {
         Gathered(ByPattern { text: self.as_parallel_string(), pattern: terminator })
     }
 
-    /// The lines.
+    /// Iterates over the lines.
     fn par_lines(&self) -> Lines<'_> {
         Gathered(Listed(self.as_parallel_string().lines()))
     }
 
-    /// What lies between white space.
+    /// Iterates over the words between white space.
     fn par_split_whitespace(&self) -> SplitWhitespace<'_> {
         Gathered(Listed(self.as_parallel_string().split_whitespace()))
     }
 
-    /// What lies between white space of ASCII.
+    /// Iterates over the words between ASCII white space.
     fn par_split_ascii_whitespace(&self) -> SplitAsciiWhitespace<'_> {
         Gathered(Listed(self.as_parallel_string().split_ascii_whitespace()))
     }
 
-    /// The matches of a pattern.
+    /// Iterates over the matches of a pattern.
     fn par_matches<P: Pattern>(&self, pattern: P) -> Matches<'_, P> {
         Gathered(ByPattern { text: self.as_parallel_string(), pattern })
     }
 
-    /// The matches of a pattern, and where they are.
+    /// Iterates over pairs of a match's byte index and the match.
     fn par_match_indices<P: Pattern>(&self, pattern: P) -> MatchIndices<'_, P> {
         Gathered(Found { text: self.as_parallel_string(), pattern })
     }

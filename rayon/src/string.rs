@@ -1,10 +1,10 @@
-//! Strings.
+//! A parallel iterator that takes characters out of a [`String`].
 
 use std::{ops::RangeBounds, string};
 
 use crate::iter::{Gathered, Listed, ParallelDrainRange};
 
-/// The characters of a part of a string, which are taken out of it.
+/// An iterator that takes the characters of a range out of a string.
 pub type Drain<'a> = Gathered<Listed<string::Drain<'a>>>;
 
 impl<'a> ParallelDrainRange<usize> for &'a mut String {

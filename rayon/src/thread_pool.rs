@@ -1,4 +1,4 @@
-//! Pools of their own.
+//! Thread pools other than the global pool.
 
 use std::{
     any::Any,
@@ -18,7 +18,7 @@ use crate::{
     scope::{Scope, ScopeFifo, in_order, in_scope},
 };
 
-/// A pool of threads: loops inside [`install`](Self::install) run on it.
+/// A pool of threads. Loops inside [`install`](Self::install) run on it.
 ///
 /// ```
 /// # use rangesteal_rayon as rayon;
@@ -33,31 +33,31 @@ use crate::{
 pub struct ThreadPool(Shared);
 
 impl ThreadPool {
-    /// Calls `op` on this thread; the loops in it run on this pool.
+    /// Calls `op` on this thread. Loops in `op` run on this pool.
     pub fn install<OP: FnOnce() -> R + Send, R: Send>(&self, op: OP) -> R {
         let _seat = Seat::take(&self.0, 0);
         op()
     }
 
-    /// The number of threads that work at a loop, the calling one included.
+    /// The number of threads that work at a loop, including the calling thread.
     #[must_use]
     pub fn current_num_threads(&self) -> usize {
         self.0.num_threads()
     }
 
-    /// The number of this thread in the pool, if it works there.
+    /// The number of this thread in the pool, if it works for the pool.
     #[must_use]
     pub fn current_thread_index(&self) -> Option<usize> {
         pool::worker(Some(&self.0))
     }
 
-    /// Whether this thread has tasks that wait, if it works in the pool: it never has.
+    /// `Some(false)` if this thread works for the pool: a thread never has pending tasks.
     #[must_use]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
         self.current_thread_index().map(|_| false)
     }
 
-    /// Calls both closures, perhaps at the same time, and returns what they return.
+    /// [`join`](crate::join()) on this pool.
     pub fn join<A, B, RA, RB>(&self, oper_a: A, oper_b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -88,25 +88,27 @@ impl ThreadPool {
         in_order(&self.0, op)
     }
 
-    /// Nothing: there are no tasks to run in between.
+    /// Does nothing, since there are no tasks to run in between. Returns `None` if this thread does
+    /// not work for this pool.
     #[must_use]
     pub fn yield_now(&self) -> Option<Yield> {
         self.current_thread_index().map(|_| Yield::Idle)
     }
 
-    /// Nothing: there are no tasks to run in between.
+    /// Does nothing, since there are no tasks to run in between. Returns `None` if this thread does
+    /// not work for this pool.
     #[must_use]
     pub fn yield_local(&self) -> Option<Yield> {
         self.yield_now()
     }
 
-    /// Not there: the compiler refuses it.
+    /// Not in this crate: a call is a compile error.
     pub fn spawn<OP: FnOnce() + Send + 'static + SpawnIsNotThere>(&self, _op: OP) {}
 
-    /// Not there: the compiler refuses it.
+    /// Not in this crate: a call is a compile error.
     pub fn spawn_fifo<OP: FnOnce() + Send + 'static + SpawnIsNotThere>(&self, _op: OP) {}
 
-    /// Not there: the compiler refuses it.
+    /// Not in this crate: a call is a compile error.
     #[must_use]
     pub fn broadcast<OP, R: Send>(&self, _op: OP) -> Vec<R>
     where
@@ -115,7 +117,7 @@ impl ThreadPool {
         Vec::new()
     }
 
-    /// Not there: the compiler refuses it.
+    /// Not in this crate: a call is a compile error.
     pub fn spawn_broadcast<OP>(&self, _op: OP)
     where
         OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static + BroadcastIsNotThere,
@@ -123,46 +125,48 @@ impl ThreadPool {
     }
 }
 
-/// What a thread has done that gave way: it never has anything to do.
+/// The result of a yield. This crate always returns [`Idle`](Self::Idle).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
-    /// It has run a task.
+    /// The thread has run a task.
     Executed,
-    /// There was no task.
+    /// The thread has found no task.
     Idle,
 }
 
-/// Nothing: there are no tasks to run in between.
+/// Does nothing, since there are no tasks to run in between. Returns `None` if this thread works
+/// for no pool.
 #[must_use]
 pub fn yield_now() -> Option<Yield> {
     current_thread_index().map(|_| Yield::Idle)
 }
 
-/// Nothing: there are no tasks to run in between.
+/// Does nothing, since there are no tasks to run in between. Returns `None` if this thread works
+/// for no pool.
 #[must_use]
 pub fn yield_local() -> Option<Yield> {
     yield_now()
 }
 
-/// The number of threads that work at a loop which begins here.
+/// The number of threads that work at a loop that this thread calls, including this thread.
 #[must_use]
 pub fn current_num_threads() -> usize {
     current().num_threads()
 }
 
-/// The number of this thread in its pool, if it works in one.
+/// The number of this thread in its pool, if it works for one.
 #[must_use]
 pub fn current_thread_index() -> Option<usize> {
     pool::worker(None)
 }
 
-/// The most threads that a pool can have.
+/// The largest number of threads of a pool.
 #[must_use]
 pub fn max_num_threads() -> usize {
     if cfg!(feature = "threads") { 1 << 16 } else { 1 }
 }
 
-/// Options of a pool that is to be built.
+/// Builds a [`ThreadPool`], or the global pool, with options.
 #[derive(Default)]
 pub struct ThreadPoolBuilder {
     threads: usize,
@@ -172,11 +176,11 @@ pub struct ThreadPoolBuilder {
     exit: Option<Handler>,
 }
 
-/// What a thread calls with its number.
+/// A function that a thread calls with its number.
 type Handler = Box<dyn Fn(usize) + Send + Sync>;
 
 impl ThreadPoolBuilder {
-    /// A pool of as many threads as there are CPUs for this process.
+    /// Begins with default options: one thread per CPU that this process may use.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -214,74 +218,75 @@ impl ThreadPoolBuilder {
         options
     }
 
-    /// Starts the threads.
+    /// Builds a pool, and starts its threads.
     ///
     /// # Errors
-    /// If they cannot be started.
+    /// If the threads cannot be started.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
         let pool = self.options().build().map_err(ThreadPoolBuildError)?;
         Ok(ThreadPool(Shared::Own(Arc::new(pool))))
     }
 
-    /// Starts the threads of the global pool.
+    /// Builds the global pool, and starts its threads.
     ///
     /// # Errors
-    /// If they cannot be started, or the global pool has been built.
+    /// If the threads cannot be started, or the global pool exists already.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
         pool::build_global(self.options()).map_err(ThreadPoolBuildError)
     }
 
-    /// So many threads, the calling one included; 0 for as many as there are CPUs.
+    /// Sets the number of threads, including the calling thread. 0 means one thread per CPU.
     #[must_use]
     pub fn num_threads(self, num_threads: usize) -> Self {
         Self { threads: num_threads, ..self }
     }
 
-    /// The names of the threads that the pool starts.
+    /// Sets the names of the threads that the pool starts.
     #[must_use]
     pub fn thread_name<F: FnMut(usize) -> String + 'static>(self, closure: F) -> Self {
         Self { name: Some(Box::new(closure)), ..self }
     }
 
-    /// In bytes: the stack of each thread that the pool starts.
+    /// Sets the stack size, in bytes, of each thread that the pool starts.
     #[must_use]
     pub fn stack_size(self, stack_size: usize) -> Self {
         Self { stack: Some(stack_size), ..self }
     }
 
-    /// Nothing: the calling thread always works.
+    /// Has no effect: the calling thread always works.
     #[must_use]
     pub fn use_current_thread(self) -> Self {
         self
     }
 
-    /// Nothing: there is no `spawn` whose panics it would be called for.
+    /// Has no effect: this crate has no `spawn` whose panics the handler would receive.
     #[must_use]
     pub fn panic_handler<H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static>(self, _handler: H) -> Self {
         self
     }
 
-    /// Nothing: there is no `spawn` whose tasks it would order.
+    /// Has no effect: this crate has no `spawn` whose tasks it would order.
     #[deprecated(note = "use `scope_fifo`")]
     #[must_use]
     pub fn breadth_first(self) -> Self {
         self
     }
 
-    /// Each thread that the pool starts calls it with its number, from 1 on, before it works. If it
-    /// panics, the pool is not built.
+    /// Sets a function that each thread of the pool calls with its number, from 1 on, before its
+    /// first work. If the function panics, the pool is not built.
     #[must_use]
     pub fn start_handler<H: Fn(usize) + Send + Sync + 'static>(self, handler: H) -> Self {
         Self { start: Some(Box::new(handler)), ..self }
     }
 
-    /// Each thread that the pool starts calls it with its number, from 1 on, after its last work.
+    /// Sets a function that each thread of the pool calls with its number, from 1 on, after its
+    /// last work.
     #[must_use]
     pub fn exit_handler<H: Fn(usize) + Send + Sync + 'static>(self, handler: H) -> Self {
         Self { exit: Some(Box::new(handler)), ..self }
     }
 
-    /// Not there: the compiler refuses it.
+    /// Not in this crate: a call is a compile error.
     #[must_use]
     pub fn spawn_handler<F>(self, _spawn: F) -> Self
     where
@@ -290,10 +295,10 @@ impl ThreadPoolBuilder {
         self
     }
 
-    /// Not there: the compiler refuses it.
+    /// Not in this crate: a call is a compile error.
     ///
     /// # Errors
-    /// None, since nothing calls it.
+    /// Never: a call is a compile error.
     pub fn build_scoped<W, F, R>(self, _wrapper: W, with_pool: F) -> Result<R, ThreadPoolBuildError>
     where
         W: Fn(ThreadBuilder) + Sync + SpawnedThreadsAreNotThere,

@@ -1,4 +1,4 @@
-//! Vectors.
+//! Parallel iterators over a [`Vec`].
 
 use std::ops::{Range, RangeBounds};
 
@@ -10,7 +10,7 @@ use crate::{
     sources::{becomes, begins},
 };
 
-/// The items of a vector.
+/// An iterator over the items of a vector, by value.
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct IntoIter<T>(Vec<T>);
@@ -52,17 +52,17 @@ becomes!(['data, T: Send] &'data mut Vec<T> => &'data mut T, IterMut<'data, T>, 
     self.as_mut_slice().into_par_iter()
 });
 
-/// The items of a part of a vector, which are taken out of it.
+/// An iterator that takes the items of a range out of a vector.
 #[derive(Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Drain<'data, T: Send> {
-    /// None if the loop has it.
+    /// `None` once a loop has taken it.
     vec: Option<&'data mut Vec<T>>,
     range: Range<usize>,
 }
 
 begins!(['data, T: Send] Drain<'data, T> => T,
-    |self| source(drain(self.vec.take().expect("one loop has it"), self.range.clone())), |self| self.range.len());
+    |self| source(drain(self.vec.take().expect("only one loop takes the vector"), self.range.clone())), |self| self.range.len());
 
 impl<T: Send> Drop for Drain<'_, T> {
     fn drop(&mut self) {

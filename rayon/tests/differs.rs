@@ -1,4 +1,4 @@
-//! What differs from rayon, as the README tells it.
+//! Differences from rayon that the README lists.
 
 #![cfg(feature = "threads")]
 
@@ -31,7 +31,8 @@ fn the_calling_thread_works_and_install_calls_on_it() {
 
 #[test]
 fn a_thread_that_waits_does_nothing_else() {
-    // An item that began while another one of its thread waits for a loop would be one too many.
+    // If an item began on a thread while an outer item of that thread waits for a loop, `was` would
+    // be true.
     let depth = AtomicUsize::new(0);
     pool(2).install(|| {
         (0..50).into_par_iter().for_each(|_| {

@@ -1,9 +1,10 @@
-//! Functions of programs with bounds of rayon's traits, whose types the compiler infers.
+//! Generic functions with bounds of rayon's traits, whose types the compiler must infer.
 
 use rangesteal_rayon as rayon;
 use rayon::prelude::*;
 
-/// What `value` lends. The compiler asks what `&mut T` becomes before it knows `T`.
+/// Returns the iterator of `value.par_iter_mut()`. The compiler resolves the trait for `&mut T`
+/// before it knows `T`.
 fn lend<'a, T>(value: &'a mut T) -> <&'a mut T as IntoParallelIterator>::Iter
 where
     &'a mut T: IntoParallelIterator,

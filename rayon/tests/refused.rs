@@ -1,4 +1,4 @@
-//! What is not there does not compile, and the compiler names the README.
+//! A use of an item that the crate does not have fails to compile, and the error names the README.
 
 use std::{fs, path::Path, process::Command};
 
@@ -26,7 +26,7 @@ pub fn all(pool: &rayon::ThreadPool) {
 }
 ";
 
-/// What is said of the program, how often at least.
+/// Texts in the compiler's output, and how often each must occur at least.
 const SAID: [(&str, usize); 6] = [
     ("`spawn` outside of a scope is not in rangesteal-rayon", 3),
     ("`broadcast` is not in rangesteal-rayon", 4),

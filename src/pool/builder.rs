@@ -184,13 +184,12 @@ impl<S> PoolBuilder<S> {
         self
     }
 
-    /// Whom idle workers steal from. Default: [`Stealing::Largest`]. The others are there for
-    /// comparison.
+    /// Which workers idle workers steal from. Default: [`Stealing::Largest`].
     ///
     /// ```
     /// use rangesteal::{Pool, Stealing};
     ///
-    /// let pool = Pool::builder().stealing(Stealing::Neighbour).build()?;
+    /// let pool = Pool::builder().stealing(Stealing::Off).build()?;
     /// # Ok::<(), rangesteal::BuildError>(())
     /// ```
     pub fn stealing(mut self, stealing: Stealing) -> Self {
@@ -483,10 +482,10 @@ mod tests {
             .stack_size(1 << 20)
             .thread_name(|worker| format!("count-{worker}"))
             .spin_before_park(Duration::from_millis(7))
-            .stealing(Stealing::Neighbour);
+            .stealing(Stealing::Off);
         assert_eq!(
             format!("{builder:?}"),
-            "PoolBuilder { num_threads: Some(3), pinning: Off, placement: Compact, stealing: Neighbour, \
+            "PoolBuilder { num_threads: Some(3), pinning: Off, placement: Compact, stealing: Off, \
              stack_size: Some(1048576), spin_before_park: Some(7ms), .. }"
         );
         assert!(builder.options.thread_name.is_some());

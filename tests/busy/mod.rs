@@ -1,4 +1,4 @@
-//! Work of a known length, for all tests: what matters to a pool is how long items take.
+//! Work of a known duration, for all tests: a pool's decisions depend on how long items take.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Tests that change, end or endanger a whole process run in a child: this test binary again, with
-//! one test.
+//! Support for tests that change or end a whole process: these run in a child, which is this test
+//! binary again, with one test.
 
 use std::{
     env,
@@ -9,21 +9,21 @@ use std::{
 use nix::libc;
 
 const MARK: &str = "RANGESTEAL_TEST_CHILD";
-/// The level of the child's logger; by default, that of warnings.
+/// The environment variable with the level of the child's logger; by default, warnings.
 #[allow(dead_code, reason = "not in all tests")]
 pub(crate) const LEVEL: &str = "RANGESTEAL_TEST_LEVEL";
-/// A child that takes longer hangs.
+/// In seconds: a child that takes longer hangs.
 const LIMIT: libc::c_uint = 300;
 
-/// Whether this is the child. Then its log goes to standard error, and a hang ends it by
-/// SIGALRM.
+/// Whether this is the child. In the child, sends the log to standard error, and sets an alarm, so
+/// that SIGALRM ends a hang.
 #[expect(unsafe_code, reason = "alarm is not in std")]
 pub(crate) fn is_child() -> bool {
     let is_child = env::var_os(MARK).is_some();
     if is_child {
         let level = env::var(LEVEL).map_or(log::LevelFilter::Warn, |level| level.parse().unwrap());
         let _before = env_logger::Builder::new().filter_level(level).try_init();
-        // SAFETY: takes a number; nobody here has another alarm.
+        // SAFETY: the call takes a number; this process has no other alarm.
         unsafe { libc::alarm(LIMIT) };
     }
     is_child
@@ -35,7 +35,7 @@ pub(crate) fn run(through: &[&str], name: &str, variables: &[(&str, &str)]) -> O
     command(through, name, variables).output().unwrap()
 }
 
-/// The command that `run` runs.
+/// The command that [`run`] runs.
 pub(crate) fn command(through: &[&str], name: &str, variables: &[(&str, &str)]) -> Command {
     let program = env::current_exe().unwrap();
     let mut command = match through {

@@ -1,4 +1,5 @@
-//! Every kind of loop, with its result printed: what two processes print can be compared.
+//! Runs every kind of loop, and prints each result, so that the output of two processes can be
+//! compared.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // small numbers
 
@@ -9,7 +10,7 @@ use rangesteal::{CancelToken, Cancelled, Pool, Progress, RunReport, Trace, sourc
 
 use crate::busy::work;
 
-/// Stands in each line that is printed here.
+/// A mark in each printed line.
 pub(crate) const MARK: &str = "result of ";
 
 fn result(of: &str, result: impl Debug) {
@@ -31,7 +32,7 @@ pub(crate) fn print() {
     for threads in [1, 2, 3] {
         let pool = Pool::builder().num_threads(threads).build().unwrap();
         for (name, costs) in costs() {
-            // The first calls are trials, and later ones know the loop.
+            // In the first calls the pool measures the loop; later calls know it.
             for _ in 0..4 {
                 let of = |loop_: &str| format!("{loop_}, {name}, {threads} threads");
                 slices(&pool, &costs, &of);
@@ -199,7 +200,7 @@ fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
 }
 
 fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {
-    // Longer: a sort of few items is std's.
+    // More items, since few items are sorted by std alone.
     let items: Vec<u32> = (0..len as u32 * 40).map(|i| i.wrapping_mul(0x9E37_79B9) >> 8).collect();
     let sorted = |by: &str, sort: &dyn Fn(&mut [u32])| {
         let mut items = items.clone();
@@ -246,7 +247,7 @@ fn lists(pool: &Pool, costs: &[u64], token: &CancelToken, of: &dyn Fn(&str) -> S
     result(&of("grow, cancelled"), pool.grow(seeds()).cancel(token).for_each(|_, _| ()));
 }
 
-/// Is not ready when it is polled first; wakes itself, or is woken by another thread.
+/// A future that is not ready at its first poll; it wakes itself, or another thread wakes it.
 async fn pause(is_woken_elsewhere: bool) {
     let mut is_asked = false;
     poll_fn(|context| {
@@ -336,7 +337,7 @@ fn no_size(pool: &Pool) {
     }
 }
 
-/// In a destructor of a thread's own data, and when the process ends.
+/// Runs loops in a destructor of thread-local data, and when the process ends.
 fn at_the_end() {
     struct Last;
 
@@ -362,16 +363,16 @@ fn at_the_end() {
     thread_local!(static LAST: RefCell<Option<Last>> = const { RefCell::new(None) });
     thread::spawn(|| LAST.with_borrow_mut(|last| *last = Some(Last))).join().unwrap();
     #[expect(unsafe_code, reason = "atexit is not in std")]
-    // SAFETY: the function does not unwind, since a panic in it ends the process.
+    // SAFETY: the function does not unwind: a panic in it ends the process.
     let registered = unsafe { libc::atexit(at_exit) };
     assert_eq!(registered, 0);
 }
 
-/// The names of all methods that run a loop or say how, as the list of the public surface has them.
+/// The names of all methods that run a loop or set an option, from the list of the public API.
 pub(crate) fn names() -> Vec<&'static str> {
-    /// Of these types, methods are loops or their options.
+    /// All methods of these types are loops or options.
     const OF: [&str; 6] = ["Pool::", "On<", "Grow<", "Waiting<", "reproducible::OnPart<", "Feed<"];
-    /// Methods of a pool that are not.
+    /// Methods of a pool that are neither.
     const NONE: [&str; 9] =
         ["builder", "new", "num_threads", "placement", "thefts", "global", "fmt", "drop", "into_chain"];
     let surface = include_str!("../tidy/api.txt").lines();

@@ -1,4 +1,4 @@
-//! What befalls a child made by `fork`.
+//! Tests in a child made by `fork`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,14 +12,13 @@ use nix::{
 /// SIGALRM.
 #[expect(unsafe_code, reason = "fork is what is tested")]
 pub(crate) fn forked(work: impl FnOnce()) {
-    // SAFETY: what the child does is what these tests are about: nothing of it may need another
-    // thread.
+    // SAFETY: the child runs the code under test, which must not need another thread.
     match unsafe { fork() }.unwrap() {
         ForkResult::Child => {
-            // SAFETY: takes a number; the parent's alarm is not the child's.
+            // SAFETY: the call takes a number; a child does not inherit the parent's alarm.
             unsafe { libc::alarm(60) };
             let fine = catch_unwind(AssertUnwindSafe(work)).is_ok();
-            // SAFETY: ends the child without running what belongs to the parent.
+            // SAFETY: ends the child without running the parent's destructors and exit handlers.
             unsafe { libc::_exit(i32::from(!fine)) }
         }
         ForkResult::Parent { child } => {

@@ -1,8 +1,8 @@
-//! Loops of several kinds, for pools on all systems.
+//! Loops of several kinds, for tests of pools on all systems.
 
 use rangesteal::{CancelToken, Cancelled, Pool, Progress, RunReport};
 
-/// With and without options, of few and of many items, and inside each other.
+/// Runs loops with and without options, of few and of many items, and loops inside loops.
 pub(crate) fn loops(pool: &Pool) {
     let lengths: &[u64] = if cfg!(miri) { &[0, 1, 30] } else { &[0, 1, 2, 100, 100_000] };
     for &len in lengths {

@@ -8,7 +8,8 @@ use std::{
     sync::OnceLock,
 };
 
-/// It is built first: cargo makes an example that has tests of its own only into a test executable.
+/// Builds the program first: for an example that has tests of its own, cargo builds only the test
+/// executable.
 pub(crate) fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {

@@ -1,10 +1,11 @@
-//! System calls that are refused from here on: seccomp filters, see seccomp(2).
+//! Seccomp filters that make system calls fail: see seccomp(2).
 
 #![allow(unsafe_code)] // prctl
 
 use nix::libc;
 
-/// From here on this thread, and those it starts, get `EPERM` from the system call `number`.
+/// From this call on, the system call `number` fails with `EPERM` on this thread and on the threads
+/// that it starts.
 pub(crate) fn refuse(number: libc::c_long) {
     filter(&mut [
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0), // the system call's number
@@ -18,7 +19,7 @@ pub(crate) fn statement(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter 
     libc::sock_filter { code: u16::try_from(code).unwrap(), jt, jf, k }
 }
 
-/// The end of a filter that refuses with this error.
+/// The return value of a filter that makes a call fail with this error.
 pub(crate) fn error(number: libc::c_int) -> u32 {
     libc::SECCOMP_RET_ERRNO | u32::try_from(number).unwrap()
 }
@@ -26,7 +27,7 @@ pub(crate) fn error(number: libc::c_int) -> u32 {
 pub(crate) fn filter(filter: &mut [libc::sock_filter]) {
     let len = filter.len().try_into().unwrap();
     let program = libc::sock_fprog { len, filter: filter.as_mut_ptr() };
-    // SAFETY: plain integers.
+    // SAFETY: the call takes integers only.
     assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
     // SAFETY: the kernel copies the statements before it returns.
     let set = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };

@@ -7,6 +7,7 @@
 mod arrows;
 mod made_up;
 mod numbers;
+mod picture;
 mod production;
 
 use std::{
@@ -194,6 +195,18 @@ fn wrong_with_essay(file: &str, source: &str) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// The files of `src` without what only test builds have, by path; blank where that was.
+pub(super) fn production(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let sources = Crate::new("src", files).sources.into_iter();
+    sources.map(|(file, source)| (file, source.text)).collect()
+}
+
+/// The files of `src` that those of `those` name, and that are none of them.
+pub(super) fn named_by(files: &BTreeMap<String, String>, those: &BTreeSet<String>) -> BTreeSet<String> {
+    let arrows = Crate::new("src", files).arrows().into_keys();
+    arrows.filter(|(from, to)| those.contains(from) && !those.contains(to)).map(|(_, to)| to).collect()
 }
 
 fn tree(root: &str) -> Crate {

@@ -1,25 +1,37 @@
-//! `src/pool/UNSAFE.md` lists every `unsafe` of `src/` and tests that exist; and, after a run with
+//! `src/pool/UNSAFE.md` lists every `unsafe` of `src/` with its argument; and, after a run with
 //! coverage, every block was executed.
 //!
-//! `COVERAGE=export.json cargo test -p rangesteal-tidy unsafe_inventory` looks at what `llvm-cov
+//! `UPDATE_UNSAFE=1 cargo test -p rangesteal-tidy unsafe` writes the list anew.
+//!
+//! `COVERAGE=export.json cargo test -p rangesteal-tidy unsafe_inventory` reads what `llvm-cov
 //! export` has written (`.ci/long` does).
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    env, fs,
-    ops::Range,
-    path::Path,
-};
+use std::{collections::BTreeMap, env, fmt::Write, fs, ops::Range, path::Path};
 
 use proc_macro2::{LineColumn, Span, TokenStream, TokenTree};
 use syn::{
-    Block, ExprUnsafe, ImplItemFn, ItemFn, ItemForeignMod, ItemImpl, ItemMod, ItemTrait, Safety, TraitItemFn,
-    Type, spanned::Spanned, visit,
+    Attribute, Block, Expr, ExprUnsafe, ImplItemFn, ItemFn, ItemForeignMod, ItemImpl, ItemMod, ItemTrait,
+    Lit, Meta, Safety, TraitItemFn, Type, spanned::Spanned, visit,
 };
 
-use crate::top;
+use crate::{sentences::without_links, top};
 
 const INVENTORY: &str = "src/pool/UNSAFE.md";
+/// What is written by hand ends with this line.
+const BY_PROGRAM: &str =
+    "<!-- The rest is written by `UPDATE_UNSAFE=1 cargo test -p rangesteal-tidy unsafe`. -->\n";
+/// The names of the promises, as comments cite them: `*once*`.
+const PROMISES: [&str; 7] = ["once", "inside", "wait", "whole", "own", "room", "slot"];
+/// A longer code is cut in its row.
+const LONGEST: usize = 80;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Block,
+    Function,
+    /// Of a trait, or a declaration of foreign functions.
+    Implementation,
+}
 
 /// One `unsafe` of the sources.
 #[derive(Debug)]
@@ -27,16 +39,28 @@ struct Site {
     file: String,
     /// The function, behind the type it belongs to; or the type.
     place: String,
-    /// Its text without spaces; of functions and implementations the beginning.
+    kind: Kind,
+    /// Its text; of functions and implementations the beginning.
     code: String,
+    /// Its SAFETY comment, or the section *Safety* of a function.
+    argument: String,
     /// Where what can be executed lies.
     runs: Option<Range<LineColumn>>,
 }
 
 impl Site {
-    /// As a line of the inventory, to be completed.
+    /// A row of the inventory.
     fn row(&self) -> String {
-        format!("{}: | `{}` | `{}` | ? | ? |", self.file, self.place, self.code)
+        let mut code: String = self.code.chars().take(LONGEST).collect();
+        if code.len() < self.code.len() {
+            code.push('…');
+        }
+        let cell = |text: &str| text.replace('|', "\\|");
+        format!("| `{}` | `{}` | {} |", cell(&self.place), cell(&code), cell(&self.argument))
+    }
+
+    fn cites(&self, promise: &str) -> bool {
+        self.argument.to_lowercase().contains(&format!("*{promise}*"))
     }
 }
 
@@ -86,21 +110,56 @@ fn squeezed(text: &str) -> String {
     text.split_whitespace().collect()
 }
 
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The last SAFETY comment of these lines, which end where an `unsafe` is.
+fn comment(lines: &[&str]) -> Option<String> {
+    let start = lines.iter().rposition(|line| line.contains("// SAFETY:"))?;
+    let comment = lines[start..].iter().map_while(|line| Some(line.split_once("//")?.1));
+    let text = one_line(&comment.collect::<Vec<_>>().join(" "));
+    Some(text.trim_start_matches("SAFETY:").trim_start().to_string())
+}
+
+/// The section *Safety* of a documentation.
+fn section(attributes: &[Attribute]) -> Option<String> {
+    let mut lines = Vec::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
+        if let Meta::NameValue(doc) = &attribute.meta
+            && let Expr::Lit(text) = &doc.value
+            && let Lit::Str(text) = &text.lit
+        {
+            lines.push(text.value().trim().to_string());
+        }
+    }
+    let start = lines.iter().position(|line| line == "# Safety")?;
+    Some(without_links(&one_line(&lines[start + 1..].join(" "))))
+}
+
 /// Collects the sites of a file.
-struct Finder {
+struct Finder<'a> {
     file: String,
+    text: Vec<&'a str>,
     places: Vec<String>,
     sites: Vec<Site>,
 }
 
-impl Finder {
-    fn note(&mut self, code: &str, runs: Option<Span>) {
+impl Finder<'_> {
+    fn note(&mut self, kind: Kind, code: &str, argument: String, runs: Option<Span>) {
         self.sites.push(Site {
             file: self.file.clone(),
             place: self.places.join("::"),
-            code: squeezed(code),
+            kind,
+            code: one_line(code),
+            argument,
             runs: runs.map(|span| span.start()..span.end()),
         });
+    }
+
+    /// The argument of an `unsafe` at `span`.
+    fn argument(&self, span: Span) -> String {
+        comment(&self.text[..span.start().line]).unwrap_or_default()
     }
 
     fn within(&mut self, place: String, visit: impl FnOnce(&mut Self)) {
@@ -109,10 +168,17 @@ impl Finder {
         self.places.pop();
     }
 
-    fn function(&mut self, name: String, safety: &Safety, body: Option<&Block>) {
-        self.within(name, |this| {
+    fn function(
+        &mut self,
+        name: &impl ToString,
+        attributes: &[Attribute],
+        safety: &Safety,
+        body: Option<&Block>,
+    ) {
+        self.within(name.to_string(), |this| {
             if matches!(safety, Safety::Unsafe(_)) {
-                this.note("unsafe fn", body.map(Block::span));
+                let argument = section(attributes).unwrap_or_else(|| "as its trait says".to_string());
+                this.note(Kind::Function, "unsafe fn", argument, body.map(Block::span));
             }
             if let Some(body) = body {
                 visit::visit_block(this, body);
@@ -130,29 +196,31 @@ fn name(of: &Type) -> String {
     }
 }
 
-impl<'ast> visit::Visit<'ast> for Finder {
+impl<'ast> visit::Visit<'ast> for Finder<'_> {
     fn visit_expr_unsafe(&mut self, block: &'ast ExprUnsafe) {
-        self.note(&text(block), Some(block.block.span()));
+        let argument = self.argument(block.unsafe_token.span);
+        self.note(Kind::Block, &text(block), argument, Some(block.block.span()));
         visit::visit_expr_unsafe(self, block);
     }
 
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        self.function(item.sig.ident.to_string(), &item.sig.safety, Some(&item.block));
+        self.function(&item.sig.ident, &item.attrs, &item.sig.safety, Some(&item.block));
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        self.function(item.sig.ident.to_string(), &item.sig.safety, Some(&item.block));
+        self.function(&item.sig.ident, &item.attrs, &item.sig.safety, Some(&item.block));
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
-        self.function(item.sig.ident.to_string(), &item.sig.safety, item.default.as_ref());
+        self.function(&item.sig.ident, &item.attrs, &item.sig.safety, item.default.as_ref());
     }
 
     fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
         self.within(name(&item.self_ty), |this| {
-            if item.unsafety.is_some() {
+            if let Some(keyword) = &item.unsafety {
                 let (of, _) = item.trait_.as_ref().expect("only traits are unsafe to implement");
-                this.note(&format!("unsafe impl {}", text(of)), None);
+                let argument = this.argument(keyword.span);
+                this.note(Kind::Implementation, &format!("unsafe impl {}", text(of)), argument, None);
             }
             visit::visit_item_impl(this, item);
         });
@@ -161,7 +229,8 @@ impl<'ast> visit::Visit<'ast> for Finder {
     fn visit_item_trait(&mut self, item: &'ast ItemTrait) {
         self.within(item.ident.to_string(), |this| {
             if item.unsafety.is_some() {
-                this.note("unsafe trait", None);
+                let argument = section(&item.attrs).unwrap_or_default();
+                this.note(Kind::Implementation, "unsafe trait", argument, None);
             }
             visit::visit_item_trait(this, item);
         });
@@ -173,7 +242,8 @@ impl<'ast> visit::Visit<'ast> for Finder {
 
     fn visit_item_foreign_mod(&mut self, item: &'ast ItemForeignMod) {
         if item.unsafety.is_some() {
-            self.note("unsafe extern", None);
+            let argument = "as the system declares them".to_string();
+            self.note(Kind::Implementation, "unsafe extern", argument, None);
         }
     }
 }
@@ -182,8 +252,10 @@ impl<'ast> visit::Visit<'ast> for Finder {
 fn sites() -> Vec<Site> {
     let mut all = Vec::new();
     for file in sources("src") {
-        let parsed = syn::parse_file(&read(&file)).unwrap_or_else(|error| panic!("{file}: {error}"));
-        let mut finder = Finder { file, places: Vec::new(), sites: Vec::new() };
+        let text = read(&file);
+        let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+        let text = text.lines().collect();
+        let mut finder = Finder { file, text, places: Vec::new(), sites: Vec::new() };
         visit::Visit::visit_file(&mut finder, &parsed);
         let is_unsafe = |tree: &TokenTree| matches!(tree, TokenTree::Ident(ident) if ident == "unsafe");
         let said = flat(tokens(&finder.file)).iter().filter(|tree| is_unsafe(tree)).count();
@@ -193,102 +265,73 @@ fn sites() -> Vec<Site> {
     all
 }
 
-/// The tests there are, as the inventory names them: `verbs::name` is in `tests/verbs.rs`,
-/// `pool::verbs::merge::name` in `src/pool/verbs/merge.rs`.
-fn tests() -> HashSet<String> {
-    let mut names = HashSet::new();
-    for file in sources("tests").into_iter().chain(sources("src")) {
-        let (_, module) = file.trim_end_matches(".rs").split_once('/').expect("a folder");
-        let module = module.replace('/', "::");
-        let mut awaited = false;
-        let trees = flat(tokens(&file));
-        for pair in trees.windows(2) {
-            awaited |= matches!(&pair[1], TokenTree::Group(group) if group.stream().to_string() == "test");
-            if let [TokenTree::Ident(keyword), TokenTree::Ident(name)] = pair
-                && keyword == "fn"
-                && awaited
-            {
-                names.insert(format!("{module}::{name}"));
-                awaited = false;
-            }
-        }
-    }
-    names
-}
-
 /// What stands between backquotes.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// A line of a table of the inventory.
-struct Row<'a> {
-    file: String,
-    place: &'a str,
-    /// May end in `…`.
-    code: String,
-    line: &'a str,
-    tests: Vec<&'a str>,
-}
-
-impl<'a> Row<'a> {
-    fn new(file: &str, line: &'a str) -> Self {
-        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let [place, code, invariant, tests] = cells[..] else { panic!("four cells: {line}") };
-        assert!(invariant.len() > 10, "an invariant is missing: {line}");
-        Self {
-            file: file.to_string(),
-            place: place.trim_matches('`'),
-            code: squeezed(code.trim_matches('`')),
-            line,
-            tests: quoted(tests),
+/// What a program writes of the inventory.
+fn inventory(sites: &[Site]) -> String {
+    let files: Vec<_> = sites.chunk_by(|one, next| one.file == next.file).collect();
+    let mut text =
+        "\n| file | blocks | functions | implementations | promises it cites |\n|---|---|---|---|---|\n"
+            .to_string();
+    for sites in &files {
+        let count = |kind| sites.iter().filter(|site| site.kind == kind).count();
+        let cited = PROMISES.iter().filter(|promise| sites.iter().any(|site| site.cites(promise)));
+        let [blocks, functions, implementations] =
+            [Kind::Block, Kind::Function, Kind::Implementation].map(count);
+        let promises = cited.copied().collect::<Vec<_>>().join(", ");
+        let file = &sites[0].file;
+        writeln!(text, "| `{file}` | {blocks} | {functions} | {implementations} | {promises} |").unwrap();
+    }
+    for sites in &files {
+        write!(text, "\n## `{}`\n\n| where | what | argument |\n|---|---|---|\n", sites[0].file).unwrap();
+        for site in *sites {
+            writeln!(text, "{}", site.row()).unwrap();
         }
     }
-
-    fn is_about(&self, site: &Site) -> bool {
-        let same_code = match self.code.strip_suffix('…') {
-            Some(beginning) => site.code.starts_with(beginning),
-            None => site.code == self.code,
-        };
-        self.file == site.file && self.place == site.place && same_code
-    }
-}
-
-/// The tables of the inventory; each is below a heading that is the name of a file.
-fn rows(inventory: &str) -> Vec<Row<'_>> {
-    let mut file = String::new();
-    let mut rows = Vec::new();
-    for line in inventory.lines() {
-        if let Some(heading) = line.strip_prefix("## ") {
-            file = heading.trim_matches('`').to_string();
-        } else if line.starts_with("| `") {
-            rows.push(Row::new(&file, line));
-        }
-    }
-    rows
+    text
 }
 
 #[test]
-fn every_unsafe_is_listed_with_tests_that_exist() {
-    let inventory = read(INVENTORY);
-    let mut rows = rows(&inventory);
-    let mut wrong = Vec::new();
-    for site in sites() {
-        match rows.iter().position(|row| row.is_about(&site)) {
-            Some(listed) => _ = rows.remove(listed),
-            None => wrong.push(format!("not listed: {}", site.row())),
-        }
+fn every_unsafe_is_listed_with_its_argument() {
+    let sites = sites();
+    let silent: Vec<_> = sites.iter().filter(|site| site.argument.is_empty()).collect();
+    assert!(silent.is_empty(), "without an argument: {silent:#?}");
+    let there = read(INVENTORY);
+    let (by_hand, listed) = there.split_once(BY_PROGRAM).expect("the line where the program begins");
+    let inventory = inventory(&sites);
+    if env::var_os("UPDATE_UNSAFE").is_some() {
+        fs::write(top().join(INVENTORY), format!("{by_hand}{BY_PROGRAM}{inventory}")).expect("a file");
+        return;
     }
-    wrong.extend(rows.iter().map(|row| format!("not in the sources: {}: {}", row.file, row.line)));
-    let there = tests();
-    for row in self::rows(&inventory) {
-        if row.tests.is_empty() {
-            wrong.push(format!("no test is named: {}", row.line));
-        }
-        let missing = row.tests.iter().filter(|test| !there.contains(**test));
-        wrong.extend(missing.map(|test| format!("no such test: {test}")));
-    }
-    assert!(wrong.is_empty(), "{INVENTORY}:\n{}", wrong.join("\n"));
+    let differ = |one: &str, other: &str| -> Vec<String> {
+        one.lines().filter(|line| !other.lines().any(|row| row == *line)).map(str::to_string).collect()
+    };
+    let (missing, stale) = (differ(&inventory, listed), differ(listed, &inventory));
+    assert!(
+        inventory == listed,
+        "{INVENTORY} is not up to date: see its comment.\nmissing:\n{}\nstale:\n{}",
+        missing.join("\n"),
+        stale.join("\n")
+    );
+}
+
+#[test]
+fn arguments_are_found_above_what_they_are_of() {
+    let text = "    // SAFETY: one,\n    // two.\n    let x = 1;\n    f(unsafe { g() }); // Other.";
+    assert_eq!(comment(&text.lines().collect::<Vec<_>>()).unwrap(), "one, two.");
+    assert_eq!(comment(&["// Other.", "unsafe { g() }"]), None);
+    let function: ItemFn = syn::parse_quote!(
+        #[doc = " What."]
+        #[doc = " # Safety"]
+        #[doc = " *Once*:"]
+        #[doc = "  [a](b)."]
+        unsafe fn f() {}
+    );
+    assert_eq!(section(&function.attrs).unwrap(), "*Once*: a.");
+    assert_eq!(section(&[]), None);
 }
 
 /// How often each place of a file has been executed: line, column and count of each segment, in

@@ -1,5 +1,5 @@
-//! Collections that are made of parallel iterators, or extended by them: the loop collects into a
-//! vector, and the calling thread makes the collection of it.
+//! Collections made from parallel iterators, or extended by them: the loop collects the items into
+//! a vector, and the calling thread makes the collection from the vector.
 
 use std::{
     borrow::Cow,
@@ -126,7 +126,7 @@ where
     }
 }
 
-/// The first error, in order.
+/// Returns the first error in the order of the items.
 impl<C: FromParallelIterator<T>, T: Send, E: Send> FromParallelIterator<Result<T, E>> for Result<C, E> {
     fn from_par_iter<I: IntoParallelIterator<Item = Result<T, E>>>(par_iter: I) -> Self {
         par_iter.into_par_iter().run(ends::ToResult {}).map(C::from_par_iter)

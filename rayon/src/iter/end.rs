@@ -1,5 +1,5 @@
-//! What a loop does with a chain. The types of chains have no names, so an iterator does not return
-//! its chain: it is given what is to be done with it.
+//! The ends of loops. A chain's type cannot be named, so an iterator does not return its chain: the
+//! iterator receives an end, and passes its chain to the end.
 
 use rangesteal::{
     options::Stateless,
@@ -7,29 +7,29 @@ use rangesteal::{
     source::{Chain, Source},
 };
 
-/// What is done with a chain of items `T`.
+/// Consumes a chain of items `T`.
 #[doc(hidden)]
 pub trait End<T> {
-    /// What comes of it.
+    /// The result.
     type Out;
 
-    /// Does it.
+    /// Runs the loop.
     #[track_caller]
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Self::Out;
 }
 
-/// What is done with a source of items `T`: each has an index.
+/// Consumes a source of items `T`, each of which has an index.
 #[doc(hidden)]
 pub trait IndexedEnd<T> {
-    /// What comes of it.
+    /// The result.
     type Out;
 
-    /// Does it.
+    /// Runs the loop.
     #[track_caller]
     fn source<S: Source<Item = T> + Sync>(self, source: S) -> Self::Out;
 }
 
-/// Of a source, what can be done with any chain.
+/// Consumes a source as an unindexed chain.
 pub(crate) struct Unindexed<E>(pub(crate) E);
 
 impl<T, E: End<T>> IndexedEnd<T> for Unindexed<E> {
@@ -41,7 +41,7 @@ impl<T, E: End<T>> IndexedEnd<T> for Unindexed<E> {
     }
 }
 
-/// Of a source in reverse, what can be done with any chain.
+/// Consumes a source in reverse, as an unindexed chain.
 pub(crate) struct Backward<E>(pub(crate) E);
 
 impl<T, E: End<T>> IndexedEnd<T> for Backward<E> {
@@ -53,45 +53,45 @@ impl<T, E: End<T>> IndexedEnd<T> for Backward<E> {
     }
 }
 
-/// A stage of a chain, behind which other items come out.
+/// A stage of a chain: maps, filters or expands items.
 #[doc(hidden)]
 pub trait Stage<T> {
-    /// What comes out.
+    /// The type of the items behind the stage.
     type Made: Send;
-    /// Whether one comes out for each.
+    /// Whether the stage makes exactly one item of each.
     const ONE_EACH: bool = false;
-    /// Whether at most one does.
+    /// Whether the stage makes at most one item of each.
     const ONE_AT_MOST: bool = true;
 
-    /// Puts it behind a chain.
+    /// Appends this stage to a chain.
     fn behind<C: Chain<Item = T, State = Stateless> + Sync>(
         self,
         chain: C,
     ) -> impl Chain<Item = Self::Made, State = Stateless> + Sync;
 }
 
-/// A stage behind which each item has an index.
+/// A stage behind which each item has an index still.
 #[doc(hidden)]
 pub trait IndexedStage<T> {
-    /// What comes out.
+    /// The type of the items behind the stage.
     type Made: Send;
 
-    /// How many of so many.
+    /// The number of items behind the stage, if there are `count` before it.
     fn count(&self, count: usize) -> usize {
         count
     }
 
-    /// The least and the greatest length of a run: advice, which
-    /// [`fold`](super::ParallelIterator::fold) follows.
+    /// The minimal and maximal length of a run, given those before the stage. Only
+    /// [`fold`](super::ParallelIterator::fold) obeys them.
     fn lengths(&self, lengths: (usize, usize)) -> (usize, usize) {
         lengths
     }
 
-    /// Puts it behind a source.
+    /// Appends this stage to a source.
     fn behind<S: Source<Item = T> + Sync>(self, source: S) -> impl Source<Item = Self::Made> + Sync;
 }
 
-/// A stage, and what is done behind it.
+/// A stage, and the end that consumes the items behind it.
 pub(crate) struct Then<G, E>(pub(crate) G, pub(crate) E);
 
 impl<T, G: Stage<T>, E: End<G::Made>> End<T> for Then<G, E> {

@@ -1,4 +1,4 @@
-//! The ends: what runs a loop and makes one value of all items.
+//! The ends: each runs a loop and reduces all items to one value.
 
 use std::{
     iter::{Product, Sum},
@@ -14,7 +14,7 @@ use rangesteal::{
 use super::{End, IndexedEnd};
 use crate::pool::{Seat, current, on};
 
-/// Declares an end: its fields, what it makes of a chain of items `T`, and how.
+/// Declares an end: its fields, its result for a chain of items `T`, and the loop.
 macro_rules! end {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $of:ident),* } [$($generic:tt)*] $item:ty => $out:ty, |$self:ident, $chain:ident, $pool:ident| $run:expr) => {
         $(#[$doc])*
@@ -50,63 +50,63 @@ end! {
     |self, chain, pool| on!(pool, chain).collect()
 }
 end! {
-    /// Collects the contents of all items, or the first error.
+    /// Collects the `Ok` values of all items, or returns the first error.
     ToResult {} [T: Send, Z: Send] Result<T, Z> => Result<Vec<T>, Z>,
     |self, chain, pool| on!(pool, chain).collect()
 }
 end! {
-    /// Collects the contents of all items, or none if one has none.
+    /// Collects the `Some` values of all items, or returns `None` if one item is `None`.
     ToOption {} [T: Send] Option<T> => Option<Vec<T>>,
     |self, chain, pool| on!(pool, chain).collect()
 }
 end! {
-    /// Counts.
+    /// Counts the items.
     Count {} [T] T => usize,
     |self, chain, pool| on!(pool, chain).count()
 }
 end! {
-    /// Reduces in order.
+    /// Reduces the items in order.
     Reduce { op: F } [T: Send, F: Fn(T, T) -> T + Sync] T => Option<T>,
     |self, chain, pool| on!(pool, chain).reduce(self.op)
 }
 end! {
-    /// Reduces what is in the items in order, or ends at the first error.
+    /// Reduces the `Ok` values in order, or returns the first error.
     TryReduce { op: F } [T: Send, Z: Send, F: Fn(T, T) -> T + Sync] Result<T, Z> => Result<Option<T>, Z>,
     |self, chain, pool| on!(pool, chain).try_reduce(self.op)
 }
 end! {
-    /// The first item of which a closure makes something.
+    /// Returns the first `Some` of a closure, in the order of the items.
     FindMapFirst { f: F } [T, R: Send, F: Fn(T) -> Option<R> + Sync] T => Option<R>,
     |self, chain, pool| on!(pool, chain).find_map(|(_, item)| (self.f)(item))
 }
 end! {
-    /// An item of which a closure is true.
+    /// Returns any item for which a closure returns true.
     FindAny { f: F } [T: Send, F: Fn(&T) -> bool + Sync] T => Option<T>,
     |self, chain, pool| on!(pool, chain).find_any(|(_, item)| (self.f)(item))
 }
 end! {
-    /// Whether there is an item of which a closure is true.
+    /// Whether a closure returns true for any item.
     Any { f: F } [T, F: Fn(T) -> bool + Sync] T => bool,
     |self, chain, pool| on!(pool, chain).any(|(_, item)| (self.f)(item))
 }
 end! {
-    /// Folds into accumulators, and merges them in order.
+    /// Folds the items into accumulators, and merges these in order.
     FoldMerge { init: ID, step: F, merge: M }
     [T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync, M: Fn(A, A) -> A + Sync] T => A,
     |self, chain, pool| on!(pool, chain).fold(self.init, |acc, (_, item)| (self.step)(acc, item), self.merge)
 }
 end! {
-    /// The parts of pairs.
+    /// Collects the first and the second components of pairs.
     Unzip {} [A: Send, B: Send] (A, B) => (Vec<A>, Vec<B>),
     |self, chain, pool| on!(pool, chain).unzip()
 }
 end! {
-    /// The items of which a closure is true, and the others.
+    /// Collects the items for which a closure returns true, and the other items.
     Partition { f: F } [T: Send, F: Fn(&T) -> bool + Sync] T => (Vec<T>, Vec<T>),
     |self, chain, pool| on!(pool, chain).partition(|(_, item)| (self.f)(item))
 }
 end! {
-    /// Maps with a state for each worker, and collects.
+    /// Maps the items with a state for each worker, and collects the results.
     MapWithState { init: ID, f: F } [T, W, R: Send, ID: Fn() -> W + Sync, F: Fn(&mut W, T) -> R + Sync] T => Vec<R>,
     |self, chain, pool| {
         let state = |worker| (Seat::take(&pool, worker), (self.init)());
@@ -131,7 +131,7 @@ end! {
     }
 }
 
-/// Adds up.
+/// Adds up the items.
 pub(crate) struct Add<S>(pub(crate) PhantomData<S>);
 
 impl<T, S: Send + Sum<T> + Sum<S>> End<T> for Add<S> {
@@ -144,7 +144,7 @@ impl<T, S: Send + Sum<T> + Sum<S>> End<T> for Add<S> {
     }
 }
 
-/// Multiplies.
+/// Multiplies the items.
 pub(crate) struct Multiply<S>(pub(crate) PhantomData<S>);
 
 impl<T, S: Send + Product<T> + Product<S>> End<T> for Multiply<S> {
@@ -157,7 +157,7 @@ impl<T, S: Send + Product<T> + Product<S>> End<T> for Multiply<S> {
     }
 }
 
-/// Writes all items into a vector, behind what is there.
+/// Appends all items to a vector.
 pub(crate) struct Into<'v, T>(pub(crate) &'v mut Vec<T>);
 
 impl<T: Send> End<T> for Into<'_, T> {
@@ -170,7 +170,7 @@ impl<T: Send> End<T> for Into<'_, T> {
     }
 }
 
-/// The index of the first item of which a closure is true.
+/// Returns the index of the first item for which a closure returns true.
 pub(crate) struct Position<F>(pub(crate) F);
 
 impl<T, F: Fn(T) -> bool + Sync> IndexedEnd<T> for Position<F> {

@@ -1,4 +1,4 @@
-//! Iterators over the accumulators of a fold, and over what is made with a state.
+//! Iterators over the accumulators of a fold, and over items mapped with a state.
 
 use std::{marker::PhantomData, ops::ControlFlow, sync::Mutex};
 
@@ -12,14 +12,14 @@ use super::{
 };
 use crate::pool::{Seat, current, on};
 
-/// What a worker has folded of neighbouring items.
+/// The accumulators of neighbouring items.
 struct Runs<T> {
     full: Vec<T>,
-    /// The last one, and how many items it has.
+    /// The last accumulator, and the number of items in it.
     last: Option<(T, usize)>,
 }
 
-/// Folds runs of items, whose number has bounds.
+/// Folds runs of items, whose length has bounds.
 struct InRuns<ID, F> {
     init: ID,
     op: F,
@@ -34,7 +34,7 @@ impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRun
     fn chain<C: Chain<Item = T, State = Stateless> + Sync>(self, chain: C) -> Vec<A> {
         let Self { init, op, lengths: (least, most), count } = self;
         let least = least.clamp(1, count.unwrap_or(usize::MAX).max(1));
-        // Blocks of this size leave none at the end that is shorter than the least.
+        // Whether blocks of this size leave a last block of at least `least` items.
         let leaves_enough = |block: &usize| {
             count.is_none_or(|count| matches!(count % block, rest if rest == 0 || rest >= least))
         };
@@ -71,7 +71,7 @@ impl<T, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> End<T> for InRun
     }
 }
 
-/// The accumulators of a fold.
+/// The accumulators of [`fold`](ParallelIterator::fold).
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct FoldOf<I, ID, F> {
@@ -99,7 +99,7 @@ where
     }
 }
 
-/// The accumulators of a fold that begins with clones.
+/// The accumulators of [`fold_with`](ParallelIterator::fold_with).
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct FoldWithOf<I, T, F> {
@@ -126,13 +126,13 @@ where
     }
 }
 
-/// A closure that gives out clones of a value that need not be shared.
+/// A closure that returns clones of `value`. A lock guards the value, since `T` need not be `Sync`.
 pub(super) fn cloned_from<T: Send + Clone>(value: T) -> impl Fn() -> T + Sync + Send {
     let value = Mutex::new(value);
     move || value.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
 }
 
-/// The accumulators of a fold that may stop.
+/// The accumulators of [`try_fold`](ParallelIterator::try_fold).
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct TryFoldOf<I, R, ID, F> {
@@ -166,7 +166,7 @@ where
     }
 }
 
-/// The accumulators of a fold that begins with clones and may stop.
+/// The accumulators of [`try_fold_with`](ParallelIterator::try_fold_with).
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct TryFoldWithOf<I, R: Try, F> {
@@ -199,7 +199,7 @@ where
     }
 }
 
-/// What a closure makes of a state and each item.
+/// The items of [`map_init`](ParallelIterator::map_init).
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct MapInitOf<I, ID, F> {
@@ -232,7 +232,7 @@ where
 
 impl<I: IndexedParallelIterator, ID, F> GatherExact for MapInitOf<I, ID, F> where Self: Gather {}
 
-/// What a closure makes of a clone and each item.
+/// The items of [`map_with`](ParallelIterator::map_with).
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct MapWithOf<I, W, F> {
@@ -265,7 +265,7 @@ where
 
 impl<I: IndexedParallelIterator, W, F> GatherExact for MapWithOf<I, W, F> where Self: Gather {}
 
-/// Folds pieces of so many items.
+/// The stage of [`fold_chunks`](IndexedParallelIterator::fold_chunks): folds each `size` items.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct FoldPieces<ID, F> {
@@ -294,7 +294,8 @@ impl<T: Send, A: Send, ID: Fn() -> A + Sync, F: Fn(A, T) -> A + Sync> super::Ind
     }
 }
 
-/// Folds pieces of so many items into clones.
+/// The stage of [`fold_chunks_with`](IndexedParallelIterator::fold_chunks_with): folds each `size`
+/// items into a clone of `init`.
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct FoldPiecesWith<A, F> {

@@ -1,5 +1,5 @@
-//! Iterators that have no chain of their own: their items are gathered into a vector when the loop
-//! begins, and the loop runs over that.
+//! Iterators without a chain of their own: the items are gathered into a vector when the loop
+//! begins, and the loop runs over the vector.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use rangesteal::source;
 
 use super::{End, IndexedEnd, IndexedParallelIterator, ParallelIterator};
 
-/// What can be gathered into a vector.
+/// A source of items that can be gathered into a vector.
 #[doc(hidden)]
 pub trait Gather: Send {
-    /// An item.
+    /// The type of an item.
     type Item: Send;
 
-    /// All items, in order.
+    /// Returns all items, in order.
     fn gather(self) -> Vec<Self::Item>;
 
-    /// How many there will be, if that is known.
+    /// The number of items, if known.
     fn known_len(&self) -> Option<usize> {
         None
     }
 }
 
-/// What can be gathered, and knows how many items there will be.
+/// A source of items whose number is always known.
 #[doc(hidden)]
 pub trait GatherExact: Gather {}
 
-/// An iterator over items that are gathered into a vector when the loop begins.
+/// An iterator whose items are gathered into a vector when the loop begins.
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Gathered<G>(pub(crate) G);
@@ -57,11 +57,11 @@ impl<G: GatherExact> IndexedParallelIterator for Gathered<G> {
     }
 
     fn len(&self) -> usize {
-        self.0.known_len().expect("it knows")
+        self.0.known_len().expect("the number of items is known")
     }
 }
 
-/// The items of an iterator of the standard library, whose number is not known.
+/// The items of a serial iterator, whose number is not known.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Listed<I>(pub(crate) I);
@@ -80,7 +80,7 @@ impl<I: fmt::Debug> fmt::Debug for Listed<I> {
     }
 }
 
-/// The items of an iterator of the standard library, whose number is known.
+/// The items of a serial iterator, whose number is known.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Counted<I>(pub(crate) I);

@@ -1,4 +1,4 @@
-//! The iterator whose items have an index.
+//! The trait of iterators whose items have an index.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use super::{
     Staged, StepBy, Take, UniformBlocks, Zip, ZipEq, ends, folds, mixed, places, stages,
 };
 
-/// A parallel iterator that knows how many items it has, and each item has an index.
+/// A parallel iterator with a known number of items, each of which has an index.
 #[diagnostic::on_unimplemented(
     message = "the items of `{Self}` have no index",
     note = "behind `filter`, `flat_map` and the like there is none; custom iterators (`plumbing`) are not there: see \"What is not there\" in the README of rangesteal-rayon"
@@ -20,16 +20,16 @@ pub trait IndexedParallelIterator: ParallelIterator {
     #[track_caller]
     fn run_indexed<E: IndexedEnd<Self::Item>>(self, end: E) -> E::Out;
 
-    /// How many items there are.
+    /// The number of items.
     fn len(&self) -> usize;
 
-    /// The items: searches go from the front anyway.
+    /// Returns the items unchanged: searches always go from the front.
     #[track_caller]
     fn by_exponential_blocks(self) -> ExponentialBlocks<Self> {
         Staged { base: self, stage: stages::Same }
     }
 
-    /// The items: `block_size` is not followed.
+    /// Returns the items unchanged: `block_size` has no effect.
     ///
     /// # Panics
     /// If `block_size` is 0.
@@ -39,14 +39,15 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Staged { base: self, stage: stages::Same }
     }
 
-    /// Collects the items into `target`, instead of what is there.
+    /// Replaces the contents of `target` by the items.
     #[track_caller]
     fn collect_into_vec(self, target: &mut Vec<Self::Item>) {
         target.clear();
         self.run(ends::Into(target));
     }
 
-    /// Collects the first parts of pairs and the second ones, instead of what is there.
+    /// Replaces the contents of `left` and `right` by the first and second components of the items,
+    /// which are pairs.
     #[track_caller]
     fn unzip_into_vecs<A: Send, B: Send>(self, left: &mut Vec<A>, right: &mut Vec<B>)
     where
@@ -55,7 +56,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         (*left, *right) = self.run(ends::Unzip {});
     }
 
-    /// Pairs of items of two iterators, as far as the shorter one goes.
+    /// Iterates over pairs of items of two iterators. Ends with the shorter one.
     #[track_caller]
     fn zip<Z>(self, zip_op: Z) -> Zip<Self, Z::Iter>
     where
@@ -64,10 +65,10 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Zip { a: self, b: zip_op.into_par_iter() }
     }
 
-    /// Pairs of items of two iterators of equal length.
+    /// Iterates over pairs of items of two iterators of equal length.
     ///
     /// # Panics
-    /// If they have different lengths.
+    /// If the iterators have different lengths.
     #[track_caller]
     fn zip_eq<Z>(self, zip_op: Z) -> ZipEq<Self, Z::Iter>
     where
@@ -78,8 +79,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Zip { a: self, b }
     }
 
-    /// Items of two iterators by turns, then what is left of the longer one; all are gathered into
-    /// a vector.
+    /// Iterates over items of two iterators in turn, then over the remaining items of the longer
+    /// one. All items are gathered into a vector when the loop begins.
     #[track_caller]
     fn interleave<I>(self, other: I) -> Interleave<Self, I::Iter>
     where
@@ -88,8 +89,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Gathered(mixed::ByTurns { a: self, b: other.into_par_iter(), ends_early: false })
     }
 
-    /// Items of two iterators by turns, until the one whose turn it is has none; all are gathered
-    /// into a vector.
+    /// Iterates over items of two iterators in turn. Ends when the iterator whose turn it is has no
+    /// item. All items are gathered into a vector when the loop begins.
     #[track_caller]
     fn interleave_shortest<I>(self, other: I) -> InterleaveShortest<Self, I::Iter>
     where
@@ -98,7 +99,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Gathered(mixed::ByTurns { a: self, b: other.into_par_iter(), ends_early: true })
     }
 
-    /// Vectors of `chunk_size` neighbouring items; the last may be shorter.
+    /// Iterates over vectors of `chunk_size` neighbouring items. The last may be shorter.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -108,7 +109,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Placed { base: self, stage: places::Pieces(chunk_size) }
     }
 
-    /// Folds each `chunk_size` neighbouring items.
+    /// Folds each group of `chunk_size` neighbouring items, beginning with `identity()`. The last
+    /// group may be shorter.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -123,7 +125,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Placed { base: self, stage: folds::FoldPieces { size: chunk_size, init: identity, op: fold_op } }
     }
 
-    /// Folds each `chunk_size` neighbouring items into a clone of `init`.
+    /// Folds each group of `chunk_size` neighbouring items, beginning with a clone of `init`. The
+    /// last group may be shorter.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -137,7 +140,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Placed { base: self, stage: folds::FoldPiecesWith { size: chunk_size, init, op: fold_op } }
     }
 
-    /// Compares two iterators, item by item, then by length.
+    /// Compares two iterators in lexicographic order: item by item, then by length.
     #[track_caller]
     fn cmp<I>(self, other: I) -> Ordering
     where
@@ -150,7 +153,8 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.zip(other).find_map_first(differ).unwrap_or(lengths)
     }
 
-    /// Compares two iterators, item by item, then by length; none if an item cannot be compared.
+    /// Compares two iterators in lexicographic order: item by item, then by length. `None` if the
+    /// first two items that are not equal cannot be compared.
     #[track_caller]
     fn partial_cmp<I>(self, other: I) -> Option<Ordering>
     where
@@ -166,7 +170,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.zip(other).find_map_first(differ).unwrap_or(Some(lengths))
     }
 
-    /// Whether two iterators have equal items.
+    /// Whether two iterators have the same number of items, and equal items.
     #[track_caller]
     fn eq<I>(self, other: I) -> bool
     where
@@ -177,7 +181,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.len() == other.len() && self.zip(other).all(|(a, b)| a == b)
     }
 
-    /// Whether two iterators do not have equal items.
+    /// Whether two iterators differ in an item, or in the number of items.
     #[track_caller]
     fn ne<I>(self, other: I) -> bool
     where
@@ -187,7 +191,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         !self.eq(other)
     }
 
-    /// Whether this one goes before another.
+    /// Whether this iterator is less than `other` in lexicographic order.
     #[track_caller]
     fn lt<I>(self, other: I) -> bool
     where
@@ -197,7 +201,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.partial_cmp(other).is_some_and(Ordering::is_lt)
     }
 
-    /// Whether this one goes before another, or is equal.
+    /// Whether this iterator is at most equal to `other` in lexicographic order.
     #[track_caller]
     fn le<I>(self, other: I) -> bool
     where
@@ -207,7 +211,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.partial_cmp(other).is_some_and(Ordering::is_le)
     }
 
-    /// Whether this one goes behind another.
+    /// Whether this iterator is greater than `other` in lexicographic order.
     #[track_caller]
     fn gt<I>(self, other: I) -> bool
     where
@@ -217,7 +221,7 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.partial_cmp(other).is_some_and(Ordering::is_gt)
     }
 
-    /// Whether this one goes behind another, or is equal.
+    /// Whether this iterator is at least equal to `other` in lexicographic order.
     #[track_caller]
     fn ge<I>(self, other: I) -> bool
     where
@@ -227,13 +231,13 @@ pub trait IndexedParallelIterator: ParallelIterator {
         self.partial_cmp(other).is_some_and(Ordering::is_ge)
     }
 
-    /// Pairs of an index and an item.
+    /// Iterates over pairs of an index and an item.
     #[track_caller]
     fn enumerate(self) -> Enumerate<Self> {
         Placed { base: self, stage: places::Numbered() }
     }
 
-    /// The first of each `step` items.
+    /// Iterates over the first of each `step` items.
     ///
     /// # Panics
     /// If `step` is 0.
@@ -243,56 +247,59 @@ pub trait IndexedParallelIterator: ParallelIterator {
         Placed { base: self, stage: places::Steps(step) }
     }
 
-    /// The items behind the first `n`.
+    /// Skips the first `n` items.
     #[track_caller]
     fn skip(self, n: usize) -> Skip<Self> {
         Placed { base: self, stage: places::Without(n) }
     }
 
-    /// The first `n` items, or all if there are fewer.
+    /// Iterates over the first `n` items, or over all if there are fewer.
     #[track_caller]
     fn take(self, n: usize) -> Take<Self> {
         Placed { base: self, stage: places::First(n) }
     }
 
-    /// The index of an item of which `predicate` is true.
+    /// Returns the index of the first item for which `predicate` returns true, as
+    /// [`position_first`](Self::position_first).
     #[track_caller]
     fn position_any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
         self.position_first(predicate)
     }
 
-    /// The index of the first item of which `predicate` is true.
+    /// Returns the index of the first item for which `predicate` returns true.
     #[track_caller]
     fn position_first<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
         self.run_indexed(ends::Position(predicate))
     }
 
-    /// The index of the last item of which `predicate` is true.
+    /// Returns the index of the last item for which `predicate` returns true.
     #[track_caller]
     fn position_last<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<usize> {
         let len = self.len();
         self.rev().position_first(predicate).map(|from_end| len - 1 - from_end)
     }
 
-    /// The indices of the items of which `predicate` is true.
+    /// Iterates over the indices of the items for which `predicate` returns true.
     #[track_caller]
     fn positions<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Positions<Self, P> {
         Positions { base: self, predicate }
     }
 
-    /// The items, the last one first.
+    /// Iterates over the items in reverse.
     #[track_caller]
     fn rev(self) -> Rev<Self> {
         Placed { base: self, stage: places::Reversed() }
     }
 
-    /// The items: advice that [`fold`](ParallelIterator::fold) follows.
+    /// Sets the length of the runs that [`fold`](ParallelIterator::fold) folds; other loops ignore
+    /// it.
     #[track_caller]
     fn with_min_len(self, min: usize) -> MinLen<Self> {
         Placed { base: self, stage: places::AtLeast(min) }
     }
 
-    /// The items: advice that [`fold`](ParallelIterator::fold) follows.
+    /// Sets the length of the runs that [`fold`](ParallelIterator::fold) folds; other loops ignore
+    /// it.
     #[track_caller]
     fn with_max_len(self, max: usize) -> MaxLen<Self> {
         Placed { base: self, stage: places::AtMost(max) }

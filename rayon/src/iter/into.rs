@@ -1,20 +1,20 @@
-//! What becomes a parallel iterator, and what is made of one.
+//! Conversions to and from parallel iterators.
 
 use super::{IndexedParallelIterator, ParallelIterator};
 
-/// What becomes a parallel iterator.
+/// A type that can be converted into a parallel iterator.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` becomes no parallel iterator of `rangesteal-rayon`",
     note = "other crates implement the traits of the real rayon, not these: collect their items into a `Vec` first",
     note = "see \"What is not there\" in the README of rangesteal-rayon"
 )]
 pub trait IntoParallelIterator {
-    /// What it becomes.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// An item.
+    /// The type of an item.
     type Item: Send;
 
-    /// Makes a parallel iterator of it.
+    /// Converts this value into a parallel iterator.
     fn into_par_iter(self) -> Self::Iter;
 }
 
@@ -27,14 +27,14 @@ impl<T: ParallelIterator> IntoParallelIterator for T {
     }
 }
 
-/// What lends its items to a parallel iterator.
+/// A type with a parallel iterator over references to its items.
 pub trait IntoParallelRefIterator<'data> {
-    /// What goes over them.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// A reference to an item.
+    /// The type of a reference to an item.
     type Item: Send + 'data;
 
-    /// Goes over references to the items.
+    /// Returns a parallel iterator over references to the items.
     fn par_iter(&'data self) -> Self::Iter;
 }
 
@@ -50,14 +50,14 @@ where
     }
 }
 
-/// What lends its items to a parallel iterator that may change them.
+/// A type with a parallel iterator over exclusive references to its items.
 pub trait IntoParallelRefMutIterator<'data> {
-    /// What goes over them.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// A reference to an item.
+    /// The type of a reference to an item.
     type Item: Send + 'data;
 
-    /// Goes over exclusive references to the items.
+    /// Returns a parallel iterator over exclusive references to the items.
     fn par_iter_mut(&'data mut self) -> Self::Iter;
 }
 
@@ -73,37 +73,37 @@ where
     }
 }
 
-/// What is made of the items of a parallel iterator.
+/// A collection that can be made from the items of a parallel iterator.
 pub trait FromParallelIterator<T: Send> {
-    /// Collects the items.
+    /// Makes the collection from the items.
     fn from_par_iter<I: IntoParallelIterator<Item = T>>(par_iter: I) -> Self;
 }
 
-/// What the items of a parallel iterator are added to.
+/// A collection that can be extended by the items of a parallel iterator.
 pub trait ParallelExtend<T: Send> {
-    /// Adds the items.
+    /// Adds the items to the collection.
     fn par_extend<I: IntoParallelIterator<Item = T>>(&mut self, par_iter: I);
 }
 
-/// What gives away all its items, and stays.
+/// A collection with a parallel iterator that takes all items out.
 pub trait ParallelDrainFull {
-    /// What goes over them.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// An item.
+    /// The type of an item.
     type Item: Send;
 
-    /// Goes over the items by value, and takes them out.
+    /// Returns a parallel iterator that takes all items out of the collection.
     fn par_drain(self) -> Self::Iter;
 }
 
-/// What gives away the items of a range, and stays.
+/// A collection with a parallel iterator that takes the items of a range out.
 pub trait ParallelDrainRange<Idx = usize> {
-    /// What goes over them.
+    /// The parallel iterator.
     type Iter: ParallelIterator<Item = Self::Item>;
-    /// An item.
+    /// The type of an item.
     type Item: Send;
 
-    /// Goes over the items of the range by value, and takes them out.
+    /// Returns a parallel iterator that takes the items of the range out of the collection.
     fn par_drain<R: std::ops::RangeBounds<Idx>>(self, range: R) -> Self::Iter;
 }
 

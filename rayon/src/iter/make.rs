@@ -1,4 +1,4 @@
-//! Iterators over nothing, one item, the same item again and again, the parts of a whole, and the
+//! Iterators over no items, one item, clones of one item, the parts of a divided value, and the
 //! nodes of a tree.
 
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ use super::{
     ParallelIterator, Unindexed, Zip, shown,
 };
 
-/// No items.
+/// An iterator without items.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Nothing<T>(std::marker::PhantomData<fn() -> T>);
@@ -24,7 +24,7 @@ impl<T> Clone for Nothing<T> {
 /// See [`empty`].
 pub type Empty<T> = Gathered<Nothing<T>>;
 
-/// No items.
+/// An iterator without items.
 pub fn empty<T: Send>() -> Empty<T> {
     Gathered(Nothing(std::marker::PhantomData))
 }
@@ -46,7 +46,7 @@ impl<T: Send> GatherExact for Nothing<T> {}
 /// See [`once`].
 pub type Once<T> = crate::option::IntoIter<T>;
 
-/// One item.
+/// An iterator over one item.
 pub fn once<T: Send>(item: T) -> Once<T> {
     Some(item).into_par_iter()
 }
@@ -58,18 +58,18 @@ pub struct Repeat<T> {
     element: T,
 }
 
-/// Clones of `element` without end.
+/// An endless iterator over clones of `element`.
 pub fn repeat<T: Clone + Send>(element: T) -> Repeat<T> {
     Repeat { element }
 }
 
 impl<T: Clone + Send> Repeat<T> {
-    /// So many clones.
+    /// An iterator over `n` clones.
     pub fn take(self, n: usize) -> RepeatN<T> {
         repeat_n(self.element, n)
     }
 
-    /// Pairs of a clone and an item.
+    /// Iterates over pairs of a clone and an item of `zip_op`.
     pub fn zip<Z>(self, zip_op: Z) -> Zip<RepeatN<T>, Z::Iter>
     where
         Z: IntoParallelIterator<Iter: IndexedParallelIterator>,
@@ -96,18 +96,18 @@ impl<T: Clone + Send> ParallelIterator for Repeat<T> {
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct RepeatN<T> {
-    /// None if there are to be none.
+    /// `None` if `n` is 0.
     element: Option<T>,
     n: usize,
 }
 
-/// `n` items: clones of `element`, and itself at last. A lock guards it, since it need not be
-/// shared.
+/// An iterator over `n` items: clones of `element`, and `element` itself as the last item that is
+/// made. A lock guards the element, since `T` need not be `Sync`.
 pub fn repeat_n<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
     RepeatN { element: (n > 0).then_some(element), n }
 }
 
-/// `n` clones of `element`.
+/// An iterator over `n` clones of `element`.
 #[deprecated(note = "use `repeat_n`")]
 pub fn repeatn<T: Clone + Send>(element: T, n: usize) -> RepeatN<T> {
     repeat_n(element, n)
@@ -134,7 +134,7 @@ impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
             let (element, left) = &mut *left.lock().unwrap_or_else(PoisonError::into_inner);
             *left -= 1;
             let next = if *left == 0 { element.take() } else { element.clone() };
-            next.expect("as many are asked for as there are")
+            next.expect("at most `n` items are requested")
         };
         end.source(source(0..self.n).map(next))
     }
@@ -144,7 +144,7 @@ impl<T: Clone + Send> IndexedParallelIterator for RepeatN<T> {
     }
 }
 
-/// The parts of a whole.
+/// The parts of a divided value.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Parts<D, S> {
@@ -156,8 +156,8 @@ shown!(Parts<D, S>);
 /// See [`split`].
 pub type Split<D, S> = Gathered<Parts<D, S>>;
 
-/// What is left of `data` when `splitter` has divided it as often as it can. The calling thread
-/// divides it before the loop begins.
+/// An iterator over the parts of `data`, which `splitter` divides as often as it can. The calling
+/// thread divides `data` before the loop begins.
 pub fn split<D: Send, S: Fn(D) -> (D, Option<D>) + Sync>(data: D, splitter: S) -> Split<D, S> {
     Gathered(Parts { whole: data, splitter })
 }
@@ -198,8 +198,8 @@ pub type WalkTreePrefix<S, B> = Gathered<Nodes<S, B, true>>;
 /// See [`walk_tree_postfix`].
 pub type WalkTreePostfix<S, B> = Gathered<Nodes<S, B, false>>;
 
-/// The nodes of a tree, each before its children. The calling thread walks it before the loop
-/// begins.
+/// An iterator over the nodes of a tree, each before its children. The calling thread visits all
+/// nodes before the loop begins.
 pub fn walk_tree<S, B, I>(root: S, children_of: B) -> WalkTree<S, B>
 where
     S: Send,
@@ -219,7 +219,8 @@ where
     Gathered(Nodes { root, children_of })
 }
 
-/// The nodes of a tree, each behind its children.
+/// An iterator over the nodes of a tree, each behind its children. The calling thread visits all
+/// nodes before the loop begins.
 pub fn walk_tree_postfix<S, B, I>(root: S, children_of: B) -> WalkTreePostfix<S, B>
 where
     S: Send,
@@ -234,7 +235,8 @@ impl<S: Send, B: Fn(&S) -> I + Send + Sync, I: IntoIterator<Item = S>, const PAR
 {
     type Item = S;
 
-    /// Parents first and the first child last is the order of children first, backward.
+    /// Visits parents first. For children first, it visits the last child first, and reverses the
+    /// result.
     fn gather(self) -> Vec<S> {
         let (mut nodes, mut open) = (Vec::new(), vec![self.root]);
         while let Some(node) = open.pop() {
@@ -252,11 +254,11 @@ impl<S: Send, B: Fn(&S) -> I + Send + Sync, I: IntoIterator<Item = S>, const PAR
     }
 }
 
-/// The items of a plain iterator.
+/// An iterator over the items of a serial iterator.
 #[doc(hidden)]
 pub type IterBridge<I> = Gathered<super::Listed<I>>;
 
-/// A plain iterator that becomes a parallel one.
+/// A serial iterator that can be converted into a parallel one.
 pub trait ParallelBridge: Sized {
     /// ```
     /// # use rangesteal_rayon as rayon;
@@ -266,8 +268,8 @@ pub trait ParallelBridge: Sized {
     /// assert_eq!(lengths, 6);
     /// ```
     ///
-    /// The items of a plain iterator: the calling thread collects them all before the loop begins,
-    /// so the iterator must end.
+    /// Converts this serial iterator into a parallel one. The calling thread collects all items
+    /// before the loop begins, so the serial iterator must end.
     fn par_bridge(self) -> IterBridge<Self>;
 }
 

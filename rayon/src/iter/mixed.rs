@@ -1,4 +1,5 @@
-//! Iterators made of two, or of one and what stands between its items: their items are gathered.
+//! Iterators over the items of two iterators, or over items with a separator: their items are
+//! gathered when the loop begins.
 
 use super::{Gather, GatherExact, Gathered, IndexedParallelIterator, ParallelIterator, shown};
 
@@ -30,13 +31,13 @@ impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> Gat
 {
 }
 
-/// Items of two iterators by turns.
+/// The items of two iterators in turn.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct ByTurns<A, B> {
     pub(super) a: A,
     pub(super) b: B,
-    /// Whether it ends with the one whose turn it is and has none.
+    /// Whether to end when the iterator whose turn it is has no item.
     pub(super) ends_early: bool,
 }
 shown!(ByTurns<A, B>);
@@ -73,7 +74,7 @@ impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> Gat
 
 impl<A: IndexedParallelIterator, B: IndexedParallelIterator<Item = A::Item>> GatherExact for ByTurns<A, B> {}
 
-/// Items with the same one between all of them.
+/// The items of an iterator, with a clone of a separator between neighbours.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct WithBetween<I, T>(pub(super) I, pub(super) T);

@@ -19,7 +19,7 @@ mod stages;
 mod tries;
 mod zip;
 
-/// Prints the name of an iterator alone: closures cannot be printed.
+/// Implements `Debug` by the name of the iterator alone, since closures cannot be printed.
 macro_rules! shown {
     ($name:ident<$($generic:ident),+>) => {
         impl<$($generic),+> std::fmt::Debug for $name<$($generic),+> {

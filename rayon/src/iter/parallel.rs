@@ -1,4 +1,4 @@
-//! The iterator that a loop runs over.
+//! The trait of all parallel iterators.
 
 use std::{
     cmp::Ordering,
@@ -24,46 +24,46 @@ use super::{
 
 use crate::absent::IsOfThisCrate;
 
-/// Items that the threads of a pool go through.
+/// An iterator whose items are processed by the threads of a pool.
 ///
-/// The names and what they mean are those of rayon; the README of this package tells what differs.
-/// It is implemented for the iterators of this crate alone: an iterator of your own returns one of
-/// these from [`IntoParallelIterator`].
+/// Names and meanings are those of rayon; the README of this package lists the differences. Only
+/// the iterators of this crate implement this trait. A type of your own implements
+/// [`IntoParallelIterator`], and returns one of these iterators.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no parallel iterator of `rangesteal-rayon`",
     note = "custom iterators (`plumbing`) are not there: see \"What is not there\" in the README of rangesteal-rayon",
     note = "other crates' iterators for rayon are those of the real rayon: collect them into a `Vec` first"
 )]
 pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
-    /// An item.
+    /// The type of an item.
     type Item: Send;
 
-    /// Gives the chain of this iterator to `end`.
+    /// Passes the chain of this iterator to `end`.
     #[doc(hidden)]
     #[track_caller]
     fn run<E: End<Self::Item>>(self, end: E) -> E::Out;
 
-    /// Gives a chain of the same items in reverse to `end`.
+    /// Passes a chain of the same items in reverse to `end`.
     #[doc(hidden)]
     #[track_caller]
     fn run_backward<E: End<Self::Item>>(self, end: E) -> E::Out {
         end.chain(source(self.into_items()).rev())
     }
 
-    /// All items, in order.
+    /// Returns all items, in order.
     #[doc(hidden)]
     #[track_caller]
     fn into_items(self) -> Vec<Self::Item> {
         self.run(ends::ToVec {})
     }
 
-    /// The least and the greatest length of a run.
+    /// The minimal and maximal length of a run that [`fold`](Self::fold) folds.
     #[doc(hidden)]
     fn lengths(&self) -> (usize, usize) {
         (1, usize::MAX)
     }
 
-    /// How many items there are, if that is known before the loop.
+    /// The number of items, if known before the loop.
     fn opt_len(&self) -> Option<usize> {
         None
     }
@@ -74,7 +74,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.run(ends::Each { f: op });
     }
 
-    /// Calls `op` with a state and each item; each worker has a clone of `init`.
+    /// Calls `op` with a worker's state and each item. The state is a clone of `init`.
     #[track_caller]
     fn for_each_with<OP, T>(self, init: T, op: OP)
     where
@@ -84,7 +84,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.for_each_init(folds::cloned_from(init), op);
     }
 
-    /// Calls `op` with a state and each item; each worker makes one.
+    /// Calls `op` with a worker's state and each item. Each worker makes its state by `init()`.
     #[track_caller]
     fn for_each_init<OP, INIT, T>(self, init: INIT, op: OP)
     where
@@ -94,7 +94,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.run(ends::EachWithState { init, f: op });
     }
 
-    /// Calls `op` with each item until it fails; returns the first failure.
+    /// Calls `op` with each item until one call fails. Returns the first failure in the order of
+    /// the items.
     #[track_caller]
     fn try_for_each<OP, R>(self, op: OP) -> R
     where
@@ -105,7 +106,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         ended.err().unwrap_or_else(|| R::from_output(()))
     }
 
-    /// Calls `op` with a state and each item until it fails; each worker has a clone of `init`.
+    /// Calls `op` with a worker's state and each item until one call fails. The state is a clone of
+    /// `init`. Returns the first failure in the order of the items.
     #[track_caller]
     fn try_for_each_with<OP, T, R>(self, init: T, op: OP) -> R
     where
@@ -116,7 +118,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.try_for_each_init(folds::cloned_from(init), op)
     }
 
-    /// Calls `op` with a state and each item until it fails; each worker makes a state.
+    /// Calls `op` with a worker's state and each item until one call fails. Each worker makes its
+    /// state by `init()`. Returns the first failure in the order of the items.
     #[track_caller]
     fn try_for_each_init<OP, INIT, T, R>(self, init: INIT, op: OP) -> R
     where
@@ -135,7 +138,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.run(ends::Count {})
     }
 
-    /// What `map_op` makes of each item.
+    /// Maps each item by `map_op`.
     #[track_caller]
     fn map<F, R>(self, map_op: F) -> Map<Self, F>
     where
@@ -145,7 +148,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::MapBy(map_op) }
     }
 
-    /// What `map_op` makes of a state and each item; each worker has a clone of `init`.
+    /// Maps each item by `map_op`, which also receives a worker's state. The state is a clone of
+    /// `init`. The results are gathered into a vector when the loop begins.
     #[track_caller]
     fn map_with<F, T, R>(self, init: T, map_op: F) -> MapWith<Self, T, F>
     where
@@ -156,7 +160,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(folds::MapWithOf { base: self, init, op: map_op })
     }
 
-    /// What `map_op` makes of a state and each item; each worker makes one.
+    /// Maps each item by `map_op`, which also receives a worker's state. Each worker makes its
+    /// state by `init()`. The results are gathered into a vector when the loop begins.
     #[track_caller]
     fn map_init<F, INIT, T, R>(self, init: INIT, map_op: F) -> MapInit<Self, INIT, F>
     where
@@ -167,7 +172,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(folds::MapInitOf { base: self, init, op: map_op })
     }
 
-    /// Clones of the items.
+    /// Iterates over clones of the items, which are references.
     #[track_caller]
     fn cloned<'a, T>(self) -> Cloned<Self>
     where
@@ -177,7 +182,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::Owned }
     }
 
-    /// Copies of the items.
+    /// Iterates over copies of the items, which are references.
     #[track_caller]
     fn copied<'a, T>(self) -> Copied<Self>
     where
@@ -187,25 +192,25 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::Owned }
     }
 
-    /// Calls `inspect_op` with each item that passes by.
+    /// Calls `inspect_op` with a reference to each item, and passes the item on.
     #[track_caller]
     fn inspect<OP: Fn(&Self::Item) + Sync + Send>(self, inspect_op: OP) -> Inspect<Self, OP> {
         Staged { base: self, stage: stages::InspectBy(inspect_op) }
     }
 
-    /// The items, changed by `update_op`.
+    /// Changes each item by `update_op`, and passes the item on.
     #[track_caller]
     fn update<F: Fn(&mut Self::Item) + Sync + Send>(self, update_op: F) -> Update<Self, F> {
         Staged { base: self, stage: stages::UpdateBy(update_op) }
     }
 
-    /// The items of which `filter_op` is true.
+    /// Iterates over the items for which `filter_op` returns true.
     #[track_caller]
     fn filter<P: Fn(&Self::Item) -> bool + Sync + Send>(self, filter_op: P) -> Filter<Self, P> {
         Staged { base: self, stage: stages::FilterBy(filter_op) }
     }
 
-    /// What `filter_op` makes of the items for which it returns `Some`.
+    /// Maps each item by `filter_op`, and iterates over the `Some` results.
     #[track_caller]
     fn filter_map<P, R>(self, filter_op: P) -> FilterMap<Self, P>
     where
@@ -215,8 +220,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::FilterMapBy(filter_op) }
     }
 
-    /// All that comes out of the parallel iterators that `map_op` makes: each is gathered into a
-    /// vector by a loop of its own.
+    /// Maps each item to a parallel iterator, and iterates over the items of all these. A loop of
+    /// its own gathers each of them into a vector.
     #[track_caller]
     fn flat_map<F, PI>(self, map_op: F) -> FlatMap<Self, F>
     where
@@ -226,7 +231,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::FlatMapBy(map_op) }
     }
 
-    /// All that comes out of the plain iterators that `map_op` makes.
+    /// Maps each item to a serial iterator, and iterates over the items of all these.
     #[track_caller]
     fn flat_map_iter<F, SI>(self, map_op: F) -> FlatMapIter<Self, F>
     where
@@ -236,7 +241,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::FlatMapIterBy(map_op) }
     }
 
-    /// All that comes out of the items, which are parallel iterators.
+    /// Iterates over the items of the items, which are parallel iterators.
     #[track_caller]
     fn flatten(self) -> Flatten<Self>
     where
@@ -245,7 +250,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::Flat }
     }
 
-    /// All that comes out of the items, which are plain iterators.
+    /// Iterates over the items of the items, which are serial iterators.
     #[track_caller]
     fn flatten_iter(self) -> FlattenIter<Self>
     where
@@ -254,7 +259,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Staged { base: self, stage: stages::FlatIter }
     }
 
-    /// Reduces the items in order; `identity` where there are none.
+    /// Reduces the items in order; returns `identity()` if there are no items.
     #[track_caller]
     fn reduce<OP, ID>(self, identity: ID, op: OP) -> Self::Item
     where
@@ -264,7 +269,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.reduce_with(op).unwrap_or_else(identity)
     }
 
-    /// Reduces the items in order; none if there are none.
+    /// Reduces the items in order; returns `None` if there are no items.
     #[track_caller]
     fn reduce_with<OP>(self, op: OP) -> Option<Self::Item>
     where
@@ -273,7 +278,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.run(ends::Reduce { op })
     }
 
-    /// Reduces what is in the items until one, or `op`, fails.
+    /// Reduces the values in the items, until an item or `op` is a failure. Begins with
+    /// `identity()`.
     #[track_caller]
     fn try_reduce<T, OP, ID>(self, identity: ID, op: OP) -> Self::Item
     where
@@ -284,14 +290,15 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.try_reduce_with(op).unwrap_or_else(|| Self::Item::from_output(identity()))
     }
 
-    /// Reduces what is in the items until one, or `op`, fails; none if there are no items.
+    /// Reduces the values in the items, until an item or `op` is a failure. Returns `None` if there
+    /// are no items.
     #[track_caller]
     fn try_reduce_with<T, OP>(self, op: OP) -> Option<Self::Item>
     where
         OP: Fn(T, T) -> Self::Item + Sync + Send,
         Self::Item: Try<Output = T>,
     {
-        // The first failure in time; items that are begun after it end the loop.
+        // The first failure in time. Items that begin after that failure end the loop.
         let (has_failed, failure) = (AtomicBool::new(false), Mutex::new(None));
         let fail = |failed| {
             has_failed.store(true, Relaxed);
@@ -324,7 +331,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         }
     }
 
-    /// Folds runs of items; the accumulators, in order, are the items of what is returned.
+    /// Folds runs of neighbouring items, each run into an accumulator that begins with
+    /// `identity()`. Iterates over the accumulators, in order.
     #[track_caller]
     fn fold<T, ID, F>(self, identity: ID, fold_op: F) -> Fold<Self, ID, F>
     where
@@ -335,7 +343,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(folds::FoldOf { base: self, init: identity, op: fold_op })
     }
 
-    /// Folds runs of items into clones of `init`.
+    /// Folds runs of neighbouring items, each run into a clone of `init`. Iterates over the
+    /// accumulators, in order.
     #[track_caller]
     fn fold_with<F, T>(self, init: T, fold_op: F) -> FoldWith<Self, T, F>
     where
@@ -345,7 +354,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(folds::FoldWithOf { base: self, init, op: fold_op })
     }
 
-    /// Folds runs of items until `fold_op` fails.
+    /// Folds runs of neighbouring items, each run until `fold_op` fails. Iterates over the results,
+    /// in order.
     #[track_caller]
     fn try_fold<T, R, ID, F>(self, identity: ID, fold_op: F) -> TryFold<Self, R, ID, F>
     where
@@ -356,7 +366,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(folds::TryFoldOf { base: self, init: identity, op: fold_op, of: PhantomData })
     }
 
-    /// Folds runs of items into clones of `init` until `fold_op` fails.
+    /// Folds runs of neighbouring items, each run into a clone of `init` until `fold_op` fails.
+    /// Iterates over the results, in order.
     #[track_caller]
     fn try_fold_with<F, T, R>(self, init: T, fold_op: F) -> TryFoldWith<Self, R, F>
     where
@@ -379,7 +390,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.run(ends::Multiply(PhantomData))
     }
 
-    /// The smallest item, and of several equal ones the first.
+    /// Returns the smallest item; of several equal items, the first.
     #[track_caller]
     fn min(self) -> Option<Self::Item>
     where
@@ -388,20 +399,20 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.min_by(Ord::cmp)
     }
 
-    /// The smallest item by `f`, and of several equal ones the first.
+    /// Returns the smallest item by the order `f`; of several equal items, the first.
     #[track_caller]
     fn min_by<F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering>(self, f: F) -> Option<Self::Item> {
         self.reduce_with(|a, b| if f(&a, &b).is_gt() { b } else { a })
     }
 
-    /// The item with the smallest key, and of several equal ones the first.
+    /// Returns the item with the smallest key; of several such items, the first.
     #[track_caller]
     fn min_by_key<K: Ord + Send, F: Sync + Send + Fn(&Self::Item) -> K>(self, f: F) -> Option<Self::Item> {
         let keyed = self.map(|item| (f(&item), item));
         keyed.min_by(|a, b| a.0.cmp(&b.0)).map(|(_, item)| item)
     }
 
-    /// The largest item, and of several equal ones the last.
+    /// Returns the largest item; of several equal items, the last.
     #[track_caller]
     fn max(self) -> Option<Self::Item>
     where
@@ -410,44 +421,45 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.max_by(Ord::cmp)
     }
 
-    /// The largest item by `f`, and of several equal ones the last.
+    /// Returns the largest item by the order `f`; of several equal items, the last.
     #[track_caller]
     fn max_by<F: Sync + Send + Fn(&Self::Item, &Self::Item) -> Ordering>(self, f: F) -> Option<Self::Item> {
         self.reduce_with(|a, b| if f(&a, &b).is_gt() { a } else { b })
     }
 
-    /// The item with the largest key, and of several equal ones the last.
+    /// Returns the item with the largest key; of several such items, the last.
     #[track_caller]
     fn max_by_key<K: Ord + Send, F: Sync + Send + Fn(&Self::Item) -> K>(self, f: F) -> Option<Self::Item> {
         let keyed = self.map(|item| (f(&item), item));
         keyed.max_by(|a, b| a.0.cmp(&b.0)).map(|(_, item)| item)
     }
 
-    /// The items of this iterator, then those of another; both are gathered into one vector.
+    /// Iterates over the items of this iterator, then over those of another. All items are gathered
+    /// into one vector when the loop begins.
     #[track_caller]
     fn chain<C: IntoParallelIterator<Item = Self::Item>>(self, chain: C) -> Chain<Self, C::Iter> {
         Gathered(mixed::OneAfterOther(self, chain.into_par_iter()))
     }
 
-    /// An item of which `predicate` is true.
+    /// Returns any item for which `predicate` returns true.
     #[track_caller]
     fn find_any<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<Self::Item> {
         self.run(ends::FindAny { f: predicate })
     }
 
-    /// The first item of which `predicate` is true.
+    /// Returns the first item for which `predicate` returns true.
     #[track_caller]
     fn find_first<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<Self::Item> {
         self.find_map_first(|item| predicate(&item).then_some(item))
     }
 
-    /// The last item of which `predicate` is true.
+    /// Returns the last item for which `predicate` returns true.
     #[track_caller]
     fn find_last<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> Option<Self::Item> {
         self.find_map_last(|item| predicate(&item).then_some(item))
     }
 
-    /// What `predicate` makes of an item for which it returns `Some`.
+    /// Returns any `Some` that `predicate` returns.
     #[track_caller]
     fn find_map_any<P, R>(self, predicate: P) -> Option<R>
     where
@@ -457,7 +469,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.filter_map(predicate).find_any(|_| true)
     }
 
-    /// What `predicate` makes of the first item for which it returns `Some`.
+    /// Returns the first `Some` of `predicate`, in the order of the items.
     #[track_caller]
     fn find_map_first<P, R>(self, predicate: P) -> Option<R>
     where
@@ -467,7 +479,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.run(ends::FindMapFirst { f: predicate })
     }
 
-    /// What `predicate` makes of the last item for which it returns `Some`.
+    /// Returns the last `Some` of `predicate`, in the order of the items.
     #[track_caller]
     fn find_map_last<P, R>(self, predicate: P) -> Option<R>
     where
@@ -477,19 +489,19 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         self.run_backward(ends::FindMapFirst { f: predicate })
     }
 
-    /// Whether `predicate` is true of any item.
+    /// Whether `predicate` returns true for any item.
     #[track_caller]
     fn any<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> bool {
         self.run(ends::Any { f: predicate })
     }
 
-    /// Whether `predicate` is true of all items.
+    /// Whether `predicate` returns true for all items.
     #[track_caller]
     fn all<P: Fn(Self::Item) -> bool + Sync + Send>(self, predicate: P) -> bool {
         !self.any(|item| !predicate(item))
     }
 
-    /// What is in the items before the first that is `None`.
+    /// Iterates over the values of the items before the first `None`.
     #[track_caller]
     fn while_some<T: Send>(self) -> WhileSome<Self>
     where
@@ -498,19 +510,19 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(prefixes::SomeOf(self))
     }
 
-    /// The items: after a panic few are begun anyway.
+    /// Returns the items unchanged: after a panic the loop always stops early.
     #[track_caller]
     fn panic_fuse(self) -> PanicFuse<Self> {
         Staged { base: self, stage: stages::Same }
     }
 
-    /// Collects the items, in order.
+    /// Collects the items in order.
     #[track_caller]
     fn collect<C: FromParallelIterator<Self::Item>>(self) -> C {
         C::from_par_iter(self)
     }
 
-    /// The first parts of pairs, and the second ones, both in order.
+    /// Collects the first and the second components of the items, which are pairs, both in order.
     #[track_caller]
     fn unzip<A, B, FromA, FromB>(self) -> (FromA, FromB)
     where
@@ -523,7 +535,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         both(self.run(ends::Unzip {}))
     }
 
-    /// The items of which `predicate` is true, and the others, both in order.
+    /// Collects the items for which `predicate` returns true, and the other items, both in order.
     #[track_caller]
     fn partition<A, B, P>(self, predicate: P) -> (A, B)
     where
@@ -534,7 +546,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         both(self.run(ends::Partition { f: predicate }))
     }
 
-    /// What `predicate` makes of the items: what is left, and what is right, both in order.
+    /// Maps each item by `predicate`, and collects the `Left` and the `Right` results, both in
+    /// order.
     #[track_caller]
     fn partition_map<A, B, P, L, R>(self, predicate: P) -> (A, B)
     where
@@ -559,7 +572,8 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         both(self.run(ends::FoldMerge { init: || (Vec::new(), Vec::new()), step, merge }))
     }
 
-    /// The items, with `element` between all of them; they are gathered into a vector.
+    /// Iterates over the items with a clone of `element` between neighbours. All are gathered into
+    /// a vector when the loop begins.
     #[track_caller]
     fn intersperse(self, element: Self::Item) -> Intersperse<Self>
     where
@@ -568,32 +582,33 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
         Gathered(mixed::WithBetween(self, element))
     }
 
-    /// `n` of the items, whichever, or all if there are fewer.
+    /// Iterates over any `n` items, or over all if there are fewer.
     #[track_caller]
     fn take_any(self, n: usize) -> TakeAny<Self> {
         Gathered(prefixes::SomeItems(self, n))
     }
 
-    /// All items but `n`, whichever.
+    /// Skips any `n` items.
     #[track_caller]
     fn skip_any(self, n: usize) -> SkipAny<Self> {
         Staged { base: self, stage: stages::SkipSome(n) }
     }
 
-    /// Items of which `predicate` is true, in order, until it is false of one, whichever comes
-    /// first in time.
+    /// Iterates over items for which `predicate` returns true, in order. Ends when the predicate
+    /// returns false for the first time, for any item.
     #[track_caller]
     fn take_any_while<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> TakeAnyWhile<Self, P> {
         Gathered(prefixes::TakenWhile(self, predicate))
     }
 
-    /// The items, without those of which `predicate` is true before it is false of any.
+    /// Skips items for which `predicate` returns true, until the predicate returns false for the
+    /// first time, for any item.
     #[track_caller]
     fn skip_any_while<P: Fn(&Self::Item) -> bool + Sync + Send>(self, predicate: P) -> SkipAnyWhile<Self, P> {
         Staged { base: self, stage: stages::SkipWhile(predicate) }
     }
 
-    /// Collects the items into a list of vectors: of one.
+    /// Collects the items into a list that contains one vector.
     #[track_caller]
     fn collect_vec_list(self) -> LinkedList<Vec<Self::Item>> {
         let items = self.into_items();
@@ -601,7 +616,7 @@ pub trait ParallelIterator: IsOfThisCrate + Sized + Send {
     }
 }
 
-/// Whether a value lets a loop go on.
+/// Converts a value into a `Result` that is an error if the loop must stop.
 fn checked<R: Try>(value: R) -> Result<R::Output, R> {
     match value.branch() {
         ControlFlow::Continue(output) => Ok(output),
@@ -609,7 +624,7 @@ fn checked<R: Try>(value: R) -> Result<R::Output, R> {
     }
 }
 
-/// Collections of two vectors.
+/// Makes a collection of each of two vectors.
 fn both<A, B, FromA, FromB>((a, b): (Vec<A>, Vec<B>)) -> (FromA, FromB)
 where
     A: Send,

@@ -1,10 +1,10 @@
-//! The stages that ask for the index of an item.
+//! The stages that need the index of an item.
 
 use rangesteal::{source, source::Source};
 
 use super::{IndexedStage, Placed};
 
-/// Declares a stage of sources, and the iterator that has it.
+/// Declares a stage of sources, and the iterator that consists of a base and the stage.
 macro_rules! place {
     (
         $(#[$doc:meta])* $iter:ident, $name:ident($($field:ty)?), $item:ident => $made:ty,

@@ -1,11 +1,11 @@
-//! What rayon has for iterators of your own. It is not here: the compiler refuses it, and names the
-//! README.
+//! rayon's building blocks for custom iterators. They are not in this crate: a use is a compile
+//! error that refers to the README.
 
 use crate::absent::PlumbingIsNotThere;
 
 macro_rules! absent {
     ($($name:ident $(<$($generic:ident),+>)?;)+) => {$(
-        /// Not there: no type may implement it.
+        /// Not in this crate: no type can implement this trait.
         pub trait $name$(<$($generic),+>)?: PlumbingIsNotThere {}
     )+};
 }
@@ -20,11 +20,11 @@ absent! {
     UnindexedProducer;
 }
 
-/// Not there: the compiler refuses it.
+/// Not in this crate: a call is a compile error.
 pub fn bridge<I: PlumbingIsNotThere, C>(_iter: I, _consumer: C) {}
 
-/// Not there: the compiler refuses it.
+/// Not in this crate: a call is a compile error.
 pub fn bridge_unindexed<P: PlumbingIsNotThere, C>(_producer: P, _consumer: C) {}
 
-/// Not there: the compiler refuses it.
+/// Not in this crate: a call is a compile error.
 pub fn bridge_producer_consumer<P: PlumbingIsNotThere, C>(_len: usize, _producer: P, _consumer: C) {}

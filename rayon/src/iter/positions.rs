@@ -1,4 +1,4 @@
-//! The indices of items.
+//! The indices of the items that satisfy a predicate.
 
 use super::{End, IndexedParallelIterator, ParallelIterator, shown};
 

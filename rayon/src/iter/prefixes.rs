@@ -1,4 +1,4 @@
-//! Iterators that end before their base does: the loop over the base stops early.
+//! Iterators that may end before their base: the loop over the base stops early.
 
 use std::{
     mem,
@@ -13,7 +13,7 @@ use rangesteal::{options::Stateless, source::Chain};
 use super::{End, Gather, Gathered, ParallelIterator, shown};
 use crate::pool::{Seat, current};
 
-/// What is made of the items of one block, until it is handed in.
+/// The results of one block of items. Dropping this adds them to the list of all blocks.
 struct Block<'o, R> {
     number: usize,
     made: Vec<R>,
@@ -28,10 +28,10 @@ impl<R> Drop for Block<'_, R> {
     }
 }
 
-/// What a closure makes of the items, in order, until it makes nothing.
+/// Collects the `Some` results of a closure, in order, until the closure returns `None`.
 struct Until<F> {
     f: F,
-    /// Whether only what comes before that item is taken: otherwise also what others have made.
+    /// Whether to drop results of items behind the first `None`, which other workers may have made.
     is_prefix: bool,
 }
 
@@ -58,7 +58,7 @@ impl<T, R: Send, F: Fn(T) -> Option<R> + Sync> End<T> for Until<F> {
     }
 }
 
-/// What is in the items before the first that has nothing.
+/// The values of the items before the first `None`.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct SomeOf<I>(pub(super) I);
@@ -75,7 +75,7 @@ impl<T: Send, I: ParallelIterator<Item = Option<T>>> Gather for SomeOf<I> {
     }
 }
 
-/// Items of which a closure is true, until it is false of one.
+/// Items for which a closure returns true, until it returns false.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct TakenWhile<I, P>(pub(super) I, pub(super) P);
@@ -93,7 +93,7 @@ impl<I: ParallelIterator, P: Fn(&I::Item) -> bool + Sync + Send> Gather for Take
     }
 }
 
-/// So many items.
+/// Any items, up to a number.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct SomeItems<I>(pub(super) I, pub(super) usize);

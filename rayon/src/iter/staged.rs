@@ -1,4 +1,4 @@
-//! Iterators whose chain is that of another one and a stage behind it.
+//! Iterators that consist of another iterator and a stage.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::{
     Unindexed,
 };
 
-/// An iterator and a stage behind it.
+/// An iterator, and a stage that maps, filters or expands its items.
 #[derive(Clone)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Staged<I, G> {
@@ -66,7 +66,7 @@ impl<I: fmt::Debug, G> fmt::Debug for Staged<I, G> {
     }
 }
 
-/// An iterator whose items have an index, and a stage that asks for it.
+/// An iterator whose items have an index, and a stage that needs the index.
 #[derive(Clone)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Placed<I, G> {

@@ -1,4 +1,4 @@
-//! The stages that have a counterpart in a chain.
+//! The stages that need no index of an item.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
@@ -10,7 +10,7 @@ use rangesteal::{
 
 use super::{IndexedStage, IntoParallelIterator, ParallelIterator, Stage, Staged};
 
-/// Declares a stage with a closure, and the iterator that has it.
+/// Declares a stage with a closure, and the iterator that consists of a base and the stage.
 macro_rules! stage {
     ($(#[$doc:meta])* $iter:ident, $name:ident) => {
         #[doc(hidden)]
@@ -22,7 +22,8 @@ macro_rules! stage {
     };
 }
 
-/// Implements a stage: what it makes, whether it makes one of each item, and how.
+/// Implements a stage: the type of its results, how many it makes of each item (`one of each`, at
+/// most `one`, or `any`), and the chain.
 macro_rules! behind {
     ([$($generic:tt)*] $stage:ty, $item:ty => $made:ty, one of each, ($self:ident, $chain:ident) $behind:expr) => {
         impl<$($generic)*> Stage<$item> for $stage {
@@ -150,7 +151,7 @@ pub type Copied<I> = Staged<I, Owned>;
 pub type Cloned<I> = Staged<I, Owned>;
 behind!(['a, T: Clone + Send + 'a] Owned, &'a T => T, one of each, (self, chain) source(chain).cloned());
 
-/// The stage that changes nothing.
+/// The stage that passes all items on.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Same;

@@ -1,21 +1,21 @@
-//! Values that tell whether to go on: `Option`, `Result`, `ControlFlow`, `Poll` of these.
+//! Values that tell whether to continue: `Option`, `Result`, `ControlFlow`, and `Poll` of results.
 
 use std::{convert::Infallible, ops::ControlFlow, task::Poll};
 
-/// A value that tells whether to go on, and with what.
+/// A value that is a success or a failure, as std's unstable `Try`.
 pub trait Try {
-    /// What goes on.
+    /// The value of a success.
     type Output;
-    /// Why it does not go on.
+    /// The reason of a failure.
     type Residual;
 
-    /// Goes on with this.
+    /// Makes a success.
     fn from_output(output: Self::Output) -> Self;
 
-    /// Does not go on.
+    /// Makes a failure.
     fn from_residual(residual: Self::Residual) -> Self;
 
-    /// Whether to go on.
+    /// Separates a success from a failure.
     fn branch(self) -> ControlFlow<Self::Residual, Self::Output>;
 }
 

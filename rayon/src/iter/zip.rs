@@ -1,4 +1,4 @@
-//! Iterators in step.
+//! Iterators over tuples of items of several iterators.
 
 use rangesteal::{source, source::Source};
 
@@ -7,7 +7,7 @@ use super::{
     IntoParallelRefMutIterator, ParallelIterator, Unindexed,
 };
 
-/// Two iterators in step, as far as the shorter one goes. See [`IndexedParallelIterator::zip`].
+/// An iterator over pairs of items of two iterators. See [`IndexedParallelIterator::zip`].
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Zip<A, B> {
@@ -55,7 +55,7 @@ impl<A: IndexedParallelIterator, B: IndexedParallelIterator> IndexedParallelIter
     }
 }
 
-/// Waits for the source of the first of two.
+/// An end that receives the source of the first of two iterators.
 struct First<B, E> {
     b: B,
     end: E,
@@ -70,7 +70,7 @@ impl<T, B: IndexedParallelIterator, E: IndexedEnd<(T, B::Item)>> IndexedEnd<T> f
     }
 }
 
-/// Waits for the source of the second of two.
+/// An end that receives the source of the second of two iterators.
 struct Second<S, E> {
     a: S,
     end: E,
@@ -85,7 +85,7 @@ impl<T, A: Source + Sync, E: IndexedEnd<(A::Item, T)>> IndexedEnd<T> for Second<
     }
 }
 
-/// Several iterators in step, as far as the shortest one goes: a tuple of them.
+/// An iterator over tuples of items of several iterators. Ends with the shortest of them.
 #[derive(Clone, Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct MultiZip<T>(T);
@@ -106,14 +106,14 @@ macro_rules! tuples {
         }
 
         impl<$($name: IndexedParallelIterator),+> IndexedParallelIterator for MultiZip<($($name,)+)> {
-            #[allow(non_snake_case, reason = "values are called as their types are")]
+            #[allow(non_snake_case, reason = "variables have the names of their types")]
             #[track_caller]
             fn run_indexed<E_: IndexedEnd<Self::Item>>(self, end: E_) -> E_::Out {
                 let ($($name,)+) = self.0;
                 in_step!($($name),+).map(|$nested| ($($name,)+)).run_indexed(end)
             }
 
-            #[allow(non_snake_case, reason = "values are called as their types are")]
+            #[allow(non_snake_case, reason = "variables have the names of their types")]
             fn len(&self) -> usize {
                 let ($($name,)+) = &self.0;
                 let lengths = [$($name.len()),+];
@@ -125,15 +125,15 @@ macro_rules! tuples {
             type Item = ($($name::Item,)+);
             type Iter = MultiZip<($($name::Iter,)+)>;
 
-            #[allow(non_snake_case, reason = "values are called as their types are")]
+            #[allow(non_snake_case, reason = "variables have the names of their types")]
             fn into_par_iter(self) -> Self::Iter {
                 let ($($name,)+) = self;
                 MultiZip(($($name.into_par_iter(),)+))
             }
         }
 
-        // Not `&'a $name: IntoParallelIterator`: the compiler would ask it of tuples of tuples
-        // without end.
+        // The bound is not `&'a $name: IntoParallelIterator`: with that bound the compiler would
+        // recurse through tuples of tuples without end.
         impl<'a, $($name),+> IntoParallelIterator for &'a ($($name,)+)
         where
             $($name: IntoParallelRefIterator<'a, Iter: IndexedParallelIterator>,)+
@@ -141,7 +141,7 @@ macro_rules! tuples {
             type Item = ($(<$name as IntoParallelRefIterator<'a>>::Item,)+);
             type Iter = MultiZip<($(<$name as IntoParallelRefIterator<'a>>::Iter,)+)>;
 
-            #[allow(non_snake_case, reason = "values are called as their types are")]
+            #[allow(non_snake_case, reason = "variables have the names of their types")]
             fn into_par_iter(self) -> Self::Iter {
                 let ($($name,)+) = self;
                 MultiZip(($($name.par_iter(),)+))
@@ -155,7 +155,7 @@ macro_rules! tuples {
             type Item = ($(<$name as IntoParallelRefMutIterator<'a>>::Item,)+);
             type Iter = MultiZip<($(<$name as IntoParallelRefMutIterator<'a>>::Iter,)+)>;
 
-            #[allow(non_snake_case, reason = "values are called as their types are")]
+            #[allow(non_snake_case, reason = "variables have the names of their types")]
             fn into_par_iter(self) -> Self::Iter {
                 let ($($name,)+) = self;
                 MultiZip(($($name.par_iter_mut(),)+))
@@ -164,7 +164,7 @@ macro_rules! tuples {
     )+};
 }
 
-/// Zips the first with the second, these with the third, and so on.
+/// Zips the first with the second, the pairs with the third, and so on.
 macro_rules! in_step {
     ($first:ident $(, $next:ident)*) => { $first$(.zip($next))* };
 }

@@ -1,4 +1,4 @@
-//! Neighbouring items of a slice, so many at a time.
+//! Chunks of neighbouring items of a slice.
 
 use std::mem;
 
@@ -6,169 +6,141 @@ use rangesteal::source;
 
 use crate::sources::begins;
 
-/// So many items at a time. See [`ParallelSlice::par_chunks`](super::ParallelSlice::par_chunks).
-#[derive(Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct Chunks<'data, T> {
-    pub(super) slice: &'data [T],
-    pub(super) size: usize,
+/// Declares an iterator over chunks of `size` items, of which one may be shorter.
+macro_rules! chunks {
+    ($(#[$doc:meta])* $iter:ident of $slice:ty, $bound:ident, |$self:ident| $source:expr) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        #[must_use = "an iterator runs nothing: its last method does"]
+        pub struct $iter<'data, T> {
+            pub(super) slice: $slice,
+            pub(super) size: usize,
+        }
+
+        begins!(['data, T: $bound] $iter<'data, T> => $slice, |$self| $source,
+            |self| self.slice.len().div_ceil(self.size));
+    };
 }
 
-begins!(['data, T: Sync] Chunks<'data, T> => &'data [T], |self| source(self.slice).chunks(self.size),
-    |self| self.slice.len().div_ceil(self.size));
+/// Declares an iterator over chunks of exactly `size` items, and the split of the slice into the
+/// chunks and the items left over.
+macro_rules! exact_chunks {
+    (
+        $(#[$doc:meta])* $iter:ident of $slice:ty, $bound:ident,
+        |$all:ident, $size:ident| $split:expr, |$self:ident| $source:expr
+    ) => {
+        $(#[$doc])*
+        #[derive(Debug)]
+        #[must_use = "an iterator runs nothing: its last method does"]
+        pub struct $iter<'data, T> {
+            slice: $slice,
+            size: usize,
+            rest: $slice,
+        }
 
-/// So many items at a time, to be changed.
-#[derive(Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct ChunksMut<'data, T> {
-    pub(super) slice: &'data mut [T],
-    pub(super) size: usize,
+        impl<'data, T> $iter<'data, T> {
+            pub(super) fn new($all: $slice, $size: usize) -> Self {
+                let (slice, rest) = $split;
+                Self { slice, size: $size, rest }
+            }
+        }
+
+        begins!(['data, T: $bound] $iter<'data, T> => $slice, |$self| $source,
+            |self| self.slice.len() / self.size);
+    };
 }
 
-begins!(['data, T: Send] ChunksMut<'data, T> => &'data mut [T], |self| source(self.slice).chunks(self.size),
-    |self| self.slice.len().div_ceil(self.size));
-
-/// Exactly so many items at a time.
-#[derive(Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct ChunksExact<'data, T> {
-    slice: &'data [T],
-    size: usize,
-    rest: &'data [T],
+chunks! {
+    /// Chunks from the front. See [`ParallelSlice::par_chunks`](super::ParallelSlice::par_chunks).
+    Chunks of &'data [T], Sync, |self| source(self.slice).chunks(self.size)
+}
+chunks! {
+    /// Mutable chunks from the front. See
+    /// [`ParallelSliceMut::par_chunks_mut`](super::ParallelSliceMut::par_chunks_mut).
+    ChunksMut of &'data mut [T], Send, |self| source(self.slice).chunks(self.size)
+}
+chunks! {
+    /// Chunks from the end. See [`ParallelSlice::par_rchunks`](super::ParallelSlice::par_rchunks).
+    RChunks of &'data [T], Sync, |self| source(self.slice.rchunks(self.size).collect::<Vec<_>>())
+}
+chunks! {
+    /// Mutable chunks from the end. See
+    /// [`ParallelSliceMut::par_rchunks_mut`](super::ParallelSliceMut::par_rchunks_mut).
+    RChunksMut of &'data mut [T], Send, |self| source(self.slice.rchunks_mut(self.size).collect::<Vec<_>>())
 }
 
-impl<'data, T> ChunksExact<'data, T> {
-    pub(super) fn new(slice: &'data [T], size: usize) -> Self {
-        let (slice, rest) = slice.split_at(slice.len() / size * size);
-        Self { slice, size, rest }
-    }
-
-    /// The items that are left over.
-    #[must_use]
-    pub fn remainder(&self) -> &'data [T] {
-        self.rest
-    }
+exact_chunks! {
+    /// Exact chunks from the front. See
+    /// [`ParallelSlice::par_chunks_exact`](super::ParallelSlice::par_chunks_exact).
+    ChunksExact of &'data [T], Sync, |slice, size| slice.split_at(slice.len() / size * size),
+    |self| source(self.slice).chunks(self.size)
+}
+exact_chunks! {
+    /// Mutable exact chunks from the front. See
+    /// [`ParallelSliceMut::par_chunks_exact_mut`](super::ParallelSliceMut::par_chunks_exact_mut).
+    ChunksExactMut of &'data mut [T], Send, |slice, size| slice.split_at_mut(slice.len() / size * size),
+    |self| source(self.slice).chunks(self.size)
+}
+exact_chunks! {
+    /// Exact chunks from the end. See
+    /// [`ParallelSlice::par_rchunks_exact`](super::ParallelSlice::par_rchunks_exact).
+    RChunksExact of &'data [T], Sync,
+    |slice, size| {
+        let (rest, chunks) = slice.split_at(slice.len() % size);
+        (chunks, rest)
+    },
+    |self| source(self.slice).chunks(self.size).rev()
+}
+exact_chunks! {
+    /// Mutable exact chunks from the end. See
+    /// [`ParallelSliceMut::par_rchunks_exact_mut`](super::ParallelSliceMut::par_rchunks_exact_mut).
+    RChunksExactMut of &'data mut [T], Send,
+    |slice, size| {
+        let (rest, chunks) = slice.split_at_mut(slice.len() % size);
+        (chunks, rest)
+    },
+    |self| source(self.slice).chunks(self.size).rev()
 }
 
-begins!(['data, T: Sync] ChunksExact<'data, T> => &'data [T], |self| source(self.slice).chunks(self.size),
-    |self| self.slice.len() / self.size);
-
-/// Exactly so many items at a time, to be changed.
-#[derive(Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct ChunksExactMut<'data, T> {
-    slice: &'data mut [T],
-    size: usize,
-    rest: &'data mut [T],
+/// Gives access to the items left over by shared chunks.
+macro_rules! remainder {
+    ($($iter:ident)+) => {$(
+        impl<'data, T> $iter<'data, T> {
+            /// The items that are in no chunk.
+            #[must_use]
+            pub fn remainder(&self) -> &'data [T] {
+                self.rest
+            }
+        }
+    )+};
 }
 
-impl<'data, T> ChunksExactMut<'data, T> {
-    pub(super) fn new(slice: &'data mut [T], size: usize) -> Self {
-        let (slice, rest) = slice.split_at_mut(slice.len() / size * size);
-        Self { slice, size, rest }
-    }
+remainder!(ChunksExact RChunksExact);
 
-    /// The items that are left over.
-    #[must_use]
-    pub fn into_remainder(self) -> &'data mut [T] {
-        self.rest
-    }
+/// Gives access to the items left over by mutable chunks.
+macro_rules! remainder_mut {
+    ($($iter:ident)+) => {$(
+        impl<'data, T> $iter<'data, T> {
+            /// The items that are in no chunk.
+            #[must_use]
+            pub fn into_remainder(self) -> &'data mut [T] {
+                self.rest
+            }
 
-    /// The items that are left over.
-    pub fn remainder(&mut self) -> &mut [T] {
-        self.rest
-    }
+            /// The items that are in no chunk.
+            pub fn remainder(&mut self) -> &mut [T] {
+                self.rest
+            }
 
-    /// The items that are left over; then none are.
-    pub fn take_remainder(&mut self) -> &'data mut [T] {
-        mem::take(&mut self.rest)
-    }
+            /// Takes the items that are in no chunk. Later calls return an empty slice.
+            pub fn take_remainder(&mut self) -> &'data mut [T] {
+                mem::take(&mut self.rest)
+            }
+        }
+    )+};
 }
 
-begins!(['data, T: Send] ChunksExactMut<'data, T> => &'data mut [T], |self| source(self.slice).chunks(self.size),
-    |self| self.slice.len() / self.size);
-
-/// So many items at a time, from the end: the last may be shorter.
-#[derive(Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct RChunks<'data, T> {
-    pub(super) slice: &'data [T],
-    pub(super) size: usize,
-}
-
-begins!(['data, T: Sync] RChunks<'data, T> => &'data [T],
-    |self| source(self.slice.rchunks(self.size).collect::<Vec<_>>()), |self| self.slice.len().div_ceil(self.size));
-
-/// So many items at a time, from the end, to be changed: the last may be shorter.
-#[derive(Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct RChunksMut<'data, T> {
-    pub(super) slice: &'data mut [T],
-    pub(super) size: usize,
-}
-
-begins!(['data, T: Send] RChunksMut<'data, T> => &'data mut [T],
-    |self| source(self.slice.rchunks_mut(self.size).collect::<Vec<_>>()), |self| self.slice.len().div_ceil(self.size));
-
-/// Exactly so many items at a time, from the end.
-#[derive(Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct RChunksExact<'data, T> {
-    slice: &'data [T],
-    size: usize,
-    rest: &'data [T],
-}
-
-impl<'data, T> RChunksExact<'data, T> {
-    pub(super) fn new(slice: &'data [T], size: usize) -> Self {
-        let (rest, slice) = slice.split_at(slice.len() % size);
-        Self { slice, size, rest }
-    }
-
-    /// The items that are left over.
-    #[must_use]
-    pub fn remainder(&self) -> &'data [T] {
-        self.rest
-    }
-}
-
-begins!(['data, T: Sync] RChunksExact<'data, T> => &'data [T], |self| source(self.slice).chunks(self.size).rev(),
-    |self| self.slice.len() / self.size);
-
-/// Exactly so many items at a time, from the end, to be changed.
-#[derive(Debug)]
-#[must_use = "an iterator runs nothing: its last method does"]
-pub struct RChunksExactMut<'data, T> {
-    slice: &'data mut [T],
-    size: usize,
-    rest: &'data mut [T],
-}
-
-impl<'data, T> RChunksExactMut<'data, T> {
-    pub(super) fn new(slice: &'data mut [T], size: usize) -> Self {
-        let (rest, slice) = slice.split_at_mut(slice.len() % size);
-        Self { slice, size, rest }
-    }
-
-    /// The items that are left over.
-    #[must_use]
-    pub fn into_remainder(self) -> &'data mut [T] {
-        self.rest
-    }
-
-    /// The items that are left over.
-    pub fn remainder(&mut self) -> &mut [T] {
-        self.rest
-    }
-
-    /// The items that are left over; then none are.
-    pub fn take_remainder(&mut self) -> &'data mut [T] {
-        mem::take(&mut self.rest)
-    }
-}
-
-begins!(['data, T: Send] RChunksExactMut<'data, T> => &'data mut [T],
-    |self| source(self.slice).chunks(self.size).rev(), |self| self.slice.len() / self.size);
+remainder_mut!(ChunksExactMut RChunksExactMut);
 
 macro_rules! cloned {
     ($($iter:ident { $($field:ident),+ })+) => {$(

@@ -1,11 +1,11 @@
-//! Pieces of a slice whose ends depend on the items: the calling thread finds them before the loop
-//! begins.
+//! Pieces of a slice whose ends depend on the items. The calling thread finds the pieces before the
+//! loop begins.
 
 use std::fmt;
 
 use crate::iter::{Gather, Gathered};
 
-/// What lies between separators, without them or with the one behind it.
+/// The pieces between separators; if `INCLUSIVE`, with the separator at the end of each.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Separated<S, P, const INCLUSIVE: bool> {
@@ -57,7 +57,7 @@ impl<S: fmt::Debug, P, const INCLUSIVE: bool> fmt::Debug for Separated<S, P, INC
     }
 }
 
-/// Runs of items that belong together.
+/// Runs of neighbouring items that satisfy a predicate pairwise.
 #[doc(hidden)]
 #[derive(Clone)]
 pub struct Cut<S, F> {

@@ -1,4 +1,4 @@
-//! Slices.
+//! Parallel iterators over slices, and parallel sorts.
 
 mod chunks;
 mod cut;
@@ -17,7 +17,7 @@ pub use self::{
 };
 use crate::sources::{becomes, begins};
 
-/// References to the items of a slice.
+/// An iterator over references to the items of a slice.
 #[derive(Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Iter<'data, T>(&'data [T]);
@@ -30,7 +30,7 @@ impl<T> Clone for Iter<'_, T> {
 
 begins!(['data, T: Sync] Iter<'data, T> => &'data T, |self| source(self.0), |self| self.0.len());
 
-/// Exclusive references to the items of a slice.
+/// An iterator over exclusive references to the items of a slice.
 #[derive(Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct IterMut<'data, T>(&'data mut [T]);

@@ -1,4 +1,4 @@
-//! The methods of exclusive slices: sorts, and pieces to be changed.
+//! Methods of mutable slices: sorts, and iterators over mutable pieces.
 
 use std::cmp::Ordering;
 
@@ -8,17 +8,17 @@ use super::{
 };
 use crate::{iter::Gathered, pool::current};
 
-/// Methods of slices whose items may be changed.
+/// Methods of mutable slices.
 pub trait ParallelSliceMut<T: Send> {
-    /// The slice.
+    /// Returns the slice.
     fn as_parallel_slice_mut(&mut self) -> &mut [T];
 
-    /// What lies between the items of which `separator` is true.
+    /// Iterates over the pieces between the items for which `separator` returns true.
     fn par_split_mut<P: Fn(&T) -> bool + Sync + Send>(&mut self, separator: P) -> SplitMut<'_, T, P> {
         Gathered(Separated { slice: self.as_parallel_slice_mut(), separator })
     }
 
-    /// What ends with the items of which `separator` is true.
+    /// Iterates over the pieces that end with an item for which `separator` returns true.
     fn par_split_inclusive_mut<P: Fn(&T) -> bool + Sync + Send>(
         &mut self,
         separator: P,
@@ -26,7 +26,7 @@ pub trait ParallelSliceMut<T: Send> {
         Gathered(Separated { slice: self.as_parallel_slice_mut(), separator })
     }
 
-    /// `chunk_size` items at a time; the last may be fewer.
+    /// Iterates over chunks of `chunk_size` items, from the front. The last chunk may be shorter.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -36,7 +36,8 @@ pub trait ParallelSliceMut<T: Send> {
         ChunksMut { slice: self.as_parallel_slice_mut(), size: chunk_size }
     }
 
-    /// Exactly `chunk_size` items at a time.
+    /// Iterates over chunks of exactly `chunk_size` items, from the front. Up to `chunk_size - 1`
+    /// items at the end are left over.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -46,7 +47,8 @@ pub trait ParallelSliceMut<T: Send> {
         ChunksExactMut::new(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// `chunk_size` items at a time, from the end; the last may be fewer.
+    /// Iterates over chunks of `chunk_size` items, from the end. The last chunk, at the front of
+    /// the slice, may be shorter.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -56,7 +58,8 @@ pub trait ParallelSliceMut<T: Send> {
         RChunksMut { slice: self.as_parallel_slice_mut(), size: chunk_size }
     }
 
-    /// Exactly `chunk_size` items at a time, from the end.
+    /// Iterates over chunks of exactly `chunk_size` items, from the end. Up to `chunk_size - 1`
+    /// items at the front are left over.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -66,7 +69,7 @@ pub trait ParallelSliceMut<T: Send> {
         RChunksExactMut::new(self.as_parallel_slice_mut(), chunk_size)
     }
 
-    /// Sorts, stably.
+    /// Sorts the slice stably.
     #[track_caller]
     fn par_sort(&mut self)
     where
@@ -75,25 +78,25 @@ pub trait ParallelSliceMut<T: Send> {
         current().sort(self.as_parallel_slice_mut());
     }
 
-    /// Sorts by `compare`, stably.
+    /// Sorts the slice stably by `compare`.
     #[track_caller]
     fn par_sort_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
         current().sort_by(self.as_parallel_slice_mut(), compare);
     }
 
-    /// Sorts by a key, stably.
+    /// Sorts the slice stably by a key.
     #[track_caller]
     fn par_sort_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         current().sort_by_key(self.as_parallel_slice_mut(), f);
     }
 
-    /// Sorts by a key that is computed once for each item, stably.
+    /// Sorts the slice stably by a key that is computed once per item.
     #[track_caller]
     fn par_sort_by_cached_key<K: Ord + Send, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         current().sort_by_cached_key(self.as_parallel_slice_mut(), f);
     }
 
-    /// Sorts, not stably.
+    /// Sorts the slice unstably.
     #[track_caller]
     fn par_sort_unstable(&mut self)
     where
@@ -102,19 +105,19 @@ pub trait ParallelSliceMut<T: Send> {
         current().sort_unstable(self.as_parallel_slice_mut());
     }
 
-    /// Sorts by `compare`, not stably.
+    /// Sorts the slice unstably by `compare`.
     #[track_caller]
     fn par_sort_unstable_by<F: Fn(&T, &T) -> Ordering + Sync>(&mut self, compare: F) {
         current().sort_unstable_by(self.as_parallel_slice_mut(), compare);
     }
 
-    /// Sorts by a key, not stably.
+    /// Sorts the slice unstably by a key.
     #[track_caller]
     fn par_sort_unstable_by_key<K: Ord, F: Fn(&T) -> K + Sync>(&mut self, f: F) {
         current().sort_unstable_by_key(self.as_parallel_slice_mut(), f);
     }
 
-    /// Runs of items of which `pred` is true for each two neighbours.
+    /// Iterates over the longest runs in which `pred` returns true for each pair of neighbours.
     fn par_chunk_by_mut<F: Fn(&T, &T) -> bool + Send + Sync>(&mut self, pred: F) -> ChunkByMut<'_, T, F> {
         Gathered(Cut { slice: self.as_parallel_slice_mut(), pred })
     }

@@ -1,4 +1,4 @@
-//! Overlapping pieces of a slice; and the methods of shared slices.
+//! Methods of shared slices, and iterators over overlapping windows.
 
 use rangesteal::source;
 
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{iter::Gathered, sources::begins};
 
-/// All so many neighbouring items.
+/// Overlapping windows of a slice. See [`ParallelSlice::par_windows`].
 #[derive(Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct Windows<'data, T> {
@@ -25,7 +25,7 @@ impl<T> Clone for Windows<'_, T> {
 begins!(['data, T: Sync] Windows<'data, T> => &'data [T], |self| source(self.slice).windows(self.size),
     |self| self.slice.len().saturating_sub(self.size - 1));
 
-/// All `N` neighbouring items, as arrays.
+/// Overlapping windows of a slice, as arrays. See [`ParallelSlice::par_array_windows`].
 #[derive(Debug)]
 #[must_use = "an iterator runs nothing: its last method does"]
 pub struct ArrayWindows<'data, T, const N: usize>(&'data [T]);
@@ -40,22 +40,22 @@ begins!(['data, T: Sync, const N: usize] ArrayWindows<'data, T, N> => &'data [T;
     |self| source(self.0).windows(N).map(|window: &'data [T]| window.try_into().expect("N items")),
     |self| self.0.len().saturating_sub(N - 1));
 
-/// Methods of slices.
+/// Methods of shared slices.
 pub trait ParallelSlice<T: Sync> {
-    /// The slice.
+    /// Returns the slice.
     fn as_parallel_slice(&self) -> &[T];
 
-    /// What lies between the items of which `separator` is true.
+    /// Iterates over the pieces between the items for which `separator` returns true.
     fn par_split<P: Fn(&T) -> bool + Sync + Send>(&self, separator: P) -> Split<'_, T, P> {
         Gathered(Separated { slice: self.as_parallel_slice(), separator })
     }
 
-    /// What ends with the items of which `separator` is true.
+    /// Iterates over the pieces that end with an item for which `separator` returns true.
     fn par_split_inclusive<P: Fn(&T) -> bool + Sync + Send>(&self, separator: P) -> SplitInclusive<'_, T, P> {
         Gathered(Separated { slice: self.as_parallel_slice(), separator })
     }
 
-    /// All `window_size` neighbouring items.
+    /// Iterates over all overlapping windows of `window_size` neighbouring items.
     ///
     /// # Panics
     /// If `window_size` is 0.
@@ -64,7 +64,7 @@ pub trait ParallelSlice<T: Sync> {
         Windows { slice: self.as_parallel_slice(), size: window_size }
     }
 
-    /// All `N` neighbouring items, as arrays.
+    /// Iterates over all overlapping windows of `N` neighbouring items, as arrays.
     ///
     /// # Panics
     /// If `N` is 0.
@@ -73,7 +73,7 @@ pub trait ParallelSlice<T: Sync> {
         ArrayWindows(self.as_parallel_slice())
     }
 
-    /// `chunk_size` items at a time; the last may be fewer.
+    /// Iterates over chunks of `chunk_size` items, from the front. The last chunk may be shorter.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -83,7 +83,8 @@ pub trait ParallelSlice<T: Sync> {
         Chunks { slice: self.as_parallel_slice(), size: chunk_size }
     }
 
-    /// Exactly `chunk_size` items at a time.
+    /// Iterates over chunks of exactly `chunk_size` items, from the front. Up to `chunk_size - 1`
+    /// items at the end are left over.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -93,7 +94,8 @@ pub trait ParallelSlice<T: Sync> {
         ChunksExact::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// `chunk_size` items at a time, from the end; the last may be fewer.
+    /// Iterates over chunks of `chunk_size` items, from the end. The last chunk, at the front of
+    /// the slice, may be shorter.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -103,7 +105,8 @@ pub trait ParallelSlice<T: Sync> {
         RChunks { slice: self.as_parallel_slice(), size: chunk_size }
     }
 
-    /// Exactly `chunk_size` items at a time, from the end.
+    /// Iterates over chunks of exactly `chunk_size` items, from the end. Up to `chunk_size - 1`
+    /// items at the front are left over.
     ///
     /// # Panics
     /// If `chunk_size` is 0.
@@ -113,7 +116,7 @@ pub trait ParallelSlice<T: Sync> {
         RChunksExact::new(self.as_parallel_slice(), chunk_size)
     }
 
-    /// Runs of items of which `pred` is true for each two neighbours.
+    /// Iterates over the longest runs in which `pred` returns true for each pair of neighbours.
     fn par_chunk_by<F: Fn(&T, &T) -> bool + Send + Sync>(&self, pred: F) -> ChunkBy<'_, T, F> {
         Gathered(Cut { slice: self.as_parallel_slice(), pred })
     }

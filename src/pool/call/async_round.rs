@@ -346,7 +346,7 @@ impl AsyncRoundWorker<'_> {
         };
         self.now = Instant::now();
         if let (ToBegin::Next(left), Ok(Began::Done | Began::Contested)) = (claim, &began) {
-            self.grain.look((left + first).saturating_sub(self.owner.next()), self.now);
+            self.grain.end_stretch((left + first).saturating_sub(self.owner.next()), self.now);
         }
         match began {
             Ok(Began::Done) => self.is_free(),

@@ -306,7 +306,7 @@ impl Executor {
             QuickVerdict::Plain
         } else {
             let idle = || self.idle();
-            match launch::glance(&self.memory, &self.prices, *this, kind, idle, draw) {
+            match launch::quick_verdict(&self.memory, &self.prices, *this, kind, idle, draw) {
                 // A timed loop writes where all threads read, so loops inside items are not timed.
                 QuickVerdict::Timed if Inside::is_here() => QuickVerdict::Plain,
                 glance => glance,

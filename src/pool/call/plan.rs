@@ -4,7 +4,7 @@ use crate::{
     clock::Instant,
     pool::{
         place::{cpu_assignment::CpuAssignment, locality::Distance},
-        policy::{estimate::Estimate, split::Profile, victim::Stealing},
+        policy::{prices::Estimate, split::Profile, victim::Stealing},
         protocol::{arena::Arena, barrier::PollTimes, threads::Threads},
         record::units::Units,
     },

@@ -14,7 +14,7 @@ impl StealPolicy for Halves {
     fn victim(&mut self, others: &mut dyn Iterator<Item = (usize, usize)>) -> Option<usize> {
         let victim = match self.0 {
             Stealing::Largest => others.max_by_key(|&(worker, left)| (left, worker)),
-            Stealing::Neighbour | Stealing::Off => others.next(),
+            Stealing::Off => others.next(),
         };
         victim.map(|(worker, _)| worker)
     }

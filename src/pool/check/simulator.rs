@@ -20,8 +20,8 @@ use crate::{
         Pool,
         place::locality::{Distance, Locality},
         policy::{
-            estimate::Estimate,
             grain::{Grain, Stretch},
+            prices::Estimate,
             site::{Loop, Site, Slice, scatter},
             split::{Profile, Splits, equal_parts, parts},
             theft::{self, Watched},
@@ -366,7 +366,7 @@ impl SimRound<'_> {
         self.folded += done.end - done.first;
         let left = *end - *next;
         if let Some(grain) = grain {
-            grain.look(left, at);
+            grain.end_stretch(left, at);
             pieces.look(*next, at, &mut self.marks);
         }
         if left > 0 {

@@ -1,15 +1,17 @@
-//! Whether a loop is faster shared or alone, found out by trying both.
+//! Whether a loop is faster shared or alone, found by trying both ways.
 //!
-//! No price of help tells that all items of a loop need one lock, or that a busy program sits on
-//! the CPU of a helper. The time of the whole call does. So where the prices say that a loop is
-//! worth sharing, it is shared; and now and then a call begins alone, to see whether it comes along
-//! faster. The faster way is kept. Each time the other way has been tried in vain, it takes
-//! [`LONGER`] times as many calls until it is tried again.
+//! The price of help does not show that all items of a loop need one lock, or that a busy program
+//! has the CPU of a helper. The time of the whole call does. So a loop that is worth sharing by the
+//! prices is shared, and the faster way is found by trials: one call of a shared loop begins alone,
+//! or up to three calls of a loop that runs alone are shared. Trials back off exponentially: each
+//! trial that confirms the verdict makes the interval to the next one [`LONGER`] times as long, in
+//! calls.
 //!
-//! A loop that is better shared pays for a trial with less than [`AT_FIRST`] of a call:
-//! whoever is behind by then shares the rest. Over the first 100 calls that is 1 %. A loop that is
-//! better alone pays with three shared calls: the first is as slow as any first call and does not
-//! count, of the others the mean counts. One is enough if it takes clearly longer.
+//! A trial costs a loop that is better shared less than [`AT_FIRST`] of a call, since the rest is
+//! shared as soon as the caller is behind. Over the first 100 calls that is 1 %. A trial costs a
+//! loop that is better alone three shared calls: the first does not count, since any first call is
+//! slow, and the mean of the other two is compared. The trial ends after the first one if that
+//! takes clearly longer than the loop alone.
 
 #![allow(clippy::cast_possible_truncation)] // fields of a word
 
@@ -18,97 +20,98 @@ use std::time::Duration;
 use super::prices::{AT_FIRST, CLEARLY, TOO_SHORT_TO_TIME_NS};
 use crate::clock::nanos;
 
-/// Into how many parts a trial divides the work at most. After each of them the caller looks
-/// whether it is ahead of a shared call. Also the most items a worker of a loop that counts as one
-/// of few items.
+/// The most parts into which a trial divides the work. After each part the caller checks whether it
+/// is ahead of a shared call. Also the most items per worker of a loop that counts as one of few
+/// items.
 pub(crate) const TRIAL_PARTS: u16 = 16;
-/// The factor by which a belief lasts longer each time it is confirmed; and in calls, how long it
-/// lasts after it has changed.
+/// The factor by which the interval between trials grows when a trial confirms the verdict. In
+/// calls: the first interval after the verdict has changed.
 const LONGER: u16 = 4;
-/// In calls: the longest time between two trials, a power of two.
+/// In calls: the longest interval between two trials, a power of two.
 const LONGEST_INTERVAL: u16 = 1 << (u16::BITS - 2);
-/// As a factor of what shared calls usually take: one that takes longer, even if helpers have
-/// slept, asks for a trial. (If it was only interrupted, that changes the mean little, and the
-/// trial is lost.)
+/// As a factor of the usual time of a shared call: a call that takes longer, even if helpers have
+/// slept, makes a trial due. (If the call was only interrupted, the mean changes little, and the
+/// trial fails.)
 const MUCH_LONGER: f32 = 2.0;
-/// How many calls a mean is taken over, and how much longer than the mean a call may take to count
-/// in full.
+/// The number of calls that a mean is taken over. As a factor of the mean: a call that takes longer
+/// counts as this.
 const MEAN_OF: f32 = 2.0;
 
-/// Into how many parts a trial divides the work of a call that takes so long `shared`: few if that
-/// is short. Then looks at the clock would count, and a part that happens to have more work than
-/// others would end the trial. (A loop of 6 µs was shared for ever, although that took 8 µs.)
+/// The number of parts of a trial, if a shared call takes `shared`. A short loop has few parts:
+/// otherwise readings of the clock would count, and a part that happens to have more work than
+/// others would end the trial. (A loop of 6 µs was shared for ever, although a shared call took
+/// 8 µs.)
 #[allow(clippy::cast_sign_loss)] // a time
 pub(crate) fn parts_for(shared: Duration) -> u16 {
     (nanos(shared) / (2.0 * TOO_SHORT_TO_TIME_NS)).clamp(1.0, TRIAL_PARTS.into()) as u16
 }
 
-/// The time limit of a trial for the first `done` of `parts` equal parts of the work. A `shared`
-/// call takes that long for all of the work.
+/// The time limit of a trial for the first `done` of `parts` equal parts of the work, if a shared
+/// call takes `shared` for all of the work.
 pub(crate) fn time_for(done: u16, parts: u16, shared: Duration) -> Duration {
     shared.mul_f32(f32::max(f32::from(done) / f32::from(parts), AT_FIRST))
 }
 
-/// Which way a loop runs, and when the other way is tried.
+/// The verdict on a loop, and when the other way is tried. All times are nanoseconds per index.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct AloneOrShared {
+    /// The verdict: whether the loop runs alone.
     pub(crate) alone: bool,
-    /// How many calls the present trial of sharing has had.
+    /// The calls of the present trial of sharing so far.
     tried: u8,
-    /// In calls: how long the belief lasts until the other way is tried, and how much of it is
-    /// left.
+    /// In calls: the interval until the next trial, and the part of it that is left.
     lasts: u16,
     left: u16,
-    /// How long a shared call usually takes, an index.
+    /// The usual time of a shared call.
     pub(crate) usually: f32,
 }
 
 impl AloneOrShared {
-    /// Of a loop that has been shared for the first time, and took so long. It is shared once more
-    /// before the first trial, since a first call is slow: caches are cold, and nobody knows where
-    /// the work lies.
+    /// The verdict on a loop that has been shared for the first time, in `took`. The second call is
+    /// shared, too, before the first trial, since a first call is slow: caches are cold, and the
+    /// distribution of the work is unknown.
     pub(crate) fn new(took: f32) -> Self {
         Self { alone: false, tried: 0, lasts: 1, left: 1, usually: took }
     }
 
-    /// Whether the next call tries the other way.
-    pub(crate) fn is_tried(self) -> bool {
+    /// Whether the next call is a trial.
+    pub(crate) fn is_trial_due(self) -> bool {
         self.left == 0
     }
 
-    /// Whether the loop has been found to be better alone when it took less: it would take `alone`
-    /// now, an index.
+    /// Whether the verdict "alone" dates from cheaper items, and has to be tested again. The loop
+    /// would take `alone` now.
     pub(crate) fn is_outdated(self, alone: f32) -> bool {
         self.alone && alone > self.usually
     }
 
-    /// Whether shared calls take clearly longer than a loop that takes `alone`, even if helpers are
-    /// late by `cold`, all of them an index.
+    /// Whether shared calls take clearly longer than the loop takes `alone`, even if helpers are
+    /// late by `cold`.
     pub(crate) fn is_clearly_longer(self, alone: f32, cold: f32) -> bool {
         self.usually > CLEARLY * (alone + cold)
     }
 
-    /// After a call that the caller has ended alone.
+    /// The verdict after a call that the caller has ended alone.
     pub(crate) fn after_alone(self) -> Self {
         Self { left: self.left.saturating_sub(u16::from(self.alone)), ..self }
     }
 
-    /// After a trial that the caller has ended alone, which `took` so long, an index. (A loop that
-    /// stops early ends a trial before it is clear which way is faster.)
+    /// The verdict after a trial of running alone that the caller has ended alone, in `took`. (A
+    /// loop that stops early ends its trial before the faster way is clear.)
     pub(crate) fn after_trial(self, took: f32) -> Self {
         if took <= self.usually { self.changed() } else { self.confirmed() }
     }
 
-    /// After a shared call that `took` so long, an index. It would take `alone`, and no helper
-    /// would be late by more than `cold`. If it was a trial of running alone, that was given up.
+    /// The verdict after a shared call of `took`. The loop would take `alone`, and helpers are late
+    /// by at most `cold`. A call that `was_trial` of running alone has failed: its rest was shared.
     pub(crate) fn after_shared(self, took: f32, alone: f32, cold: f32, was_trial: bool) -> Self {
         let Self { usually, .. } = self;
         if was_trial {
             return self.confirmed();
         }
         if !self.alone {
-            let is_trial_due = took > MUCH_LONGER * usually + cold;
-            let left = if is_trial_due { 0 } else { self.left.saturating_sub(1) };
+            let is_due = took > MUCH_LONGER * usually + cold;
+            let left = if is_due { 0 } else { self.left.saturating_sub(1) };
             let mean = usually + (took.min(MEAN_OF * usually) - usually) / MEAN_OF;
             let usually = if self.lasts == 1 { took } else { mean };
             return Self { left, usually, ..self };
@@ -135,7 +138,7 @@ impl AloneOrShared {
         Self { tried: 0, lasts, left: lasts, ..self }
     }
 
-    /// As two words, each of which may be lost.
+    /// As two words. Either of them may be lost.
     pub(crate) fn to_words(self) -> [u32; 2] {
         let Self { alone, tried, lasts, left, usually } = self;
         let [high, low] = left.to_be_bytes();
@@ -165,17 +168,17 @@ mod tests {
     impl Calls {
         /// How long the next call takes if a shared one takes `shared`.
         fn next(&mut self, shared: f32) -> f32 {
-            let Some(belief) = self.0 else {
+            let Some(verdict) = self.0 else {
                 self.0 = Some(AloneOrShared::new(shared)); // cold
                 return shared;
             };
-            let (took, after) = if belief.alone == belief.is_tried() || belief.is_outdated(1.0) {
-                (shared, belief.after_shared(shared, 1.0, 0.0, false))
-            } else if belief.alone || belief.usually > 1.0 {
-                (1.0, if belief.alone { belief.after_alone() } else { belief.after_trial(1.0) })
+            let (took, after) = if verdict.alone == verdict.is_trial_due() || verdict.is_outdated(1.0) {
+                (shared, verdict.after_shared(shared, 1.0, 0.0, false))
+            } else if verdict.alone || verdict.usually > 1.0 {
+                (1.0, if verdict.alone { verdict.after_alone() } else { verdict.after_trial(1.0) })
             } else {
-                let begun = AT_FIRST * belief.usually;
-                (begun + (1.0 - begun) * shared, belief.after_shared(1.0, 1.0, 0.0, true))
+                let begun = AT_FIRST * verdict.usually;
+                (begun + (1.0 - begun) * shared, verdict.after_shared(1.0, 1.0, 0.0, true))
             };
             self.0 = Some(after);
             took
@@ -220,9 +223,9 @@ mod tests {
 
     #[test]
     fn a_trial_is_lost_that_takes_longer_than_shared() {
-        let belief = AloneOrShared::new(0.5);
-        assert!(belief.after_trial(0.5).alone);
-        assert!(!belief.after_trial(0.6).alone, "it has ended alone, but later");
+        let verdict = AloneOrShared::new(0.5);
+        assert!(verdict.after_trial(0.5).alone);
+        assert!(!verdict.after_trial(0.6).alone, "it has ended alone, but later");
     }
 
     #[test]
@@ -252,12 +255,12 @@ mod tests {
     }
 
     #[test]
-    fn a_belief_is_two_words() {
+    fn a_verdict_is_two_words() {
         for alone in [false, true] {
             for tried in 0..3 {
                 for (lasts, left) in [(1, 0), (4, 4), (LONGEST_INTERVAL, LONGEST_INTERVAL)] {
-                    let belief = AloneOrShared { alone, tried, lasts, left, usually: 17.5 };
-                    assert_eq!(AloneOrShared::from_words(belief.to_words()), belief);
+                    let verdict = AloneOrShared { alone, tried, lasts, left, usually: 17.5 };
+                    assert_eq!(AloneOrShared::from_words(verdict.to_words()), verdict);
                 }
             }
         }

@@ -1,10 +1,11 @@
-//! When it pays to look for work, in a loop over a list that grows.
+//! When a worker looks for work again, in a loop over a list that grows.
 //!
 //! An item of such a list may stand for a whole tree, or for nothing more than itself, and nobody
-//! can tell. So a worker learns it from what it has found: if that was done sooner than a theft
-//! takes, it waits before it looks again, twice as long each time. A loop whose items make one
-//! other each, or one and a trifle, is then left alone, and takes as long as the plain loop. For
-//! the same reason it watches a victim for a moment, and leaves it what it takes itself meanwhile.
+//! can tell in advance. So a worker learns from the items that it has found: if they took less time
+//! than a theft, the worker waits before it looks again, twice as long each time. A loop whose
+//! items make one item each, or one and a trifle, is then left to one worker, and takes as long as
+//! the plain loop. For the same reason a thief watches a victim for a moment, and leaves the victim
+//! the items that the victim takes itself meanwhile.
 
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -13,24 +14,25 @@ use std::time::Duration;
 use super::prices::AWAKE_NS;
 use crate::clock::nanos;
 
-/// How long a thief watches a victim before it steals from it, and what a find must be worth: about
-/// what a theft costs.
+/// How long a thief watches a victim before it steals, and the work that a find must be worth:
+/// about the cost of a theft.
 pub(crate) const MOMENT: Duration = Duration::from_nanos(AWAKE_NS as u64);
 /// As a factor of the cost of help: the longest pause before a worker is called back. So calls in
-/// vain take one per cent of the caller's time, at most.
+/// vain take at most one per cent of the caller's time.
 const LONGEST_BACK_OFF: f32 = 100.0;
 
-/// What a worker has found since it came.
+/// The finds of a worker since it joined the loop. A find is all that the worker does from one
+/// theft to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Finds {
-    /// How long it waits before it looks again: nothing, if the last find was worth a theft.
+    /// The pause before the worker looks for the next find: zero if the last one was worth a theft.
     pause: Duration,
-    /// How long it has worked on all of them.
+    /// The time of all finds.
     worked: Duration,
 }
 
 impl Finds {
-    /// What was found was done after a `stint` of work.
+    /// Adds a find that took the worker a `stint` of work.
     pub(crate) fn see(&mut self, stint: Duration) {
         self.worked += stint;
         self.pause = if stint < MOMENT { MOMENT.max(2 * self.pause) } else { Duration::ZERO };
@@ -45,8 +47,9 @@ impl Finds {
     }
 }
 
-/// When the next worker is called back, in nanoseconds after the last one has gone. `pause` was the
-/// time before that one was called. It has `worked`, and help costs `help` nanoseconds.
+/// The pause until the next worker is called back, in nanoseconds after the last one has left.
+/// `pause` was the pause before that one was called, and it has `worked` for that long. Help costs
+/// `help` nanoseconds.
 pub(crate) fn pause_after(pause: f32, worked: Duration, help: f32) -> f32 {
     if nanos(worked) < help { (2.0 * pause).clamp(help, LONGEST_BACK_OFF * help) } else { 0.0 }
 }

@@ -1,19 +1,18 @@
 //! How many items a claim takes: one, or a block if items are too cheap for single claims.
 //!
-//! A claimed item cannot be stolen, so an item that turns out heavy traps the rest of its block.
-//! But a claim costs one or two nanoseconds, and a block may be folded by vector instructions. So a
-//! run begins with single items, or with the size that the average item of the last round suggests.
-//! It looks at the clock now and then (a reading costs some 20 ns, and a stretch between two
-//! readings lasts some 10 µs), and takes blocks of 8 if items are measured to be cheap. If they are
-//! very cheap, blocks of 64 are tried for a stretch, and kept if they are clearly faster: some
-//! loops are vectorised only in these. The run goes back to single items when items take longer,
-//! when a thief or a cut has interfered (some worker is idle, so it is time to look closely), and
-//! for the last items of a range.
+//! A claimed item cannot be stolen, so a heavy item keeps the rest of its block from thieves. But a
+//! claim costs 1 or 2 ns, and a block may be folded by vector instructions. So a run begins with
+//! single items, or with the block size that suits the average item of the last round. It reads the
+//! clock between stretches of some 10 µs (a reading costs some 20 ns), and takes blocks of 8 if
+//! items are cheap. If they are very cheap, a stretch tries blocks of 64, which are kept if they
+//! are clearly faster: some loops are vectorised only in these. The run goes back to single items
+//! when items take longer, when a thief or a truncation has interfered (some worker is idle, and
+//! small claims leave it more to steal), and for the last items of a range.
 //!
-//! Worst case: 7 items are trapped behind a heavy one if the items before it took less than 128 ns
-//! each; 63 if they took less than 16 ns each and blocks of 64 were found to be faster; 511 if they
-//! took less than 0.25 ns each; otherwise none. (The items before it are those of the same run;
-//! where a run begins, it is the average item of the last round.)
+//! Worst case: a heavy item traps 7 items if the items before it took less than 128 ns each; 63 if
+//! they took less than 16 ns each and blocks of 64 were faster; 511 if they took less than 0.25 ns
+//! each; otherwise none. The items before it are those of the same run; where a run begins, the
+//! average item of the last round counts instead.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -26,36 +25,35 @@ use crate::clock::{Instant, nanos};
 pub(crate) const SMALL_BLOCK: usize = 8;
 pub(crate) const LARGE_BLOCK: usize = SMALL_BLOCK * SMALL_BLOCK;
 const HUGE_BLOCK: usize = SMALL_BLOCK * LARGE_BLOCK;
-/// In nanoseconds per item: below this, items are claimed in blocks of 8, since single claims would
-/// cost more than one per cent; above, one by one.
+/// In nanoseconds per item: cheaper items are claimed in blocks of 8, since single claims would
+/// cost more than 1 %; others are claimed one by one.
 const CHEAP_NS: f32 = 128.0;
-/// In nanoseconds per item: below this, items are claimed in blocks of 512. An item that takes less
-/// than a cycle is folded by vector instructions, and a loop with branches to longer items is not.
-/// (Sum of a million `u64` in cache: 0.55 of the plain loop by two workers; in blocks of 64 0.8 to
-/// 1.0.)
+/// In nanoseconds per item: cheaper items are claimed in blocks of 512. An item that takes less
+/// than a cycle is folded by vector instructions, and no loop with branches to longer items is that
+/// fast. (Sum of a million `u64` in cache by two workers: 0.55 of the plain loop; in blocks of 64,
+/// 0.8 to 1.0.)
 const TRIVIAL_NS: f32 = 0.25;
-/// In nanoseconds per item: below this, blocks of 64 are tried. A vector loop begins anew with each
-/// block, and may load 20 constants for that. (Polynomial of degree 15 over 300,000 `f32`: 1.0 of
-/// the plain loop in blocks of 8, by two workers.)
+/// In nanoseconds per item: for cheaper items, blocks of 64 are tried. A vector loop starts anew in
+/// each block, and may load 20 constants for that. (Polynomial of degree 15 over 300,000 `f32` by
+/// two workers: 1.0 of the plain loop in blocks of 8.)
 const MAY_PAY_NS: f32 = 16.0;
-/// In stretches of smaller blocks: how many there are before blocks of 64 are first tried.
+/// In stretches of smaller blocks: the interval before the first trial of blocks of 64.
 const SOON: u32 = 1;
-/// In stretches of smaller blocks: how many there are before blocks of 64 that did not pay are
-/// tried again.
+/// In stretches of smaller blocks: the interval before the next trial of blocks of 64, if the last
+/// trial failed.
 const AGAIN: u32 = LARGE_BLOCK as u32;
-/// In nanoseconds per item: above this, items are claimed with full fences, which make thefts
-/// cheap.
+/// In nanoseconds per item: dearer items are claimed with full fences, which make thefts cheap.
 pub(crate) const DEAR_NS: f32 = 400.0;
 /// In items: this many at the end of a range are claimed one by one, so that they can be stolen one
 /// by one.
 const TAIL: usize = LARGE_BLOCK;
-/// The least time that a stretch should last. A stretch that takes less makes the next one longer;
-/// one that takes more than twice as long makes it shorter.
+/// The least time of a stretch. After a shorter stretch the next one has more claims; after one of
+/// more than twice this time, the next one has fewer.
 pub(crate) const STRETCH: Duration = Duration::from_micros(10);
-/// How many claims the first stretch of a run has.
+/// In claims: the first stretch of a run.
 const FIRST_STRETCH: usize = SMALL_BLOCK;
 
-/// What a worker does until its next look at the clock.
+/// The claims of a worker until its next reading of the clock.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     /// Items per claim: 1, 8, 64 or 512.
@@ -64,42 +62,42 @@ pub(crate) struct Stretch {
     pub(crate) full_fences: bool,
 }
 
-/// What is known of blocks of 64.
+/// The state of blocks of 64.
 #[derive(Clone, Copy, Debug)]
 enum Large {
-    /// Not yet tried: the number of stretches until they are.
+    /// Not in use: the number of stretches before the next trial.
     Untried(u32),
-    /// Being tried: the nanoseconds that an item took in smaller blocks.
+    /// On trial: the nanoseconds of an item in smaller blocks.
     Tried(f32),
-    /// Found to be faster: the nanoseconds that an item took in smaller blocks.
+    /// Faster: the nanoseconds of an item in smaller blocks.
     Faster(f32),
 }
 
-/// The pace of one worker in one run.
+/// The block size of one worker in one run.
 #[derive(Debug)]
 pub(crate) struct Grain {
-    /// Whether every claim is one item, whatever items cost.
+    /// Whether every claim is one item, however cheap items are.
     singly: bool,
     /// Items per claim.
     size: usize,
     /// Claims per stretch.
     claims: usize,
     large: Large,
-    /// Whether items take so long that claims use full fences; true also before they are timed.
+    /// Whether items are so dear that claims use full fences. True before items are timed.
     dear: bool,
-    /// The current stretch: how many items it has, and how many the range should have left after
-    /// it.
+    /// The current stretch: its items, and the number of items that the range has left after it if
+    /// nobody interferes.
     items: usize,
     left: usize,
-    /// In nanoseconds: what an item took in the fastest stretch of this partial result.
+    /// In nanoseconds: an item in the fastest stretch of this partial result.
     fastest: f32,
-    /// Whether an item took twice as long in the last stretch.
+    /// Whether an item took more than twice as long in the last stretch.
     dearer: bool,
     clock: Instant,
 }
 
 impl Grain {
-    /// `pace` is the nanoseconds that the average item took in the last round, if known.
+    /// `pace` is the average time of an item in the last round, in nanoseconds, if known.
     pub(crate) fn new(now: Instant, pace: Option<f32>, singly: bool) -> Self {
         let mut grain = Self {
             singly,
@@ -121,7 +119,7 @@ impl Grain {
         grain
     }
 
-    /// The next stretch for a range that holds `left` items, at least one.
+    /// The next stretch of a range that has `left` items, at least one.
     pub(crate) fn stretch(&mut self, left: usize) -> Stretch {
         let before_tail = left.saturating_sub(TAIL);
         let mut size = self.size;
@@ -134,13 +132,13 @@ impl Grain {
         Stretch { size, claims, full_fences: self.dear }
     }
 
-    /// The next stretch begins `now`: something else has been done since the last one.
+    /// Starts the clock of the next stretch `now`, after something else has been done.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.clock = now;
     }
 
-    /// Learns from a stretch that ended `now` and has left `left` items.
-    pub(crate) fn look(&mut self, left: usize, now: Instant) {
+    /// Learns from a stretch that ended `now`, with `left` items left.
+    pub(crate) fn end_stretch(&mut self, left: usize, now: Instant) {
         let took = now - self.clock;
         self.clock = now;
         if left != self.left {
@@ -163,13 +161,14 @@ impl Grain {
         self.choose(each);
     }
 
-    /// Whether items have become dearer, perhaps because the partial result grows: a new one might
-    /// be cheaper. If it is not, this is not true again before items are twice as dear as now.
+    /// Whether items have become dearer, perhaps because the partial result grows: in a new one
+    /// they might be cheaper. If they are not, this is not true again until items are twice as dear
+    /// as now.
     pub(crate) fn is_dearer(&self) -> bool {
         self.dearer
     }
 
-    /// Chooses the block size, if items took `each` nanoseconds in the blocks of the last stretch.
+    /// Chooses the block size, after a stretch in which an item took `each` nanoseconds.
     fn choose(&mut self, each: f32) {
         let small = self.suited(each);
         let (size, large) = match self.large {
@@ -185,13 +184,13 @@ impl Grain {
             Large::Faster(_) => (small, Large::Untried(SOON)),
         };
         if self.size > 1 && size > 1 {
-            // A stretch is to last as long as before.
+            // The next stretch lasts as long as the last one.
             self.claims = (self.claims.saturating_mul(self.size) / size).max(1);
         }
         (self.size, self.large) = (size, large);
     }
 
-    /// The block size that suits items of `each` nanoseconds.
+    /// The block size for items of `each` nanoseconds.
     fn suited(&self, each: f32) -> usize {
         match each {
             _ if self.singly => 1,
@@ -206,7 +205,7 @@ impl Grain {
 mod tests {
     use super::*;
 
-    /// A range of `left` items that take `nanos` each, after `stretches` stretches: the next one.
+    /// The stretch that follows `stretches` stretches, in a range of `left` items of `nanos` each.
     fn after(stretches: usize, mut left: usize, nanos: f64) -> Stretch {
         let mut now = Instant::now();
         let mut grain = Grain::new(now, None, false);
@@ -214,7 +213,7 @@ mod tests {
             let Stretch { size, claims, .. } = grain.stretch(left);
             left -= size * claims;
             now += Duration::from_secs_f64((size * claims) as f64 * nanos * 1e-9);
-            grain.look(left, now);
+            grain.end_stretch(left, now);
         }
         grain.stretch(left)
     }
@@ -244,7 +243,7 @@ mod tests {
                 let Stretch { size, claims, .. } = grain.stretch(left);
                 left -= size * claims;
                 now += Duration::from_secs_f64(((size * claims) as f64 + claims as f64 * claim) * 1e-9);
-                grain.look(left, now);
+                grain.end_stretch(left, now);
             }
             grain.stretch(left).size
         };
@@ -263,18 +262,18 @@ mod tests {
         }
         let begin = Instant::now();
         let later = |nanos: f64| begin + Duration::from_secs_f64(nanos * 1e-9);
-        // Whatever they cost, if they are to be claimed singly.
+        // Single claims, however cheap items are.
         let mut grain = Grain::new(begin, Some(0.1), true);
         assert_eq!(grain.stretch(1 << 30).size, 1);
-        grain.look(grain.left, later(1.0));
+        grain.end_stretch(grain.left, later(1.0));
         assert_eq!(grain.stretch(1 << 30).size, 1);
-        // Blocks of 64 that were faster, until items take longer.
+        // Blocks of 64 are kept until items take longer.
         let faster =
             Grain { size: 64, claims: 10, large: Large::Faster(1.0), ..Grain::new(begin, None, false) };
         for (nanos, size) in [(0.2, 512), (0.9, 64), (1.1, 8), (200.0, 1)] {
             let mut grain = Grain { clock: begin, ..faster };
             assert_eq!(grain.stretch(1 << 30).size, 64);
-            grain.look(grain.left, later(grain.items as f64 * nanos));
+            grain.end_stretch(grain.left, later(grain.items as f64 * nanos));
             assert_eq!(grain.stretch(1 << 20).size, size, "{nanos} ns");
         }
     }
@@ -305,7 +304,7 @@ mod tests {
         let now = Instant::now();
         let mut grain = Grain { size: 64, claims: 1000, dear: false, ..Grain::new(now, None, false) };
         let Stretch { size, claims, .. } = grain.stretch(1 << 30);
-        grain.look((1 << 29) - size * claims, now);
+        grain.end_stretch((1 << 29) - size * claims, now);
         let next = grain.stretch(1 << 29);
         assert_eq!((next.size, next.claims, next.full_fences), (1, FIRST_STRETCH, true));
     }
@@ -319,7 +318,7 @@ mod tests {
             let Stretch { claims, .. } = grain.stretch(left);
             left -= claims;
             now += Duration::from_secs_f64(claims as f64 * nanos * 1e-9);
-            grain.look(left, now);
+            grain.end_stretch(left, now);
             grain.is_dearer()
         };
         assert!([300.0, 200.0, 390.0, 390.0].into_iter().all(|nanos| !dearer(nanos)));

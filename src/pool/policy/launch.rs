@@ -1,10 +1,10 @@
-//! When to wake the workers: what each loop cost last time decides how it starts this time.
+//! When to wake the workers: the cost of a loop last time decides how the loop starts this time.
 //!
-//! Waking a thread costs the caller 0.2 to 7 µs, and the thread begins 10 to 40 µs later. A loop
-//! shorter than that is best run by the caller alone, and a very short one without even looking at
-//! the clock. So the pool remembers what an item cost, with a few bytes for each loop in the
-//! program text, and measures what help costs, from sleeping helpers and from helpers that are
-//! awake. All of it is a hint: it decides who works, never the result.
+//! Waking a thread costs the caller 0.2 to 7 µs, and the thread begins 10 to 40 µs later. A shorter
+//! loop is best run by the caller alone, and a very short one without a reading of the clock. So
+//! the pool remembers what an item cost, in a few bytes for each loop in the program text. It
+//! measures what help costs from helpers that sleep and from helpers that are awake. All of this is
+//! hints: they decide which workers take part, never the result.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -19,51 +19,51 @@ use super::{
 };
 use crate::{clock::nanos, pool::record::why_alone::Alone};
 
-/// In nanoseconds per item: below this, it takes more work for sharing to pay, since a shared loop
-/// begins with small claims, while the plain loop is vectorised from end to end. (200,000 items of
-/// 0.17 ns: 33 µs alone, 44 µs shared.)
+/// In nanoseconds per item: for cheaper items, sharing pays only with more work, since a shared
+/// loop begins with small claims, while the plain loop is vectorised from end to end. (200,000
+/// items of 0.17 ns: 33 µs alone, 44 µs shared.)
 const VERY_CHEAP_NS: f32 = 1.0;
-/// As a factor of the cost of help: takes the place of [`CLEARLY`] if items are cheaper than
+/// As a factor of the cost of help: replaces [`CLEARLY`] if items are cheaper than
 /// [`VERY_CHEAP_NS`] and the helpers sleep.
 const VERY_CLEARLY: f32 = 2.0;
-/// Exploration: one call in 16 of a loop that is too short to time is timed, so that a change is
+/// Exploration: one call in 16 of a loop that is too short to time is timed, so that changes are
 /// noticed.
 const TIMED_ONE_IN: u64 = 16;
-/// Exploration: one unprofitable-looking loop in 256 is shared, so that a fall in the price of help
-/// is noticed; and one search in 256 looks at the clock from its first item on.
+/// Exploration: one call in 256 is shared although that seems not to pay, so that a fall in the
+/// price of help is noticed. One search in 256 is timed from its first item on.
 const EXPLORED_ONE_IN: u64 = 256;
-/// In nanoseconds of work: after this much, a search looks at the clock for the first time.
+/// In nanoseconds of work: after this much, a search reads the clock for the first time.
 const FIRST_LOOK_NS: f32 = TOO_SHORT_TO_TIME_NS / 2.0;
 
-/// What can be said of a loop at a glance.
+/// A decision from a few words of memory, for most short loops.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum QuickVerdict {
-    /// It is far too short for help: run the plain loop.
+    /// Run the plain loop: the loop is far too short for help, or no worker is idle.
     Plain,
-    /// It is far too short for help, but it is time to measure how long it takes.
+    /// The loop is far too short for help, but due to be timed.
     Timed,
-    /// A glance is not enough to decide.
+    /// A full decision is needed.
     Unclear,
 }
 
-/// In items: a plain loop over at least this many is checked. Of a shorter one, the check would be
-/// a large part. It costs 14 ns.
+/// In items: a plain loop over at least this many is checked. The check costs 14 ns, which is a
+/// large part of a shorter loop.
 pub(crate) const CHECKED: usize = LARGE_BLOCK;
-/// In items: a plain loop is checked after so many. A multiple of what a vector holds: if the slice
-/// begins where vectors do, so does the rest.
+/// In items: a plain loop is checked after this many. It is a multiple of the length of a vector:
+/// if the slice begins at a boundary of vectors, so does the rest.
 pub(crate) const CHECKED_AFTER: usize = SMALL_BLOCK;
 
 /// Why a loop starts on the calling thread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Why {
-    /// It is too short to share, or unknown.
+    /// The loop is too short to share, or unknown.
     Short,
-    /// It was expected to be short, and its first items took microseconds. Such a call is not
-    /// learnt from, since one loop of the program text may run over cheap and heavy items in turn:
-    /// it is to stay a short one. (If it has become heavy for good, the next call that is timed
-    /// shows that.)
+    /// The loop was expected to be short, and its first items took microseconds. The pool does not
+    /// learn from such a call, since one loop of the program text may run over cheap and heavy
+    /// items in turn, and should still count as short. (If the loop has become heavy for good, the
+    /// next call that is timed shows that.)
     Unexpected,
-    /// It is known to be faster alone.
+    /// The loop is known to be faster alone.
     Faster,
 }
 
@@ -72,29 +72,30 @@ pub(crate) enum Why {
 pub(crate) enum Launch {
     /// As the plain loop, on the calling thread.
     Plain,
-    /// On the calling thread, which looks at the clock: what is left after `limit` is shared.
+    /// On the calling thread, which reads the clock: the items that are left after `limit` are
+    /// shared.
     Alone {
         limit: Duration,
-        /// Items before any reading of the clock, even the one from which time is counted.
+        /// The items before the first reading of the clock, which begins the measurement of time.
         unlooked: usize,
-        /// Items until the first look at the clock.
+        /// The items between the first reading of the clock and the second.
         stretch: usize,
         why: Why,
     },
-    /// On the calling thread, to see whether that is faster than the time that a `shared` call
-    /// usually takes. If it falls behind, the rest is shared.
+    /// On the calling thread, to see whether that takes less than the usual time of a `shared`
+    /// call. If the caller falls behind, the rest is shared.
     Trial { shared: Duration },
     /// On the calling thread and `helpers` others from the start.
     Shared { helpers: usize },
 }
 
 impl Launch {
-    /// How many items are folded before the clock is read at all.
+    /// The number of items that are folded before the first reading of the clock.
     pub(crate) fn unlooked(self) -> usize {
         if let Self::Alone { unlooked, .. } = self { unlooked } else { 0 }
     }
 
-    /// The launch of a watched loop, which looks at the clock, or at a handle, from the start.
+    /// The launch of a loop that is watched: it reads the clock, or a handle, from the start.
     pub(crate) fn watched(self) -> Self {
         match self {
             Self::Plain => Self::alone(Duration::MAX, 1),
@@ -103,12 +104,12 @@ impl Launch {
         }
     }
 
-    /// Whether the call tells what others will cost.
+    /// Whether the call tells what other calls will cost.
     pub(crate) fn is_learnt_from(self) -> bool {
         !matches!(self, Self::Alone { why: Why::Unexpected, .. })
     }
 
-    /// What a report says of a call that the caller has ended alone.
+    /// The reason in a report, for a call that the caller has ended alone.
     pub(crate) fn why_alone(self) -> Alone {
         match self {
             Self::Trial { .. } | Self::Alone { why: Why::Faster, .. } => Alone::Faster,
@@ -116,12 +117,12 @@ impl Launch {
         }
     }
 
-    /// Whether the call is to show whether the loop is faster alone.
+    /// Whether the call shows whether the loop is faster alone.
     pub(crate) fn is_trial(self) -> bool {
         matches!(self, Self::Trial { .. })
     }
 
-    /// On the calling thread, with looks at the clock from the start.
+    /// On the calling thread, which reads the clock from the start.
     fn alone(limit: Duration, stretch: usize) -> Self {
         Self::Alone { limit, unlooked: 0, stretch, why: Why::Short }
     }
@@ -132,18 +133,18 @@ impl Launch {
 pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {
-    /// True once in `odds` calls; `odds` is a power of two.
+    /// True in one call of `odds`, which is a power of two.
     #[inline(always)]
     fn is_one_in(self, odds: u64) -> bool {
         self.0 < u64::MAX / odds
     }
 }
 
-/// What can be said at a glance of a loop that has enough items for helpers. So many workers are
-/// `idle`: that is asked only if the loop is long. If none is, a loop that would be over before
-/// help pays is the plain loop; a longer one may find help on its way.
+/// A decision from a few words of memory, for a loop that has enough items for helpers. `idle`, the
+/// number of idle workers, is not called if the loop is short. If no worker is idle, a loop that
+/// would be over before help pays is the plain loop; a longer one may find help on its way.
 #[inline(always)]
-pub(crate) fn glance(
+pub(crate) fn quick_verdict(
     memory: &Memory,
     prices: &Prices,
     this: Loop,
@@ -164,48 +165,49 @@ pub(crate) fn glance(
     }
 }
 
-/// How the rest of a loop goes on, of `work` nanoseconds, that its caller has begun alone because
-/// no worker was idle, now that one is. Returns `None` if the caller is to go on alone.
+/// The launch of the rest of a loop, of `work` nanoseconds. Its caller has begun alone because no
+/// worker was idle; now one is. `None` if the caller should go on alone.
 pub(crate) fn of_rest(prices: &Prices, work: f32, awake: bool) -> Option<Launch> {
     let worth_sharing = CLEARLY * prices.help(awake);
     let helpers = (helpers_worth(prices, work, worth_sharing) as usize).max(1);
     (work >= worth_sharing).then_some(Launch::Shared { helpers })
 }
 
-/// Whether the second closure of a join, which takes `cost` nanoseconds if that is known, is
-/// offered to a worker: always if it is clearly worth one, else now and then to see what it costs.
-/// Work that is too short to be timed is never worth it: on a worker, whose caches are cold, it
-/// takes much longer.
+/// Whether the second closure of a join is offered to a worker. It takes `cost` nanoseconds, if
+/// that is known. It is offered if it is clearly worth a worker, or unknown, and otherwise now and
+/// then to see what it costs. Work that is too short to be timed is never worth a worker, whose
+/// caches are cold: it takes much longer there.
 pub(crate) fn is_join_worth_it(prices: &Prices, cost: Option<f32>, awake: bool, draw: Draw) -> bool {
     let worth_it = f32::max(CLEARLY * prices.help(awake), TOO_SHORT_TO_TIME_NS);
     cost.is_none_or(|cost| cost >= worth_it) || draw.is_one_in(EXPLORED_ONE_IN)
 }
 
-/// Whether the second closure of a join that is not offered is timed: between the outermost level
-/// and the `last` of the upper ones always, since these are few, so that a recursion over more data
-/// is soon noticed.
+/// Whether the second closure of a join that is not offered is timed. Between the outermost level
+/// and the `last` of the upper levels it always is: these joins are few, and a recursion over more
+/// data is then soon noticed.
 pub(crate) fn is_join_timed(level: u32, last: u32, draw: Draw) -> bool {
     level > 0 && level < last || draw.is_one_in(TIMED_ONE_IN)
 }
 
-/// How many helpers `work` nanoseconds are worth, if so much is worth sharing with one.
+/// The number of helpers that `work` nanoseconds are worth, if `worth_sharing` nanoseconds are
+/// worth one.
 fn helpers_worth(prices: &Prices, work: f32, worth_sharing: f32) -> f32 {
     f32::min(work / worth_sharing, prices.most_helpers(work))
 }
 
-/// The pause between a call and the one before it.
+/// The pause between a call and the call before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gap {
-    /// How long ago the last call began.
+    /// The time since the last call began.
     pub(crate) since_begin: Duration,
-    /// How long ago the last call ended, if it was shared.
+    /// The time since the last call ended, if that was shared.
     pub(crate) since_end: Option<Duration>,
     /// How long helpers stay awake after a loop.
     pub(crate) patience: Duration,
 }
 
 impl Gap {
-    /// That of a call which measures none.
+    /// The gap of a call that measures none.
     pub(crate) const LONG: Self =
         Self { since_begin: Duration::MAX, since_end: None, patience: Duration::ZERO };
 
@@ -223,7 +225,8 @@ pub(crate) struct Case<'a> {
     pub(crate) prices: &'a Prices,
     pub(crate) this: Loop,
     pub(crate) kind: LoopKind,
-    /// How many workers can help, whether the first of them is awake, and how many are.
+    /// The number of workers that can help, whether the first of them is awake, and the number of
+    /// those that are awake.
     pub(crate) helpers: usize,
     pub(crate) awake: bool,
     pub(crate) polling: usize,
@@ -268,9 +271,9 @@ impl Case<'_> {
         Launch::alone(Duration::from_nanos(limit as u64), ((AT_FIRST * limit / cost) as usize).max(1))
     }
 
-    /// The launch of a loop of which nothing is known. If its items are few, each may be long:
-    /// helpers are woken before the first one. That costs a loop of cheap items some microseconds,
-    /// once. If they are many, the caller begins alone, and looks at the clock after the first one.
+    /// The launch of an unknown loop. If its items are few, each may be long, so helpers are woken
+    /// before the first one. That costs a loop of cheap items some microseconds, once. If they are
+    /// many, the caller begins alone, and reads the clock after the first item.
     fn unknown(&self) -> Launch {
         let &Self { prices, this, helpers, awake, is_busy, .. } = self;
         let few = usize::from(TRIAL_PARTS) * (helpers + 1);
@@ -281,21 +284,21 @@ impl Case<'_> {
         }
     }
 
-    /// How a loop starts that is worth sharing at the current price of help: shared or alone,
-    /// whichever is believed to be faster, or as a trial of the slower one. An item takes `cost`
-    /// nanoseconds. A trial can only be given up at the end of an item, so there is none if an item
+    /// The launch of a loop that is worth sharing at the current price of help: by its verdict,
+    /// shared or alone, or as a trial of the other way. An item takes `cost` nanoseconds. A trial
+    /// of running alone can only be given up at the end of an item. So there is none if an item
     /// costs [`TRIAL_PARTS`] times the price of help, or clearly more than that price and more than
     /// one of [`TRIAL_PARTS`] equal parts of a shared call.
     fn faster(&self, cost: f32, expected: f32, shared: Launch) -> Launch {
         let &Self { memory, prices, this, draw, .. } = self;
         let len = this.slice.len as f32;
-        let belief = memory.belief(this).filter(|belief| !belief.is_outdated(expected / len));
-        let Some(belief) = belief else { return shared };
-        if belief.alone == belief.is_tried() {
+        let verdict = memory.verdict(this).filter(|verdict| !verdict.is_outdated(expected / len));
+        let Some(verdict) = verdict else { return shared };
+        if verdict.alone == verdict.is_trial_due() {
             return shared;
         }
-        if !belief.alone {
-            let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), belief.usually * len);
+        if !verdict.alone {
+            let (help, parts, usually) = (prices.help(false), f32::from(TRIAL_PARTS), verdict.usually * len);
             if cost >= parts * help || cost >= CLEARLY * help && parts * cost > usually {
                 return shared;
             }
@@ -304,14 +307,14 @@ impl Case<'_> {
         if expected < TOO_SHORT_TO_TIME_NS && !draw.is_one_in(TIMED_ONE_IN) {
             return Launch::Plain;
         }
-        let limit = f32::max(2.0 * expected, belief.usually * len);
+        let limit = f32::max(2.0 * expected, verdict.usually * len);
         let stretch = ((len / f32::from(TRIAL_PARTS)) as usize).max(1);
         Launch::Alone { limit: Duration::from_nanos(limit as u64), unlooked: 0, stretch, why: Why::Faster }
     }
 
     /// The launch of a loop that may stop at any item. It is expected to take as long as last time
-    /// over this slice or, if the slice is new, over any. If that is short, it begins as the plain
-    /// loop, without a look at the clock for twice that long.
+    /// over this slice or, if the slice is new, over any slice. If that is short, the loop begins
+    /// as the plain loop, and does not read the clock for twice that long.
     fn launch_that_may_stop(&self) -> Launch {
         let &Self { memory, prices, this, awake, draw, .. } = self;
         let Some(pace) = memory.pace(this) else { return self.unknown() };
@@ -334,10 +337,11 @@ impl Case<'_> {
         Launch::Alone { limit, unlooked, stretch: items(FIRST_LOOK_NS), why: Why::Short }
     }
 
-    /// With as many helpers as the work is worth, if it is worth one. Those that sleep are no more
-    /// than can be woken in time; or than are awake, so that soon all that a loop is worth are, if
-    /// it comes again and again. (With all of them at once, the caller would wake sleepers until
-    /// those that are awake have done the work.)
+    /// As many helpers as the work is worth, at least one. If helpers are awake, the number is
+    /// limited to those that would be worth waking from sleep, or to twice those that are awake,
+    /// whichever is more: if the loop comes again and again, all the helpers that it is worth are
+    /// soon awake. (With all of them at once, the caller would wake sleepers until those that are
+    /// awake have done the work.)
     fn shared(&self, expected: f32, worth_sharing: f32) -> Launch {
         let Self { prices, awake, .. } = self;
         let mut worth = helpers_worth(prices, expected, worth_sharing);
@@ -348,15 +352,15 @@ impl Case<'_> {
         Launch::Shared { helpers: (worth as usize).clamp(1, self.helpers) }
     }
 
-    /// The factor by which work must exceed the cost of help in a loop whose items cost `cost`
+    /// The factor by which work must exceed the cost of help, in a loop whose items cost `cost`
     /// nanoseconds.
     fn clearly(cost: f32, awake: bool) -> f32 {
         if cost < VERY_CHEAP_NS && !awake { VERY_CLEARLY } else { CLEARLY }
     }
 
-    /// Whether `expected` nanoseconds of work are worth sharing with one helper: because they
-    /// clearly exceed the cost of help, or as exploration of whether help has become cheaper. That
-    /// is explored more often while a helper is awake: it is for a few calls only, after one that
+    /// Whether `expected` nanoseconds of work are shared with one helper: because they clearly
+    /// exceed the cost of help, or to explore whether help has become cheaper. While a helper is
+    /// awake, that is explored more often: it stays awake for a few calls only, after a call that
     /// was shared as exploration.
     fn pays(&self, cost: f32, expected: f32, awake: bool) -> bool {
         let help = self.prices.help(awake);
@@ -367,13 +371,13 @@ impl Case<'_> {
     }
 
     /// Whether a helper that is woken now would probably still be awake when the next such loop
-    /// begins. If the last loop was shared, it is not: now it sleeps.
+    /// begins. If the last loop was shared, it would not: the helpers of that loop already sleep.
     fn will_be_awake(&self, expected: f32) -> bool {
         self.gap.since_end.is_none() && self.gap.is_short(expected)
     }
 }
 
-/// The launch of a loop of which nothing is known, by the caller alone.
+/// The launch of an unknown loop by the caller alone.
 fn begun_alone(prices: &Prices, awake: bool, why: Why) -> Launch {
     let limit = Duration::from_nanos((AT_FIRST * prices.help(awake)) as u64);
     Launch::Alone { limit, unlooked: 0, stretch: 1, why }
@@ -385,10 +389,10 @@ pub(crate) fn unexpected(prices: &Prices, awake: bool) -> Launch {
     begun_alone(prices, awake, Why::Unexpected)
 }
 
-/// What the plain loop would have done of a shared loop: how many indices, and how much work.
+/// The indices and the work of a shared loop that the plain loop would have had.
 ///
-/// Helpers may have folded items behind the `stop`, and the plain loop never comes to those. If
-/// they counted, a loop that stops early and is shared once would seem long, and be shared again.
+/// Helpers may have folded items behind the `stop`, which the plain loop never reaches. If these
+/// counted, a loop that stops early and is shared once would seem long, and be shared again.
 pub(crate) fn up_to(stop: Option<usize>, indices: usize, work: f32) -> (usize, f32) {
     let needed = stop.map_or(indices, |place| indices.min(place + 1));
     (needed, work * needed as f32 / indices.max(1) as f32)
@@ -406,8 +410,8 @@ mod tests {
         *,
     };
 
-    /// Always at the same address: at one place in a hundred, two of the words that a test needs
-    /// would lie at the same place of the table.
+    /// Always at the same address: at one address in a hundred, two of the words that a test needs
+    /// would share a place in the table.
     fn over(len: usize) -> Loop {
         Loop { site: Site::new(ptr::without_provenance(0x1230)), slice: Slice { address: 0x1000, len } }
     }
@@ -431,8 +435,8 @@ mod tests {
             Draw(self.drawn.get())
         }
 
-        fn glance(&self, this: Loop) -> QuickVerdict {
-            glance(&self.memory, &self.prices, this, LoopKind::Through, || 1, || self.draw())
+        fn quick_verdict(&self, this: Loop) -> QuickVerdict {
+            quick_verdict(&self.memory, &self.prices, this, LoopKind::Through, || 1, || self.draw())
         }
 
         fn launch(&self, this: Loop, awake: bool, kind: LoopKind) -> Launch {
@@ -490,7 +494,7 @@ mod tests {
         assert!((1..=20).contains(&shared), "25 µs: {shared} of 640 are shared all the same");
         assert!((0..9).any(|_| matches!(launch(&costs, 250), Launch::Alone { stretch: 65, .. })));
         for stride in 1..=16 {
-            // Every loop of a round has its turn, however many short loops a round has.
+            // Each of the `stride` loops of a round is timed as often as the others.
             let timed =
                 (0..16_000).filter(|i| launch(&costs, 10) != Launch::Plain && i % stride == 0).count();
             let expected = 1000 / stride;
@@ -573,25 +577,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_at_a_glance_is_never_worth_sharing() {
+    fn what_is_plain_by_the_quick_verdict_is_never_worth_sharing() {
         let costs = Costs::new(Duration::from_millis(1));
-        // Helpers that may be awake or not.
+        // `helpers`: the states of being awake to test.
         let looks = |work: f32, helpers: &[bool]| {
             costs.learn(over(100), LoopKind::Through, 100, work);
             let mut plain = 0;
             for _ in 0..1600 {
-                let glance = costs.glance(over(100));
-                plain += usize::from(glance == QuickVerdict::Plain);
+                let verdict = costs.quick_verdict(over(100));
+                plain += usize::from(verdict == QuickVerdict::Plain);
                 for awake in helpers {
                     let launch = costs.launch(over(100), *awake, LoopKind::Through);
-                    assert!(glance == QuickVerdict::Unclear || !is_shared(launch), "{work} ns");
+                    assert!(verdict == QuickVerdict::Unclear || !is_shared(launch), "{work} ns");
                 }
             }
             plain
         };
         assert!((1450..=1550).contains(&looks(50.0, &[false])), "one in sixteen is timed");
         assert!(looks(3.9e3, &[false]) > 1400);
-        assert_eq!(looks(4.1e3, &[false]), 0, "too long for a glance");
+        assert_eq!(looks(4.1e3, &[false]), 0, "too long for a quick verdict");
         for _ in 0..100 {
             costs.learn_help(true, Some(100.0), 10.0, || 1e3);
         }
@@ -631,7 +635,7 @@ mod tests {
     fn a_loop_that_stops_early_is_expected_to_do_so_again_whatever_the_slice() {
         let costs = Costs::new(Duration::ZERO);
         let launch = |of: Loop| costs.launch(of, false, LoopKind::MayStop);
-        // How many items are folded before the clock is looked at; a few calls are timed.
+        // The items before the first reading of the clock; a few calls are timed.
         let unlooked = |of: Loop| {
             (0..3)
                 .filter_map(|_| match launch(of) {
@@ -645,14 +649,14 @@ mod tests {
         (0..9).for_each(|i| costs.learn(window(i), LoopKind::MayStop, 10, 100.0));
         assert_eq!(unlooked(window(0)), Some(200), "over a slice that is known: 2 µs");
         assert_eq!(unlooked(window(99)), Some(20), "over another: twice as many as last time");
-        // A stop at the five hundredth: known for what it took.
+        // A stop at the five hundredth item: the time of the last call is known.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 500, 5e3));
         assert_eq!(unlooked(window(0)), Some(1000));
         (0..100).for_each(|_| costs.learn_help(false, Some(100.0), 0.0, || 0.0));
         assert!(is_shared(launch(window(0))), "help has become cheap");
         assert_eq!(unlooked(window(99)), None);
         (0..100).for_each(|_| costs.learn_help(false, Some(20e3), 0.0, || 0.0));
-        // It goes through all of a sudden, and again.
+        // From now on calls go through all items.
         (0..9).for_each(|_| costs.learn(window(0), LoopKind::MayStop, 1000, 1e6));
         assert!(is_shared(launch(window(0))) && is_shared(launch(window(98))));
     }

@@ -1,5 +1,5 @@
-//! What a pool remembers of its loops: what their items cost, where they stop, and whether they are
-//! faster shared.
+//! What a pool remembers of its loops: the cost of their items, where they stop, and whether they
+//! are faster shared.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation)] // estimates
 
@@ -10,30 +10,30 @@ use super::{
 };
 use crate::sync::{AtomicU64, Ordering};
 
-/// The upper half of the number of a loop, made odd, so that an empty word has no loop's tag.
+/// The upper half of the number of a loop, made odd: an empty word has no loop's tag.
 fn tag(number: u64) -> u64 {
     number >> u32::BITS | 1
 }
 
-/// Whether a word is that of a number.
+/// Whether a word belongs to a number.
 fn has_tag(word: u64, number: u64) -> bool {
     word >> u32::BITS == tag(number)
 }
 
-/// Looks for a number in the second word of its pair. (Out of line: most are in the first.)
+/// Reads the second word of a number's pair. (Out of line: most numbers are in the first word.)
 #[inline(never)]
 fn known(second: &AtomicU64, number: u64) -> Option<u32> {
     let word = second.load(Ordering::Relaxed);
     has_tag(word, number).then_some(word as u32)
 }
 
-/// What the pool's loops cost, in nanoseconds per item, and what is believed of them.
+/// The costs of the pool's loops, in nanoseconds per item, and the verdicts on them.
 ///
 /// A table of words, in pairs: a number may be in either word of its pair. (With one place for each
-/// number, one of three loops was never known in some processes, since another had its place.) A
-/// word holds a tag (upper half) and the bits of an `f32` or of a [`AloneOrShared`] (lower half);
-/// an empty word is 0, which has no tag. Relaxed throughout: each word stands alone, nothing is
-/// published through it, and a lost update loses a hint.
+/// number, one of three loops was never known in some processes, since another loop had its place.)
+/// A word holds a tag (upper half) and the bits of an `f32` or of an [`AloneOrShared`] (lower
+/// half); an empty word is 0, which has no tag. Relaxed throughout: each word stands alone, nothing
+/// is published through it, and a lost update loses a hint.
 #[derive(Debug)]
 pub(crate) struct Memory(Box<[AtomicU64; Self::SLOTS]>);
 
@@ -62,54 +62,55 @@ impl Memory {
         self.over_this(this).or_else(|| self.pace(this))
     }
 
-    /// The same, over this slice alone. For a loop that may stop, the cost of a call as a part of
-    /// its indices.
+    /// The cost of an item in nanoseconds over this slice, if known. For a loop that may stop: the
+    /// cost of a call, divided by the number of its indices.
     #[inline(always)]
     pub(crate) fn over_this(&self, this: Loop) -> Option<f32> {
         self.at(this.number())
     }
 
     /// The expected time of a call that goes through all items, in nanoseconds; 0 if the loop is
-    /// not known.
+    /// unknown.
     pub(crate) fn expected(&self, this: Loop) -> f32 {
         self.recall(this).unwrap_or(0.0) * this.slice.len as f32
     }
 
-    /// The cost in nanoseconds of an item that was looked at, if known, over any slice.
+    /// The cost of an item that was reached, over any slice, in nanoseconds, if known.
     pub(crate) fn pace(&self, this: Loop) -> Option<f32> {
         self.at(this.site.number())
     }
 
-    /// What the last call of a loop that may stop took, in nanoseconds, over any slice.
+    /// The time of the last call of a loop that may stop, over any slice, in nanoseconds, if known.
     pub(crate) fn until_stop(&self, this: Loop) -> Option<f32> {
         self.at(this.site.stop_number())
     }
 
-    /// What is believed of a loop: over this slice or, if the slice is new, over slices of about as
-    /// many items.
-    pub(crate) fn belief(&self, this: Loop) -> Option<AloneOrShared> {
-        this.belief_numbers().into_iter().find_map(|[way, usually]| {
+    /// The verdict on a loop: over this slice or, if the slice is new, over slices of about as many
+    /// items.
+    pub(crate) fn verdict(&self, this: Loop) -> Option<AloneOrShared> {
+        this.verdict_numbers().into_iter().find_map(|[way, usually]| {
             Some(AloneOrShared::from_words([self.word(way)?, self.word(usually)?]))
         })
     }
 
-    fn believe(&self, this: Loop, belief: AloneOrShared) {
-        for numbers in this.belief_numbers() {
-            for (number, word) in numbers.into_iter().zip(belief.to_words()) {
+    fn keep_verdict(&self, this: Loop, verdict: AloneOrShared) {
+        for numbers in this.verdict_numbers() {
+            for (number, word) in numbers.into_iter().zip(verdict.to_words()) {
                 self.store(number, word);
             }
         }
     }
 
-    /// Remembers that a loop took `work` nanoseconds of one thread and looked at `indices` indices
-    /// of its slice. A jump is believed only gradually, since the loop may have been interrupted;
-    /// but from the next call on the loop is timed.
+    /// Remembers that a loop took `work` nanoseconds of one thread for `indices` indices of its
+    /// slice. A jump is learnt gradually, since the loop may have been interrupted; but the loop is
+    /// timed from the next call on.
     pub(crate) fn learn(&self, this: Loop, kind: LoopKind, indices: usize, work: f32) {
         if indices == 0 {
             return;
         }
-        // For a loop that may stop: the cost of a call over this slice, and over any, wherever it
-        // stops. Otherwise, the cost of an index: a loop that panicked may go through next time.
+        // A loop that may stop: the cost of a call over this slice and over any slice, wherever the
+        // call stopped. Other loops: the cost of an index, since a loop that panicked may go
+        // through all items next time.
         let call = if kind.may_stop() { this.slice.len } else { indices };
         let stop = kind.may_stop().then_some((this.site.stop_number(), 1));
         let loops = [(this.number(), call), (this.site.number(), indices)];
@@ -121,29 +122,30 @@ impl Memory {
         }
     }
 
-    /// Learns from a call that the caller has ended alone, and that `took` so many nanoseconds,
-    /// whether that is the faster way. To be called after `learn`. True: it is, clearly.
+    /// Learns whether a loop is better alone, from a call that the caller has ended alone in `took`
+    /// nanoseconds. Called after `learn`. Returns whether a trial has just shown that the loop is
+    /// clearly faster alone.
     pub(crate) fn learn_alone(&self, prices: &Prices, this: Loop, was_trial: bool, took: f32) -> bool {
-        let Some(before) = self.belief(this) else { return false };
+        let Some(before) = self.verdict(this) else { return false };
         let took = took / this.slice.len as f32;
-        let belief = if was_trial { before.after_trial(took) } else { before.after_alone() };
-        self.believe(this, belief);
-        was_trial && belief.alone && before.is_clearly_longer(took, cold(prices, this))
+        let verdict = if was_trial { before.after_trial(took) } else { before.after_alone() };
+        self.keep_verdict(this, verdict);
+        was_trial && verdict.alone && before.is_clearly_longer(took, cold(prices, this))
     }
 
-    /// Learns from a shared call, which `took` so many nanoseconds, whether the loop is better
-    /// shared; and from its `work`, if the loop is not believed to be better alone, what `indices`
-    /// cost. (Where workers are in each other's way, the work of a shared call is more than the
-    /// loop takes alone. A trial of sharing is measured by what it takes alone.)
+    /// Learns whether a loop is better shared, from a call that was shared. Unless the call was a
+    /// trial of sharing, it also learns from `work` what `indices` cost. (Where workers obstruct
+    /// each other, the work of a shared call is more than the loop takes alone, and a trial of
+    /// sharing is compared with what the loop takes alone.)
     pub(crate) fn learn_shared(&self, prices: &Prices, call: SharedCall, indices: usize, work: f32) {
         let SharedCall { this, kind, was_trial, took } = call;
         let took = took / this.slice.len as f32;
         let alone = self.recall(this).unwrap_or(f32::INFINITY);
-        let before = self.belief(this);
+        let before = self.verdict(this);
         let after = |before: AloneOrShared| before.after_shared(took, alone, cold(prices, this), was_trial);
-        self.believe(this, before.map_or(AloneOrShared::new(took), after));
+        self.keep_verdict(this, before.map_or(AloneOrShared::new(took), after));
         let is_trial =
-            |before: AloneOrShared| before.alone && before.is_tried() && !before.is_outdated(alone);
+            |before: AloneOrShared| before.alone && before.is_trial_due() && !before.is_outdated(alone);
         if !before.is_some_and(is_trial) {
             self.learn(this, kind, indices, work);
         }
@@ -172,7 +174,7 @@ impl Memory {
         place.store(tag(number) << u32::BITS | u64::from(bits), Ordering::Relaxed);
     }
 
-    /// The pair of words where a number may be.
+    /// The two words that may hold a number.
     #[inline(always)]
     fn places(&self, number: u64) -> [&AtomicU64; 2] {
         let first = number as usize % Self::SLOTS;
@@ -180,7 +182,7 @@ impl Memory {
     }
 }
 
-/// In nanoseconds an index: by how much sleeping helpers are late.
+/// By how much sleeping helpers are late, in nanoseconds per index.
 fn cold(prices: &Prices, this: Loop) -> f32 {
     prices.help(false) / this.slice.len as f32
 }
@@ -204,8 +206,8 @@ mod tests {
         assert!(known >= 95, "{known}");
     }
 
-    /// Items that all write one counter: two workers are slower than one, and each of them is busy
-    /// all the time.
+    /// Items that all write one counter: two workers are slower than one, and both are busy all the
+    /// time.
     #[test]
     fn a_loop_whose_workers_are_in_each_others_way_is_shared_less_and_less() {
         let this = Loop {
@@ -216,12 +218,12 @@ mod tests {
         let (alone, shared) = (1e6, 1.5e6);
         let mut calls = Vec::new();
         for _ in 0..1000 {
-            let belief =
-                memory.belief(this).filter(|belief| !belief.is_outdated(memory.recall(this).unwrap()));
-            let runs_alone = belief.is_some_and(|belief| belief.alone != belief.is_tried());
+            let verdict =
+                memory.verdict(this).filter(|verdict| !verdict.is_outdated(memory.recall(this).unwrap()));
+            let runs_alone = verdict.is_some_and(|verdict| verdict.alone != verdict.is_trial_due());
             if runs_alone {
                 memory.learn(this, LoopKind::Through, 1000, alone);
-                memory.learn_alone(&prices, this, belief.is_some_and(AloneOrShared::is_tried), alone);
+                memory.learn_alone(&prices, this, verdict.is_some_and(AloneOrShared::is_trial_due), alone);
             } else {
                 let call = SharedCall { this, kind: LoopKind::Through, was_trial: false, took: shared };
                 memory.learn_shared(&prices, call, 1000, 2.0 * shared);

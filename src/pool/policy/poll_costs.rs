@@ -1,8 +1,8 @@
-//! Who works in a loop whose items wait: one thread, as long as it is not in arrears with so much
-//! work that help would pay.
+//! Which workers take part in a loop whose items wait: one thread, as long as it is not behind with
+//! so much work that help would pay.
 //!
-//! What counts is work, not time: an item that waits costs nobody anything meanwhile. So a loop
-//! whose items wait and hardly compute stays on the calling thread, however long it takes.
+//! Work counts, not time: an item that waits takes no thread meanwhile. So a loop whose items wait
+//! and hardly compute stays on the calling thread, however long it takes.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
@@ -11,39 +11,42 @@ use std::time::Duration;
 use super::prices::{CLEARLY, Prices};
 use crate::clock::nanos;
 
-/// How many helpers are to be woken for `work` nanoseconds.
+/// The number of helpers to wake for `work` nanoseconds.
 pub(crate) fn helpers(prices: &Prices, work: f32) -> usize {
     prices.most_helpers(work) as usize
 }
 
-/// What polls have cost so far.
+/// The costs of the polls so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PollCosts {
-    /// How many there were.
+    /// The number of polls.
     pub(crate) count: usize,
-    /// In nanoseconds: the time of one, until one is measured.
+    /// In nanoseconds: the assumed cost of a poll, until one is measured.
     expected: f32,
 }
 
 impl PollCosts {
-    /// Before the first one: an item is expected to cost so much, in nanoseconds.
+    /// Before the first poll. `expected` is the cost of an item in nanoseconds, if known.
     pub(crate) fn new(expected: Option<f32>) -> Self {
         Self { count: 0, expected: expected.unwrap_or(0.0) }
     }
 
-    /// In nanoseconds: what one costs, if all until now have cost `work`.
+    /// The cost of a poll in nanoseconds, if all until now have cost `work`.
     fn each(self, work: Duration) -> f32 {
         if self.count == 0 { self.expected } else { nanos(work) / self.count as f32 }
     }
 
-    /// In nanoseconds: what `left` polls cost. All until now have cost `work`.
+    /// The cost of `left` polls in nanoseconds. All until now have cost `work`.
     pub(crate) fn cost(self, left: usize, work: Duration) -> f32 {
         left as f32 * self.each(work)
     }
 
-    /// Whether `left` polls are worth the price of `help`, in nanoseconds. All have cost `work`.
-    /// Before the first, one alone must be; and then, help must have been worth it for what is
-    /// done: the first ones take longer than others, and the next few show what they cost.
+    /// Whether `left` polls are worth the price of `help`, in nanoseconds. All until now have cost
+    /// `work`.
+    ///
+    /// Before any measurement, a single poll must justify a wake-up. After it, the polls until now
+    /// must have cost as much as help does: the first polls take longer than others, and the next
+    /// few show what polls cost.
     pub(crate) fn are_worth_sharing(self, left: usize, work: Duration, help: f32) -> bool {
         let left = match self.count {
             0 => left.min(1),
@@ -53,7 +56,7 @@ impl PollCosts {
         self.cost(left, work) >= CLEARLY * help
     }
 
-    /// From how many on they are worth it, at least one.
+    /// The least number of polls that are worth sharing, at least one.
     pub(crate) fn worth_sharing(self, work: Duration, help: f32) -> usize {
         (CLEARLY * help / self.each(work)).ceil().max(1.0) as usize
     }

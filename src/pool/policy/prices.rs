@@ -1,45 +1,76 @@
-//! What things cost: help from helpers that sleep and from helpers that are awake, and the fence of
-//! a theft, as far as a pool has measured them.
+//! The prices of a pool, as measured: help from helpers that sleep, help from helpers that are
+//! awake, and the fence of a theft.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::time::Duration;
 
-use super::estimate::Estimate;
+use crate::sync::{AtomicU64, Ordering};
 
-/// In nanoseconds: what is taken for the cost of help from a sleeping worker before it is measured.
+/// In nanoseconds: the assumed cost of help from a sleeping worker, until it is measured.
 pub(crate) const ASLEEP_NS: f32 = 20_000.0;
-/// In nanoseconds: the same of a worker that is awake. Hardly any begins sooner, so below this much
-/// work sharing is not explored.
+/// In nanoseconds: the assumed cost of help from a worker that is awake, until it is measured.
+/// Hardly any worker begins sooner, so sharing is not explored for less work than this.
 pub(crate) const AWAKE_NS: f32 = 500.0;
-/// In nanoseconds: the cost of a theft without its fence, and what is taken for the cost of the
-/// fence before that is measured.
+/// In nanoseconds: the cost of a theft without its fence. Also the assumed cost of the fence, until
+/// it is measured.
 pub(crate) const THEFT_NS: f32 = 5_000.0;
-/// The factor by which one of two times exceeds the other clearly. A loop is shared if there is
-/// clearly more work per helper than help costs.
+/// The factor by which one of two times clearly exceeds the other. A loop is shared if the work per
+/// helper clearly exceeds the cost of help.
 pub(crate) const CLEARLY: f32 = 1.3;
 /// As a part of the cost of help: the caller runs an unknown loop alone for this long before it
-/// shares the rest. As a part of what a shared call takes: a trial of running alone may be behind
-/// for this long.
+/// shares the rest. As a part of the time of a shared call: the head start of a trial of running
+/// alone.
 pub(crate) const AT_FIRST: f32 = 0.25;
-/// In nanoseconds of work: below this, a loop is not timed, since the two readings of the clock
-/// would show.
+/// In nanoseconds of work: a loop of less than this is not timed, since the two readings of the
+/// clock would show.
 pub(crate) const TOO_SHORT_TO_TIME_NS: f32 = 4_000.0;
+
+/// The factor by which a sample moves an estimate.
+const SAMPLE_STEP: f32 = 1.0625;
+/// In nanoseconds: the largest estimate. No loop of a millisecond is run alone because of one.
+const MOST_NS: f32 = 1e6;
+
+/// An estimate in nanoseconds: roughly the running median of its samples. Each sample moves it by
+/// one step, so no outlier moves it far.
+///
+/// Relaxed: a lost update loses a hint.
+#[derive(Debug)]
+pub(crate) struct Estimate(AtomicU64);
+
+impl Estimate {
+    pub(crate) fn new(nanos: f32) -> Self {
+        Self(AtomicU64::new(u64::from(nanos.to_bits())))
+    }
+
+    pub(crate) fn get(&self) -> f32 {
+        f32::from_bits(self.0.load(Ordering::Relaxed) as u32)
+    }
+
+    pub(crate) fn see(&self, nanos: f32) {
+        let now = self.get();
+        let now = if nanos > now { now * SAMPLE_STEP } else { now / SAMPLE_STEP };
+        self.set(now.clamp(1.0, MOST_NS));
+    }
+
+    pub(crate) fn set(&self, nanos: f32) {
+        self.0.store(u64::from(nanos.to_bits()), Ordering::Relaxed);
+    }
+}
 
 /// The prices of a pool, in nanoseconds.
 #[derive(Debug)]
-#[repr(C)] // what a glance looks at comes first
+#[repr(C)] // the word of the quick verdict comes first
 pub(crate) struct Prices {
-    /// In nanoseconds of work: below this, a loop is never worth sharing at the current cost of
-    /// help. It follows from that cost, and is kept because the constants to compute it lie in
-    /// other cache lines. It is at most the time below which no loop is timed, and at first as
-    /// much: a first call that finds nothing in the caches then does not make the next ones go a
-    /// longer way.
+    /// In nanoseconds of work: a loop of less than this is never worth sharing at the current cost
+    /// of help. It follows from that cost, and is kept here because the constants to compute it lie
+    /// in other cache lines. It is at most [`TOO_SHORT_TO_TIME_NS`]. It begins there, so that a
+    /// first call with cold caches does not send the next calls the long way.
     short: Estimate,
-    /// The cost of help from a worker that sleeps, and from one that is awake.
+    /// The cost of help from a worker that sleeps, and from a worker that is awake.
     asleep: Estimate,
     awake: Estimate,
-    /// What it costs the caller to wake one helper.
+    /// The cost to the caller of waking one helper.
     wake: Estimate,
     /// The cost of the heavy fence to a thief, where it is expensive.
     pub(crate) heavy: Estimate,
@@ -62,27 +93,27 @@ impl Prices {
         self.short.get()
     }
 
-    /// The cost of help from a worker, which may be `awake`.
+    /// The cost of help from a worker, `awake` or asleep.
     pub(crate) fn help(&self, awake: bool) -> f32 {
         self.of(awake).get()
     }
 
-    /// The same, as a time.
+    /// The cost of help as a time.
     pub(crate) fn help_time(&self, awake: bool) -> Duration {
         Duration::from_nanos(self.help(awake) as u64)
     }
 
-    /// How long a helper polls for the next loop before it sleeps: as long as it takes to wake it.
-    /// A helper that sleeps for some microseconds only is woken sooner, because its CPU, or the
-    /// host of a virtual machine, polls meanwhile. So the time is never clearly below what is taken
-    /// for the cost of a wake-up at first.
+    /// How long a helper polls for the next loop before it sleeps: as long as it takes to wake the
+    /// helper, but not less than clearly the assumed cost of a wake-up. A helper that sleeps for
+    /// some microseconds only is woken sooner, because its CPU, or the host of a virtual machine,
+    /// polls meanwhile.
     pub(crate) fn worth_staying_awake(&self) -> Duration {
         self.help_time(false).max(Duration::from_nanos((CLEARLY * ASLEEP_NS) as u64))
     }
 
-    /// How long the caller polls for the last worker before it sleeps: as long as it would take to
-    /// wake the caller, so that polling costs at most as much as sleeping. An `item` takes so many
-    /// nanoseconds, if known. If that is clearly longer than a wake-up, the time is shorter,
+    /// How long the caller polls for the last worker before it sleeps: as long as it takes to wake
+    /// the caller, so that polling costs at most as much as sleeping. An `item` takes this many
+    /// nanoseconds, if known. If an item takes clearly longer than a wake-up, the time is shorter,
     /// because the end of the last item is probably far away.
     pub(crate) fn worth_polling(&self, item: Option<f32>) -> Duration {
         let wake = self.help(false);
@@ -94,18 +125,19 @@ impl Prices {
         if awake { &self.awake } else { &self.asleep }
     }
 
-    /// How many helpers are to be woken for `work`, so that it is done soonest.
+    /// The number of helpers with which `work` is done soonest.
     ///
-    /// The caller wakes one after the other, so the last of `n` comes `n * wake` late, and the mean
-    /// one half of that. `work / n + n * wake / 2` is least where one more saves as much as it
-    /// costs.
+    /// The caller wakes one after the other: the last of `n` is late by `n * wake`, and the mean
+    /// one by half of that. `work / n + n * wake / 2` is least where one more helper saves as much
+    /// as it costs.
     pub(crate) fn most_helpers(&self, work: f32) -> f32 {
         (2.0 * work / self.wake.get()).sqrt()
     }
 
-    /// Remembers the cost of help in a round of `round()` nanoseconds: `delay` nanoseconds until
-    /// the first of `helpers` began, and behind the last item (none if there was nothing left to
-    /// do), and `wake` nanoseconds of the caller's time.
+    /// Learns the cost of help from a round of `round()` nanoseconds. `delay` is the time until the
+    /// first of `helpers` began and the time behind the last item, in nanoseconds; `None` if the
+    /// round was over before a helper began. `wake` is the time in which the caller woke the
+    /// helpers, in nanoseconds.
     pub(crate) fn learn(
         &self,
         awake: bool,
@@ -126,8 +158,8 @@ impl Prices {
             return;
         }
         if awake && cost < before / 2.0 {
-            // It has been dear while something else had the CPUs. A helper that is awake may be
-            // late by chance, but never early. So one that is early is believed soon.
+            // Help was dear while another program had the CPUs. A helper that is awake may be late
+            // by chance, but never early. So an early one moves the estimate far.
             help.set((before * cost).sqrt());
         } else {
             help.see(cost);
@@ -141,12 +173,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_estimate_goes_where_most_samples_are() {
+        let estimate = Estimate::new(20e3);
+        for sample in [5e3, 6e3, 1e9].iter().cycle().take(300) {
+            estimate.see(*sample);
+        }
+        assert!((5e3..7e3).contains(&estimate.get()), "{}", estimate.get());
+    }
+
+    #[test]
     fn the_end_of_a_round_is_polled_for_as_long_as_waking_takes_unless_it_is_far_away() {
         let prices = Prices::new(); // 20 µs
         let polls = |item| prices.worth_polling(item).as_micros();
         assert_eq!([polls(None), polls(Some(1e3)), polls(Some(25e3))], [20; 3]);
         assert_eq!([polls(Some(52e3)), polls(Some(5.2e6))], [10, 0]);
     }
+
     #[test]
     fn helpers_stay_awake_for_the_price_of_a_wake_up_even_if_they_hardly_sleep() {
         let prices = Prices::new();
@@ -159,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_helper_that_is_quick_again_is_soon_believed_and_one_that_was_late_is_not() {
+    fn a_helper_that_is_quick_again_is_soon_cheap_and_one_that_was_late_is_not_soon_dear() {
         let prices = Prices::new();
         let see = |delay| prices.learn(true, 1, delay, 100.0, || 50e3);
         (0..100).for_each(|_| see(None));

@@ -1,32 +1,33 @@
 //! Whether helpers stay awake between loops.
 //!
-//! After a round a helper polls for the next one at most for as long as it takes to wake it, and
-//! only if the gap before this round was shorter. So polling and waking together cost at most twice
-//! as much as the better of the two, whatever the gaps are (A. R. Karlin and others,
+//! After a round a helper polls for the next one at most for as long as it takes to wake the
+//! helper, and only if the gap before this round was shorter. So polling and waking together cost
+//! at most twice as much as the better of the two, whatever the gaps are (A. R. Karlin and others,
 //! "Competitive randomized algorithms for nonuniform problems", 1990, section 1). Where waking is
 //! quick, a helper polls for longer, and this does not hold: see `Prices::worth_staying_awake`.
 //!
-//! If helpers have polled in vain, the pool does without for growing numbers of calls. Calls that
-//! are not shared count, too: otherwise a pool that has been disturbed, and shares hardly any loop,
-//! would never come to the end of a pause.
+//! If helpers have polled in vain, they do not poll for a number of calls, which grows with each
+//! failure. Calls that are not shared count, too: otherwise a pool that has been disturbed, and
+//! shares hardly any loop, would never reach the end of a pause.
 
-/// Whether helpers polled after the last round, and how that went.
+/// Whether helpers polled after the last round, and the record of earlier polls.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Rhythm {
     polls: bool,
-    /// How often helpers have polled in vain, less how often they have not.
+    /// The number of polls in vain, less the number of successful polls.
     failures: u8,
-    /// For how many calls helpers are not to poll.
+    /// The number of calls after which helpers may poll again.
     pause: u32,
 }
 
 impl Rhythm {
-    /// Before a call, which may be shared or not.
+    /// Before a call, shared or not.
     pub(crate) fn before_call(self) -> Self {
         Self { pause: self.pause.saturating_sub(1), ..self }
     }
 
-    /// After a round. Before it, helpers were `awake` or not, and the gap was `short` or not.
+    /// After a round. Before the round, helpers were `awake` or not, and the gap was `short` or
+    /// not.
     pub(crate) fn after(self, awake: bool, short: bool) -> Self {
         let now = match (self.polls, awake) {
             (true, true) => Self { failures: self.failures.saturating_sub(1), pause: 0, ..self },
@@ -40,7 +41,7 @@ impl Rhythm {
     #[allow(clippy::cast_possible_truncation)] // a small number
     pub(crate) fn in_vain(self) -> Self {
         let failures = (self.failures + 1).min(u8::BITS as u8);
-        Self { polls: false, failures, pause: (1 << failures) - 2 } // the first time is no pause
+        Self { polls: false, failures, pause: (1 << failures) - 2 } // no pause after the first failure
     }
 
     /// Whether helpers poll after the last round.
@@ -67,8 +68,8 @@ impl Rhythm {
 mod tests {
     use super::*;
 
-    /// After how many of the rounds helpers poll, if the gaps between them are short or not: they
-    /// are awake before a round if they have polled and the gap is short.
+    /// The number of rounds after which helpers poll, for gaps that are short or not. Helpers are
+    /// awake before a round if they have polled and the gap is short.
     fn polls(gaps: impl Iterator<Item = bool>) -> usize {
         let (mut rhythm, mut count) = (Rhythm::default(), 0);
         for short in gaps {
@@ -83,7 +84,7 @@ mod tests {
     fn helpers_poll_where_gaps_are_short() {
         assert_eq!(polls([true; 1000].into_iter()), 1000);
         assert_eq!(polls([false; 1000].into_iter()), 0);
-        // Bursts of ten loops: one poll in vain for each.
+        // Bursts of a hundred loops: one poll in vain for each burst.
         assert!((900..=1000).contains(&polls((0..1000).map(|round| round % 100 > 0))));
     }
 

@@ -1,5 +1,5 @@
-//! The identity of a loop: the key under which the pool remembers what it has learnt from the loop;
-//! and its kind.
+//! The identity of a loop, under which the pool remembers what it has learnt from the loop; and the
+//! kind of a loop.
 
 /// A loop in the program text: the address of its monomorphised code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,18 +10,18 @@ impl Site {
         Self(code.addr())
     }
 
-    /// A number for this loop over any slice.
+    /// The number of this loop over any slice.
     pub(crate) fn number(self) -> u64 {
         scatter(self.0 as u64)
     }
 
-    /// A number for where this loop stops.
+    /// The number under which the time until a stop is kept.
     pub(crate) fn stop_number(self) -> u64 {
         scatter(!self.number())
     }
 }
 
-/// A slice: where it lies, and how many items it has.
+/// A slice: its address, and its number of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slice {
     pub(crate) address: usize,
@@ -36,15 +36,15 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
-    /// A number for this loop over this slice.
+    /// The number of this loop over this slice.
     pub(crate) fn number(self) -> u64 {
         let Slice { address, len } = self.slice;
         scatter(self.site.0 as u64 ^ scatter((address as u64).rotate_left(u32::BITS) ^ len as u64))
     }
 
-    /// Two pairs of numbers for whether this loop is better shared: over this slice, and over any
-    /// slice of about as many items.
-    pub(crate) fn belief_numbers(self) -> [[u64; 2]; 2] {
+    /// Two pairs of numbers for the verdict on this loop: over this slice, and over any slice of
+    /// about as many items.
+    pub(crate) fn verdict_numbers(self) -> [[u64; 2]; 2] {
         let size = u64::from((self.slice.len | 1).ilog2());
         [self.number(), scatter(self.site.0 as u64 ^ scatter(size))].map(|of| {
             let way = scatter(!of);
@@ -53,32 +53,33 @@ impl Loop {
     }
 }
 
-/// What kind of loop it is.
+/// The kind of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum LoopKind {
     /// A loop that usually goes through all items, so it takes about as long as last time.
     #[default]
     Through,
-    /// The same, with partial results that may grow from one reduction to the next: if items become
-    /// dearer in a run, its worker begins a new partial result.
+    /// A loop like [`Through`](Self::Through), with partial results that may grow from one
+    /// reduction to the next. If items become dearer in a run, the worker begins a new partial
+    /// result.
     LargePartials,
     /// A loop that an error or a match may end at any item. It is expected to take about as long as
     /// last time, wherever it stops.
     MayStop,
-    /// A search from the front, for the first match or any: items behind the first match are tested
-    /// in vain.
+    /// A search from the front, for the first match or for any. Items behind the first match are
+    /// tested in vain.
     First,
     /// A loop that is known to be long.
     Long,
 }
 
 impl LoopKind {
-    /// Whether it is expected to take as long as last time, as long as nothing changes.
+    /// Whether the loop is expected to go through all items, as long as nothing changes.
     pub(crate) fn goes_through(self) -> bool {
         matches!(self, Self::Through | Self::LargePartials)
     }
 
-    /// Whether it is expected to stop before its last item.
+    /// Whether the loop is expected to stop before its last item.
     pub(crate) fn may_stop(self) -> bool {
         matches!(self, Self::MayStop | Self::First)
     }
@@ -108,7 +109,7 @@ mod tests {
             let site = Site(0x5555_5555_0000 + 16 * i);
             let slice = Slice { address: 0x7fff_0000_0010 + (i << 12), len: 1_000_000 };
             let this = Loop { site, slice };
-            let [[a, b], [c, d]] = this.belief_numbers();
+            let [[a, b], [c, d]] = this.verdict_numbers();
             let places = [site.number(), site.stop_number(), this.number(), a, b, c, d].map(|n| n % 1024);
             let pairs = (0..7).flat_map(|one| (0..one).map(move |other| (one, other)));
             equal += pairs.filter(|&(one, other)| places[one] == places[other]).count();

@@ -1,18 +1,17 @@
-//! The partition of the next round: at boundaries of equal cost, as far as the last round of the
-//! same loop tells.
+//! The partition of the next round: at boundaries of equal cost, by the last round of the same
+//! loop.
 //!
 //! An iterative algorithm runs over the same slice again and again, so the cost of an item last
 //! time is the best guess for this time. Workers that start late, because they have to wake up
-//! first, are dealt less. With good boundaries no worker has to steal, and the same core processes
-//! the same items. The partition is a hint: it decides who begins where, never the result.
+//! first, are given less. With good boundaries no worker has to steal, and the same core processes
+//! the same items. The partition is a hint: it decides where each worker begins, never the result.
 
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
 
 use std::{mem, ops::Range, sync::Arc};
 
 use super::{
-    estimate::Estimate,
-    prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, THEFT_NS},
+    prices::{ASLEEP_NS, AWAKE_NS, CLEARLY, Estimate, THEFT_NS},
     site::{Loop, Site},
 };
 use crate::{
@@ -24,38 +23,48 @@ use crate::{
     sorted::sort,
 };
 
-/// About how long a thread takes to fall asleep and to wake up, in nanoseconds.
+/// In nanoseconds: about the time in which a thread falls asleep and wakes up.
 pub(crate) const NAP: f32 = 2.0 * ASLEEP_NS;
 
 /// What a pool has learnt from its shared loops.
 #[derive(Debug)]
 pub(crate) struct Splits {
-    /// What is known of each loop; direct-mapped.
-    table: Box<[Option<Arc<Known>>]>,
+    /// A record of each loop over its slice; direct-mapped.
+    table: Box<[Option<Box<LoopRecord>>]>,
     /// How long after the start of a round each worker begins: first if helpers sleep, second if
     /// they are awake.
     delays: [Box<[Estimate]>; 2],
-    /// Loops whose items keep a CPU busy, which do not profit from more workers than CPUs.
+    /// Loops whose items keep a CPU busy: more workers than CPUs are of no use to them.
     /// Direct-mapped.
     cpu_bound: Box<[Option<Site>]>,
-    /// Which items of a loop waited last time; direct-mapped, and empty as long as none did.
-    waited: Vec<Option<(Loop, Vec<usize>)>>,
     /// Memory for the times of the next round.
     times: Times,
+}
+
+/// The memory of one loop over its slice.
+#[derive(Debug)]
+struct LoopRecord {
+    of: Loop,
+    /// From its last round with sleeping helpers, and from its last round with helpers that were
+    /// awake.
+    known: [Option<Arc<Known>>; 2],
+    /// The items that waited last time, in ascending order; empty if they are of no use.
+    waited: Vec<usize>,
 }
 
 /// Knowledge of a loop over its slice, from its last round.
 #[derive(Debug)]
 pub(crate) struct Known {
-    of: (Loop, bool),
+    /// Whether the helpers of that round were awake.
+    awake: bool,
     pub(crate) profile: Profile,
-    /// The boundaries between the ranges of neighbouring workers, for as many workers as there were
-    /// in that round.
+    /// The boundaries between the ranges of neighbouring workers, for the number of workers of that
+    /// round.
     bounds: Vec<usize>,
 }
 
 impl Known {
-    /// The boundaries between the ranges of `workers` workers, if as many worked in the last round.
+    /// The boundaries between the ranges of `workers` workers, if the last round had as many.
     pub(crate) fn bounds(&self, workers: usize) -> Option<&[usize]> {
         Some(&*self.bounds).filter(|bounds| bounds.len() + 1 == workers)
     }
@@ -73,57 +82,58 @@ impl Splits {
                     .collect()
             }),
             cpu_bound: (0..Self::SLOTS).map(|_| None).collect(),
-            waited: Vec::new(),
             times: Times::default(),
         }
     }
 
-    /// The items of a loop that waited the last time, in ascending order. None if only one at a
-    /// time may be under way, or fewer than these.
+    fn slot(of: Loop) -> usize {
+        of.number() as usize % Self::SLOTS
+    }
+
+    fn record(&self, of: Loop) -> Option<&LoopRecord> {
+        self.table[Self::slot(of)].as_deref().filter(|record| record.of == of)
+    }
+
+    /// The record of a loop, in the place of another loop's if it is new.
+    fn record_mut(&mut self, of: Loop) -> &mut LoopRecord {
+        let place = &mut self.table[Self::slot(of)];
+        place.take_if(|record| record.of != of);
+        place.get_or_insert_with(|| Box::new(LoopRecord { of, known: [None, None], waited: Vec::new() }))
+    }
+
+    /// The items of a loop that waited last time, in ascending order. Empty if `limit` is 1 or
+    /// below the number remembered.
     pub(crate) fn waited(&self, of: Loop, limit: usize) -> Vec<usize> {
-        match self.waited.get(of.number() as usize % Self::SLOTS) {
-            Some(Some((known, waited))) if *known == of && limit > 1 && waited.len() <= limit => {
-                waited.clone()
-            }
-            _ => Vec::new(),
-        }
+        let waited = self.record(of).map(|record| &record.waited);
+        waited.filter(|waited| limit > 1 && waited.len() <= limit).cloned().unwrap_or_default()
     }
 
-    /// Remembers which items of a loop have `waited` this time, in any order. Nothing is remembered
-    /// if all did, or more than the `limit` of those that may be under way: they cannot all be
-    /// begun first, and so the list is short beside what the loop takes itself.
+    /// Remembers which items of a loop have `waited` this time, in any order. Forgets them if all
+    /// items waited, or more than the `limit` of items that may be under way: these cannot all be
+    /// begun first. So the list is short beside the memory of the loop itself.
     pub(crate) fn learn_waited(&mut self, of: Loop, mut waited: Vec<usize>, limit: usize) {
-        let is_of_use = !waited.is_empty() && waited.len() < of.slice.len && waited.len() <= limit;
-        if self.waited.is_empty() {
-            if !is_of_use {
-                return;
-            }
-            self.waited.resize(Self::SLOTS, None);
+        if waited.len() == of.slice.len || waited.len() > limit {
+            waited.clear();
         }
-        sort(&mut waited, |a, b| a < b);
-        let known = &mut self.waited[of.number() as usize % Self::SLOTS];
-        *known = is_of_use.then_some((of, waited));
-    }
-
-    /// The place of a loop in the table. A loop has two: one for rounds with sleeping helpers, one
-    /// for rounds with helpers that are awake.
-    fn slot((of, awake): (Loop, bool)) -> usize {
-        (of.number() as usize ^ usize::from(awake)) % Self::SLOTS
+        if !waited.is_empty() || self.record(of).is_some() {
+            sort(&mut waited, |a, b| a < b);
+            self.record_mut(of).waited = waited;
+        }
     }
 
     /// Knowledge of a loop over its slice, from its last round with helpers that were `awake` or
     /// asleep.
     pub(crate) fn known(&self, of: Loop, awake: bool) -> Option<&Arc<Known>> {
-        let of = (of, awake);
-        self.table[Self::slot(of)].as_ref().filter(|known| known.of == of)
+        self.record(of)?.known[usize::from(awake)].as_ref()
     }
 
-    /// Where the ranges of `workers` workers should meet, if others worked in the last round.
+    /// The boundaries between the ranges of `workers` workers, if the last round had another
+    /// number.
     pub(crate) fn bounds_for(&self, known: &Known, workers: usize) -> Vec<usize> {
-        self.equal_work(known.of.1, &known.profile, workers)
+        self.equal_work(known.awake, &known.profile, workers)
     }
 
-    /// Where ranges should meet so that all workers finish at the same moment.
+    /// The boundaries with which all workers finish at the same moment.
     fn equal_work(&self, awake: bool, profile: &Profile, workers: usize) -> Vec<usize> {
         let delays = self.delays[usize::from(awake)].iter().take(workers).map(Estimate::get);
         let finish = (profile.total() + delays.clone().sum::<f32>()) / workers as f32;
@@ -135,14 +145,14 @@ impl Splits {
         meet.collect()
     }
 
-    /// When the last worker would be done if the ranges met at `bounds` and nobody stole.
+    /// When the last worker would finish, with boundaries at `bounds` and no thefts.
     fn end(&self, awake: bool, profile: &Profile, bounds: &[usize]) -> f32 {
         let begun = self.delays[usize::from(awake)].iter().map(Estimate::get);
         let parts = parts(0..usize::MAX, bounds).zip(begun);
         parts.map(|(part, begun)| begun + profile.cost(&part)).fold(0.0, f32::max)
     }
 
-    /// Where each of so many equal parts of the work ends, if that was learnt from the last round.
+    /// The end of each of `parts` equal parts of the work, if the last round has shown it.
     pub(crate) fn ends(&self, of: Loop, awake: bool, parts: u16) -> Option<Vec<usize>> {
         let profile = &self.known(of, awake)?.profile;
         let cost = |part| profile.total() * f32::from(part) / f32::from(parts);
@@ -155,7 +165,7 @@ impl Splits {
     }
 
     /// Learns from a round on `cpus` CPUs whether its items keep a CPU busy. They do if the CPUs
-    /// were in use most of the time. They also do if other programs had the CPUs but there were
+    /// were in use most of the time. They also do if other programs had the CPUs, but there were
     /// hardly any voluntary context switches, except now and then for a lock between two runs.
     pub(crate) fn learn_cpu_bound(&mut self, this: Loop, cpus: usize, times: &Times) {
         const NAPS_A_RUN: u64 = 2;
@@ -172,7 +182,7 @@ impl Splits {
         mem::take(&mut self.times)
     }
 
-    /// Takes back `times` when nothing more is to be learnt from them, to reuse their memory.
+    /// Takes back `times` that have been learnt from, to reuse their memory.
     pub(crate) fn give_back(&mut self, times: Times) {
         self.times = times;
     }
@@ -184,23 +194,23 @@ impl Splits {
         sort(marks, |(a, _), (b, _)| a < b);
         let delays = &self.delays[usize::from(awake)];
         for (delay, Tally { span, .. }) in delays.iter().zip(&*tallies) {
-            // For a worker that has not begun by the end, it is only known that its delay is longer
-            // than the round.
+            // The delay of a worker that has not begun by the end is only known to be longer than
+            // the round.
             if span.start.is_finite() || round > delay.get() {
                 delay.see(span.start);
             }
         }
         let profile = Profile::new(of.slice.len, marks);
         let new = self.equal_work(awake, &profile, tallies.len());
-        // Where items take long, equal work is a matter of luck: each boundary is up to an item
-        // off, and between two of them may lie an item too many.
+        // Where items take long, equal work is a matter of luck: each boundary is off by up to an
+        // item, and a range may have an item too many.
         let as_fast = |bounds: &[usize]| bounds.len() == new.len() && took <= self.end(awake, &profile, &new);
         let bounds = match self.known(of, awake) {
             Some(known) if as_fast(&known.bounds) => known.bounds.clone(),
             _ => new,
         };
-        let of = (of, awake);
-        self.table[Self::slot(of)] = Some(Arc::new(Known { of, profile, bounds }));
+        let known = Arc::new(Known { awake, profile, bounds });
+        self.record_mut(of).known[usize::from(awake)] = Some(known);
     }
 }
 
@@ -220,8 +230,8 @@ pub(crate) fn parts(items: Range<usize>, bounds: &[usize]) -> impl Iterator<Item
     })
 }
 
-/// The cost of all items before an index, for some indices in ascending order. Between two of
-/// these, all items are taken to cost the same.
+/// The cost of all items before an index, for some indices in ascending order. All items between
+/// two of these are assumed to cost the same.
 #[derive(Debug)]
 pub(crate) struct Profile(Vec<(usize, f32)>);
 
@@ -241,13 +251,13 @@ impl Profile {
         self.0.last().map_or(0.0, |&(_, cost)| cost)
     }
 
-    /// The index before which the items cost `goal`, or a little more rather than less: of two
-    /// workers the first, which may be the caller, should be the last to finish, since then no
-    /// thread has to be woken.
+    /// The index before which the items cost `goal`, rounded to the nearest item rather than down:
+    /// the first of two workers, which may be the caller, should finish last, since then no thread
+    /// has to be woken.
     ///
     /// But an item that takes longer than a nap goes to the later worker. That worker begins with
-    /// it, so the items behind it can be stolen meanwhile. The earlier worker would come to it
-    /// last, and nobody could help.
+    /// the item, so the items behind it can be stolen meanwhile. The earlier worker would reach the
+    /// item last, and nobody could help.
     fn index_at(&self, goal: f32) -> usize {
         match self.0.partition_point(|&(_, cost)| cost <= goal) {
             0 => 0,
@@ -318,7 +328,8 @@ mod tests {
         learn_from(splits, marks, begun, work);
     }
 
-    /// Learns from a round that took so long, from the begin of the first worker on.
+    /// Learns from a round that took `took` nanoseconds, counted from the begin of the first
+    /// worker.
     fn learn_from(splits: &mut Splits, marks: &[Mark], begun: &[f32], took: f32) {
         let mut tallies: Vec<_> = begun.iter().map(|&begun| tally(begun..begun + took)).collect();
         tallies[0].working = marks.iter().map(|(_, nanos)| nanos).sum();
@@ -362,7 +373,7 @@ mod tests {
             [(0.0, 0), (5.0, 5), (10.0, 10), (55.0, 15), (100.0, 80), (150.0, 90), (500.0, 100)]
         {
             assert_eq!(profile.index_at(goal), bound, "{goal}");
-            // Where nothing is cheap, one is the inverse of the other.
+            // Where no item is free, one is the inverse of the other.
             if (1..80).contains(&bound) {
                 assert!((profile.cost_before(bound) - goal).abs() < 1e-3, "{goal}");
             }
@@ -383,8 +394,8 @@ mod tests {
     #[test]
     fn the_next_round_begins_where_the_last_was_balanced() {
         let mut splits = Splits::new(2);
-        // Worth 80 ms, three quarters of them in the last fifth of the slice; nobody's delay
-        // matters.
+        // 80 ms of work, three quarters of it in the last fifth of the slice; delays are short
+        // beside it.
         learn(&mut splits, &[(0, 20e6), (800, 60e6)], &[0.0, 0.0]);
         let two = bounds(&splits, thousand(), 2).unwrap();
         assert!((866..=868).contains(&two[0]), "{two:?}");
@@ -426,7 +437,7 @@ mod tests {
 
     #[test]
     fn no_boundary_lies_behind_the_slice() {
-        // The quotient of the two rounds to 1, and the length to more items than there are.
+        // Rounding makes the quotient 1, and the length more items than there are.
         for len in [67_109_869, usize::MAX] {
             let profile = Profile::new(len, &[(0, 475.214_36), (1000, 15_365.213)]);
             let almost = profile.total().next_down();

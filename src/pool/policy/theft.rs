@@ -9,39 +9,38 @@ use super::{
     split::{NAP, Profile},
 };
 
-/// In thefts of a worker in a round: up to this number, thefts are cut by the costs of the last
-/// round. A worker that needs more shows that these costs are wrong, so its later thefts are cut by
-/// number.
+/// In thefts of a worker in a round: up to this many, ranges are divided by the costs of the last
+/// round. A worker that steals more often shows that these costs are wrong, so its later thefts
+/// divide by number.
 const TRUSTED: usize = 2;
 const CALLER: usize = 0;
 
-/// What a thief has found out about a victim by watching it for a moment.
+/// What a thief has seen of a victim in a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Watched {
-    /// The victim will be done with the rest before a theft would help.
+    /// The victim will finish the rest before a theft would help.
     AlmostDone,
     /// The victim has enough work left for two.
     Busy,
     /// The victim has claimed nothing for a moment, and thefts from it are expensive: its claims
-    /// took less than 0.4 µs when it last looked at the clock, and now it is busy with a single
-    /// one. It cannot get at the rest of its range, and each theft of half of the rest would cost
-    /// an expensive fence, so the thief takes all of it. When the victim is done with its claim, it
+    /// took less than 0.4 µs at its last reading of the clock, and now it is busy with a single
+    /// one. It cannot reach the rest of its range, and each theft of half of the rest would cost an
+    /// expensive fence, so the thief takes all of it. When the victim has finished its claim, it
     /// steals.
     Stuck,
 }
 
-/// How long a thief watches a victim whose fence costs `heavy` nanoseconds. A victim that does not
-/// move may only have been interrupted for a moment. The more expensive the theft, the longer the
-/// thief watches.
+/// How long a thief watches a victim whose fence costs `heavy` nanoseconds: the more expensive the
+/// theft, the longer. A victim that does not move may only have been interrupted.
 pub(crate) fn moment(heavy: f32) -> Duration {
     Duration::from_nanos((heavy / 2.0).clamp(AWAKE_NS, 2.0 * THEFT_NS) as u64)
 }
 
-/// What a thief has found out, if the victim claimed `moved` items during the [`moment`] and has
-/// `left` items left.
+/// The result of watching a victim that claimed `moved` items in the [`moment`] and has `left`
+/// items left.
 pub(crate) fn watched(heavy: f32, is_dear: bool, moved: usize, left: usize) -> Watched {
     let moment = moment(heavy).as_nanos() as f32;
-    // A theft saves half of the time for the rest, and the victim pays for the fence as well.
+    // A theft saves half of the time for the rest. The fence also delays the victim.
     if (left as f32) * moment < moved as f32 * (THEFT_NS + 2.0 * heavy) {
         Watched::AlmostDone
     } else if moved == 0 && is_dear {
@@ -51,9 +50,9 @@ pub(crate) fn watched(heavy: f32, is_dear: bool, moved: usize, left: usize) -> W
     }
 }
 
-/// The index where the `nth` theft of a worker begins, in the range that `victim` has `left`:
-/// chosen by cost if the last round has taught it, otherwise by number. None: the range is left to
-/// the victim.
+/// The index where the `nth` theft of a worker begins, in the range that `victim` has `left`: by
+/// cost if the last round has shown it, otherwise by number. `None` if the victim should keep the
+/// range.
 pub(crate) fn middle(
     profile: Option<&Profile>,
     nth: usize,

@@ -1,23 +1,22 @@
-//! Which worker a thief robs: the one that has the most left; but if several have about as much,
-//! the nearest of them.
+//! Which worker a thief steals from: the one that has the most left, or, among several that have
+//! about as much, the nearest.
 //!
-//! A cell lies in the cache of the worker that claims from it, and if there was a round before, its
-//! items most likely do, too. A thief that shares this cache gets both cheaply; from another cache
-//! of the same NUMA node they cost more, and from another node they cost the most. But a thief that
-//! takes little must soon steal again, so a victim that has much more left is worth the distance.
-//! `check/simulator.rs` has what that saves on large machines.
+//! A cell lies in the cache of the worker that claims from it. If there was a round before, the
+//! items of the worker most likely lie there, too. A thief that shares this cache gets both
+//! cheaply; from another cache of the same NUMA node they cost more, and from another node they
+//! cost the most. But a thief that takes little must soon steal again, so a victim that has much
+//! more left is worth the distance. `check/simulator.rs` shows what that saves on large machines.
 
 use super::site::scatter;
 use crate::pool::place::locality::Distance;
 
-/// In workers: from this many on, chance has a say in whom a thief robs. If many thieves choose at
-/// the same time, and all of them the same victim, each of them but one finds less than it has
-/// seen.
+/// In workers: from this many on, victims are chosen partly at random. If many thieves choose the
+/// same victim at once, all but one find less than they saw.
 const MANY_WORKERS: usize = 32;
-/// A range counts as being about as large as another if it lacks less than one part of so many.
+/// A range counts as about as large as another if it is smaller by at most one part in this many.
 const CLOSE_PARTS: usize = 4;
 
-/// Whom an idle worker steals from; an option of
+/// Which workers an idle worker steals from; an option of
 /// [`PoolBuilder::stealing`](crate::PoolBuilder::stealing).
 ///
 /// ```
@@ -30,26 +29,23 @@ const CLOSE_PARTS: usize = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stealing {
-    /// Steal from the nearest of the workers that have at least three quarters as much left as the
-    /// worker with the largest range: preferably from one that shares the last-level cache,
-    /// otherwise from one on the same NUMA node. A worker that is not pinned is near no other. In
-    /// loops of 32 workers or more, several thieves that look at the same time choose different
-    /// victims, if there are some. The default, since it makes few thefts, and few of them from far
-    /// away.
+    /// Steal from the worker with the largest range. If other workers have at least three quarters
+    /// as much left, steal from the nearest of all of these: preferably from one that shares the
+    /// last-level cache, otherwise from one on the same NUMA node. A worker that is not pinned is
+    /// near no other. In loops of 32 workers or more, thieves that look at the same time choose
+    /// different victims, if there are several. This is the default, since it makes few thefts, and
+    /// few of them from far away.
     #[default]
     Largest,
-    /// Steal from the next worker, in worker order, that has anything left.
-    Neighbour,
     /// Steal from no worker that has begun: a static partition, for comparison. The share of a
-    /// worker that has not even woken up is still stolen, so that no loop waits for a sleeping
-    /// worker.
+    /// worker that has not woken up is still stolen, so that no loop waits for a sleeping worker.
     Off,
 }
 
 impl Stealing {
-    /// Which of `others` a worker robs. They are the other workers and what they have left,
-    /// beginning with the next worker in worker order. `distance` tells how far away one of them
-    /// is, and `asks` who asks.
+    /// The victim of a worker among `others`: the other workers and what they have left, beginning
+    /// with the next worker in worker order. `distance` is how far away one of them is, and `asks`
+    /// tells the thieves apart.
     pub(crate) fn victim(
         self,
         others: &mut dyn Iterator<Item = (usize, usize)>,
@@ -60,12 +56,12 @@ impl Stealing {
             Self::Largest => {
                 victim(others.map(|(worker, left)| (worker, left, distance(worker))), asks.draw())
             }
-            Self::Neighbour | Self::Off => others.next().map(|(worker, _)| worker),
+            Self::Off => others.next().map(|(worker, _)| worker),
         }
     }
 }
 
-/// Who asks for a victim: a thief in a round of so many `workers`, for the `nth` time.
+/// One request for a victim: the `nth` of a thief, in a round of `workers` workers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asks {
     pub(crate) workers: usize,
@@ -74,26 +70,26 @@ pub(crate) struct Asks {
 }
 
 impl Asks {
-    /// A number that differs from thief to thief and from time to time; none if chance has no say.
+    /// A number that differs from thief to thief and from time to time; `None` among few workers.
     fn draw(self) -> Option<u64> {
         (self.workers >= MANY_WORKERS).then(|| scatter((self.thief as u64) << u32::BITS ^ self.nth))
     }
 }
 
-/// Which of `others` to rob: workers, what they have left, and how far away they are. It is the
-/// nearest of those that have at least three quarters of the most that any of them has left; among
-/// equally near ones the one that has the most, and among these the last one, so that the caller,
-/// worker 0, is spared if possible. None if nothing is left.
+/// The victim among `others`: workers, what they have left, and how far away they are. It is the
+/// nearest of those that have at least three quarters of the most that any of them has left. Among
+/// equally near ones it is the one that has the most, and among these the last, so that the caller,
+/// worker 0, is spared if possible. `None` if nothing is left.
 ///
-/// With a `draw`, each of them seems to have less than it has, by up to a quarter and by chance,
-/// and of equally near ones the one that seems to have the most is robbed. So of those that have
-/// the same each is as likely to be robbed, one that has less is less likely to be, and one that
-/// has less than three quarters of the most is not.
+/// With a `draw`, each worker seems to have less than it has, by a random part of up to a quarter.
+/// Of equally near workers, the one that seems to have the most is chosen. So of those that have
+/// the same, each is equally likely, one that has less is less likely, and one that has less than
+/// three quarters of the most is never chosen.
 ///
 /// The threshold is three quarters and not a half: a range that has just been halved must not count
-/// as being as large as one that has not been robbed yet. Otherwise thieves would use up the near
-/// ranges before they turn to the far ones, and then all do so at once: in the model below, rounds
-/// whose cost grows with the index or lies on one node took up to 6 % longer than if the victim is
+/// as being as large as one that no thief has halved yet. Otherwise thieves would use up the near
+/// ranges before they turn to the far ones, and then do so all at once: in the simulator, rounds
+/// whose cost grows with the index or lies on one node took up to 6 % longer than with victims
 /// chosen by size alone. With nine tenths there are up to twice as many thefts between nodes if
 /// costs are noisy.
 fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Option<u64>) -> Option<usize> {
@@ -105,8 +101,8 @@ fn victim(others: impl IntoIterator<Item = (usize, usize, Distance)>, draw: Opti
         *richest = (seems, worker, left).max(*richest);
         most = left.max(most);
     }
-    let robbed = richest.into_iter().find(|&(.., left)| left >= most - most / CLOSE_PARTS);
-    robbed.filter(|_| most > 0).map(|(_, worker, _)| worker)
+    let found = richest.into_iter().find(|&(.., left)| left >= most - most / CLOSE_PARTS);
+    found.filter(|_| most > 0).map(|(_, worker, _)| worker)
 }
 
 /// As much of `whole` as `draw` is of the largest number.

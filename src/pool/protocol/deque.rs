@@ -77,7 +77,7 @@ pub(crate) struct OwnerEnd<T> {
     limit: Cell<usize>,
 }
 
-// SAFETY: 1. threads other than the owner touch `ends` alone, which is atomic or locked;
+// SAFETY: *own*: 1. threads other than the owner touch `ends` alone, which is atomic or locked;
 // `Deques::of` says who the owner is; 2. items go from thread to thread, hence `Send`.
 unsafe impl<T: Send> Sync for Deque<T> {}
 
@@ -110,7 +110,7 @@ impl<T> OwnerEnd<T> {
     pub(crate) fn push(&self, item: T, slowly: impl FnOnce(Self, T) -> Self) {
         let next = self.next.get();
         if next < self.limit.get() {
-            // SAFETY: there is room up to the limit.
+            // SAFETY: *room*: there is room up to the limit.
             unsafe { self.write(next, item) };
         } else {
             self.set(&slowly(self.copy(), item));
@@ -121,7 +121,7 @@ impl<T> OwnerEnd<T> {
     /// The memory has room for more than `next` items.
     #[inline(always)]
     unsafe fn write(&self, next: usize, item: T) {
-        // SAFETY: there is room.
+        // SAFETY: *room*: there is room.
         let place = unsafe { self.items.get().add(next) };
         // SAFETY: nobody else comes near: thieves copy what lies below `top`.
         unsafe { place.write(item) };
@@ -242,7 +242,7 @@ impl<T> Deque<T> {
             self.make_room(&hand, 1);
         }
         let shows = hand.next.get() >= hand.limit.get();
-        // SAFETY: there is room for one more.
+        // SAFETY: *room*: there is room for one more.
         unsafe { hand.write(hand.next.get(), item) };
         if shows {
             self.show(&hand);

@@ -30,8 +30,8 @@ struct FuturePlace<F, N> {
     item: UnsafeCell<(Option<F>, Option<N>)>,
 }
 
-// SAFETY: 1. a shared `Futures` gives what lies at a place only to who has the slot (`at`), one
-// thread at a time; 2. that thread may be any, hence `Send`.
+// SAFETY: *slot*: 1. a shared `Futures` gives what lies at a place only to who has the slot (`at`),
+// one thread at a time; 2. that thread may be any, hence `Send`.
 unsafe impl<F: Send, N: Send> Sync for Futures<F, N> {}
 
 /// What lies at the place of a slot.
@@ -55,9 +55,9 @@ impl<F, N> Futures<F, N> {
             CachePadded::new(FuturePlace { waker: OnceLock::new(), item: UnsafeCell::new((None, None)) })
         });
         let waker = place.waker.get_or_init(|| self.queues.waker(slot));
-        // SAFETY: 1. `slot` is borrowed exclusively, and there is no other of this number: the
-        // queues gives each out once, and takes it back before it gives it out again (case 11); 2.
-        // what the last thread that had it has written is seen by way of the queues.
+        // SAFETY: *slot*: 1. `slot` is borrowed exclusively, and there is no other of this number:
+        // the queues gives each out once, and takes it back before it gives it out again (case 11);
+        // 2. what the last thread that had it has written is seen by way of the queues.
         let (future, note) = unsafe { &mut *place.item.get() };
         // SAFETY: places never move (`Slab`), and this is the only way to a future, so it is
         // dropped where it lies.

@@ -13,17 +13,17 @@ use super::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job(*const (dyn Fn(usize) + Sync));
 
-// SAFETY: 1. a shared reference to a `Sync` closure may be used from any thread; 2. that it is
-// still alive there is the promise of `share`.
+// SAFETY: *wait*: 1. a shared reference to a `Sync` closure may be used from any thread; 2. that it
+// is still alive there is the promise of `share`.
 unsafe impl Send for Job {}
 
 impl Job {
     /// Runs the closure in this seat. To be called between entering and leaving the round that
     /// published it.
     pub(crate) fn run(self, seat: usize) {
-        // SAFETY: 1. the pointer comes from the reference that `share` was given; 2. a worker gets
-        // hold of a job by entering the barrier and `share` does not return or unwind before every
-        // worker that entered has left.
+        // SAFETY: *wait*: 1. the pointer comes from the reference that `share` was given; 2. a
+        // worker gets hold of a job by entering the barrier and `share` does not return or unwind
+        // before every worker that entered has left.
         let work = unsafe { &*self.0 };
         work(seat);
     }

@@ -1,5 +1,5 @@
-//! What a worker attends items with that may wait: makes their futures, polls them, and folds what
-//! they return.
+//! A worker's part of a loop whose items may wait: it makes their futures, polls these, and folds
+//! their results.
 
 use std::{
     pin::Pin,
@@ -34,7 +34,7 @@ use crate::{
     sync::{Mutex, lock},
 };
 
-/// How a loop is carried out: by whom, over what, and how many items may be under way.
+/// A call of such a loop: the executor, the options, the items, and how many may be under way.
 pub(super) struct AsyncCall<'p, 'o, C> {
     pub(super) executor: &'p Executor,
     pub(super) options: LoopOptions<'o>,
@@ -42,8 +42,8 @@ pub(super) struct AsyncCall<'p, 'o, C> {
     pub(super) limit: usize,
 }
 
-/// Attends all items of a loop. `make` makes the future of an item, and may take the partial result
-/// of the items before it into it; `done` folds what the future returns.
+/// Completes all items of a loop. `make` makes the future of an item, and may move the partial
+/// result of the items before it into the future. `done` folds the future's output.
 pub(super) fn run_async<C, B, D, R, F, A, Z>(
     call: AsyncCall<'_, '_, C>,
     make: B,
@@ -64,7 +64,7 @@ where
     let site = Site::new(run_async::<C, B, D, R, F, A, Z> as *const ());
     let workers = executor.workers().min(options.threads).min(limit);
     let queues = WakeQueues::new(workers, limit.min(slice.len).max(1));
-    // Not beside what a worker writes for each item, on the stack: all others read this.
+    // In cache lines of its own: all workers read this, and the caller's stack is written per item.
     let async_loop = CachePadded::new(AsyncLoop {
         chain,
         make,
@@ -90,8 +90,8 @@ struct AsyncLoop<C, B, D, R, F, A, Z> {
     found: Mutex<Earliest<Z>>,
 }
 
-/// What is noted of an item that waits: where the run begins that ends with it, and the right to
-/// its result.
+/// A note about a waiting item: the first index of the run that ends with the item, and the right
+/// to write the item's result.
 struct Note {
     first: usize,
     index: Index,
@@ -110,23 +110,23 @@ impl<C, B, D, R: Fn(A, A) -> A, F, A, Z> AsyncLoop<C, B, D, R, F, A, Z> {
     }
 }
 
-/// What a worker holds as long as it attends: its state, and what it has noted of the source.
+/// A worker's data for the duration of the loop: its state, and its notes about the source.
 type HeldBy<'v, C> = (<<C as Chain>::State as State>::Held<'v>, <<C as Chain>::Source as Source>::Ledger<'v>);
 
-/// A worker of such a loop.
+/// A worker of the loop.
 struct AsyncWorker<'v, C: Chain, B, D, R, F, A, Z> {
     of: &'v AsyncLoop<C, B, D, R, F, A, Z>,
     me: usize,
     state: Option<HeldBy<'v, C>>,
-    /// What it has done last, in the order of the slice; and before that, which is to be handed
-    /// over.
+    /// The newest run of this worker, which the next item may continue.
     run: Option<DoneRun<A>>,
-    over: Option<DoneRun<A>>,
-    /// The item that it attends.
+    /// The run before the newest, if `hand_over` has not published it yet.
+    to_publish: Option<DoneRun<A>>,
+    /// The index of the item that the worker polls.
     at: usize,
 }
 
-/// A future that nobody needs any more. Dropping this drops it where it lies.
+/// A future that is no longer needed. Dropping this drops the future in place.
 struct Leftover<'a, F>(Pin<&'a mut Option<F>>);
 
 impl<F> Drop for Leftover<'_, F> {
@@ -135,11 +135,12 @@ impl<F> Drop for Leftover<'_, F> {
     }
 }
 
-/// Why no further item is begun.
+/// Why no further item is begun now.
 enum Unfinished<A, Z> {
-    /// An item waits. This is the partial result of those before it, unless the item has it.
+    /// An item waits. Contains the partial result of the items before it, unless the item's future
+    /// has it.
     Waits(Option<A>),
-    /// The loop stops.
+    /// An item ends the loop, with this error.
     Found(Z),
 }
 
@@ -153,11 +154,11 @@ where
 {
     /// For worker `me`.
     fn new(of: &'v AsyncLoop<C, B, D, R, F, A, Z>, me: usize) -> Self {
-        Self { of, me, state: None, run: None, over: None, at: 0 }
+        Self { of, me, state: None, run: None, to_publish: None, at: 0 }
     }
 
-    /// Polls the item `index` for the first time. `acc` is the partial result of the items before
-    /// it, from `first` on.
+    /// Makes the future of item `index` and polls it for the first time. `acc` is the partial
+    /// result of the items before it, from `first` on.
     #[inline(always)]
     fn begin_item(
         of: &'v AsyncLoop<C, B, D, R, F, A, Z>,
@@ -186,21 +187,21 @@ where
         }
     }
 
-    /// Takes the last run if it goes on with item `next`: where it begins, and its result.
-    fn go_on(&mut self, next: usize) -> (usize, Option<A>) {
+    /// Takes the newest run if item `next` continues it: its first index, and its partial result.
+    fn take_run_before(&mut self, next: usize) -> (usize, Option<A>) {
         match self.run.take_if(|run| run.end == next) {
             Some(run) => (run.first, Some(run.acc)),
             None => (next, None),
         }
     }
 
-    /// Keeps a run as the last one. Another one that was kept is to be handed over.
+    /// Keeps a run as the newest, and marks the previous one, if any, for publication.
     fn keep_run(&mut self, run: DoneRun<A>) {
-        self.over = self.run.replace(run);
+        self.to_publish = self.run.replace(run);
     }
 
-    /// Keeps what was folded from `first` on, and tells how that has ended. The last item is the
-    /// one that is attended; `is_contested`, if none waits.
+    /// Keeps the partial result of the items from `first` on, and returns how the attempt ended.
+    /// `is_contested` tells whether the last claim is contested; it counts if no item waits.
     fn keep(
         &mut self,
         first: usize,
@@ -218,7 +219,7 @@ where
         Ok(began)
     }
 
-    /// Stores what was found.
+    /// Stores the error that ends the loop.
     #[cold]
     fn halt(&mut self, found: Z) -> Halt {
         let surplus = lock(&self.of.found).note(self.at, found);
@@ -241,7 +242,7 @@ where
     }
 
     fn begin(&mut self, owner: &mut Owner<'_>, slot: &mut Slot, claims: usize) -> Result<Began, Halt> {
-        let (first, acc) = self.go_on(owner.next());
+        let (first, acc) = self.take_run_before(owner.next());
         let Self { of, state: Some(state), at, .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
         let mut context = Context::from_waker(place.waker);
@@ -257,7 +258,7 @@ where
     }
 
     fn begin_one(&mut self, index: usize, slot: &mut Slot) -> Result<Began, Halt> {
-        let (first, acc) = self.go_on(index);
+        let (first, acc) = self.take_run_before(index);
         self.at = index;
         let Self { of, state: Some(state), .. } = self else { unreachable!("it has arrived") };
         let mut place = of.futures.at(slot);
@@ -277,8 +278,8 @@ where
         place.future.set(None);
         let Some(Note { first, index: token }) = place.note.take() else { unreachable!("it has waited") };
         let acc = (of.done)(None, token, output).map_err(|found| self.halt(found))?;
-        // Items that wait equally long are often done one after the other.
-        let (before, last) = self.go_on(first);
+        // Items that wait equally long often finish one after another.
+        let (before, last) = self.take_run_before(first);
         let acc = match last {
             Some(last) => of.runs.reduce(last, acc),
             None => acc,
@@ -294,24 +295,24 @@ where
     }
 
     fn hand_over(&mut self) {
-        if let Some(run) = self.over.take() {
+        if let Some(run) = self.to_publish.take() {
             self.of.runs.add(run, &mut self.at);
         }
     }
 
     fn leave(&mut self, is_needed: bool) {
-        self.over = self.run.take();
+        self.to_publish = self.run.take();
         if is_needed {
             self.hand_over();
         } else {
-            discard(self.over.take());
+            discard(self.to_publish.take());
         }
         self.state = None;
     }
 
     fn lose(&mut self) -> usize {
         discard(self.run.take());
-        discard(self.over.take());
+        discard(self.to_publish.take());
         self.at
     }
 

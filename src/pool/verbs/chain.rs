@@ -203,7 +203,8 @@ pub trait Pieces: Source {
         let blocks = Blocks { size, len: range.len() };
         (0..blocks.count()).map(move |block| {
             let items = blocks.items(block..block + 1);
-            // SAFETY: no two blocks have an index in common, and each is had once, as promised.
+            // SAFETY: *once*: no two blocks have an index in common, and each is had once, as
+            // promised.
             unsafe { self.piece(range.start + items.start..range.start + items.end) }
         })
     }

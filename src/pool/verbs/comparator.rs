@@ -1,17 +1,17 @@
 //! The order by which a slice is sorted, and the loops that compare many items.
 //!
-//! These loops alone are compiled for each comparison of a program, so that they have its code
-//! inline. All else in a sort calls them, or compares a few items, through a [`Comparator`], and is
-//! compiled once for each type of items.
+//! Only these loops are compiled once for each comparison of a program, with the comparison inline.
+//! The rest of a sort is compiled once for each type of items: it calls these loops, or compares a
+//! few items, through a [`Comparator`].
 
 use std::mem;
 
 use super::interleave::{MergePart, interleave};
 
-/// In items: so many in order are looked at one by one before others are compared side by side,
-/// since in slices with outliers there are often few.
+/// In items: a run is compared pair by pair up to this length, and in blocks afterwards. In slices
+/// with outliers, runs are often short.
 const FEW_IN_ORDER: usize = 8;
-/// In items: how many are compared side by side.
+/// In items: the size of the blocks that are compared without a branch per pair.
 const BLOCK: usize = 32;
 
 /// An order of items.
@@ -19,29 +19,29 @@ pub(crate) trait Comparator<T>: Sync {
     /// Whether `a` goes before `b`.
     fn is_less(&self, a: &T, b: &T) -> bool;
 
-    /// Sorts on the calling thread, by std.
+    /// Sorts on the calling thread, with one of std's sorts.
     fn sort(&self, items: &mut [T]);
 
-    /// How many items at the front ascend, or descend strictly.
+    /// The length of the run at the front: items that ascend or, if `descending`, strictly descend.
     fn run(&self, items: &[T], descending: bool) -> usize;
 
-    /// Where `item` belongs among `items`, which are in order: before those equal to it, or behind
-    /// them. Places near the end are found in fewer comparisons.
+    /// The index at which `item` belongs among the sorted `items`: behind the items equal to it if
+    /// `behind_equal`, otherwise before them. Indices near the end take fewer comparisons.
     fn place(&self, items: &[T], item: &T, behind_equal: bool) -> usize;
 
     /// Merges a part until one of its sides is empty.
     fn merge(&self, part: &mut [MergePart<'_, T>; 1]);
 
-    /// Merges parts side by side until one of them has an empty side.
+    /// Merges four parts in lockstep until one of them has an empty side.
     fn merge_four(&self, parts: &mut [MergePart<'_, T>; 4]);
 }
 
-/// Items that are compared by their places. What needs no more of them is compiled once, whatever
-/// they are.
+/// Items that are compared by their indices. Code that needs no more is compiled once for all types
+/// of items.
 pub(super) trait Indexed {
     fn len(&self) -> usize;
 
-    /// Whether the item at `a` goes before the one at `b`.
+    /// Whether the item at index `a` goes before the item at index `b`.
     fn is_less(&self, a: usize, b: usize) -> bool;
 }
 
@@ -61,7 +61,7 @@ impl<T> Indexed for Items<'_, T> {
     }
 }
 
-/// The order `is_less`, with one of std's sorts, by the same order.
+/// The order `is_less`, with one of std's sorts by the same order.
 pub(crate) struct By<S, L> {
     sort: S,
     pub(super) is_less: L,
@@ -94,7 +94,7 @@ where
 
     fn run(&self, items: &[T], descending: bool) -> usize {
         let falls = |pair: &[T]| (self.is_less)(&pair[1], &pair[0]);
-        // Numbers and the like are compared without a branch per pair.
+        // Types without a drop, such as numbers, are compared without a branch per pair.
         let side_by_side = !mem::needs_drop::<T>();
         let (mut end, mut few) = (1_usize, FEW_IN_ORDER);
         loop {
@@ -138,7 +138,8 @@ where
     }
 }
 
-/// The first of `0..end` from which on `goes_before` is false, searched from the end.
+/// The partition point of `0..end`: the first index for which `goes_before` is false. Searched from
+/// the end: an index near the end takes fewer calls.
 pub(super) fn last_part(end: usize, goes_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high, mut step) = (0, end, 1);
     while high > 0 {

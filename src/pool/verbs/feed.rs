@@ -1,4 +1,5 @@
-//! A list that grows while a loop runs over it, and the hand by which closures feed it.
+//! The work list of a loop over a list that grows; the [`Feed`] by which closures add items; and
+//! the hot loop that folds the items.
 
 #![allow(unsafe_code)] // takes an item from a deque that has one
 #![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // estimates
@@ -23,41 +24,42 @@ use crate::{
     sync::{AtomicU64, AtomicUsize, Mutex, Ordering, lock},
 };
 
-/// The items that a loop has made, and that are not folded yet.
+/// The items that have been added and not yet folded: one deque per worker.
 pub(crate) struct List<'e, T> {
     deques: Deques<T>,
     executor: &'e Executor,
     watch: Watch<'e>,
-    /// In nanoseconds: how long the calling thread is to go on alone. Relaxed: it writes that
-    /// itself.
+    /// In nanoseconds: the time for which the calling thread works alone. Relaxed: only the calling
+    /// thread writes it while it is alone.
     limit: AtomicU64,
-    /// How many items a worker folds before its first look at the clock. Relaxed: it is a hint.
+    /// In items: a worker folds this many before its first reading of the clock. Relaxed: a hint.
     first: AtomicUsize,
     /// The arena in which the loop is shared. Relaxed: written before the loop is published.
     arena: AtomicUsize,
-    /// When workers that have gone are called back.
+    /// When to call back workers that have left the loop.
     calls: Mutex<Calls>,
 }
 
-/// In items: how many each worker keeps to itself at most; how many there are at most between two
-/// looks while somebody lacks work; and how many a chain of items never shows.
+/// In items. Three limits have this value: a worker keeps at most this many from thieves; while
+/// another worker lacks work, a worker folds at most this many between two checks; a chain of items
+/// never shows this many to thieves.
 const KEPT: usize = 2 * SMALL_BLOCK;
-/// In items: how many there are from one look to the next at most. Any may take longer than all
-/// before it.
+/// In items: a worker folds at most this many between two checks, since any item may take longer
+/// than all items before it.
 const ITEMS_A_LOOK_AT_MOST: usize = KEPT * LARGE_BLOCK;
 
-/// When workers that have gone are called back.
+/// When to call back workers that have left the loop.
 #[derive(Debug, Default)]
 struct Calls {
-    /// When the last worker was called back, or has gone.
+    /// When the last worker was called back, or left.
     last: Option<Instant>,
-    /// In nanoseconds: how long nobody is called back after that.
+    /// In nanoseconds: for this long after `last`, no worker is called back for a few items.
     pause: f32,
 }
 
 impl<'e, T> List<'e, T> {
-    /// An empty list. The calling thread goes on alone for a few microseconds, if nothing else is
-    /// said before it begins.
+    /// An empty list. The calling thread works alone for a few microseconds, unless
+    /// [`until`](WorkList::until) sets another limit before it begins.
     pub(crate) fn new(executor: &'e Executor, watch: Watch<'e>) -> Self {
         let limit = if executor.workers() > 1 { TOO_SHORT_TO_TIME_NS as u64 } else { u64::MAX };
         let deques = Deques::new();
@@ -79,28 +81,28 @@ impl<'e, T> List<'e, T> {
 
     #[cold]
     #[inline(never)]
-    fn push_and_show(&self, deque: &Deque<T>, hand: OwnerEnd<T>, item: T) -> OwnerEnd<T> {
-        let hand = deque.push_and_show(hand, item);
+    fn push_and_show(&self, deque: &Deque<T>, end: OwnerEnd<T>, item: T) -> OwnerEnd<T> {
+        let end = deque.push_and_show(end, item);
         self.call_back_for(deque);
-        hand
+        end
     }
 
     #[inline(never)]
-    fn claim(&self, deque: &Deque<T>, hand: OwnerEnd<T>) -> OwnerEnd<T> {
-        let hand = deque.claim(hand);
+    fn claim(&self, deque: &Deque<T>, end: OwnerEnd<T>) -> OwnerEnd<T> {
+        let end = deque.claim(end);
         self.call_back_for(deque);
-        hand
+        end
     }
 
-    /// Calls back a worker that has gone, if there is something for it.
+    /// Calls back a worker that has left, if the deque shows items to steal.
     fn call_back_for(&self, deque: &Deque<T>) {
         if self.deques.is_missed() && deque.shown() > 0 {
             self.call_back(deque.shown());
         }
     }
 
-    /// Calls back a worker that has gone, if the last call is long enough ago, or many items are
-    /// shown: chains of items never show many.
+    /// Calls back a worker that has left, if the pause since the last call is over or many items
+    /// are shown. (A chain of items never shows many.)
     #[cold]
     #[inline(never)]
     fn call_back(&self, shown: usize) {
@@ -118,7 +120,7 @@ impl<'e, T> List<'e, T> {
 }
 
 impl<T> Drop for List<'_, T> {
-    /// What nobody has folded, since the loop was stopped, is dropped.
+    /// Drops the items that were not folded because the loop was stopped.
     #[inline(never)]
     fn drop(&mut self) {
         self.watch.end_with(self.deques.hunger());
@@ -134,7 +136,7 @@ impl<T: Send> WorkList for List<'_, T> {
     fn share(&self, workers: usize, arena: usize) {
         self.until(None);
         self.arena.store(arena, Ordering::Relaxed);
-        self.deques.share(workers, 0); // until items are known to be cheap
+        self.deques.share(workers, 0); // show all items until they are known to be cheap
     }
 
     fn until(&self, limit: Option<Duration>) {
@@ -154,7 +156,7 @@ impl<T: Send> WorkList for List<'_, T> {
     fn try_steal(&self, me: usize, victim: usize) -> usize {
         let own = self.deques.of(me);
         let stolen = own.try_steal(self.deques.of(victim));
-        self.call_back_for(own); // there may be enough for one more
+        self.call_back_for(own); // the stolen items may suffice for another worker
         stolen
     }
 
@@ -172,15 +174,16 @@ impl<T: Send> WorkList for List<'_, T> {
     }
 }
 
-/// By this a closure adds items to the list that its loop runs over: see
-/// [`Pool::grow`](crate::Pool::grow).
+/// Adds items to the list over which a loop runs: see [`Pool::grow`](crate::Pool::grow). A loop's
+/// closure receives a `&Feed` with each item.
 ///
-/// It cannot be sent to another thread, nor shared with one. Items that are pushed are folded by
-/// the same worker, the last one first, unless another worker steals them. Whoever folds an item
-/// sees all that was done before it was pushed.
+/// A `Feed` cannot be sent to another thread, nor shared with one. The worker that adds an item
+/// also folds that item, the newest first, unless another worker steals it. All that happened
+/// before an item was added is visible to the closure that folds the item.
 ///
-/// A function that feeds a list is `fn visit(node: Node, feed: &Feed<'_, Node>)`; in a closure that
-/// has a name, the type must be written: `|node: Node, feed: &Feed<'_, Node>| ..`.
+/// A function that adds items has the signature `fn visit(node: Node, feed: &Feed<'_, Node>)`. A
+/// closure that is bound to a variable must name the type:
+/// `|node: Node, feed: &Feed<'_, Node>| ..`.
 ///
 /// ```compile_fail,E0277
 /// # let pool = rangesteal::Pool::new()?;
@@ -192,7 +195,7 @@ impl<T: Send> WorkList for List<'_, T> {
 pub struct Feed<'a, T> {
     list: &'a List<'a, T>,
     deque: &'a Deque<T>,
-    hand: OwnerEnd<T>,
+    end: OwnerEnd<T>,
     here: PhantomData<*mut ()>,
 }
 
@@ -203,9 +206,9 @@ impl<T> fmt::Debug for Feed<'_, T> {
 }
 
 impl<T> Feed<'_, T> {
-    /// Adds an item to the list. Takes about as long as [`Vec::push`]. Others may take the item at
-    /// once, while the closure goes on (but not in a seed that is the only one: see
-    /// [`Grow`](crate::Grow)).
+    /// Adds one item to the list, in about the time of [`Vec::push`]. Other workers may fold the
+    /// item while the closure is still running, except in a seed that is the loop's only one: see
+    /// [`Grow`](crate::Grow).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -226,13 +229,14 @@ impl<T> Feed<'_, T> {
     /// ```
     #[inline(always)]
     pub fn push(&self, item: T) {
-        let Self { list, deque, hand, .. } = self;
-        hand.push(item, |hand, item| list.push_and_show(deque, hand, item));
+        let Self { list, deque, end, .. } = self;
+        end.push(item, |end, item| list.push_and_show(deque, end, item));
     }
 
-    /// Adds items to the list. They are folded in their own order, the first one first, before all
-    /// that was added earlier. So a structure in memory is walked forward. (Of more than 16 cheap
-    /// items the order may differ: others may have been shown the first ones.)
+    /// Adds items to the list. They are folded in the order given, before all items that were added
+    /// earlier. So a closure that adds the parts of a structure in memory order walks it forward.
+    /// If more than 16 cheap items are added, the order may differ: thieves may already see the
+    /// first of them.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -252,7 +256,8 @@ impl<T> Feed<'_, T> {
     pub fn extend(&self, items: impl IntoIterator<Item = T>) {
         let mut items = items.into_iter();
         let Some(first) = items.next() else { return };
-        // Two wait in registers: a store and a load would take longer than all the rest.
+        // The first two items wait in registers: storing and loading them would take longer than
+        // all the rest of the push.
         let second = items.next();
         let third = second.is_some().then(|| items.next()).flatten();
         if third.is_none() {
@@ -271,21 +276,22 @@ impl<T> Feed<'_, T> {
             self.push(item);
             count += 1;
         });
-        self.hand.reverse(count);
+        self.end.reverse(count);
     }
 }
 
 impl<T> Feed<'_, T> {
-    /// Adds the `first` item and the others, the last one first. For a worker that shows each item
-    /// at once, so that none can be moved any more: its items are dear, or somebody lacks work.
+    /// Pushes `others` from the last to the first, and then `first`. For a worker that shows each
+    /// item to thieves at once, so that pushed items can no longer be reordered: its items are
+    /// expensive, or another worker lacks work.
     #[cold]
     #[inline(never)]
     fn push_backward(&self, first: T, others: Vec<T>) {
         others.into_iter().rev().chain([first]).for_each(|item| self.push(item));
     }
 
-    /// Adds seeds, the last one first. By value: if an address of it were known, the hand would not
-    /// be in registers in the hot loop.
+    /// Pushes the seeds from the last to the first. Takes `self` by value: if the address of a
+    /// `Feed` escaped, the compiler could not keep the owner end in registers in the hot loop.
     #[cold]
     #[inline(never)]
     fn with_seeds(self, seeds: &mut impl DoubleEndedIterator<Item = T>) -> Self {
@@ -295,43 +301,45 @@ impl<T> Feed<'_, T> {
 }
 
 impl<T> Drop for Feed<'_, T> {
-    /// The owner puts its end down, also after a panic.
+    /// Stores the owner end in the deque, also after a panic.
     #[inline(always)]
     fn drop(&mut self) {
-        self.deque.store_end(&self.hand);
+        self.deque.store_end(&self.end);
     }
 }
 
-/// A worker's way through a list that grows: where it is, and when it looks up.
+/// A worker that folds a list that grows, and the times of its checks.
 pub(crate) struct Feeder<'a, T> {
     list: &'a List<'a, T>,
     me: usize,
-    /// When it began, and looked at the clock last.
+    /// When the worker began, and when it read the clock last.
     begun: Instant,
     clock: Instant,
-    /// The moment of its last look at the clock; `None` before the first look.
+    /// The time-stamp counter at the last reading of the clock; `None` before the first reading.
     moment: Option<Moment>,
-    /// How many items there are from one look to the next, how many from the last one at the clock
-    /// to the next, and how many of these are left.
+    /// In items: `chunk` is the distance of two checks, `stretch` the distance of two readings of
+    /// the clock. `left` of the stretch's items are not folded yet.
     chunk: usize,
     stretch: usize,
     left: usize,
 }
 
 impl<'a, T> Feeder<'a, T> {
-    /// For worker `me`, on its thread.
+    /// For worker `me`. Called on that worker's thread.
     pub(crate) fn new(list: &'a List<'_, T>, me: usize) -> Self {
         let (now, first) = (Instant::now(), list.first.load(Ordering::Relaxed));
         let (chunk, stretch, left) = (first, first, first);
         Self { list, me, begun: now, clock: now, moment: None, chunk, stretch, left }
     }
 
-    /// Folds what the worker has of the list, and the `seeds`, each with all that it makes, as far
-    /// as nobody else takes it.
+    /// Folds the items in the worker's deque and the `seeds`, and all items that these add, except
+    /// stolen ones.
     ///
-    /// If the calling thread has run alone for long enough, or the loop has stopped, what is left
-    /// stays in the list. The hot loop: an item costs what it costs to push it on a `Vec` and to
-    /// pop it, and a look at one word that hardly ever changes.
+    /// Returns early if the calling thread has worked alone for long enough, or the loop has
+    /// stopped. The remaining items then stay in the list.
+    ///
+    /// This is the hot loop: an item costs a push onto a `Vec`, a pop, and a load of one word that
+    /// hardly ever changes.
     #[inline(always)]
     pub(crate) fn fold<A, Z>(
         &mut self,
@@ -340,21 +348,21 @@ impl<'a, T> Feeder<'a, T> {
         mut fold: impl FnMut(A, T, &Feed<'_, T>) -> Result<A, Z>,
     ) -> Result<A, Z> {
         let list = self.list;
-        let (deque, hunger) = (list.deques.of(self.me), list.deques.hunger());
+        let (deque, searching) = (list.deques.of(self.me), list.deques.hunger());
         if seeds.len() == 0 {
-            self.begin(Instant::now()); // it goes on after a while
+            self.begin(Instant::now()); // some time has passed since the last fold
         }
-        let mut feed = Feed { list, deque, hand: deque.load(), here: PhantomData };
+        let mut feed = Feed { list, deque, end: deque.load(), here: PhantomData };
         loop {
             let mut left = self.left; // in a register
             let is_dry = loop {
-                if !feed.hand.has_item(|hand| list.claim(deque, hand)) {
+                if !feed.end.has_item(|end| list.claim(deque, end)) {
                     let Some(seed) = seeds.next() else { break true };
                     feed.push(seed);
-                    continue; // a thief may be faster
+                    continue; // a thief may take the seed first
                 }
-                // SAFETY: there is an item.
-                match fold(acc, unsafe { feed.hand.take() }, &feed) {
+                // SAFETY: `has_item` has found an item.
+                match fold(acc, unsafe { feed.end.take() }, &feed) {
                     Ok(folded) => acc = folded,
                     Err(found) => {
                         deque.count(self.left - left + 1);
@@ -362,7 +370,7 @@ impl<'a, T> Feeder<'a, T> {
                     }
                 }
                 left -= 1;
-                if left == 0 || !hunger.is_quiet() {
+                if left == 0 || !searching.is_quiet() {
                     break false;
                 }
             };
@@ -371,10 +379,10 @@ impl<'a, T> Feeder<'a, T> {
             if is_dry {
                 return Ok(acc);
             }
-            let (hand, stops) = self.look(deque, feed.hand.copy());
-            feed.hand.set(&hand);
-            if seeds.len() > 0 && (stops || !hunger.is_quiet()) {
-                feed = feed.with_seeds(&mut seeds); // for whoever wants some
+            let (end, stops) = self.look(deque, feed.end.copy());
+            feed.end.set(&end);
+            if seeds.len() > 0 && (stops || !searching.is_quiet()) {
+                feed = feed.with_seeds(&mut seeds); // thieves can take seeds from the deque
             }
             if stops {
                 return Ok(acc);
@@ -382,28 +390,28 @@ impl<'a, T> Feeder<'a, T> {
         }
     }
 
-    /// A stretch begins.
+    /// Begins a stretch at `now`.
     fn begin(&mut self, now: Instant) {
         (self.clock, self.moment) = (now, Some(Moment::now()));
         (self.stretch, self.left) = (self.chunk, self.chunk);
     }
 
-    /// Looks at the clock, at whoever may want something, and at whatever may end the loop. True:
-    /// stop, and leave what is left in the list.
+    /// Checks whether other workers lack work, whether the loop must stop, and what time it is.
+    /// Returns the owner end, and whether to stop and leave the remaining items in the list.
     #[inline(never)]
-    fn look(&mut self, deque: &Deque<T>, hand: OwnerEnd<T>) -> (OwnerEnd<T>, bool) {
+    fn look(&mut self, deque: &Deque<T>, end: OwnerEnd<T>) -> (OwnerEnd<T>, bool) {
         let Self { list, chunk, stretch, left, .. } = *self;
-        let hunger = list.hunger();
-        if !hunger.is_closed() {
+        let searching = list.hunger();
+        if !searching.is_closed() {
             if left > 0 {
-                self.left = left.min(KEPT); // somebody lacks work
+                self.left = left.min(KEPT); // another worker lacks work
                 self.stretch -= left - self.left;
-                return (deque.keep(hand, 0), false);
+                return (deque.keep(end, 0), false);
             }
             let is_early = |moment: Moment| !moment.is_microseconds_ago();
-            if chunk == ITEMS_A_LOOK_AT_MOST && hunger.is_quiet() && self.moment.is_some_and(is_early) {
+            if chunk == ITEMS_A_LOOK_AT_MOST && searching.is_quiet() && self.moment.is_some_and(is_early) {
                 (self.stretch, self.left) = (stretch + chunk, chunk);
-                return (hand, false);
+                return (end, false);
             }
         }
         let now = Instant::now();
@@ -411,22 +419,22 @@ impl<'a, T> Feeder<'a, T> {
         self.chunk = ((nanos(STRETCH) / each) as usize).clamp(1, ITEMS_A_LOOK_AT_MOST);
         self.begin(now);
         if list.watch.is_cancelled() {
-            hunger.close();
+            searching.close();
         }
         let limit = Duration::from_nanos(list.limit.load(Ordering::Relaxed));
-        let stops = hunger.is_closed() || now - self.begun >= limit;
+        let stops = searching.is_closed() || now - self.begun >= limit;
         if !deque.is_shared() {
-            return (hand, stops);
+            return (end, stops);
         }
         list.executor.look(now);
         let keeps = match each {
-            _ if each > DEAR_NS || !hunger.is_quiet() => 0,
-            _ if hunger.has_gone() => 1,
+            _ if each > DEAR_NS || !searching.is_quiet() => 0,
+            _ if searching.has_gone() => 1,
             _ => SMALL_BLOCK,
         };
-        let hand = deque.keep(hand, keeps);
+        let end = deque.keep(end, keeps);
         list.call_back_for(deque);
-        (hand, stops)
+        (end, stops)
     }
 }
 
@@ -452,7 +460,8 @@ mod tests {
         assert_eq!(left, [20, 30]);
     }
 
-    /// A worker that keeps nothing to itself, since its items are dear or somebody lacks work.
+    /// Includes a worker that keeps no items from thieves, since its items are expensive or another
+    /// worker lacks work.
     #[test]
     fn what_is_added_at_once_is_folded_forward_however_much_is_shown() {
         for keeps in [0, 1, 2, 8] {
@@ -460,10 +469,10 @@ mod tests {
             let list = List::new(&executor, Watch::default());
             list.deques.share(2, keeps);
             let deque = list.deques.of(0);
-            let feed = Feed { list: &list, deque, hand: deque.load(), here: PhantomData };
+            let feed = Feed { list: &list, deque, end: deque.load(), here: PhantomData };
             feed.push(9);
             feed.extend(0..5);
-            let folded: Vec<i32> = iter::from_fn(|| feed.hand.pop(deque)).collect();
+            let folded: Vec<i32> = iter::from_fn(|| feed.end.pop(deque)).collect();
             let wanted = if keeps == 2 { vec![2, 3, 4, 1, 0, 9] } else { vec![0, 1, 2, 3, 4, 9] };
             assert_eq!(folded, wanted, "{keeps}");
         }

@@ -1,5 +1,5 @@
-//! Collecting what a loop emits, however much that is: each run fills pieces of its own, and at the
-//! end all pieces are moved into one `Vec`.
+//! Collects the results of a loop whose number is not known in advance: each run of items fills
+//! pieces of its own, and at the end all pieces are moved into one `Vec`.
 
 #![allow(unsafe_code)] // writes into the spare room of a Vec, and moves pieces as a whole
 
@@ -11,23 +11,24 @@ use std::{
 
 use super::{chain::IntoChain, options::PartOptions};
 
-/// In bytes: a piece that has grown to this is not made longer, so that it need not be copied to a
-/// larger place, and all workers have pieces to move in the end.
+/// In bytes: a piece is not made longer beyond this size. So the piece need not be copied to a
+/// larger allocation, and all workers have pieces to move at the end.
 const PIECE: usize = 1 << 15;
-/// The first piece grows by this factor at most: less often than a vector that doubles, and what is
-/// not written takes no memory. (0 to 7 results of each of 2M items, by two workers: 0.53 of the
-/// plain loop; where the piece doubles 0.59, with all results in small pieces 0.76.)
+/// The first piece grows by up to this factor: less often than a vector that doubles. Pages that
+/// are never written take no memory. (Example: 0 to 7 results of each of 2M items, two workers:
+/// 0.53 of the serial loop's time; 0.59 if the first piece doubles; 0.76 if all results go to small
+/// pieces.)
 const AHEAD: usize = 16;
-/// In items: how many are kept or left out between two looks at the room that is left.
+/// In items: a filter processes this many between two checks of the remaining capacity.
 pub(crate) const ITEMS_A_LOOK: usize = 512;
 
-/// What a run of neighbouring items has emitted, in their order.
+/// The results of a run of neighbouring items, in order.
 #[derive(Debug)]
 pub(crate) struct Gathered<R> {
     full: Vec<Vec<R>>,
     last: Vec<R>,
-    /// Whether it begins with the first item: it is one piece then, whatever its length, and the
-    /// other pieces are moved behind it.
+    /// Whether the run begins with the loop's first item. Such a run is a single piece of any
+    /// length, and the other pieces are moved behind that piece.
     is_first: bool,
 }
 
@@ -38,8 +39,9 @@ impl<R> Default for Gathered<R> {
 }
 
 impl<R> Gathered<R> {
-    /// The piece for claimed items, which may have room for one result of each. `all` is the number
-    /// of items of the whole loop. It is a new piece if the last is large and would have to grow.
+    /// The piece to which the results of the `claimed` items are appended. If few items are
+    /// claimed, it has room for one result per item. `all` is the number of items of the whole
+    /// loop. Begins a new piece if the last piece is large and would have to grow.
     #[inline(always)]
     pub(crate) fn last(&mut self, claimed: Range<usize>, all: usize) -> &mut Vec<R> {
         let items = claimed.end - claimed.start;
@@ -55,12 +57,12 @@ impl<R> Gathered<R> {
         let large = PIECE / size_of::<R>().max(1);
         let len = self.last.len();
         if len > large && self.is_first {
-            // As much as all items would emit if they went on like this, which is memory that is
-            // not there before it is written.
+            // Reserves the memory that all items need if they emit results at the same rate. Memory
+            // that is never written takes no pages.
             let expected = len as u128 * all as u128 / before.max(1) as u128;
             let more = usize::try_from(expected).unwrap_or(usize::MAX).min(len.saturating_mul(AHEAD));
             let has_room = self.last.try_reserve_exact(more.saturating_sub(len).saturating_add(len / AHEAD));
-            drop(has_room); // or it grows as any vector does
+            drop(has_room); // on failure the vector grows as usual
         } else if len > large {
             self.full.push(mem::replace(&mut self.last, Vec::with_capacity(2 * large)));
         }
@@ -69,7 +71,7 @@ impl<R> Gathered<R> {
         }
     }
 
-    /// Appends what was emitted behind it.
+    /// Appends the results of the next run.
     pub(crate) fn append(&mut self, next: Self) {
         let Self { full, last, .. } = next;
         if self.full.is_empty() && self.last.is_empty() {
@@ -82,14 +84,15 @@ impl<R> Gathered<R> {
 }
 
 impl<R: Send> Gathered<R> {
-    /// All of it as one `Vec`, to which these hands move the pieces.
+    /// Returns all results as one `Vec`. If there are several pieces, a loop with the options
+    /// `part_options` moves them.
     #[inline(always)]
-    pub(super) fn into_vec(self, hands: PartOptions<'_>) -> Vec<R> {
-        if self.full.is_empty() { self.last } else { self.moved(hands) }
+    pub(super) fn into_vec(self, part_options: PartOptions<'_>) -> Vec<R> {
+        if self.full.is_empty() { self.last } else { self.move_pieces(part_options) }
     }
 
     #[inline(never)]
-    fn moved(self, hands: PartOptions<'_>) -> Vec<R> {
+    fn move_pieces(self, part_options: PartOptions<'_>) -> Vec<R> {
         let Self { full: mut pieces, last, is_first } = self;
         pieces.push(last);
         let total = pieces.iter().map(Vec::len).try_fold(0, usize::checked_add).expect("a length");
@@ -103,8 +106,9 @@ impl<R: Send> Gathered<R> {
                 (piece, own)
             })
             .collect();
-        hands.on((&mut moves).into_chain()).for_each(|(piece, own)| move_into(mem::take(piece), own));
-        // SAFETY: 1. the capacity is at least that; 2. the pieces have filled as many places.
+        part_options.on((&mut moves).into_chain()).for_each(|(piece, own)| move_into(mem::take(piece), own));
+        // SAFETY: *whole*: 1. the capacity is at least `total`; 2. the pieces have filled `total`
+        // places.
         unsafe { all.set_len(total) };
         if all.capacity() / 2 > total {
             all.shrink_to_fit();
@@ -113,18 +117,18 @@ impl<R: Send> Gathered<R> {
     }
 }
 
-/// Moves a piece to its place.
+/// Moves a piece to its place in the whole `Vec`.
 fn move_into<R>(mut piece: Vec<R>, own: &mut [MaybeUninit<R>]) {
     assert!(piece.len() == own.len());
-    // SAFETY: 1. as many items can be read there, and written here, as just checked; 2. an
-    // exclusive slice lies apart from a vector.
+    // SAFETY: 1. both have the same length, as just checked, so all items can be read and written;
+    // 2. an exclusive slice does not overlap a vector.
     unsafe { ptr::copy_nonoverlapping(piece.as_ptr(), own.as_mut_ptr().cast(), piece.len()) };
-    // SAFETY: none is left: they have been moved out.
+    // SAFETY: all items have been moved out.
     unsafe { piece.set_len(0) };
 }
 
-/// Appends the items that come with `true`; they need not be dropped. There is no branch on that:
-/// each item is written, and the next one over it unless it stays.
+/// Appends the items that are paired with `true`. `T` must not need a drop. No branch depends on
+/// the pair: each item is written, and the next one overwrites it unless it stays.
 #[inline(always)]
 pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<Item = (T, bool)>) {
     assert!(!mem::needs_drop::<T>());
@@ -133,20 +137,21 @@ pub(crate) fn extend_sifted<T>(kept: &mut Vec<T>, items: impl ExactSizeIterator<
     let room = kept.spare_capacity_mut().as_mut_ptr();
     let mut count = 0;
     items.take(most).for_each(|(item, stays)| {
-        // SAFETY: there is room for `most` items, and of no more than these less than that many
-        // have been counted before.
+        // SAFETY: there is room for `most` items; the count is below `most`, since it grows at most
+        // once per item and at most `most` items come.
         let place = unsafe { room.add(count) };
-        // SAFETY: so it is a place.
+        // SAFETY: the pointer is within the reserved room, as above.
         unsafe { place.write(MaybeUninit::new(item)) };
         count += usize::from(stays);
     });
-    // SAFETY: 1. `count` is at most the number of places written; 2. all places before the last one
-    // written have been, since `count` grows by one at a time.
+    // SAFETY: 1. `count` is at most the number of places written; 2. all places below `count` have
+    // been written, since `count` grows by at most one per write.
     unsafe { kept.set_len(kept.len() + count) };
 }
 
-/// Appends the items that come with `true` to the first, and the others to the second; they need
-/// not be dropped. Without a branch as above: each item is written to both.
+/// Appends the items that are paired with `true` to the first vector, the others to the second. `T`
+/// must not need a drop. No branch depends on the pair: each item is written to both vectors, and
+/// overwritten in one of them.
 #[inline(always)]
 pub(crate) fn extend_parted<T>([yes, no]: [&mut Vec<T>; 2], items: impl ExactSizeIterator<Item = (T, bool)>) {
     assert!(!mem::needs_drop::<T>());
@@ -157,20 +162,20 @@ pub(crate) fn extend_parted<T>([yes, no]: [&mut Vec<T>; 2], items: impl ExactSiz
     let mut counts = [0, 0];
     items.take(most).for_each(|(item, is_first)| {
         let item = MaybeUninit::new(item);
-        // SAFETY: there is room for `most` items, and of no more than these less than that many
-        // have been counted before.
+        // SAFETY: there is room for `most` items; the count is below `most`, since it grows at most
+        // once per item and at most `most` items come.
         let place = unsafe { room.add(counts[0]) };
         // SAFETY: likewise.
         let another = unsafe { other.add(counts[1]) };
-        // SAFETY: so it is a place; of the two copies of an item only one will ever be used, since
-        // one of the counts does not grow.
+        // SAFETY: the pointer is within the reserved room, as above. Only one of an item's two
+        // copies is used, since one of the counts does not grow.
         unsafe { ptr::copy_nonoverlapping(&raw const item, place, 1) };
         // SAFETY: likewise.
         unsafe { ptr::copy_nonoverlapping(&raw const item, another, 1) };
         counts[0] += usize::from(is_first);
         counts[1] += usize::from(!is_first);
     });
-    // SAFETY: so many places have been written, one behind the other.
+    // SAFETY: `counts[0]` places have been written, one behind another.
     unsafe { yes.set_len(yes.len() + counts[0]) };
     // SAFETY: likewise.
     unsafe { no.set_len(no.len() + counts[1]) };
@@ -184,7 +189,7 @@ mod tests {
 
     #[test]
     fn what_is_joined_is_in_order() {
-        // Each part has so many pieces of one number each.
+        // Each number is a part's count of pieces; each piece has one number.
         for parts in [[0, 0, 0], [1, 0, 1], [3, 1, 2], [0, 2, 0], [2, 0, 0], [1, 1, 1]] {
             let mut numbers = 0..;
             let mut made = |pieces: usize| {
@@ -221,7 +226,8 @@ mod tests {
         }
         assert!(gathered.full.is_empty() && gathered.last.iter().copied().eq(0..100_000));
         assert!((100_000..120_000).contains(&gathered.last.capacity()), "{}", gathered.last.capacity());
-        // Only the first item has emitted anything, of more than memory has room for.
+        // At first only the first item has emitted results. The estimate for all items exceeds all
+        // memory.
         let mut gathered = Gathered::default();
         gathered.last(0..1, usize::MAX).extend(0..100_000_u32);
         gathered.last(1..2, usize::MAX).extend(0..100_000);

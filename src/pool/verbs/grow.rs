@@ -1,4 +1,4 @@
-//! Loops over a list that grows: items make items.
+//! Loops over a list that grows: an item may add further items.
 
 use std::convert::Infallible;
 
@@ -16,11 +16,11 @@ use crate::pool::{
     record::report::RunReport,
 };
 
-/// A list that grows while a loop runs over it, and the options of that loop. The last method call
-/// is the loop itself. Made by [`Pool::grow`](crate::Pool::grow).
+/// A loop over a list to which its closure may add items, together with the loop's options. Made by
+/// [`Pool::grow`](crate::Pool::grow). The last method call runs the loop.
 ///
-/// The items with which the list begins are its *seeds*. A closure is given an item by value, and a
-/// [`Feed`], by which it adds others. The loop ends when nothing is left.
+/// The items with which the list begins are its *seeds*. The closure receives each item by value,
+/// and a [`Feed`] to add further items. The loop ends when the list is empty.
 ///
 /// ```
 /// use rangesteal::Pool;
@@ -47,33 +47,39 @@ use crate::pool::{
 /// # Ok::<(), rangesteal::BuildError>(())
 /// ```
 ///
-/// Of the options of [`On`] there are `with`, `with_kept`, `cancel`, `report` and `threads`.
+/// The options of [`On`] that exist here are `with`, `with_kept`, `cancel`, `report` and `threads`.
 ///
 /// # Order
-/// There is none: every item is folded exactly once, by any worker. So `reduce` must be associative
-/// *and commutative*, other than in the loops of [`On`], and a result that depends on the order is
-/// another one each time. On one worker, seeds come first in, first out. Items that they make come
-/// last in, first out, but the items of one [`extend`](Feed::extend) come in their own order. So
-/// the item to be folded first comes first in the seeds and in `extend`, and last in `push`.
+/// Items are folded in no defined order: every item is folded exactly once, by any worker.
+/// Therefore `reduce` must be associative *and commutative*, which the loops of [`On`] do not
+/// require. A result that depends on the order differs from run to run.
 ///
-/// In a tree the list has at most about depth times children items, as a recursive program has on
-/// its stack. Nothing limits it: a loop whose items always make two others takes all memory.
+/// One worker alone folds the seeds first in, first out. It folds added items last in, first out,
+/// but the items of one [`extend`](Feed::extend) call in their own order. To have an item folded
+/// first, put it first among the seeds or in `extend`, and push it last.
 ///
-/// # Who does what
-/// A worker goes on with what it has made itself, the newest first. One that has nothing takes the
-/// older half of what another has; in a tree the older items are the larger subtrees. A short loop
-/// ends on the calling thread, without waking anybody. So does one while no worker is idle. A
-/// worker that finds nothing for some microseconds sleeps until it is called.
+/// # Memory
+/// In a search tree, each worker's list holds at most about depth × children items, as many as the
+/// stack of a recursive program. The list has no limit: a loop whose every item adds two others
+/// uses up all memory.
 ///
-/// Of cheap items each worker keeps its newest 16 to itself as long as nobody lacks work. So if an
-/// item takes much longer than those before it, up to 16 others wait until it is done. Nobody is
-/// called for a few items within two milliseconds after calls in vain, such as in a chain. If there
-/// is one seed, nobody helps before it is done.
+/// # Scheduling
+/// A worker folds the items that it has added itself, the newest first. A worker without items
+/// steals the older half of another worker's items; in a search tree, older items are the roots of
+/// larger subtrees. A worker that finds no items for some microseconds sleeps until it is called
+/// back. The calling thread runs a short loop alone, without waking a worker. It also runs alone
+/// while no worker is idle.
+///
+/// If items are cheap, each worker keeps its newest 16 items from thieves while no other worker
+/// lacks work. So if one item takes much longer than the items before it, up to 16 others wait
+/// until that item is done. After a wake-up that was in vain, for example in a chain of items, no
+/// worker is woken for a few items for up to two milliseconds. A loop with one seed is shared only
+/// when that seed is done.
 ///
 /// # Panics
-/// A panic in a closure ends the loop and comes out of the call, with its original payload; if
-/// several panic, any of these. What has not been folded is dropped, each item once, as it is after
-/// an error and if the loop is cancelled. (A panic of such a drop is lost.)
+/// A panic in a closure ends the loop, and the call panics with the original payload; if several
+/// closures panic, with any one of their payloads. Each item that has not been folded is dropped
+/// once. The same holds after an error or a cancellation. A panic in such a drop is ignored.
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
 pub struct Grow<'p, T: Send, E = Uncancellable, M = Stateless> {
@@ -89,12 +95,13 @@ impl<'p, T: Send> Grow<'p, T> {
 
 /// Options.
 impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
-    /// Gives each worker a state of its own, made by `make(worker)` before its first item. The
-    /// closures of the loop are given `(&mut state, item)` instead of the item. It stays on its
-    /// thread, so it need not be `Send`.
+    /// Gives each worker a state of its own, made by `make(worker)` before the worker's first item.
+    /// The closures of the loop then receive `(&mut state, item)` instead of the item. The state
+    /// stays on its thread, so it need not be `Send`.
     ///
-    /// A worker that has found nothing for a while drops its state, and makes another if there is
-    /// something later. If that is expensive, keep the states: [`with_kept`](Self::with_kept).
+    /// A worker that leaves the loop for lack of work drops its state. If the worker is called
+    /// back, it makes another. If states are expensive, keep them: see
+    /// [`with_kept`](Self::with_kept).
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -116,7 +123,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         Grow { seeds: self.seeds, states: Fresh(make) }
     }
 
-    /// Gives each worker a state that is kept from loop to loop: see [`PerWorker`]. The loop has at
+    /// Gives each worker a state that is kept between loops: see [`PerWorker`]. The loop has at
     /// most as many workers as there are states.
     ///
     /// ```
@@ -130,9 +137,9 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         Grow { seeds: self.seeds, states: Kept(states) }
     }
 
-    /// Lets any thread end the loop, which then returns `Result<_, Cancelled>`: see
-    /// [`CancelToken`]. Each worker ends the item that it is in, and begins no other. A loop that
-    /// can fail returns `Result<Result<_, Z>, Cancelled>`.
+    /// Lets any thread end the loop through a [`CancelToken`]. The loop then returns
+    /// `Result<_, Cancelled>`, or `Result<Result<_, Z>, Cancelled>` if its closure can fail. After
+    /// a cancellation each worker finishes its current item, and begins no other.
     ///
     /// ```
     /// use rangesteal::{CancelToken, Cancelled, Pool};
@@ -151,9 +158,10 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         Grow { seeds: self.seeds.cancel(token), states: self.states }
     }
 
-    /// Writes what the loop did into `report`: see [`RunReport`]. It is not written if the loop
-    /// panics. Items are counted whether they were seeds or not; a run is what a worker does
-    /// between two thefts. If the loop has stopped, it tells of the items until then.
+    /// Writes statistics of the loop into `report`: see [`RunReport`]. The report counts all items,
+    /// seeds and added ones. In this report, a run is the work of one worker between two thefts. If
+    /// the loop ended early, the report covers the items until then. If the loop panics, `report`
+    /// is left unchanged.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -184,7 +192,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
         self
     }
 
-    /// Folds the items and reduces the results. None if it was cancelled.
+    /// Folds the items and reduces the results; `None` if the loop was cancelled.
     #[inline(always)]
     fn folded<A: Send, Z: Send>(
         self,
@@ -204,7 +212,7 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
             loop {
                 let seeds = match claimed.next() {
                     Some(seeds) => seeds,
-                    None if is_first => claimed.nothing(), // it goes on with what the worker has of the list
+                    None if is_first => claimed.nothing(), // fold the worker's own deque
                     None => return Ok(Some(acc)),
                 };
                 is_first = false;
@@ -216,26 +224,30 @@ impl<'p, T: Send, E: Ending, M: State> Grow<'p, T, E, M> {
                 }
             }
         };
-        let hands = GrowStates { list: &list, states: &states };
-        seeds.with_states(hands).fold_list(&list, folding, reduce).or(&init).ended()
+        let grow_states = GrowStates { list: &list, states: &states };
+        seeds.with_states(grow_states).fold_list(&list, folding, reduce).or(&init).ended()
     }
 }
 
-/// The seeds, and the hands of the workers.
+/// The seeds, with the state of each worker.
 type GrowChain<'f, T, M> = With<Owned<Vec<T>>, GrowStates<'f, T, M>>;
 
 /// Loops.
 impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// Folds every item into an accumulator, in no defined order, and reduces the accumulators.
     ///
-    /// `init` is called at least once, and again for each worker that comes, or comes back, or
-    /// steals seeds; so its value must be neutral: `reduce(init(), a)` is `a`. `reduce` must be
-    /// associative and commutative, and to fold an item into `a`, and then to reduce that with `b`,
-    /// must be the same as to fold it into `b`. An item costs one or two nanoseconds more than in a
-    /// plain loop over a `Vec` that is used as a stack.
+    /// `init` is called at least once, and again whenever a worker joins the loop or steals seeds.
+    /// The closures must satisfy three conditions:
+    /// - `init` is neutral: `reduce(init(), a)` is `a`.
+    /// - `reduce` is associative and commutative.
+    /// - Folding an item into `a` and then reducing with `b` gives the same as folding the item
+    ///   into `b` and then reducing with `a`.
     ///
-    /// To collect results, fold them into a `Vec`, and append one to the other; they are in no
-    /// order. An error that is not to end the loop belongs into the accumulator, too.
+    /// An item costs one or two nanoseconds more than in a serial loop that uses a `Vec` as a
+    /// stack.
+    ///
+    /// To collect results in no order, fold them into a `Vec`, and append one `Vec` to the other in
+    /// `reduce`. Put an error that must not end the loop into the accumulator, too.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -256,7 +268,7 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// ```
     ///
     /// # Panics
-    /// If `init`, `fold` or `reduce` does.
+    /// If `init`, `fold` or `reduce` panics.
     #[inline(always)]
     pub fn fold_unordered<A: Send>(
         self,
@@ -270,8 +282,8 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
         E::end(self.folded(init, step, reduce).map(unwrap))
     }
 
-    /// The same for a `fold` that can fail: an error ends the loop. Of several errors any comes
-    /// out.
+    /// [`fold_unordered`](Self::fold_unordered) for a `fold` that can fail: an error ends the loop.
+    /// If several items fail, any one of their errors is returned.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -285,7 +297,7 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// ```
     ///
     /// # Panics
-    /// If `init`, `fold` or `reduce` does.
+    /// If `init`, `fold` or `reduce` panics.
     #[inline(always)]
     pub fn try_fold_unordered<A: Send, Z: Send>(
         self,
@@ -298,7 +310,7 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
         E::end(self.folded(init, step, reduce))
     }
 
-    /// Calls `f` with every item, in no defined order.
+    /// Calls `f` with every item once, in no defined order.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -317,15 +329,17 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// ```
     ///
     /// # Panics
-    /// If `f` does.
+    /// If `f` panics.
     #[inline(always)]
     pub fn for_each(self, f: impl for<'a> Fn(Given<'a, M, T>, &Feed<'_, T>) + Sync) -> E::Of<()> {
         self.fold_unordered(|| (), |(), item, feed| f(item, feed), |(), ()| ())
     }
 
-    /// The same for an `f` that can fail: an error ends the loop. So a search returns what it has
-    /// found as an error. Of several solutions it is chance which one comes out; for the best, go
-    /// on, and keep it in an atomic number or under a lock.
+    /// [`for_each`](Self::for_each) for an `f` that can fail: an error ends the loop. If several
+    /// items fail, any one of their errors is returned.
+    ///
+    /// To search, return the solution as an error. To find the best of several solutions, go on,
+    /// and keep the best one in an atomic number or under a lock.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -345,7 +359,7 @@ impl<T: Send, E: Ending, M: State> Grow<'_, T, E, M> {
     /// ```
     ///
     /// # Panics
-    /// If `f` does.
+    /// If `f` panics.
     #[inline(always)]
     pub fn try_for_each<Z: Send>(
         self,
@@ -366,13 +380,13 @@ fn unwrap<A>(folded: Result<A, Infallible>) -> A {
     folded
 }
 
-/// What a worker has in hand: its way through the list, and its state.
+/// A worker's position in the list, and the user's state of that worker.
 pub(super) struct GrowState<'f, T, M: State + 'f> {
     feeder: Feeder<'f, T>,
     held: M::Held<'f>,
 }
 
-/// Gives each worker what it has in hand.
+/// Makes the [`GrowState`] of each worker.
 pub(super) struct GrowStates<'f, T, M> {
     list: &'f List<'f, T>,
     states: &'f M,
@@ -394,8 +408,8 @@ impl<'f, T: Send, M: State> State for GrowStates<'f, T, M> {
         held
     }
 
-    fn give<'a, I>(hand: &'a mut GrowState<'f, T, M>, item: I) -> (&'a mut GrowState<'f, T, M>, I) {
-        (hand, item)
+    fn give<'a, I>(state: &'a mut GrowState<'f, T, M>, item: I) -> (&'a mut GrowState<'f, T, M>, I) {
+        (state, item)
     }
 
     fn most(&self) -> usize {

@@ -263,8 +263,8 @@ impl<S: Pieces> Chunks<S> {
         let chunks = Self::exact(source, size);
         let (source, left) = (&chunks.source, chunks.blocks.len..chunks.source.count());
         source.note(&mut source.ledger(), left.clone());
-        // SAFETY: 1. they lie within the source; 2. they are in no piece; 3. they have just been
-        // noted.
+        // SAFETY: *once*: 1. they lie within the source; 2. they are in no piece; 3. they have just
+        // been noted.
         let rest = unsafe { source.piece(left) };
         (chunks, rest)
     }
@@ -295,7 +295,8 @@ impl<S: Pieces> Source for Chunks<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
-        // SAFETY: no two blocks have an index in common, and each is had at most once, as promised.
+        // SAFETY: *once*: no two blocks have an index in common, and each is had at most once, as
+        // promised.
         unsafe { self.source.pieces(self.blocks.items(range), self.blocks.size) }
     }
 }
@@ -397,7 +398,7 @@ impl<S: Source> Source for Subrange<S> {
         &self,
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Item> + DoubleEndedIterator {
-        // SAFETY: as promised, since an index here stands for one of the source.
+        // SAFETY: *inside*: as promised, since an index here stands for one of the source.
         unsafe { self.source.items(self.in_source(range)) }
     }
 }
@@ -672,8 +673,9 @@ impl<S: Pieces, O: Offsets> Source for Cuts<S, O> {
         range: Range<usize>,
     ) -> impl ExactSizeIterator<Item = S::Piece> + DoubleEndedIterator {
         range.map(|piece| {
-            // SAFETY: 1. the last offset lies within the source; 2. offsets do not decrease, so no
-            // two pieces have an index in common, and each is had once, as promised; 3. so noted.
+            // SAFETY: *once*: 1. the last offset lies within the source; 2. offsets do not
+            // decrease, so no two pieces have an index in common, and each is had once, as
+            // promised; 3. so noted.
             unsafe { self.source.piece(self.in_source(piece..piece + 1)) }
         })
     }

@@ -119,9 +119,9 @@ pub(crate) fn claim_one<'s, S: Source>(
     index: usize,
 ) -> Claim<'s, S> {
     source.note(ledger, index..index + 1);
-    // SAFETY: 1. the executor gives out indices of the source, and this one has just been noted; 2.
-    // it claims every index once, in a range or among those that are begun first, and begins what
-    // it claims once (case 15).
+    // SAFETY: *once*: 1. the executor gives out indices of the source, and this one has just been
+    // noted; 2. it claims every index once, in a range or among those that are begun first, and
+    // begins what it claims once (case 15).
     unsafe { Claim::new(source, index..index + 1) }
 }
 
@@ -152,7 +152,8 @@ impl<'s, C: Chain> Claimed<'_, '_, 's, C> {
         }
         let source = self.chain.begin();
         source.note(self.ledger, items.clone());
-        // SAFETY: 1. the executor gives out indices of the source, and these have just been noted;
+        // SAFETY: *once*, *inside*: 1. the executor gives out indices of the source, and these have
+        // just been noted;
         // 2. it claims every index once, and folds what it claims once.
         Some(unsafe { Claim::new(source, items) })
     }

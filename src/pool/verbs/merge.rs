@@ -1,9 +1,9 @@
-//! Merges: std's sort on pieces of the slice, then rounds of merges between the slice and a buffer,
-//! all in parallel.
+//! The merge sort: std's sort on pieces of the slice, then rounds of merges between the slice and a
+//! buffer, all in parallel.
 //!
-//! Elements need not be `Sync`: only one thread at a time looks at an element. For that, the
-//! calling thread finds the places where merges are cut (co-ranking) before the workers begin, and
-//! hands out parts that are disjoint.
+//! Elements need not be `Sync`, because at any moment only one thread accesses an element. To
+//! ensure this, the calling thread finds the cuts of the merges (co-ranking) before the workers
+//! begin, and gives them disjoint parts.
 
 #![allow(unsafe_code)] // moves elements bitwise between the slice and the buffer
 
@@ -25,22 +25,26 @@ use crate::{
     sync::{Mutex, lock},
 };
 
-/// In items: the slice is not cut into shorter pieces for sorting.
+/// In items: the shortest piece that is sorted on its own.
 pub(super) const SHORTEST_PIECE: usize = 2 * 1024;
-/// In items: of fewer, no more pieces are made than there are workers.
+/// In items: shorter slices are cut into at most one piece per worker, rounded up to a power of
+/// two.
 const MANY_ITEMS: usize = 1 << 18;
-/// In items: merges are not cut into shorter parts.
+/// In items: the shortest part of a merge.
 const SHORTEST_PART: usize = 4 * 1024;
-/// Parts per worker in each merge round: several, so that a worker that is late leaves some of them
-/// to others.
+/// Parts per worker in each merge round. There are several, so that other workers can take over
+/// parts of a late worker.
 const PARTS_A_WORKER: usize = 4;
-/// In items: shorter merges are not interleaved in quarters.
+/// In items: the shortest merge that is cut into four quarters whose steps are interleaved.
 const LONG: usize = 512;
 
-/// Into how many pieces to cut so many items: one per worker. If they are many, perhaps two, so
-/// that the rounds of merges are even in number: after an odd number all items would be in the
-/// buffer, and moved back. That round may as well merge, and leave less to std. (Items with few
-/// distinct keys are sorted by std in 3 ns each, and a merge takes as long.)
+/// The number of pieces into which to cut `len` items: one per worker, rounded up to a power of
+/// two.
+///
+/// For many items the number of merge rounds is rounded up to an even number. After an odd number
+/// of rounds all items would be in the buffer and would have to be moved back; a round that merges
+/// costs no more, and leaves shorter pieces to std's sort. (Items with few distinct keys are sorted
+/// by std in 3 ns per item, and a merge takes as long.)
 pub(super) fn pieces(executor: &Executor, len: usize) -> usize {
     let long_enough = (len / SHORTEST_PIECE).max(1).ilog2();
     let rounds = executor.workers().next_power_of_two().ilog2();
@@ -73,12 +77,12 @@ pub(super) fn sort_pieces<T: Send>(
     }
 }
 
-/// The lengths of `count` parts of `len`, which differ by one at most.
+/// The lengths of `count` parts of `len` items. The lengths differ by at most one.
 pub(super) fn shares(len: usize, count: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |i| len / count + usize::from(i < len % count))
 }
 
-/// Cuts `items` into slices of these lengths.
+/// Cuts `items` into slices of these `lengths`.
 pub(super) fn split<'a, T>(mut items: &'a mut [T], lengths: &[usize]) -> Vec<&'a mut [T]> {
     lengths.iter().map(|&len| take(&mut items, len)).collect()
 }
@@ -97,9 +101,10 @@ fn join_ordered(items: &dyn Indexed, runs: &mut Vec<usize>) {
     *runs = joined;
 }
 
-/// Leaves out items that are in their places already: those at the beginning that are not greater
-/// than any item of a later run, and those at the end that are not less than any item of an earlier
-/// run. There are at least two runs, and no run is in order with the next.
+/// The range of items that are not in their final places yet; shortens the first and last of `runs`
+/// to that range. Excluded are the items at the beginning that are not greater than any item of a
+/// later run, and the items at the end that are not less than any item of an earlier run. There
+/// must be at least two runs, and no run may be in order with the next.
 fn disordered(items: &dyn Indexed, runs: &mut [usize]) -> Range<usize> {
     let (mut least, mut greatest) = (runs[0], runs[0] - 1);
     let mut end = runs[0];
@@ -121,7 +126,7 @@ fn disordered(items: &dyn Indexed, runs: &mut [usize]) -> Range<usize> {
     before..until
 }
 
-/// Calls `work` once with each of the `jobs`, in parallel.
+/// Calls `work` once with each job, in parallel.
 #[track_caller]
 pub(super) fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: &(dyn Fn(J) + Sync)) {
     let cells: Vec<Mutex<Option<J>>> = jobs.into_iter().map(|job| Mutex::new(Some(job))).collect();
@@ -132,25 +137,26 @@ pub(super) fn in_parallel<J: Send>(executor: &Executor, jobs: Vec<J>, work: &(dy
     assert!(cells.iter().all(|cell| lock(cell).is_none()), "a loop has left out a job");
 }
 
-/// Calls `work` with each number below `end`, in parallel: one loop for all jobs of all sorts.
+/// Calls `work` with each number below `end`, in parallel. All jobs of all sorts use this one loop,
+/// so it is compiled once.
 #[inline(never)]
 #[track_caller]
 fn each_below(executor: &Executor, end: usize, work: &(dyn Fn(usize) + Sync)) {
     On::new(executor, (0..end).into_chain()).jobs(work);
 }
 
-/// The slice and a buffer of the same length. One of them holds all elements. When this is dropped,
-/// all elements are moved back to the slice.
+/// The slice and a buffer of the same length. One of the two holds all elements. Dropping this
+/// moves the elements back to the slice.
 pub(super) struct Sides<'a, T> {
     full: &'a mut [MaybeUninit<T>],
     spare: &'a mut [MaybeUninit<T>],
-    /// The buffer is the full one.
+    /// Whether the buffer holds the elements.
     away: bool,
 }
 
 impl<'a, T: Send> Sides<'a, T> {
-    /// Moves to each place the element from the place that `order` has there. If the drop of a key
-    /// panics, nothing has been moved.
+    /// Moves to place `i` the element from place `order[i].1`. If the drop of a key panics, no
+    /// element is moved in the end.
     #[track_caller]
     pub(super) fn arrange<K: Send>(&mut self, executor: &Executor, order: Vec<(K, usize)>) {
         let elements = Elements(self.full);
@@ -163,19 +169,20 @@ impl<'a, T: Send> Sides<'a, T> {
     pub(super) fn new(items: &'a mut [T], buffer: &'a mut Vec<T>) -> Self {
         let spare = &mut buffer.spare_capacity_mut()[..items.len()];
         let full = ptr::from_mut(items) as *mut [MaybeUninit<T>];
-        // SAFETY: 1. `MaybeUninit<T>` lies in memory as `T` does; 2. `items` is borrowed as long as
-        // `full` is; 3. whoever has `items` again finds elements: this is dropped before, and then
-        // the slice is full.
+        // SAFETY: 1. `MaybeUninit<T>` has the layout of `T`; 2. `items` is borrowed as long as
+        // `full`; 3. when the caller's borrow ends, the slice holds elements: this is dropped
+        // before, and then the slice is full.
         Self { full: unsafe { &mut *full }, spare, away: false }
     }
 
     /// Merges the first run with the second, the third with the fourth, and so on, into the other
-    /// side.
+    /// of the two buffers.
     #[track_caller]
     fn merge_pairs(&mut self, executor: &Executor, runs: &[usize], order: &dyn Comparator<T>) {
         let part = (self.full.len() / (executor.workers() * PARTS_A_WORKER)).max(SHORTEST_PART);
         let full = ptr::from_mut(self.full) as *mut [T];
-        // SAFETY: 1. this side holds elements, all of them; 2. it is borrowed as long as they are.
+        // SAFETY: *whole*: 1. all places of `full` hold elements; 2. the result borrows from
+        // `full`.
         let full = unsafe { &mut *full };
         in_parallel(executor, parts(full, self.spare, runs, part, order), &|part| part.merge(order));
         mem::swap(&mut self.full, &mut self.spare);
@@ -186,7 +193,8 @@ impl<'a, T: Send> Sides<'a, T> {
 impl<T> Sides<'_, T> {
     fn full(&self) -> &[T] {
         let full = ptr::from_ref(&*self.full) as *const [T];
-        // SAFETY: 1. this side holds elements, all of them; 2. it is borrowed as long as they are.
+        // SAFETY: *whole*: 1. all places of `full` hold elements; 2. the result borrows from
+        // `full`.
         unsafe { &*full }
     }
 }
@@ -195,22 +203,23 @@ impl<T> Drop for Sides<'_, T> {
     fn drop(&mut self) {
         if self.away {
             let full = ptr::from_ref(&*self.full) as *const [T];
-            // SAFETY: as in `full`.
+            // SAFETY: *whole*: as in `full`.
             copy(unsafe { &*full }, self.spare);
         }
     }
 }
 
-/// Elements that are only copied, bit by bit.
+/// Elements that are only copied, bitwise.
 struct Elements<'a, T>(&'a [MaybeUninit<T>]);
 
-// SAFETY: nobody looks at an element through this; that each is used by one thread in the end is
-// for `T: Send` to allow.
+// SAFETY: no one accesses an element through this type, only its bits are copied. `T: Send` permits
+// that another thread uses each copy.
 unsafe impl<T: Send> Sync for Elements<'_, T> {}
 
 impl<T> Elements<'_, T> {
     fn copy(&self, place: usize, to: &mut MaybeUninit<T>) {
-        // SAFETY: one place each, as references say, and apart, since one is borrowed exclusively.
+        // SAFETY: both references are to one element each. The two do not overlap, since one is
+        // exclusive.
         unsafe { ptr::copy_nonoverlapping(&raw const self.0[place], to, 1) };
     }
 }
@@ -218,12 +227,12 @@ impl<T> Elements<'_, T> {
 /// Moves `from` to `to`, bitwise.
 fn copy<T>(from: &[T], to: &mut [MaybeUninit<T>]) {
     assert!(from.len() == to.len());
-    // SAFETY: 1. both are as long as just checked; 2. `to` is borrowed exclusively, so they do not
-    // overlap.
+    // SAFETY: 1. both have the same length, as just checked; 2. `to` is borrowed exclusively, so
+    // the two do not overlap.
     unsafe { ptr::copy_nonoverlapping(from.as_ptr(), to.as_mut_ptr().cast(), from.len()) };
 }
 
-/// Cuts the merges of a round into parts of about `part` elements.
+/// Cuts the merges of a round into parts of about `part` elements each.
 fn parts<'a, T>(
     mut full: &'a mut [T],
     mut spare: &'a mut [MaybeUninit<T>],
@@ -246,7 +255,7 @@ fn parts<'a, T>(
 }
 
 impl<T> MergePart<'_, T> {
-    /// Takes off the elements that become the first `len` elements of the merge.
+    /// Splits off the elements that become the first `len` elements of the merge.
     fn take(&mut self, len: usize, order: &dyn Comparator<T>) -> Self {
         let lefts = co_rank(len, self.left, self.right, order);
         Self {
@@ -256,9 +265,10 @@ impl<T> MergePart<'_, T> {
         }
     }
 
-    /// Moves all elements to their places, bitwise. The places that they come from stay unchanged
-    /// until the round is over, so a panic loses nothing. No element is compared after it has been
-    /// moved, so what a comparison does to an element is moved with it.
+    /// Moves all elements to their places, bitwise. The source stays unchanged until the round is
+    /// over, so a panic loses no element. No element is compared after it has been moved, so a
+    /// comparison that changes an element through interior mutability changes the element that is
+    /// moved.
     fn merge(mut self, order: &dyn Comparator<T>) {
         if self.is_disjoint(order) {
             self.copy();
@@ -275,8 +285,8 @@ impl<T> MergePart<'_, T> {
         }
     }
 
-    /// Whether all of the left side goes before the right one. If all of the right side goes before
-    /// the left one, exchanges them first.
+    /// Whether the whole left side goes before the whole right side. If the whole right side goes
+    /// before the left side, swaps the two and returns true.
     fn is_disjoint(&mut self, order: &dyn Comparator<T>) -> bool {
         let ([first, ..], [.., last]) = (&*self.left, &*self.right) else {
             return true;
@@ -288,7 +298,7 @@ impl<T> MergePart<'_, T> {
         !order.is_less(&self.right[0], &self.left[self.left.len() - 1])
     }
 
-    /// Moves the left side, and then the right one.
+    /// Moves the left side, and then the right side.
     fn copy(self) {
         let (left, right) = self.to.split_at_mut(self.left.len());
         copy(self.left, left);
@@ -296,8 +306,7 @@ impl<T> MergePart<'_, T> {
     }
 }
 
-/// How many of the first `len` elements, when `left` and `right` are merged stably, come from
-/// `left`.
+/// How many of the first `len` elements of the stable merge of `left` and `right` come from `left`.
 fn co_rank<T>(len: usize, left: &[T], right: &[T], order: &dyn Comparator<T>) -> usize {
     let (mut low, mut high) = (len.saturating_sub(right.len()), len.min(left.len()));
     while low < high {
@@ -325,14 +334,14 @@ pub(super) mod tests {
         sync::{AtomicUsize, Ordering},
     };
 
-    /// A key, and a place that no order looks at.
+    /// A key, and a place that no order compares.
     pub(in super::super) type Item = (u64, usize);
 
     fn by_key(a: &Item, b: &Item) -> bool {
         a.0 < b.0
     }
 
-    /// Many ties, at places that look random.
+    /// Items with many ties, at pseudorandom places.
     pub(in super::super) fn items(len: usize, keys: u64, seed: u64) -> Vec<Item> {
         let key = |i: usize| scatter(seed << 32 | i as u64) % keys;
         (0..len).map(|i| (key(i), i)).collect()

@@ -1,4 +1,5 @@
-//! Names that rayon has for what is called otherwise here: to call one is an error that tells ours.
+//! rayon's names for methods that have another name here: calling one is a compile error that tells
+//! the name to use.
 
 use super::{
     chain::Chain,
@@ -6,7 +7,8 @@ use super::{
     options::{Ending, OnPool},
 };
 
-/// Declares a trait that nothing implements, with what the compiler says of it.
+/// Declares a trait that no type implements, and the compiler's message for a missing
+/// implementation.
 macro_rules! otherwise {
     ($($name:ident: $message:literal;)+) => {$(
         #[diagnostic::on_unimplemented(message = $message, label = "has another name here")]
@@ -15,9 +17,9 @@ macro_rules! otherwise {
 }
 
 otherwise! {
-    CalledFind: "`find_first` is called `find`, as of an iterator";
-    CalledPosition: "`position_first` is called `position`, as of an iterator";
-    CalledReduce: "`reduce_with` is called `reduce`, as of an iterator";
+    CalledFind: "`find_first` is called `find` here, as in `Iterator`";
+    CalledPosition: "`position_first` is called `position` here, as in `Iterator`";
+    CalledReduce: "`reduce_with` is called `reduce` here, as in `Iterator`";
     CalledZip: "`zip_eq` is called `zip`; the `zip` that ends with the shorter one is `zip_shortest`";
     CalledFlatMap: "`flat_map_iter` is called `flat_map`";
     CalledGrain: "`with_min_len` and `with_max_len` are not needed: the pool measures what items cost; `grain` asks for a size";

@@ -1,16 +1,16 @@
-//! Sorts slices in which all items but a few are in order: the few, outliers, are taken out,
-//! sorted, and put back where they belong. That takes some *n* comparisons and two moves of each
-//! item, where a sort takes *n* log *n*.
+//! Sorts slices in which few items are out of order. These items, the outliers, are taken out,
+//! sorted, and put back where they belong. That takes about *n* comparisons and two moves of each
+//! item; a sort takes *n* log *n* comparisons.
 //!
-//! The idea is that of drop-merge sort (Emil Ernerfeldt, 2017), here stably and by several workers.
+//! This is drop-merge sort (Emil Ernerfeldt, 2017), made stable and parallel.
 //!
-//! A outlier *goes back* if an item before it that stays is greater. It *goes on* if an item
-//! behind it that stays is less. The two kinds are kept in two lists. Of equal items, those that go
-//! on come first in the slice, then those that stay, then those that go back. (If one that goes
-//! back came before an equal one that goes on, a greater item would stay before a lesser one.) So
-//! the merge is stable without knowing where each outlier has been.
+//! An outlier *goes back* if a staying item before it is greater. An outlier *goes on* if a staying
+//! item behind it is less. There is one list for each of the two kinds. Of equal items, those that
+//! go on come first in the slice, then those that stay, then those that go back. (If an outlier
+//! that goes back came before an equal one that goes on, a greater item would stay before a lesser
+//! one.) So the merge is stable without the original index of each outlier.
 
-#![allow(unsafe_code)] // moves items bitwise: out of the slice, within it, and back
+#![allow(unsafe_code)] // moves items bitwise: out of the slice, within the slice, and back
 
 use std::{
     iter, mem,
@@ -25,26 +25,26 @@ use super::{
 };
 use crate::pool::{call::executor::Executor, policy::site::GOLDEN};
 
-/// Pairs of neighbours that are looked at, all over the slice, before anything else.
+/// A sample of this many pairs of neighbours, from all over the slice, is compared first.
 const PAIRS_SAMPLED: usize = 512;
-/// There are few outliers if they are at most one item in so many for each worker: one thread
-/// takes them out and puts them back, while all workers would sort.
+/// A slice of `n` items has few outliers if they are at most `n / (8 * workers)`: one thread takes
+/// them out and puts them back, while all workers would sort.
 const ONE_IN_A_WORKER: usize = 8;
-/// A part of the slice has few outliers if they are at most one item in so many. That may be more
-/// than in the whole slice, since they may be together.
+/// A part of `n` items has few outliers if they are at most `n / 8`. That may be a larger fraction
+/// than in the whole slice, since outliers may be close together.
 const ONE_IN_A_PART: usize = 8;
-/// In items: if so many neighbours are less than the last item that stays, perhaps that one does
-/// not belong there, and not they.
+/// In items: if this many consecutive items are less than the last staying item, perhaps that item
+/// is the outlier.
 const STREAK: usize = 8;
-/// In items: where two parts meet, fewer outliers than this are few.
+/// In items: where two parts meet, fewer outliers than this are accepted.
 const MEETING: usize = 64;
-/// Parts per worker in which outliers are looked for.
+/// Parts per worker of the search for outliers.
 const SEARCHES_A_WORKER: usize = 4;
-/// In items: fewer outliers are sorted by the calling thread.
+/// In items: the calling thread sorts fewer outliers alone.
 const SORTED_ALONE: usize = 1 << 14;
 
-/// Sorts `items` stably if there are few outliers; otherwise leaves them as they are and returns
-/// false.
+/// Sorts `items` stably and returns true if there are few outliers. Otherwise leaves `items`
+/// unchanged and returns false.
 #[track_caller]
 pub(super) fn sort_outliers<T: Send>(
     executor: &Executor,
@@ -70,22 +70,23 @@ pub(super) fn sort_outliers<T: Send>(
     true
 }
 
-/// Whether few of some neighbours are out of order: at most two thirds as many as `most` would
-/// make, so that this is hardly ever wrong where there are more. They are all over the slice, and
-/// at no regular distance, which a pattern may have, too.
+/// Whether a sample of neighbouring pairs has few that are out of order: at most two thirds of the
+/// share that `most` outliers would give. With that margin the sample hardly ever rejects a slice
+/// with few outliers. The sampled places are spread over the slice at irregular distances, since
+/// the data may have a regular pattern.
 fn seem_few(items: &dyn Indexed, most: usize) -> bool {
     let places = (0..PAIRS_SAMPLED as u64).map(|i| below(i.wrapping_mul(GOLDEN), items.len() - 1));
     let found = places.filter(|&place| items.is_less(place + 1, place)).count();
     3 * found * items.len() <= 2 * most * PAIRS_SAMPLED
 }
 
-/// As much of `end` as `number` is of the largest one.
+/// Scales `number` from the range of `u64` to `0..end`.
 #[allow(clippy::cast_possible_truncation, reason = "less than `end`")]
 fn below(number: u64, end: usize) -> usize {
     ((u128::from(number) * end as u128) >> u64::BITS) as usize
 }
 
-/// Where the outliers are, in ascending order; none if they are more than `most`.
+/// The indices of the outliers, in ascending order; `None` if there are more than `most`.
 #[track_caller]
 fn places<T: Send>(
     executor: &Executor,
@@ -95,7 +96,7 @@ fn places<T: Send>(
 ) -> Option<Vec<usize>> {
     let parts: Vec<usize> = shares(items.len(), executor.workers() * SEARCHES_A_WORKER).collect();
     let mut found: Vec<Option<Vec<usize>>> = vec![None; parts.len()];
-    // Each part is one worker's alone, since items need not be `Sync`.
+    // Each part is accessed by one worker only, since items need not be `Sync`.
     let jobs = iter::zip(split(items, &parts), &mut found).collect();
     let given_up = AtomicBool::new(false); // Relaxed: a hint
     in_parallel(executor, jobs, &|(part, found): (&mut [T], &mut Option<Vec<usize>>)| {
@@ -107,7 +108,7 @@ fn places<T: Send>(
     places_of_all(&Items { items, order }, most, parts, found)
 }
 
-/// The same of all parts, of which these have been `found`.
+/// Joins the indices that were `found` in each of the `parts`, as [`places`].
 fn places_of_all(
     items: &dyn Indexed,
     most: usize,
@@ -127,16 +128,18 @@ fn places_of_all(
     (all.len() <= most).then_some(all)
 }
 
-/// Where the outliers of one part are, in ascending order; none if they are more than `most`, or
-/// it takes long to tell them.
+/// The indices of the outliers of one part, in ascending order. `None` if there are more than
+/// `most`, or if telling them apart takes too long.
 ///
-/// What is less than the last item that stays is a outlier, or that item is, and some before it.
-/// This is told by what comes next: if all of the next 8 (16, 32, ...) are less, and so few of
-/// those that stay are greater than all of these, those few go, and the others are looked at again.
+/// An item that is less than the last staying item is an outlier; or the last staying item is one,
+/// perhaps with some items before it. The following items decide. If all of the next 8 (16, 32,
+/// ...) are less, and fewer staying items are greater than all of these, then the greater ones
+/// become the outliers, and the lesser ones are examined again.
 fn places_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<Vec<usize>> {
     let mut out: Vec<usize> = Vec::new();
-    let mut last = None; // of those that stay
-    // Where those begin that were all less than it, and how many these may be until that is asked.
+    let mut last = None; // the last staying item
+    // Where the streak of items begins that are all less than `last`, and the streak's length at
+    // which `last` is questioned.
     let (mut begin, mut streak) = (0, STREAK);
     let (mut at, mut again) = (0, 0);
     while at < items.len() {
@@ -158,11 +161,11 @@ fn places_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<V
                 let [kept, before] = [first, begin].map(|end| out.partition_point(|out| *out < end));
                 out.truncate(kept);
                 out.extend(first..begin);
-                // Places that went before are copied again: many only if the order answers a
-                // question differently the second time.
+                // Indices that were removed before are copied again. They are many only if the
+                // order gives another answer to the same question.
                 again += (before - kept).saturating_sub(4 * (at - begin)) / STREAK;
                 (last, at, streak) = (stays, begin, STREAK);
-                again -= STREAK; // what goes is counted already
+                again -= STREAK; // the items that become outliers are counted already
             }
         }
         if out.len() > most || again > items.len() / 8 {
@@ -172,10 +175,10 @@ fn places_in<T>(items: &[T], most: usize, order: &dyn Comparator<T>) -> Option<V
     Some(out)
 }
 
-/// What would be the `last` item that stays, if those did not that are greater than all of the
-/// `next`; none if these are as many as the next, or far apart. What stays is what is not in `out`.
-/// The last one is known to be greater, and is not asked again, so that no order makes this
-/// endless.
+/// The new last staying item if all staying items that are greater than all of `next` became
+/// outliers; `Some(None)` if no item stays. `None` if these are as many as `next`, or far apart.
+/// The staying items are those that are not in `out`. The item at `last` is known to be greater and
+/// is not compared again, so that no order, however inconsistent, makes the search endless.
 #[expect(clippy::option_option, reason = "not many, and one is left")]
 fn without_few_greater(
     items: &dyn Indexed,
@@ -200,16 +203,17 @@ fn without_few_greater(
     if near == 0 { Some(None) } else { None }
 }
 
-/// The last place before `end` that is not among the places `out`.
+/// The last index below `end` that is not in `out`.
 fn before(out: &[usize], end: usize) -> Option<usize> {
     let out = &out[..out.partition_point(|out| *out < end)];
     let gone = iter::zip(out.iter().rev(), (0..end).rev()).take_while(|(out, place)| *out == place).count();
     (end - gone).checked_sub(1)
 }
 
-/// Makes what stays of a part, without the places `found`, meet in order what stays before it,
-/// without the places `all`: the few that are less than the last one there go, or the few there
-/// that are greater than the first one here. None if both are more than a few.
+/// Makes the staying items of a part (those not in `found`) continue those before the part (not in
+/// `all`). Either the few items of the part that are less than the last item before it become
+/// outliers, or the few items before it that are greater than its first item. `None` if both are
+/// more than a few.
 fn meet(items: &dyn Indexed, all: &mut Vec<usize>, found: &mut Vec<usize>, part: Range<usize>) -> Option<()> {
     let mut before = iter::successors(before(all, part.start), |place| before(all, *place)).peekable();
     let mut behind = part.filter(|place| found.binary_search(place).is_err()).peekable();
@@ -225,31 +229,31 @@ fn meet(items: &dyn Indexed, all: &mut Vec<usize>, found: &mut Vec<usize>, part:
     Some(())
 }
 
-/// A slice from which outliers are taken out. The first items stay. Behind them is the hole. What
-/// lies behind it has not been looked at yet, or is in its final place already. When this is
-/// dropped, the outliers are moved back into the hole, so that the slice holds all items.
+/// A slice from which outliers are taken out. The staying items come first, then the hole. The
+/// items behind the hole have not been examined yet, or are in their final places already. Dropping
+/// this moves the outliers back into the hole, so that the slice holds all items.
 struct Hole<'a, T> {
     items: &'a mut [T],
-    /// How many items stay, before the hole.
+    /// The number of staying items before the hole.
     stay: usize,
-    /// The outliers that go on, and those that go back: one for each place of the hole.
-    /// (Which of the two a outlier is, is as good as random: there is no branch on it.)
+    /// The outliers that go on, and those that go back: one for each place of the hole. An array,
+    /// since the kind of an outlier is as good as random: indexing takes no branch.
     out: [Vec<T>; 2],
 }
 
 impl<'a, T> Hole<'a, T> {
-    /// Nothing has been taken out.
+    /// A hole of length 0 at the front.
     fn new(items: &'a mut [T]) -> Self {
         Self { items, stay: 0, out: [Vec::new(), Vec::new()] }
     }
 
-    /// How many places there are in the hole.
+    /// The number of places in the hole.
     fn len(&self) -> usize {
         self.out.iter().map(Vec::len).sum()
     }
 
-    /// Takes out the items at `places`, which are in ascending order. Those that are in order
-    /// between their neighbours that stay, stay as well.
+    /// Takes out the items at `places`, which are in ascending order. An item that is in order
+    /// between its staying neighbours stays.
     fn take_out(&mut self, places: &[usize], order: &dyn Comparator<T>) {
         for group in places.chunk_by(|a, b| a + 1 == *b) {
             let next = group[group.len() - 1] + 1;
@@ -266,25 +270,26 @@ impl<'a, T> Hole<'a, T> {
         self.move_to(self.items.len());
     }
 
-    /// Moves the hole: what lies behind it and before `place` stays.
+    /// Moves the hole to `place`: the items between the two become staying items.
     fn move_to(&mut self, place: usize) {
         let end = self.stay + self.len();
-        // SAFETY: they go to the hole and to where they have been, and what is left is the hole.
+        // SAFETY: the items move to the places of the hole and of themselves, and the places that
+        // they leave are the hole.
         unsafe { shift(self.items, end..place, self.stay) };
         self.stay += place - end;
     }
 
-    /// Takes out the item behind the hole.
+    /// Takes out the item right behind the hole.
     fn take(&mut self, goes_back: bool) {
         let place = self.stay + self.len();
         let out = &mut self.out[usize::from(goes_back)];
         out.reserve(1);
-        // SAFETY: the place belongs to the hole from here on: nothing panics until the list has the
-        // item, since it has room.
+        // SAFETY: from here on the place belongs to the hole. The list has capacity, so nothing
+        // panics before the list owns the item.
         out.push(unsafe { ptr::read(&raw const self.items[place]) });
     }
 
-    /// Puts the outliers, which are in order, where they belong: the last one first.
+    /// Puts the sorted outliers where they belong, the last one first.
     fn fill(mut self, order: &dyn Comparator<T>) {
         loop {
             let goes_back = match self.out.each_ref().map(|out| out.last()) {
@@ -298,16 +303,16 @@ impl<'a, T> Hole<'a, T> {
         }
     }
 
-    /// Puts the last one of those that go back, or on, before the items that stay from `place` on,
-    /// which come to their final places.
+    /// Puts the last outlier of one kind before the staying items from `place` on. These move to
+    /// their final places.
     fn put(&mut self, goes_back: bool, place: usize) {
         let Some(item) = self.out[usize::from(goes_back)].pop() else { return };
         let left = self.len();
-        // SAFETY: these items stay, and go to the end of the hole, which has one place more than
-        // outliers are left.
+        // SAFETY: these staying items move to the end of the hole, which has one place more than
+        // the outliers that are left.
         unsafe { shift(self.items, place..self.stay, place + left + 1) };
-        // SAFETY: a place of the hole, as it is now, right before those; as many are left before it
-        // as outliers are.
+        // SAFETY: this place of the hole lies right before the moved items. The hole before it has
+        // as many places as outliers are left.
         unsafe { ptr::write(&raw mut self.items[place + left], item) };
         self.stay = place;
     }
@@ -317,26 +322,26 @@ impl<T> Drop for Hole<'_, T> {
     fn drop(&mut self) {
         let out = mem::take(&mut self.out).into_iter().flatten();
         for (place, item) in iter::zip(self.stay.., out) {
-            // SAFETY: the hole is behind what stays, and has a place for each outlier.
+            // SAFETY: the hole begins behind the staying items, and has one place for each outlier.
             unsafe { ptr::write(&raw mut self.items[place], item) };
         }
     }
 }
 
-/// Moves items within a slice, bitwise.
+/// Moves the items `from` to the places from `to` on, bitwise.
 ///
 /// # Safety
-/// What they come to lie on is the caller's, who has read or moved it before, or among them; and
-/// where they came from is used no more.
+/// The caller owns the items that are overwritten: it has read or moved them before, or they are
+/// among those moved. The places that the items leave are not used as items any more.
 unsafe fn shift<T>(items: &mut [T], from: Range<usize>, to: usize) {
     let len = items[from.clone()].len();
     assert!(len <= items[to..].len());
     let start = items.as_mut_ptr();
-    // SAFETY: in the slice, as just checked.
+    // SAFETY: the range is in the slice, as just checked.
     let source = unsafe { start.add(from.start) };
-    // SAFETY: the same.
+    // SAFETY: the target is in the slice, as just checked.
     let target = unsafe { start.add(to) };
-    // SAFETY: 1. as many are in the slice from there on; 2. they may overlap.
+    // SAFETY: 1. both ranges are in the slice, as just checked; 2. `copy` permits an overlap.
     unsafe { ptr::copy(source, target, len) };
 }
 
@@ -355,16 +360,16 @@ mod tests {
 
     const LEN: usize = if cfg!(miri) { 400 } else { 3000 };
 
-    /// A key, and a number that makes each item another one; in a box, so that one that is lost or
-    /// there twice is noticed by Miri.
+    /// A key, and a number that makes each item unique. The item is boxed, so that Miri notices an
+    /// item that is lost or duplicated.
     type Item = Box<(usize, usize)>;
 
     fn by_key(a: &Item, b: &Item) -> bool {
         a.0 < b.0
     }
 
-    /// Items whose keys ascend, each of them `equal` times, but for one in `one_in`, which is
-    /// anything.
+    /// Items with ascending keys, each of them `equal` times. One item in `one_in` has a random key
+    /// instead.
     #[expect(clippy::cast_possible_truncation, reason = "less than LEN")]
     fn nearly(seed: usize, equal: usize, one_in: u64) -> Vec<Item> {
         let draw = |i: usize| scatter((seed * LEN + i) as u64);
@@ -392,7 +397,7 @@ mod tests {
         }
     }
 
-    /// Ascending, but for `len` neighbours at `place`, whose keys are near `key`.
+    /// Ascending items, except `len` neighbours at `place`, whose keys are near `key`.
     fn with_a_block(place: usize, len: usize, key: usize) -> Vec<Item> {
         let mut items: Vec<Item> = (0..LEN).map(|i| Box::new((i + 100, i))).collect();
         for (nth, item) in items[place..place + len].iter_mut().enumerate() {
@@ -419,7 +424,7 @@ mod tests {
         }
     }
 
-    /// Comparisons an item, of one thread.
+    /// The number of outliers found, and the comparisons per item, on one thread.
     fn comparisons(items: &[Item], most: usize) -> (Option<usize>, f64) {
         let asked = AtomicU32::new(0);
         let is_less = |a: &Item, b: &Item| {
@@ -444,7 +449,7 @@ mod tests {
 
     #[test]
     #[cfg_attr(miri, ignore = "many comparisons of safe code")]
-    fn it_is_given_up_in_few_comparisons() {
+    fn the_search_is_given_up_after_few_comparisons() {
         let interleaved = |n: usize| (0..LEN).map(|i| Box::new((i / n + i % n * LEN, i))).collect();
         let pipe = (0..LEN).map(|i| Box::new((i.min(LEN - i), i))).collect();
         let teeth = |len: usize| (0..LEN).map(|i| Box::new((i % len, i))).collect();
@@ -456,9 +461,9 @@ mod tests {
         }
     }
 
-    /// Eight items seem to be less than the first, and none of them when that is asked again.
+    /// At first, eight items seem less than the first item; when compared again, none does.
     #[test]
-    fn an_order_that_lies_in_time_ends() {
+    fn the_search_ends_although_the_order_lies() {
         let calls = AtomicUsize::new(0);
         let lies = |_: &Item, _: &Item| {
             let before = calls.fetch_add(1, Relaxed);
@@ -484,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_is_left_as_it_is() {
+    fn disordered_items_are_left_as_they_are() {
         let executor = executor(2);
         let saw = |teeth: usize| (0..LEN).map(|i| Box::new((i * teeth % LEN, i))).collect();
         for mut items in [nearly(1, 1, 1), nearly(1, 1, 4), saw(3), saw(20), saw(LEN - 1)] {
@@ -528,7 +533,7 @@ mod tests {
                 let lie = scatter(calls.fetch_add(1, Relaxed) as u64).is_multiple_of(200);
                 by_key(a, b) != lie
             };
-            // std's sorts may panic at such an order, and say so.
+            // std documents that its sorts may panic with such an order.
             let sorted = catch_unwind(AssertUnwindSafe(|| sort_outliers(&executor, &mut items, &by(&lies))));
             taken_out += usize::from(sorted.unwrap_or(false));
             assert!(is_complete(&items), "{seed}");
@@ -536,7 +541,7 @@ mod tests {
         assert!(taken_out > 0);
     }
 
-    /// A key, and a count of those that have been dropped.
+    /// A key, and a counter of drops.
     struct Counted<'a>(u32, &'a AtomicUsize);
 
     impl Drop for Counted<'_> {
@@ -560,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_order_stays_although_it_was_taken_for_a_straggler() {
+    fn an_item_in_order_stays_although_it_was_taken_for_an_outlier() {
         let mut items = [1, 9, 3, 4, 4, 2, 5, 0, 6];
         let mut hole = Hole::new(&mut items);
         hole.take_out(&[1, 2, 3, 4, 5, 7], &by(i32::lt));
@@ -572,7 +577,8 @@ mod tests {
     }
 
     /// The order says of each large item that it is not greater than the small ones behind it, and
-    /// that it is when it is asked again. So items go one by one, from the last large one back.
+    /// on the next comparison that it is greater. So items are removed one by one, from the last
+    /// large one back.
     #[test]
     #[cfg_attr(miri, ignore = "many comparisons of safe code")]
     fn an_order_that_changes_its_mind_is_given_up_soon() {
@@ -593,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_meet_wherever_a_straggler_stands() {
+    fn parts_meet_wherever_an_outlier_stands() {
         let executor = executor(2);
         let border = LEN / (executor.workers() * SEARCHES_A_WORKER);
         for place in (border - 12..border + 12).step_by(if cfg!(miri) { 5 } else { 1 }) {

@@ -144,8 +144,8 @@ impl<T> Drop for Drained<'_, T> {
         let room = vec.spare_capacity_mut().as_mut_ptr();
         // SAFETY: the room begins with the part, and goes on with the items behind it.
         let from = unsafe { room.add(part) };
-        // SAFETY: 1. both lie within the vector's memory; 2. nothing is left in the part, so what
-        // was behind it is there once.
+        // SAFETY: *whole*: 1. both lie within the vector's memory; 2. nothing is left in the part,
+        // so what was behind it is there once.
         unsafe { ptr::copy(from, room, behind) };
         // SAFETY: so many items follow now.
         unsafe { vec.set_len(vec.len() + behind) };
@@ -181,21 +181,23 @@ impl<H: Holder> Owned<H> {
     #[inline(always)]
     unsafe fn moved_out(&self, range: Range<usize>) -> MovedOut<'_, H::Item> {
         assert!(range.start <= range.end && range.end <= self.len);
-        // SAFETY: there are `len` items, so this is one of them or their end.
+        // SAFETY: *inside*: there are `len` items, so this is one of them or their end.
         let next = unsafe { self.holder.first().add(range.start) };
         MovedOut { next, left: range.len(), memory: PhantomData }
     }
 }
 
-// SAFETY: 1. a shared `Owned` gives each item to one thread, since each index is had at most once
-// (`Source::items`); 2. that thread may be any, hence `Send`; 3. what has been noted is locked.
+// SAFETY: *once*: 1. a shared `Owned` gives each item to one thread, since each index is had at
+// most once (`Source::items`); 2. that thread may be any, hence `Send`; 3. what has been noted is
+// locked.
 unsafe impl<H: Holder<Item: Send>> Sync for Owned<H> {}
 
 impl<H: Holder> Drop for Owned<H> {
     fn drop(&mut self) {
         if Self::MUST_BE_DROPPED {
             for unclaimed in self.noted.gaps(self.len) {
-                // SAFETY: nobody has noted that he would request these, and nobody else will.
+                // SAFETY: *once*: nobody has noted that he would request these, and nobody else
+                // will.
                 drop(unsafe { self.moved_out(unclaimed) });
             }
         }

@@ -1,5 +1,6 @@
-//! One reproducible result from several slices that are parts of one whole: each is reduced as far
-//! as its own blocks go, and the nodes that are left over are put together by whoever has them all.
+//! One reproducible result from several slices that are parts of one whole. Each part is reduced to
+//! a few nodes of the reduction tree. A process that has the nodes of all parts reduces them to the
+//! result.
 
 use std::{convert::Infallible, error::Error, fmt, ops::Range};
 
@@ -18,9 +19,9 @@ use crate::pool::{
     record::units::Blocks,
 };
 
-/// How many items make a block of a whole of `len` items, if no [`grain`](crate::On::grain) is
-/// asked for: `len / 256`, but at most 64, or `len / 2048` if that is more; at least 1. There are
-/// always fewer than 4096 blocks.
+/// The number of items per block of a whole of `len` items, unless a [`grain`](crate::On::grain) is
+/// set. It is the greater of `len / 2048` and `len / 256` limited to `1..=64`. There are always
+/// fewer than 4096 blocks.
 ///
 /// ```
 /// use rangesteal::reproducible::block;
@@ -32,9 +33,10 @@ pub fn block(len: usize) -> usize {
     reproducible::block(len)
 }
 
-/// The part of a whole of `len` items that belongs to `rank`, one of `ranks` that are numbered from
-/// 0: whole [blocks](block), and about as many for each. All shares together are `0..len`, in the
-/// order of the ranks; some are empty if there are fewer blocks than ranks.
+/// The indices of `rank`'s part of a whole of `len` items, where `ranks` ranks are numbered from 0.
+/// Each share consists of whole [blocks](block), and all shares have about the same number of
+/// blocks. All shares together are `0..len`, in the order of the ranks. If there are fewer blocks
+/// than ranks, some shares are empty.
 ///
 /// ```
 /// use rangesteal::reproducible::share;
@@ -44,7 +46,7 @@ pub fn block(len: usize) -> usize {
 /// ```
 ///
 /// # Panics
-/// If there is no such rank.
+/// If `rank >= ranks`.
 #[must_use]
 pub fn share(len: usize, rank: usize, ranks: usize) -> Range<usize> {
     assert!(rank < ranks, "share: ranks are numbered from 0, and there are {ranks}; there is no rank {rank}");
@@ -54,17 +56,18 @@ pub fn share(len: usize, rank: usize, ranks: usize) -> Range<usize> {
     blocks.items(bound(rank)..bound(rank + 1))
 }
 
-/// Where a node of the tree stands: items of the whole, items per block, the number of its first
-/// block, and its level. It spans 2^level blocks. Four numbers of 64 bits, to be sent as they are.
+/// The position of a node in the tree: the number of items of the whole, the number of items per
+/// block, the number of the node's first block, and the node's level. The node spans 2^level
+/// blocks. The four numbers have 64 bits on every machine, so they can be sent as they are.
 pub type Place = [u64; 4];
 
-/// What a loop has made of a part of a whole, reduced as far as its blocks go: a few nodes of the
-/// tree of [`On::reproducible`](crate::On::reproducible). Made by [`OnPart`], or of the nodes of
-/// other parts.
+/// The result of a loop over a part of a whole: a few nodes of the reduction tree of
+/// [`On::reproducible`](crate::On::reproducible). Made by the loops of [`OnPart`], or by
+/// [`from_nodes`](Self::from_nodes) from the nodes of other parts.
 ///
-/// Put together in order, the parts of a whole give the same bits as one reproducible loop over all
-/// of it, wherever it was cut. A part of `b` blocks has at most 2 log2(`b` + 1) nodes, which is
-/// less than 24 without a [`grain`](crate::On::grain).
+/// The parts of a whole, combined in order, give the same bits as one reproducible loop over the
+/// whole, wherever the whole was cut. A part of `b` blocks has at most 2 log2(`b` + 1) nodes: fewer
+/// than 24 unless a [`grain`](crate::On::grain) is set.
 ///
 /// ```
 /// use rangesteal::{Pool, reproducible::{Part, share}};
@@ -79,7 +82,7 @@ pub type Place = [u64; 4];
 ///     let inverses = pool.on(&x[mine.clone()]).map(inverse);
 ///     inverses.reproducible_part(mine.start, x.len()).reduce(add).into_nodes()
 /// });
-/// // On each of them, what all have sent, in their order:
+/// // On each of them, with the nodes of all machines, in order:
 /// let whole = Part::from_nodes(x.len(), sent, add)?;
 /// let sum = whole.into_result(add)?;
 ///
@@ -94,8 +97,8 @@ pub struct Part<A> {
     tree: Tree<A>,
 }
 
-/// Why nodes do not make a part, or a part is not the whole. Later versions may add reasons, and
-/// fields to each: match with `..` and `_`.
+/// Why nodes cannot be combined to a part, or why a part is not the whole. Later versions may add
+/// variants, and fields to each variant: match with `..` and `_`.
 ///
 /// ```
 /// use rangesteal::{Pool, reproducible::{Part, PartError}};
@@ -110,45 +113,45 @@ pub struct Part<A> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PartError {
-    /// A node is of a whole of another length.
+    /// A node belongs to a whole of another length.
     #[non_exhaustive]
     OtherLength {
-        /// The items that were expected.
+        /// The expected number of items of the whole.
         expected: u64,
-        /// The items of which the node is a part.
+        /// The number of items of the node's whole.
         found: u64,
     },
-    /// A node has blocks of another size than the nodes before it, or of no size.
+    /// A node has blocks of another size than the nodes before it, or of size 0.
     #[non_exhaustive]
     OtherGrain {
-        /// The items per block of the nodes before it; 1 or more if there were none.
+        /// The number of items per block of the nodes before it; 1 if there are none before it.
         expected: u64,
-        /// The items per block of this node.
+        /// The number of items per block of this node.
         found: u64,
     },
-    /// No node begins there at this level, or it ends beyond the whole.
+    /// The tree has no node of this level that begins with this block and ends within the whole.
     #[non_exhaustive]
     NoSuchNode {
-        /// The number of its first block.
+        /// The number of the node's first block.
         first: u64,
-        /// Its level.
+        /// The node's level.
         level: u64,
     },
-    /// A node does not begin where the one before it ends: one is missing, comes twice, or in
-    /// another order.
+    /// A node does not begin where the preceding node ends: a node is missing, is there twice, or
+    /// is out of order.
     #[non_exhaustive]
     NotTheNext {
-        /// The number of the block with which it should have begun.
+        /// The number of the block behind the preceding node.
         expected: u64,
-        /// The number of the block with which it begins.
+        /// The number of the node's first block.
         found: u64,
     },
-    /// Items of the whole are missing, at its beginning or end.
+    /// Items of the whole are missing, at its beginning or its end.
     #[non_exhaustive]
     Incomplete {
-        /// The items that are there.
+        /// The indices of the items that are there.
         items: Range<usize>,
-        /// The items of the whole.
+        /// The number of items of the whole.
         whole_len: usize,
     },
 }
@@ -182,8 +185,8 @@ impl fmt::Display for PartError {
 impl Error for PartError {}
 
 impl<A> Part<A> {
-    /// The nodes, from left to right, to be sent to whoever puts the parts together. A part without
-    /// items has none.
+    /// The nodes, from left to right. Send them to the process that combines the parts, and combine
+    /// them with [`from_nodes`](Self::from_nodes). A part without items has no nodes.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -199,15 +202,16 @@ impl<A> Part<A> {
         self.tree.into_nodes().map(move |(first, level, result)| (place(first, level), result))
     }
 
-    /// Puts nodes together: those of neighbouring parts of `whole_len` items, in order. They may
-    /// come from anywhere: what they say of their places is checked. `reduce` must be that of the
-    /// loops.
+    /// Combines the nodes of neighbouring parts, in order, into one part of a whole of `whole_len`
+    /// items. `reduce` must be the `reduce` or `merge` of the loops that made the nodes. The nodes
+    /// may come from an untrusted sender: their positions are checked.
     ///
     /// # Errors
-    /// If they are not neighbours, or not of one whole. Their results are dropped then.
+    /// If the nodes are not neighbours, or do not belong to the same whole. All results are dropped
+    /// then.
     ///
     /// # Panics
-    /// If `reduce` does.
+    /// If `reduce` panics.
     pub fn from_nodes(
         whole_len: usize,
         nodes: impl IntoIterator<Item = (Place, A)>,
@@ -223,7 +227,8 @@ impl<A> Part<A> {
             if size != expected {
                 return Err(PartError::OtherGrain { expected, found: size });
             }
-            // No more than the items or, of a grain beyond them, one.
+            // A size that `usize` cannot hold exceeds the whole, so it makes one block, as
+            // `usize::MAX` does.
             part.blocks.size = usize::try_from(size).unwrap_or(usize::MAX);
             let (first, level) = part.node(first, level).ok_or(PartError::NoSuchNode { first, level })?;
             let end = part.tree.blocks().end;
@@ -235,7 +240,7 @@ impl<A> Part<A> {
         Ok(part)
     }
 
-    /// The first block and the level of a node, if there is such a node.
+    /// The first block and the level of a node; `None` if the tree has no such node.
     fn node(&self, first: u64, level: u64) -> Option<(usize, u32)> {
         let (first, level) = (usize::try_from(first).ok()?, u32::try_from(level).ok()?);
         let span = 1_usize.checked_shl(level)?;
@@ -243,13 +248,14 @@ impl<A> Part<A> {
         (ends_inside && first.is_multiple_of(span)).then_some((first, level))
     }
 
-    /// The result of the whole; none if it has no items. `reduce` must be that of the loops.
+    /// The result of the whole; `None` if the whole has no items. `reduce` must be the `reduce` or
+    /// `merge` of the loops that made the part.
     ///
     /// # Errors
     /// If items of the whole are missing.
     ///
     /// # Panics
-    /// If `reduce` does.
+    /// If `reduce` panics.
     pub fn into_result(self, reduce: impl Fn(A, A) -> A) -> Result<Option<A>, PartError> {
         let (blocks, there) = (self.blocks, self.tree.blocks());
         if there == (0..blocks.count()) {
@@ -259,7 +265,7 @@ impl<A> Part<A> {
     }
 }
 
-/// A loop over a part of a whole. Made by [`On::reproducible_part`]; the loops are its methods, and
+/// A loop over a part of a whole. Made by [`On::reproducible_part`]. Its methods run the loop, and
 /// return a [`Part`].
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
@@ -270,16 +276,16 @@ pub struct OnPart<C, P> {
     first: usize,
 }
 
-/// Of a part of a whole.
+/// Loops over a part of a whole.
 impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
-    /// The items are a part of a whole of `whole_len` items, and begin with the one of index
-    /// `first`: other parts are elsewhere, in another process, on another machine, not yet read.
-    /// All parts together give the result of one loop that is
-    /// [`reproducible`](Self::reproducible): see [`Part`].
+    /// Declares the items to be a part of a whole of `whole_len` items. The part begins at index
+    /// `first` of the whole. The other parts may be in another process, on another machine, or not
+    /// yet read. The results of all parts together give the result of one
+    /// [`reproducible`](Self::reproducible) loop over the whole: see [`Part`].
     ///
-    /// Parts are cut where blocks end. Their size follows from the length of the whole, not of the
-    /// part: [`block`] tells it, unless a [`grain`](Self::grain) is asked for, and [`share`] cuts
-    /// the whole into equal parts.
+    /// A part must begin and end at ends of blocks. The block size depends on the length of the
+    /// whole, not of the part: [`block`] returns it, unless a [`grain`](Self::grain) is set.
+    /// [`share`] cuts the whole into parts of about equal length.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -291,8 +297,9 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     ///
     /// # Panics
-    /// If the part does not begin and end at ends of blocks, or ends beyond the whole; or if each
-    /// worker has a state: [`with_block`](Self::with_block) makes one for each block of the whole.
+    /// If the part does not begin and end at ends of blocks, or ends beyond the whole. Also if each
+    /// worker has a state (instead, [`with_block`](Self::with_block) makes a state for each block
+    /// of the whole).
     #[inline(always)]
     #[track_caller]
     pub fn reproducible_part(self, first: usize, whole_len: usize) -> OnPart<C, OnPool<'p, E>> {
@@ -303,7 +310,7 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
     }
 }
 
-/// Panics unless so many items from `first` on are whole blocks of the whole.
+/// Panics unless the `items` items from index `first` on are whole blocks of the whole.
 fn check(first: usize, items: usize, blocks: Blocks) {
     let Blocks { size, len } = blocks;
     let end = first.checked_add(items).filter(|&end| end <= len);
@@ -318,7 +325,7 @@ fn check(first: usize, items: usize, blocks: Blocks) {
 }
 
 impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
-    /// Folds the items of the part; none if the loop was cancelled.
+    /// Folds the items of the part; `None` if the loop was cancelled.
     #[inline(always)]
     fn folded<A: Send>(
         self,
@@ -336,8 +343,9 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
         Some(Part { blocks, tree })
     }
 
-    /// Reduces the items, as [`On::reduce`] does: of a chain that makes one of each of its source.
-    /// (A block whose items are all left out has no result: fold.)
+    /// Reduces the items, as [`On::reduce`] does. The chain must make exactly one item of each
+    /// source item. (For a chain that filters, use [`fold`](Self::fold): a block without items has
+    /// no result to reduce.)
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -347,7 +355,7 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `reduce` or a closure of the chain does.
+    /// If `reduce` or a closure of the chain panics.
     #[inline(always)]
     pub fn reduce(self, reduce: impl Fn(C::Item, C::Item) -> C::Item + Sync) -> E::Of<Part<C::Item>>
     where
@@ -356,7 +364,8 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
         E::end(self.folded(LoopKind::LargePartials, reducing(|_, item| Ok(item), &reduce), &reduce))
     }
 
-    /// Folds the items of each block into an accumulator and merges these, as [`On::fold`] does.
+    /// Folds the items of each block into an accumulator, and merges the accumulators, as
+    /// [`On::fold`] does.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -371,7 +380,7 @@ impl<C: Chain + Sync, E: Ending> OnPart<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `init`, `merge` or a closure of the chain does.
+    /// If a closure of the loop or of the chain panics.
     #[inline(always)]
     pub fn fold<A: Send>(
         self,

@@ -1,7 +1,7 @@
-//! Ordered collecting: every result is written once, into its final place, by the worker that
-//! claimed the item.
+//! Collecting in order: the worker that claims an item writes the item's result once, into its
+//! final place.
 
-#![allow(unsafe_code)] // writes into the spare room of a Vec from several threads
+#![allow(unsafe_code)] // writes into the spare capacity of a Vec from several threads
 
 use std::{
     iter,
@@ -17,10 +17,11 @@ use super::{
 };
 use crate::pool::call::body::Stop;
 
-/// A `Vec` of `len` results, which `fold` writes at their final places; or why it has not.
+/// Returns a `Vec` of `len` results, which `fold` writes to their final places, or the error of
+/// `fold`.
 ///
 /// # Panics
-/// If `fold` has left out any result.
+/// If `fold` succeeds and has not written all results.
 pub(crate) fn in_place<R, X>(
     len: usize,
     fold: impl for<'a> FnOnce(&'a ResultPlaces<'a, R>) -> Result<Written<'a, R>, X>,
@@ -29,11 +30,11 @@ pub(crate) fn in_place<R, X>(
     append_in_place(&mut results, len, fold).map(|()| results)
 }
 
-/// Appends `len` results, which `fold` writes at their final places; or tells why it has not, and
-/// appends none.
+/// Appends `len` results, which `fold` writes to their final places. If `fold` fails, appends none
+/// and returns the error.
 ///
 /// # Panics
-/// If `fold` has left out any result.
+/// If `fold` succeeds and has not written all results.
 pub(crate) fn append_in_place<R, X>(
     results: &mut Vec<R>,
     len: usize,
@@ -47,12 +48,14 @@ pub(crate) fn append_in_place<R, X>(
         "a loop has left out an item"
     );
     mem::forget(written);
-    // SAFETY: 1. there is room for as many more; 2. all of it has been written, as just checked.
+    // SAFETY: *whole*: 1. `len` more results have been reserved; 2. all of them have been written,
+    // as just checked.
     unsafe { results.set_len(results.len() + len) };
     Ok(())
 }
 
-/// Two of them, of the same length; none if `fold` returns none.
+/// Returns two vectors of `len` results each, which `fold` writes to their final places; `None` if
+/// `fold` returns `None`.
 pub(crate) fn in_two_places<A, B>(
     len: usize,
     fold: impl for<'a, 'b> FnOnce(
@@ -73,7 +76,7 @@ pub(crate) fn in_two_places<A, B>(
     firsts.ok().zip(seconds.ok())
 }
 
-/// The spare room of a `Vec`, shared by all workers.
+/// The spare capacity of a `Vec`, shared by all workers.
 pub(crate) struct ResultPlaces<'a, R> {
     base: NonNull<R>,
     capacity: usize,
@@ -81,7 +84,7 @@ pub(crate) struct ResultPlaces<'a, R> {
 }
 
 // SAFETY: 1. a shared `ResultPlaces` gives no access to a result; 2. `Written` moves values of `R`
-// in and drops them there, from any thread, hence `R: Send`.
+// into it, and drops them, on any thread, hence `R: Send`.
 unsafe impl<R: Send> Sync for ResultPlaces<'_, R> {}
 
 impl<'a, R> ResultPlaces<'a, R> {
@@ -91,7 +94,7 @@ impl<'a, R> ResultPlaces<'a, R> {
     }
 }
 
-/// Results that lie next to each other, all written. Dropping this drops the results.
+/// A contiguous range of written results. Dropping this drops the results.
 pub(crate) struct Written<'a, R> {
     places: &'a ResultPlaces<'a, R>,
     range: Range<usize>,
@@ -102,15 +105,16 @@ impl<'a, R> Written<'a, R> {
         Self { places, range: 0..0 }
     }
 
-    /// Writes what `map` makes of claimed items behind the results written before, if any.
+    /// Writes `map(item)` of each claimed item, behind the results written before, if any.
     #[inline(always)]
     pub(crate) fn extend<S: Source>(self, items: Claim<'_, S>, map: impl FnMut(S::Item) -> R) -> Self {
         let range = items.range();
-        // SAFETY: 1. and 2. it is a claim; 3. there are as many items as indices.
+        // SAFETY: *once*: 1. and 2. `range` is that of a claim; 3. a claim has as many items as
+        // indices.
         unsafe { self.write(range, items.items().map(map)) }
     }
 
-    /// The same, until `map` fails.
+    /// [`extend`](Self::extend) until `map` fails.
     #[inline(always)]
     pub(crate) fn try_extend<S: Source, Z>(
         self,
@@ -129,7 +133,8 @@ impl<'a, R> Written<'a, R> {
                 None
             }
         });
-        // SAFETY: 1. and 2. it is a claim; 3. there are no more results than indices.
+        // SAFETY: *once*: 1. and 2. `range` is that of a claim; 3. there is at most one result per
+        // index.
         let written = unsafe { self.write(range, results) };
         match error {
             None => Ok(written),
@@ -137,10 +142,10 @@ impl<'a, R> Written<'a, R> {
         }
     }
 
-    /// Writes results for `range`, which follow those written before, if any.
+    /// Writes the results for `range`, behind the results written before, if any.
     ///
     /// # Safety
-    /// 1. Nobody else ever writes at an index of `range`. 2. `range.start <= range.end`. 3. There
+    /// 1. No one else ever writes at an index of `range`. 2. `range.start <= range.end`. 3. There
     ///    are no more `results` than indices in `range`.
     #[inline(always)]
     unsafe fn write(mut self, range: Range<usize>, results: impl Iterator<Item = R>) -> Self {
@@ -148,31 +153,31 @@ impl<'a, R> Written<'a, R> {
             self.range = range.start..range.start;
         }
         assert!(self.range.end == range.start && range.end <= self.places.capacity);
-        // SAFETY: 1. `range.end` is at most the capacity, as just checked; 2. `range.start` is not
-        // behind it, as promised.
+        // SAFETY: *inside*: 1. `range.end` is at most the capacity, as just checked; 2.
+        // `range.start <= range.end`, by the caller's contract.
         let mut place = unsafe { self.places.base.add(range.start) };
         results.for_each(|value| {
-            // SAFETY: 1. it is a place of `range`, since there are no more results, as
-            // promised; 2. nobody else writes here, as promised; 3. nobody reads before the loop is
-            // over.
+            // SAFETY: *once*: by the caller's contract, 1. this is a place of `range`, since there
+            // are no more results than indices, and 2. no one else writes here; 3. no one reads
+            // before the loop is over.
             unsafe { place.write(value) };
-            // SAFETY: this was a place of `range`, as above, and that ends within the capacity.
+            // SAFETY: the place was in `range`, as above, which ends within the capacity.
             place = unsafe { place.add(1) };
             self.range.end += 1;
         });
         self
     }
 
-    /// Writes one result, behind those written before, if any.
+    /// Writes one result, behind the results written before, if any.
     #[inline(always)]
     pub(crate) fn put(self, index: Index, result: R) -> Self {
         let at = index.spend();
-        // SAFETY: 1. who has the `Index` has the only right to this place; 2. and 3. one result for
+        // SAFETY: *once*: 1. an `Index` is the only right to its place; 2. and 3. one result for
         // one index.
         unsafe { self.write(at..at + 1, iter::once(result)) }
     }
 
-    /// Joins two neighbours.
+    /// Joins two neighbouring ranges.
     pub(crate) fn join(mut self, next: Self) -> Self {
         if self.range.is_empty() {
             return next;
@@ -184,7 +189,7 @@ impl<'a, R> Written<'a, R> {
     }
 }
 
-/// Writes both results for each of the claimed items, each behind those written before.
+/// Writes both results of each claimed item, each behind the results written before.
 #[inline(always)]
 pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
     (mut firsts, mut seconds): (Written<'a, A>, Written<'b, B>),
@@ -193,9 +198,9 @@ pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
 ) -> (Written<'a, A>, Written<'b, B>) {
     for (at, item) in items.numbered() {
         let (a, b) = map(item);
-        // SAFETY: 1. and 2. it is claimed; 3. one result for one index.
+        // SAFETY: *once*: 1. and 2. the index is claimed; 3. one result for one index.
         firsts = unsafe { firsts.write(at..at + 1, iter::once(a)) };
-        // SAFETY: likewise.
+        // SAFETY: *once*: likewise.
         seconds = unsafe { seconds.write(at..at + 1, iter::once(b)) };
     }
     (firsts, seconds)
@@ -203,11 +208,11 @@ pub(crate) fn extend_both<'a, 'b, S: Source, A, B>(
 
 impl<R> Drop for Written<'_, R> {
     fn drop(&mut self) {
-        // SAFETY: `range` lies within the capacity.
+        // SAFETY: *inside*: `range` is within the capacity.
         let first = unsafe { self.places.base.add(self.range.start) };
         let written = NonNull::slice_from_raw_parts(first, self.range.len());
-        // SAFETY: all of `range` has been written, here or by a run that joined, and nothing else
-        // drops it.
+        // SAFETY: all of `range` has been written, by this `Written` or one that joined. Nothing
+        // else drops it.
         unsafe { written.drop_in_place() };
     }
 }

@@ -1,30 +1,31 @@
-//! Partial results combined in an order that depends only on the number of blocks: by pairs, pairs
+//! Reduces partial results in an order that depends only on the number of blocks: by pairs, pairs
 //! of pairs, and so on.
 //!
-//! Blocks are leaves of a tree. A node of level `l` spans `2^l` blocks and begins at a multiple of
-//! `2^l`. A worker that holds both halves of a node reduces them; nodes that are left over at the
-//! end are reduced from the right. So it does not matter which worker has folded which blocks:
-//! every value is computed by the same operations in the same order. (This is pairwise summation,
-//! which also has a smaller error than the plain loop: Higham, The accuracy of floating point
-//! summation, 1993.)
+//! The blocks are the leaves of a tree. A node of level `l` spans `2^l` blocks and begins at a
+//! multiple of `2^l`. A worker that holds both halves of a node reduces them. Nodes that are left
+//! over at the end are reduced from the right. So every value is computed by the same operations in
+//! the same order, whichever worker has folded a block. (This is pairwise summation, which also has
+//! a smaller error than the serial loop: Higham, The accuracy of floating point summation, 1993.)
 
 use std::{mem, ops::Range};
 
 use crate::pool::call::ending::discard;
 
-/// Items per block for a slice of `len` items; depends on `len` alone. `len / 256`, so that there
-/// are at least 256 blocks, since blocks are claimed whole; but at most 64, or `len / 2048` if that
-/// is more. There are always fewer than 4096 blocks. Each block has a partial result of its own.
+/// The number of items per block for a slice of `len` items; depends on `len` alone. `len / 256`
+/// gives at least 256 blocks to share, since blocks are claimed whole. That size is at most 64,
+/// unless `len / 2048` is more: each block has a partial result, and there are always fewer than
+/// 4096 blocks.
 pub(crate) fn block(len: usize) -> usize {
     (len / 256).clamp(1, 64).max(len / 2048)
 }
 
-/// The results of neighbouring blocks, reduced as far as possible. Dropping it drops the results
-/// one by one and catches panics: if several of these drops panic, the process still goes on, as
-/// with the plain loop, which has no such results.
+/// The results of neighbouring blocks, reduced as far as possible.
+///
+/// Dropping the tree drops the results one by one, and catches panics: if several of these drops
+/// panic, the process continues, as it does with the serial loop, which has no such results.
 #[derive(Debug)]
 pub(crate) struct Tree<A> {
-    /// The first block, level, and result of each node, from left to right.
+    /// First block, level, and result of each node, from left to right.
     nodes: Vec<(usize, u32, A)>,
 }
 
@@ -47,7 +48,7 @@ impl<A> Tree<A> {
         mut result: A,
         reduce: &impl Fn(A, A) -> A,
     ) {
-        // If this is a right half, the other half of the same node lies to the left of it.
+        // If this node is a right half, the left half of the same parent may be the last node.
         while (first >> level) % 2 == 1
             && let Some((_, _, left)) = self.nodes.pop_if(|(_, other, _)| *other == level)
         {
@@ -58,7 +59,7 @@ impl<A> Tree<A> {
         self.nodes.push((first, level, result));
     }
 
-    /// The blocks of the tree, which are neighbours.
+    /// The range of blocks in the tree.
     pub(crate) fn blocks(&self) -> Range<usize> {
         let first = self.nodes.first().map_or(0, |&(first, ..)| first);
         first..self.nodes.last().map_or(0, |&(first, level, _)| first + (1 << level))
@@ -69,7 +70,7 @@ impl<A> Tree<A> {
         mem::take(&mut self.nodes).into_iter()
     }
 
-    /// The result of all blocks; none if there are no blocks.
+    /// The result of all blocks; `None` if there are no blocks.
     pub(crate) fn into_result(mut self, reduce: &impl Fn(A, A) -> A) -> Option<A> {
         let (_, _, mut result) = self.nodes.pop()?;
         while let Some((_, _, left)) = self.nodes.pop() {

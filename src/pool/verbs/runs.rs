@@ -1,22 +1,22 @@
-//! The partial results of a loop whose items are done in any order, reduced in the order of the
-//! slice.
+//! The partial results of a loop whose items are completed in any order, reduced in the order of
+//! the slice.
 
 use std::{collections::BTreeMap, sync::PoisonError};
 
 use crate::sync::{Mutex, lock};
 
-/// Neighbouring items that are done: all from `first` to before `end`.
+/// Neighbouring items that are done: the items `first..end`, with their partial result.
 pub(super) struct DoneRun<A> {
     pub(super) first: usize,
     pub(super) end: usize,
     pub(super) acc: A,
 }
 
-/// Runs of items that are done, each with its partial result. Two neighbours are one run, so
-/// there are no more runs than there are items under way, items that were begun before all others,
-/// and two for each worker.
+/// All runs of items that are done, each with its partial result. Neighbouring runs are reduced to
+/// one. So there are at most as many runs as items under way, plus items begun early, plus two for
+/// each worker.
 pub(super) struct DoneRuns<A, R> {
-    /// By their first items.
+    /// Keyed by the first index of a run: its end and its partial result.
     runs: Mutex<BTreeMap<usize, (usize, A)>>,
     reduce: R,
 }
@@ -32,9 +32,10 @@ impl<A, R: Fn(A, A) -> A> DoneRuns<A, R> {
         (self.reduce)(before, behind)
     }
 
-    /// Adds a run. No user code is called under the lock: who finds a neighbour takes it out,
-    /// reduces the two, and looks again. It holds no third one meanwhile: if `reduce` panics, that
-    /// would be dropped during the unwinding. `at` is told the last item of the two.
+    /// Adds a run, and reduces it with its neighbours. No user code is called under the lock: the
+    /// worker takes one neighbour out, reduces the two without the lock, and searches again. It
+    /// holds no third run during the call: if `reduce` panics, that run would be dropped during the
+    /// unwinding. `at` is set to the last item of the two runs.
     pub(super) fn add(&self, mut run: DoneRun<A>, at: &mut usize) {
         loop {
             let mut runs = lock(&self.runs);
@@ -57,10 +58,10 @@ impl<A, R: Fn(A, A) -> A> DoneRuns<A, R> {
         }
     }
 
-    /// The result of all items; none if there are none.
+    /// The result of all items; `None` if there are no items.
     ///
     /// # Panics
-    /// If not all items up to `len` are done.
+    /// If not all `len` items are done.
     pub(super) fn into_result(self, len: usize) -> Option<A> {
         let mut runs = self.into_runs();
         assert!(runs.len() == usize::from(len > 0), "a loop has left out an item");
@@ -69,7 +70,7 @@ impl<A, R: Fn(A, A) -> A> DoneRuns<A, R> {
         Some(acc)
     }
 
-    /// The partial results, when nobody needs them.
+    /// The partial results, for dropping.
     pub(super) fn into_accs(self) -> impl Iterator<Item = A> {
         self.into_runs().into_values().map(|(_, acc)| acc)
     }
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_meet_in_order_whatever_the_order_in_which_they_are_done() {
+    fn runs_are_reduced_in_order_whatever_the_order_of_completion() {
         for step in [1, 3, 7, 37, 99] {
             let runs = DoneRuns::new(|a: String, b: String| a + &b);
             for i in 0..100 {

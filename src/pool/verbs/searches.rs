@@ -1,4 +1,4 @@
-//! The ends of a chain that search: they stop as soon as the result is known.
+//! Ends of a chain that search: the loop stops as soon as the result is known.
 
 use std::cmp::Ordering;
 
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::pool::{call::body::Stop, policy::site::LoopKind};
 
-/// The index of the first of claimed items from which `pick` makes something, and what it makes.
+/// The first claimed item for which `pick` returns `Some`: its index and the picked value.
 ///
-/// It looks at eight items at a time, a constant: the compiler unrolls their loop, and asks once
-/// for all eight whether they are there. In a loop over a slice of unknown length it asks before
-/// each item, also if eight items are taken where that many are left. (8M `u32` on one thread: 3.1
-/// instructions per item instead of 6.5; the plain loop has 5.)
+/// Takes eight items per step, a constant: the compiler unrolls their loop, and checks once that
+/// all eight exist. In a loop over a claim of unknown length the compiler checks before each item,
+/// even if eight items are taken from a claim known to have eight. (8M `u32` on one thread: 3.1
+/// instructions per item instead of 6.5; the serial loop has 5.)
 #[inline(always)]
 fn find<S: Source, K>(
     mut items: Claim<'_, S>,
@@ -41,9 +41,9 @@ fn find<S: Source, K>(
 }
 
 impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
-    /// The index of an item of the source from which `pick` makes something, and what it makes: the
-    /// first such item, or any; where `any` is true, the first place where it stops is as good as
-    /// any other.
+    /// Finds a source item for which `pick` returns `Some`: its index in the source and the picked
+    /// value. Finds the first such item, or any if `is_any`. Returns `None` if the loop was
+    /// cancelled, `Some(None)` if there is no such item.
     #[inline(always)]
     #[expect(clippy::option_option, reason = "not cancelled, and found")]
     fn found<K: Send>(
@@ -73,7 +73,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.search(kind, search).ended().map(Result::err)
     }
 
-    /// Whether `test` is true of any item, as [`Iterator::any`].
+    /// Whether `test` returns true for any item, as [`Iterator::any`]. The loop stops at such an
+    /// item.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -82,15 +83,16 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; but if another item can end the loop, the loop may return
-    /// that result instead.
+    /// If a closure of the chain panics. If another item ends the loop first, the call may return
+    /// that item's result instead.
     #[inline(always)]
     pub fn any(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
         let pick = move |state: &mut WorkerOf<C>, item| test(C::State::give(state, item)).then_some(());
         E::end(self.found(LoopKind::First, true, pick).map(|found| found.is_some()))
     }
 
-    /// Whether `test` is true of all items, as [`Iterator::all`].
+    /// Whether `test` returns true for all items, as [`Iterator::all`]. The loop stops at the first
+    /// failure that a worker meets.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -99,17 +101,17 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; but if another item can end the loop, the loop may return
-    /// that result instead.
+    /// If a closure of the chain panics. If another item ends the loop first, the call may return
+    /// that item's result instead.
     #[inline(always)]
     pub fn all(self, test: impl for<'a> Fn(Given<'a, C::State, C::Item>) -> bool + Sync) -> E::Of<bool> {
         let pick = move |state: &mut WorkerOf<C>, item| (!test(C::State::give(state, item))).then_some(());
         E::end(self.found(LoopKind::First, true, pick).map(|found| found.is_none()))
     }
 
-    /// The first item of which `test` is true, as [`Iterator::find`].
+    /// The first item for which `test` returns true, as [`Iterator::find`].
     ///
-    /// All workers go from the front together, so that little is looked at behind that item.
+    /// All workers advance together from the front, so few items behind the match are tested.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -118,7 +120,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does, for an item before the first match.
+    /// If a closure of the chain panics for an item before the first match.
     #[inline(always)]
     pub fn find(
         self,
@@ -130,7 +132,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         self.found_item(LoopKind::First, test)
     }
 
-    /// Any item of which `test` is true. Which one that is may differ from call to call.
+    /// Any item for which `test` returns true. The choice may differ from call to call.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -140,8 +142,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does; but if another item can end the loop, the loop may return
-    /// that result instead.
+    /// If a closure of the chain panics. If another item ends the loop first, the call may return
+    /// that item's result instead.
     #[inline(always)]
     pub fn find_any(
         self,
@@ -167,7 +169,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(found.map(|found| found.map(|(_, item)| item)))
     }
 
-    /// What `f` makes of the first item for which it returns `Some`, as [`Iterator::find_map`].
+    /// The first `Some` that `f` returns, in the order of the items, as [`Iterator::find_map`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -177,7 +179,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does, for an item before the first match.
+    /// If a closure of the chain panics for an item before the first match.
     #[inline(always)]
     pub fn find_map<K: Send>(
         self,
@@ -187,7 +189,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.found(LoopKind::First, false, pick).map(|found| found.map(|(_, made)| made)))
     }
 
-    /// The index of the first item of which `test` is true, as [`Iterator::position`].
+    /// The index of the first item for which `test` returns true, as [`Iterator::position`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -196,7 +198,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a closure of the chain does, for an item before the first match.
+    /// If a closure of the chain panics for an item before the first match.
     #[inline(always)]
     pub fn position(
         self,
@@ -209,7 +211,9 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
         E::end(self.found(LoopKind::First, false, pick).map(|found| found.map(|(index, ())| index)))
     }
 
-    /// Whether no item is greater than the next one, as [`Iterator::is_sorted`].
+    /// Whether each item is at most equal to the next one, as [`Iterator::is_sorted`]. The loop
+    /// stops when a worker meets a descent. Items that cannot be compared, such as `NaN`, count as
+    /// a descent.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -219,7 +223,7 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a comparison or a closure of the chain does.
+    /// If a comparison or a closure of the chain panics.
     #[inline(always)]
     pub fn is_sorted(self) -> E::Of<bool>
     where
@@ -249,7 +253,8 @@ impl<C: Chain + Sync, E: Ending> On<C, OnPool<'_, E>> {
 
 /// Comparisons with another source.
 impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
-    /// Whether this source and another one have equal items, and as many, as [`Iterator::eq`].
+    /// Whether this source and `other` have the same number of items, and equal items in the same
+    /// order, as [`Iterator::eq`]. The loop stops at a difference.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -259,7 +264,7 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a comparison or a closure of the chain does.
+    /// If a comparison or a closure of the chain panics.
     #[inline(always)]
     pub fn eq<B>(self, other: B) -> E::Of<bool>
     where
@@ -274,8 +279,8 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
         E::end(found.map(|found| are_as_many && found.is_none()))
     }
 
-    /// Compares this source with another one item by item, as [`Iterator::cmp`]: the first two
-    /// items that differ count, or else the lengths.
+    /// Compares this source with `other` in lexicographic order, as [`Iterator::cmp`]: the first
+    /// pair of different items decides; if there is none, the lengths.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -285,7 +290,7 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If a comparison or a closure of the chain does.
+    /// If a comparison or a closure of the chain panics.
     #[inline(always)]
     pub fn cmp<B>(self, other: B) -> E::Of<Ordering>
     where
@@ -300,9 +305,9 @@ impl<S: Source + Sync, E: Ending> On<S, OnPool<'_, E>> {
     }
 }
 
-/// The ends of neighbouring items.
+/// The first and the last of a run of neighbouring items, and whether the run is sorted.
 struct OrderRun<T> {
-    /// None if there is one item only.
+    /// `None` if the run is a single item, which is `last`.
     first: Option<T>,
     last: T,
     is_sorted: bool,

@@ -1,8 +1,14 @@
-//! Parallel sorts. Where few items are out of order, these are taken out (`outliers`). Otherwise
-//! the stable sort lets std sort pieces of the slice, and merges them (`merge`). The unstable one,
-//! on few threads: the slice is cut at pivots, as quicksort does, until there are pieces for all,
-//! and std sorts the pieces; nothing is copied, and the cuts are what a quicksort would have to do
-//! anyway. The first cut is made by the calling thread alone, so many threads merge as well.
+//! Parallel sorts.
+//!
+//! If few items are out of order, `outliers` takes these out, sorts them, and puts them back.
+//!
+//! Otherwise the stable sort cuts the slice into pieces, sorts each with std's sort, and merges
+//! them (`merge`). The unstable sort does the same with more than four workers.
+//!
+//! With up to four workers, the unstable sort partitions the slice at pivots, as quicksort does,
+//! until there are enough pieces for all workers, and sorts each piece with std's sort. Nothing is
+//! copied, and the partitions are steps that quicksort needs anyway. The calling thread does the
+//! first partition alone, which is why more workers merge instead.
 
 use std::iter;
 
@@ -15,24 +21,25 @@ use super::{
 };
 use crate::pool::call::executor::Executor;
 
-/// In items: shorter slices are sorted by the calling thread. (Random numbers would gain from
-/// 10,000 items on, but slices with few distinct keys would not: std sorts these in 3 ns per item.)
+/// In items: the calling thread sorts shorter slices alone. (Random numbers would gain from 10,000
+/// items on, but slices with few distinct keys would not: std sorts these in 3 ns per item.)
 const SHORTEST_SHARED: usize = 32 * 1024;
-/// Workers: with more of them, merges take less time than a first cut by one thread.
+/// In workers: with more workers, merging takes less time than a first partition by one thread.
 const FEW_WORKERS: usize = 4;
-/// Pieces per worker that an unstable sort cuts, since pieces are not of equal length.
+/// An unstable sort makes this many pieces per worker, since pieces differ in length.
 const PIECES_A_WORKER: usize = 2;
-/// In items: how many a pivot is the median of.
+/// In items: a pivot is the median of a sample of this size.
 const PIVOT_SAMPLE: usize = 511;
-/// In bytes: larger items are not moved without need.
+/// In bytes: larger items are moved only if they are on the wrong side.
 const SMALL_ITEM: usize = 64;
-/// In bytes: an ascending slice up to this size is recognised without waking a worker.
+/// In bytes: up to this size, the calling thread alone checks whether the slice is in order.
 const RECOGNISED_ALONE: usize = 1 << 20;
 
-/// An order by which a slice can be cut at a pivot.
+/// An order by which a slice can be partitioned at a pivot.
 pub(crate) trait Partition<T>: Comparator<T> {
-    /// Moves the items behind the first one that go before it, or all that are not greater, to the
-    /// front of the others; returns how many these are.
+    /// Partitions the items behind the pivot, which is the first item. Moves those less than the
+    /// pivot (if `equal_too`, those not greater) to the front of the others, and returns their
+    /// number.
     fn partition(&self, items: &mut [T], equal_too: bool) -> usize;
 }
 
@@ -49,7 +56,7 @@ where
     }
 }
 
-/// Sorts `items`, not stably. `order` has one of std's unstable sorts.
+/// Sorts `items` unstably. `order` has one of std's unstable sorts.
 #[track_caller]
 pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Partition<T>) {
     let workers = executor.workers();
@@ -60,8 +67,8 @@ pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order
         return;
     }
     let (mut pieces, enough) = (vec![items], workers * PIECES_A_WORKER);
-    // Twice as often as good cuts need. With bad ones, by ill luck or an order that is none, a
-    // piece stays long, and it is for std not to be slow.
+    // Twice as many rounds as good pivots need. After bad pivots, or with an inconsistent order, a
+    // piece may stay long: then std's sort of that piece must be fast.
     for _ in 0..2 * enough.ilog2() {
         if pieces.len() >= enough {
             break;
@@ -74,13 +81,13 @@ pub(crate) fn sort_unstable<T: Send>(executor: &Executor, items: &mut [T], order
     in_parallel(executor, pieces, &|piece| order.sort(piece));
 }
 
-/// Cuts `items` into those that go before others and these, in any order. What goes between is in
-/// neither.
+/// Partitions `items` at a pivot into the lesser and the greater items. The pivot, and possibly
+/// items equal to it, are in their final places and in neither slice.
 fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] {
     if items.len() <= 2 * SHORTEST_PIECE {
         return [items, &mut []];
     }
-    // Some items from all over the slice, to its front; the median of them to the very front.
+    // Moves a sample from all over the slice to its front, and the median of the sample to index 0.
     let step = items.len() / PIVOT_SAMPLE;
     (0..PIVOT_SAMPLE).for_each(|i| items.swap(i, i * step));
     order.sort(&mut items[..PIVOT_SAMPLE]);
@@ -91,19 +98,19 @@ fn cut<'a, T>(items: &'a mut [T], order: &dyn Partition<T>) -> [&'a mut [T]; 2] 
     if less.len() >= rest.len() / 8 {
         return [less, &mut rest[1..]];
     }
-    // There may be many that are equal to the pivot.
+    // There may be many items equal to the pivot.
     let equal = order.partition(rest, true);
     [less, &mut rest[1 + equal..]]
 }
 
-/// Moves the items behind the first one of which `goes_before` is true, in relation to that first
-/// one, to the front of the others; returns how many these are.
+/// Moves the items for which `goes_before(item, pivot)` holds to the front of the others, and
+/// returns their number. The pivot is the first item, and stays there.
 #[inline(never)]
 fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize {
     let Some((pivot, items)) = items.split_first_mut() else { return 0 };
     let (mut before, mut end) = (0, items.len());
     if size_of::<T>() <= SMALL_ITEM {
-        // No branch: whether an item goes before is as good as random.
+        // No branch on the comparison: its result is as good as random.
         for at in 0..end {
             let goes = goes_before(&items[at], pivot);
             items.swap(before, at);
@@ -111,12 +118,12 @@ fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize 
         }
         return before;
     }
-    // What is on the right side is not written.
+    // Items that are on the right side already are not written.
     loop {
         before += items[before..end].iter().take_while(|item| goes_before(item, pivot)).count();
         end -= items[before..end].iter().rev().take_while(|item| !goes_before(item, pivot)).count();
         if before + 1 >= end {
-            return before; // one that is left has been found to stay
+            return before; // a single item left is known to stay
         }
         end -= 1;
         items.swap(before, end);
@@ -124,7 +131,7 @@ fn partition<T>(items: &mut [T], goes_before: impl Fn(&T, &T) -> bool) -> usize 
     }
 }
 
-/// Sorts `items`, stably if the sort that `order` has is stable.
+/// Sorts `items`, stably if the sort of `order` is stable.
 #[track_caller]
 pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Comparator<T>) {
     if items.len() < SHORTEST_SHARED || size_of::<T>() == 0 {
@@ -136,13 +143,13 @@ pub(crate) fn sort<T: Send>(executor: &Executor, items: &mut [T], order: &dyn Co
         }
         return;
     }
-    // Longer slices are looked through in parallel, by the sort of the pieces.
+    // In longer slices, sorting the pieces finds ascending runs in parallel.
     if !ascends(items, RECOGNISED_ALONE, order) && !sort_outliers(executor, items, order) {
         sort_pieces(executor, items, pieces(executor, items.len()), order);
     }
 }
 
-/// Sorts `items` by a key that is computed once for each, stably.
+/// Sorts `items` stably by a key that is computed once per item.
 #[track_caller]
 pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     executor: &Executor,
@@ -154,14 +161,14 @@ pub(crate) fn sort_by_cached_key<T: Send, K: Ord + Send>(
     }
     let on = On::new(executor, (&mut *items).into_chain()).enumerate();
     let mut keys = on.map(|(place, item)| (key(item), place)).collect::<Vec<_>>();
-    // No two of them are equal, so that no sort needs to be stable.
+    // No two pairs are equal, so an unstable sort gives the stable result.
     sort_unstable(executor, &mut keys, &By::new(<[_]>::sort_unstable, PartialOrd::lt));
     let mut buffer = Vec::with_capacity(items.len());
     Sides::new(items, &mut buffer).arrange(executor, keys);
 }
 
-/// Whether `items` are known to be in order, after reversing a strictly descending beginning. More
-/// than so many bytes are not looked through.
+/// Whether `items` are known to be in order, after reversing a strictly descending beginning.
+/// Checks slices of at most `bytes` bytes; longer ones only for a descending beginning.
 fn ascends<T>(items: &mut [T], bytes: usize, order: &dyn Comparator<T>) -> bool {
     let descending = order.run(items, true);
     items[..descending].reverse();
@@ -172,7 +179,7 @@ fn ascends<T>(items: &mut [T], bytes: usize, order: &dyn Comparator<T>) -> bool 
 mod tests {
     use super::{super::merge::tests::items, *};
 
-    /// Partitions and looks at what came of it.
+    /// Partitions, and checks the result.
     fn is_parted<T: Clone + Ord>(given: &[T]) {
         let mut items = given.to_vec();
         let before = partition(&mut items, |item, pivot| item < pivot);

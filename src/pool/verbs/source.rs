@@ -223,8 +223,8 @@ pub struct Exclusive<'a, T> {
     slice: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: 1. a shared `Exclusive` gives each item to one thread, since each index is had at most
-// once (`Source::items`); 2. that thread may be any, hence `T: Send`.
+// SAFETY: *once*: 1. a shared `Exclusive` gives each item to one thread, since each index is had at
+// most once (`Source::items`); 2. that thread may be any, hence `T: Send`.
 unsafe impl<T: Send> Sync for Exclusive<'_, T> {}
 // SAFETY: it is an exclusive reference to items, which may be sent if they may.
 unsafe impl<T: Send> Send for Exclusive<'_, T> {}
@@ -241,10 +241,11 @@ impl<'a, T> Exclusive<'a, T> {
     #[inline(always)]
     unsafe fn part(&self, range: Range<usize>) -> &'a mut [T] {
         assert!(range.start <= range.end && range.end <= self.len);
-        // SAFETY: `range` lies within the slice, as just checked.
+        // SAFETY: *inside*: `range` lies within the slice, as just checked.
         let first = unsafe { self.base.add(range.start) };
-        // SAFETY: 1. so does all of it; 2. the slice is borrowed exclusively for `'a`; 3. no index
-        // of it is had a second time, as promised, so there is no other reference to these items.
+        // SAFETY: *once*, *inside*: 1. so does all of it; 2. the slice is borrowed exclusively for
+        // `'a`; 3. no index of it is had a second time, as promised, so there is no other reference
+        // to these items.
         unsafe { slice::from_raw_parts_mut(first.as_ptr(), range.len()) }
     }
 }

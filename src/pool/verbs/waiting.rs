@@ -1,4 +1,4 @@
-//! Loops whose items wait.
+//! Loops whose items wait: their closures return futures.
 
 use std::convert::Infallible;
 
@@ -10,12 +10,12 @@ use super::{
 };
 
 /// A loop whose items sometimes wait: for a network, a disk, a timer, another program. Made by
-/// [`On::waiting`]; the loops are its methods.
+/// [`On::waiting`]. The last method call runs the loop.
 ///
-/// The closures return futures, and an `async` closure will do. A worker whose item waits goes on
-/// with another one, so a loop over 500 pages that wait 50 ms each takes about 50 ms, and what
-/// there is to compute is computed on all cores. No thread is started for an item, and futures are
-/// made in places that are used again and again.
+/// The closures return futures; an `async` closure does. While one item waits, its worker polls
+/// other items. So a loop over 500 pages that wait 50 ms each takes about 50 ms, and computations
+/// run on all cores. No thread is started for an item. The memory of a finished future is used for
+/// another.
 ///
 /// ```
 /// # use std::{sync::mpsc, task::{Poll, Waker}, thread};
@@ -53,62 +53,72 @@ use super::{
 /// ```
 ///
 /// # What wakes the items
-/// Whatever calls the waker, from any thread: a timer thread, a channel, the reactor of a runtime.
-/// There is no runtime here. One that wants to be known to the thread, such as tokio, is entered by
-/// each worker, with [`On::with`]: the state is made before a worker polls anything, dropped when
-/// it leaves, and not given to the closures. The [guide](crate::guide::waiting) shows tokio,
-/// smol, a timer and blocking calls.
+/// Any thread may call an item's waker: a timer thread, a channel, the reactor of a runtime. This
+/// crate contains no runtime. A runtime that must be entered on each thread, such as tokio, is
+/// entered by each worker with [`On::with`]: the state is made before the worker's first poll,
+/// dropped when the worker leaves the loop, and not given to the closures. The
+/// [guide](crate::guide::waiting) shows tokio, smol, a timer and blocking calls.
 ///
-/// Since the call blocks until all futures are done or dropped, they may borrow: the items, and
-/// whatever the closures capture by reference. They must be `Send`: who goes on with an item is any
-/// worker that is free. (`async move` closures that own what they capture lend it to their futures,
-/// which the bound `Fn(Item) -> F` cannot express; capture references.)
+/// # Borrowing
+/// The call blocks until all futures are done or dropped, so the futures may borrow the items, and
+/// all that the closures capture by reference. The futures must be `Send`: any free worker polls a
+/// woken item. An `async move` closure that owns its captures lends them to its futures, which the
+/// bound `Fn(Item) -> F` cannot express: capture references instead.
 ///
 /// # The limit
-/// At most `limit` items are begun and not done at any time, over all workers, those that are
-/// being polled included. It is there for the service and for memory, not for the CPUs. With a
-/// limit of 1 the items are done one after the other, in order, on the calling thread.
+/// At most `limit` items are under way (begun and not done) at any time, over all workers,
+/// including the items that are being polled. The limit protects the service and memory, not the
+/// CPUs. With a limit of 1 the calling thread does the items one after another, in order.
 ///
-/// Places for futures are made in blocks, each twice as large as the one before, of which the first
-/// has 16: so there are up to twice as many as items have been under way at a time, and beside each
-/// 0.4 KiB. (A waker that somebody keeps beyond the call keeps 128 bytes for each of them.)
+/// Memory for futures is allocated in blocks. The first block has room for 16 futures, and each
+/// further block for twice as many as the block before. So there is room for at most twice the
+/// largest number of items that were under way together. Each place takes 0.4 KiB and the size of
+/// the future. A waker that outlives the call keeps 128 bytes alive for each place.
 ///
-/// # Who works
-/// The calling thread, alone, as long as it is not in arrears: a few items that only wait need no
-/// second one. If more is to be done at a time than help costs, others help until the loop is over.
-/// Who finds nothing to poll sleeps, until a waker rings; no thread looks for anything meanwhile.
-/// A woken item is polled by the worker that has polled it last, or by one that has nothing to do.
-/// Of polls that have taken some microseconds on average, one more does not ring a sleeper; so if
-/// one then computes for long, those that are woken meanwhile may wait for its end.
-/// A helper stays until the loop is over, also while it sleeps, and helps no other loop meanwhile:
-/// for loops that wait for long and compute much, beside others, make a pool of their own.
+/// # Scheduling
+/// The calling thread works alone as long as it keeps up: a few items that only wait need no second
+/// worker. When its backlog is worth more than help costs, other workers help until the loop is
+/// over. A worker that finds no item to poll sleeps until a waker unparks it, and searches for no
+/// work meanwhile.
+///
+/// A woken item is polled by the worker that polled it last, or by an idle worker. If polls take
+/// some microseconds on average, a single woken item does not unpark a sleeping worker. So if an
+/// item then computes for long, items that are woken meanwhile may wait for its end.
+///
+/// A helper stays until the loop is over, even while it sleeps, and helps no other loop meanwhile.
+/// If a loop waits for long beside loops that compute much, give it a pool of its own.
 ///
 /// If the same loop runs over the same slice again, the items that waited last time are begun
-/// first, unless all did, or more than `limit`: so the longest waits end while the others compute.
-/// (The pool remembers their indices, for up to 64 loops. [`Progress`](crate::Progress) counts such
-/// an item when those before it have been begun, too.)
+/// first, so that the longest waits overlap with the other items' computation. This does not apply
+/// if all items waited, or more than `limit`. The pool remembers the indices for up to 64 loops.
+/// [`Progress`](crate::Progress) counts an item that was begun early only when all items before
+/// that one have been begun.
 ///
 /// # Order, errors, panics
-/// Results are reduced and collected in the order of the slice, whatever the order in which items
-/// are done. `reduce` may be called on any worker, and its result is not reproducible if it is not
-/// associative. An error or a panic of an item ends the loop: no item behind it is begun, those
-/// behind it that wait are dropped at once, and those before it are still attended. So what comes
-/// out is the first error, or panic, of the plain loop. [`On::cancel`] drops all that wait, at
-/// once; only a poll under way is finished.
+/// Results are reduced and collected in the order of the slice, in whatever order the items are
+/// done. Any worker may call `reduce`. The result is not reproducible if `reduce` is not
+/// associative.
+///
+/// An error or a panic of an item ends the loop. Of the items behind the failed one, none is begun
+/// any more, and those that wait are dropped at once. The items before it are still completed. So
+/// the call reports the error or panic that the serial loop would meet first.
+///
+/// [`On::cancel`] drops all waiting items at once; a poll that is under way is finished.
 ///
 /// # When not to use it
-/// If the loop has no end, such as in a server, use a runtime. If nothing waits, the loops of
-/// [`On`] are faster by some nanoseconds an item.
+/// For a loop without end, such as a server, use a runtime. For items that never wait, the loops of
+/// [`On`] are faster by some nanoseconds per item.
 ///
-/// Never call it from `async` code, where it blocks a thread of the runtime, and may wait for ever:
-/// for a reactor that this thread alone would turn, or, inside tokio, whatever its flavour, because
-/// a task that does not return is soon told by everything that it awaits to let others go first.
-/// Hand the call to a thread that may block: `tokio::task::spawn_blocking`, or `block_in_place`.
+/// Never call such a loop from `async` code: the call blocks a thread of the runtime, and may
+/// deadlock. Two cases deadlock: an item waits for a reactor that only this thread turns; or the
+/// call is inside a tokio task of any flavour, and tokio's cooperative budget makes every await
+/// return `Pending`, because the task never returns to its scheduler. Move the call to a thread
+/// that may block: `tokio::task::spawn_blocking`, or `block_in_place`.
 ///
 /// # Options
-/// They come before `waiting`. [`On::grain`] has no meaning here, since items are claimed one by
-/// one; a [`Trace`](crate::Trace) shows nothing of such a loop yet; the numbers of
-/// [`RunReport::waits`](crate::RunReport::waits) tell what it did.
+/// Options of [`On`] come before `waiting`. [`On::grain`] has no effect, since items are claimed
+/// one by one. A [`Trace`](crate::Trace) does not record such a loop yet.
+/// [`RunReport::waits`](crate::RunReport::waits) gives its statistics.
 #[must_use = "options alone run nothing: a loop is their last method"]
 #[derive(Debug)]
 pub struct Waiting<C, P> {
@@ -116,10 +126,10 @@ pub struct Waiting<C, P> {
     limit: usize,
 }
 
-/// Of items that wait.
+/// Loops whose items wait.
 impl<'p, C: Each + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// Lets items wait: the closures of the loop return futures, and at most `limit` items are
-    /// begun and not done at any time. See [`Waiting`].
+    /// under way (begun and not done) at any time. See [`Waiting`].
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -136,8 +146,8 @@ impl<'p, C: Each + Sync, E: Ending> On<C, OnPool<'p, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `limit` is 0, or if the loop was to be [`reproducible`](Self::reproducible): items that
-    /// wait are done in another order each time.
+    /// If `limit` is 0, or if the loop is [`reproducible`](Self::reproducible): waiting items are
+    /// done in another order each time.
     #[inline(always)]
     pub fn waiting(self, limit: usize) -> Waiting<C, OnPool<'p, E>> {
         assert!(limit > 0, "waiting: with a limit of 0 items under way, none would ever begin");
@@ -152,7 +162,7 @@ impl<'p, C: Each + Sync, E: Ending> On<C, OnPool<'p, E>> {
 
 /// Loops.
 impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
-    /// Calls `f` with every item, and waits for what it returns.
+    /// Calls `f` with every item, and awaits the returned future.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -168,20 +178,22 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `f` or one of its futures does.
+    /// If `f` or one of its futures panics.
     pub fn for_each<F: Future<Output = ()> + Send>(self, f: impl Fn(C::Item) -> F + Sync) -> E::Of<()> {
         let Self { on, limit } = self;
         let folded = on.run_async(limit, |_, item| f(item), |_, _, ()| Ok::<_, Infallible>(()), |(), ()| ());
         E::end(folded.map(drop).through())
     }
 
-    /// Maps every item, and reduces the results in the order of the slice; none if there are no
+    /// Maps every item, and reduces the results in the order of the slice; `None` if there are no
     /// items. `reduce` must be associative.
     ///
-    /// As soon as two neighbours are done they are reduced, so there are never more partial results
-    /// than items under way or begun first, and two for each worker. Results that grow are best
-    /// collected, and joined behind the loop: here one may be joined with all behind it, item by
-    /// item.
+    /// Two neighbouring results are reduced as soon as both are there. So the number of partial
+    /// results is at most the items under way, plus the items begun early, plus two for each
+    /// worker.
+    ///
+    /// Results that grow, such as a `Vec` or a `String`, are better collected, and joined after the
+    /// loop: here one long result may be joined with the results behind it one by one.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -197,7 +209,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `map`, one of its futures, or `reduce` does.
+    /// If `map`, one of its futures, or `reduce` panics.
     pub fn map_reduce<R: Send, F: Future<Output = R> + Send>(
         self,
         map: impl Fn(C::Item) -> F + Sync,
@@ -213,12 +225,12 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         E::end(on.run_async(limit, |_, item| map(item), done, &reduce).through())
     }
 
-    /// Folds the items into accumulators, and reduces these in the order of the slice.
+    /// Folds the items into accumulators, and reduces the accumulators in the order of the slice.
     ///
-    /// An item is given the accumulator of the items before it, if they are done when it begins and
-    /// no other has it; otherwise it is given a new one, made by `init`. It keeps the accumulator
-    /// while it waits. So `init` must be neutral: `reduce(init(), a)` is `a`; and if all items
-    /// wait, it is called for each of them.
+    /// An item that begins receives the accumulator of the items right before it, if these are done
+    /// and no other item has their accumulator. Otherwise it receives a new accumulator, made by
+    /// `init`. An item keeps its accumulator while it waits. If all items wait, `init` is called
+    /// once for each item. `init` must be neutral: `reduce(init(), a)` is `a`.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -235,7 +247,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `init`, `fold`, one of its futures, or `reduce` does.
+    /// If `init`, `fold`, one of its futures, or `reduce` panics.
     pub fn fold<A: Send, F: Future<Output = A> + Send>(
         self,
         init: impl Fn() -> A + Sync,
@@ -248,7 +260,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         E::end(folded.map(|folded| folded.unwrap_or_else(&init)).through())
     }
 
-    /// Maps every item into a `Vec`, in the order of the slice.
+    /// Maps every item, and collects the results into a `Vec` in the order of the slice.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -261,7 +273,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `map` or one of its futures does.
+    /// If `map` or one of its futures panics.
     pub fn map_collect<R: Send, F: Future<Output = R> + Send>(
         self,
         map: impl Fn(C::Item) -> F + Sync,
@@ -282,8 +294,8 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
         E::end(collected.ok())
     }
 
-    /// [`for_each`](Self::for_each) for futures that can fail: returns the error of the first item
-    /// that does.
+    /// [`for_each`](Self::for_each) for futures that can fail: returns the error of the first
+    /// failing item in the order of the slice.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -295,7 +307,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `f` or one of its futures does.
+    /// If `f` or one of its futures panics.
     pub fn try_for_each<Z: Send, F: Future<Output = Result<(), Z>> + Send>(
         self,
         f: impl Fn(C::Item) -> F + Sync,
@@ -306,7 +318,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     }
 
     /// [`map_reduce`](Self::map_reduce) for futures that can fail: returns the error of the first
-    /// item that does.
+    /// failing item in the order of the slice.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -320,7 +332,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `map`, one of its futures, or `reduce` does.
+    /// If `map`, one of its futures, or `reduce` panics.
     pub fn try_map_reduce<R: Send, Z: Send, F: Future<Output = Result<R, Z>> + Send>(
         self,
         map: impl Fn(C::Item) -> F + Sync,
@@ -337,7 +349,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     }
 
     /// [`map_collect`](Self::map_collect) for futures that can fail: returns the error of the first
-    /// item that does.
+    /// failing item in the order of the slice.
     ///
     /// ```
     /// # let pool = rangesteal::Pool::new()?;
@@ -350,7 +362,7 @@ impl<C: Each + Sync, E: Ending> Waiting<C, OnPool<'_, E>> {
     /// ```
     ///
     /// # Panics
-    /// If `map` or one of its futures does.
+    /// If `map` or one of its futures panics.
     pub fn try_map_collect<R: Send, Z: Send, F: Future<Output = Result<R, Z>> + Send>(
         self,
         map: impl Fn(C::Item) -> F + Sync,

@@ -79,19 +79,19 @@ fn who_enters_unknown_is_robbed_without_a_fence() {
 
 #[test]
 fn three_workers_steal_from_each_other() {
-    explore(None, || drain(3, Fence::Symmetric, Stealing::Neighbour, 2, 3));
+    explore(None, || drain(3, Fence::Symmetric, Stealing::Largest, 2, 3));
 }
 
 #[test]
 #[should_panic(expected = "claimed twice")]
 fn three_workers_steal_from_each_other_and_cut_one_too_few() {
-    explore(Some(Bug::CutsOneTooFew), || drain(3, Fence::Symmetric, Stealing::Neighbour, 2, 3));
+    explore(Some(Bug::CutsOneTooFew), || drain(3, Fence::Symmetric, Stealing::Largest, 2, 3));
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn three_workers_steal_from_each_other_and_lock_their_own_cell_first() {
-    explore(Some(Bug::OwnLockFirst), || drain(3, Fence::Symmetric, Stealing::Neighbour, 2, 3));
+    explore(Some(Bug::OwnLockFirst), || drain(3, Fence::Symmetric, Stealing::Largest, 2, 3));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::{
             round::Round,
             round_log::RoundLog,
         },
-        policy::estimate::Estimate,
+        policy::prices::Estimate,
         protocol::{barrier::PollTimes, oneshot, range, threads::Threads},
         record::{
             journal::{Tally, Times},

@@ -1,0 +1,99 @@
+//! How much code a reader of one `map_reduce` has to read: files and lines without blank lines,
+//! comments and tests.
+//!
+//! `cargo test -p rangesteal-tidy path_of -- --ignored --nocapture` prints them, and the files that
+//! the mechanics name and that are not listed. With `BASE=d80e16d` they are read from that
+//! revision, as far as it has them.
+
+use std::collections::BTreeSet;
+
+use crate::{
+    layers::{named_by, production},
+    revision::{base, texts},
+    tokens::lines,
+};
+
+/// The mechanics: what a call over a slice runs from `Executor::call` to the closure and back,
+/// plain, alone or shared, in the order in which to read.
+///
+/// Not listed: the chain of a loop (`verbs` except its kernel), since other loops have the same;
+/// searches, lists that grow, items that wait, and handles; and how a pool is built.
+const MECHANICS: [&str; 23] = [
+    "protocol/cell",
+    "protocol/range",
+    "protocol/fence",
+    "call/round",
+    "call/thief",
+    "protocol/arena",
+    "protocol/barrier",
+    "protocol/here",
+    "protocol/job",
+    "protocol/threads",
+    "call/executor",
+    "call/alone",
+    "call/shared",
+    "call/plan",
+    "call/help",
+    "call/loop_options",
+    "call/inputs",
+    "call/round_log",
+    "call/accumulator",
+    "call/order",
+    "call/ending",
+    "call/body",
+    "verbs/kernel",
+];
+/// What decides for the mechanics, what they note, and where their threads are.
+const POLICY_RECORDS_AND_PLACES: [&str; 18] = [
+    "policy/launch",
+    "policy/alone_or_shared",
+    "policy/memory",
+    "policy/site",
+    "policy/prices",
+    "policy/rhythm",
+    "policy/split",
+    "policy/grain",
+    "policy/theft",
+    "policy/victim",
+    "record/journal",
+    "record/units",
+    "record/why_alone",
+    "record/program_report",
+    "place/cpu_assignment",
+    "place/locality",
+    "place/pin_monitor",
+    "place/starvation",
+];
+/// The most lines and files of the mechanics, and the most lines of both.
+const MECHANICS_BAR: (usize, usize) = (1_500, 16);
+const ALL_BAR: usize = 2_500;
+
+#[test]
+#[ignore = "prints a table"]
+fn path_of_one_map_reduce() {
+    let base = base();
+    let all = texts(base.as_deref(), "src", "rs");
+    let code = production(&all);
+    let (mut counts, mut gone) = ([(0, 0); 2], Vec::new());
+    let path = |file: &&str| format!("src/pool/{file}.rs");
+    for (part, files) in [&MECHANICS[..], &POLICY_RECORDS_AND_PLACES].into_iter().enumerate() {
+        for file in files.iter().map(path) {
+            let Some(text) = code.get(&file) else {
+                gone.push(file);
+                continue;
+            };
+            let lines = lines(text);
+            println!("{lines:>6} {file}");
+            counts[part] = (counts[part].0 + lines, counts[part].1 + 1);
+        }
+    }
+    let [(lines, files), (more_lines, more_files)] = counts;
+    println!("mechanics: {lines} lines in {files} files; bar {MECHANICS_BAR:?}");
+    let (lines, files) = (lines + more_lines, files + more_files);
+    println!("with policy, records and places: {lines} lines in {files} files; bar {ALL_BAR} lines");
+    let mechanics: BTreeSet<_> = MECHANICS.iter().map(path).collect();
+    let others: BTreeSet<_> = POLICY_RECORDS_AND_PLACES.iter().map(path).collect();
+    let also: Vec<_> = named_by(&all, &mechanics).difference(&others).cloned().collect();
+    println!("the mechanics also name {}", also.join(", "));
+    assert!(gone.is_empty() || base.is_some(), "listed, and not there: {gone:?}");
+}
