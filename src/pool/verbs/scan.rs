@@ -36,11 +36,9 @@ struct Block<'a, T> {
 
 /// How far the total of all items is known. Blocks are known by their first index.
 struct Front<'a, T> {
-    /// The total of all items before [`Scan::front`], unless a worker has taken it; also none if
-    /// there is no item before the front.
+    /// The total of all items before [`Scan::front`]. None if there are none, or if the worker of
+    /// the block that begins there has taken the total.
     total: Option<T>,
-    /// Whether a worker has taken the total, and moves the front.
-    is_taken: bool,
     /// Blocks behind the front that are reduced.
     reduced: BTreeMap<usize, Block<'a, T>>,
     /// Blocks that the front has passed, and that are not scanned yet.
@@ -50,8 +48,9 @@ struct Front<'a, T> {
 /// A scan under way. No user code is called under the lock.
 struct Scan<'a, 'f, T, O, S> {
     state: Mutex<Front<'a, T>>,
-    /// The index that the front has reached. Written under the lock. A hint for those who look
-    /// without the lock: Relaxed.
+    /// The index that the front has reached. Only the worker that has claimed the block which begins
+    /// there moves it. Written under the lock, together with the total. Relaxed: a worker that sees
+    /// its block here takes the lock before it takes the total.
     front: AtomicUsize,
     op: &'f O,
     /// Scans items that follow a total, and returns the total at their end.
@@ -89,13 +88,8 @@ where
     /// Takes the total of all items before `first`, if the front is there.
     #[expect(clippy::option_option, reason = "there, and not empty")]
     fn take(&self, first: usize) -> Option<Option<T>> {
-        if self.front.load(Ordering::Relaxed) != first {
-            return None;
-        }
-        let mut state = lock(&self.state);
-        let is_there = !state.is_taken && self.front.load(Ordering::Relaxed) == first;
-        state.is_taken |= is_there;
-        is_there.then(|| state.total.take())
+        let is_there = self.front.load(Ordering::Relaxed) == first;
+        is_there.then(|| lock(&self.state).total.take())
     }
 
     /// The front has arrived at `first` with the total `before`, and `reduced` of the items have
@@ -121,27 +115,26 @@ where
         }
     }
 
-    /// Adds a block that is reduced. If the front is there, moves the front.
+    /// Adds a block that is reduced. If the front has arrived since, moves the front.
     fn add(&self, first: usize, block: Block<'a, T>) {
         let mut state = lock(&self.state);
         state.reduced.insert(first, block);
-        if state.is_taken || self.front.load(Ordering::Relaxed) != first {
-            return; // whoever moves the front there finds the block
-        }
-        state.is_taken = true;
-        let total = state.total.take();
+        let is_there = self.front.load(Ordering::Relaxed) == first;
+        let total = if is_there { state.total.take() } else { None };
         drop(state);
-        self.advance(first, total);
+        if is_there {
+            self.advance(first, total);
+        } // else the worker that moves the front there finds the block
     }
 
     /// The front is at index `front`, and the total of all items before it is `total`. Moves the
-    /// front over all blocks that are reduced, and gives it free.
+    /// front over all blocks that are reduced.
     fn advance(&self, mut front: usize, mut total: Option<T>) {
         loop {
             let mut state = lock(&self.state);
             let Some(block) = state.reduced.remove(&front) else {
                 self.front.store(front, Ordering::Relaxed);
-                (state.total, state.is_taken) = (total, false);
+                state.total = total;
                 return;
             };
             drop(state);
@@ -261,7 +254,7 @@ impl<'a, T: Clone + Send, E: Ending> On<Exclusive<'a, T>, OnPool<'_, E>> {
         let is_reproducible = self.is_reproducible();
         let size = self.block();
         let hands = self.hands();
-        let front = Front { total: init, is_taken: false, reduced: BTreeMap::new(), passed: Vec::new() };
+        let front = Front { total: init, reduced: BTreeMap::new(), passed: Vec::new() };
         let scan = Scan { state: Mutex::new(front), front: AtomicUsize::new(0), op, pass, is_reproducible };
         let scanning = &scan;
         let Self { chain, place } = self;
