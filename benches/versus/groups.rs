@@ -9,7 +9,7 @@ use crate::{
     results::Results,
     rows::Rows,
     runner::Runner,
-    several, sorts, starved,
+    scans, several, sorts, starved,
     table::{Reference, Table},
     thefts, windows, young,
 };
@@ -18,7 +18,7 @@ use crate::{
 type Group = fn(&mut Rows<'_>);
 
 /// Letters are the core suite. Words are known weak spots with targets.
-const GROUPS: [(&str, Group); 41] = [
+const GROUPS: [(&str, Group); 42] = [
     ("a", |rows| rows.starting()),
     ("b", |rows| rows.cache()),
     ("c", |rows| rows.memory()),
@@ -60,6 +60,7 @@ const GROUPS: [(&str, Group); 41] = [
     ("naps", |rows| rows.group_of(naps::rows)),
     ("several", |rows| rows.group_of(several::rows)),
     ("joins", |rows| rows.group_of(joins::rows)),
+    ("scans", |rows| rows.group_of(scans::rows)),
 ];
 
 /// The names that `--rows` takes.

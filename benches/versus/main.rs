@@ -48,6 +48,7 @@ mod rivals;
 mod row;
 mod rows;
 mod runner;
+mod scans;
 mod scene;
 mod several;
 mod sorts;

@@ -92,6 +92,15 @@ impl Rival for &Pool {
         Some(())
     }
 
+    fn scan<T: Clone + Send + Sync>(
+        &mut self,
+        items: &mut [T],
+        op: impl Fn(&T, &T) -> T + Sync,
+    ) -> Option<()> {
+        self.on(items).inclusive_scan(op);
+        Some(())
+    }
+
     fn sort_unstable<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
         Pool::sort_unstable(self, items);
         Some(())

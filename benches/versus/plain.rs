@@ -94,6 +94,17 @@ impl Rival for Plain {
         Some(())
     }
 
+    fn scan<T: Clone + Send + Sync>(
+        &mut self,
+        items: &mut [T],
+        op: impl Fn(&T, &T) -> T + Sync,
+    ) -> Option<()> {
+        for index in 1..items.len() {
+            items[index] = op(&items[index - 1], &items[index]);
+        }
+        Some(())
+    }
+
     fn sort_unstable<T: Ord + Send + Sync + 'static>(&mut self, items: &mut Vec<T>) -> Option<()> {
         items.sort_unstable();
         Some(())

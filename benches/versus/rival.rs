@@ -130,6 +130,15 @@ pub(crate) trait Rival {
         None
     }
 
+    /// Replaces each item by the total of all items up to it.
+    fn scan<T: Clone + Send + Sync>(
+        &mut self,
+        _items: &mut [T],
+        _op: impl Fn(&T, &T) -> T + Sync,
+    ) -> Option<()> {
+        None
+    }
+
     /// A stable sort by the decimal digits of each number. The digits are made once per number; the
     /// plain loop does so only if they are `cached`.
     fn sort_by_digits(&mut self, _items: &mut [u32], _cached: bool) -> Option<()> {

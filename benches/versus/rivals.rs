@@ -9,7 +9,7 @@ use paralight::iter::{
 };
 use rayon::{
     iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator},
-    slice::ParallelSliceMut,
+    slice::{ParallelSlice, ParallelSliceMut},
 };
 
 use crate::{
@@ -129,6 +129,36 @@ impl Rival for &rayon::ThreadPool {
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) -> Option<()> {
         self.install(|| items.par_sort_by(&compare));
+        Some(())
+    }
+
+    /// As written by hand: two loops over chunks, four for each thread.
+    fn scan<T: Clone + Send + Sync>(
+        &mut self,
+        items: &mut [T],
+        op: impl Fn(&T, &T) -> T + Sync,
+    ) -> Option<()> {
+        let size = items.len().div_ceil(4 * self.current_num_threads()).max(1);
+        let total = |items: &[T]| {
+            let (first, others) = items.split_first().expect("an item");
+            others.iter().fold(first.clone(), |total, item| op(&total, item))
+        };
+        self.install(|| {
+            let totals: Vec<T> = items.par_chunks(size).map(total).collect();
+            let mut before = vec![None];
+            for total in &totals[..totals.len().saturating_sub(1)] {
+                let last = before.last().and_then(Option::as_ref);
+                before.push(Some(last.map_or_else(|| total.clone(), |last| op(last, total))));
+            }
+            items.par_chunks_mut(size).zip(before).for_each(|(items, before)| {
+                if let Some(before) = before {
+                    items[0] = op(&before, &items[0]);
+                }
+                for index in 1..items.len() {
+                    items[index] = op(&items[index - 1], &items[index]);
+                }
+            });
+        });
         Some(())
     }
 

@@ -70,7 +70,7 @@
 //! | `default`, `shared` | nothing: a closure borrows what it names, and the compiler refuses races |
 //! | `linear` | `enumerate`, and `start + step * i` in the closure |
 //! | `lastprivate(conditional:)` | `pool.on(&v).rev().position(p)`: the last item that assigns it, counted from the end |
-//! | `reduction(inscan,)`, `scan`, `inclusive`, `exclusive` | [two loops](#prefix-sums) over chunks |
+//! | `reduction(inscan,)`, `scan`, `inclusive`, `exclusive` | [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan): [an example](#prefix-sums) |
 //! | `ordered(n)`, `doacross` | none: items do not wait for each other. Write a plain loop over the wavefronts, and run each wavefront in parallel |
 //! | `copyin` | `pool.per_worker(\|_worker\| x.clone())` |
 //! | `copyprivate` | nothing: the next loop borrows the values that the code between the loops has made |
@@ -118,21 +118,8 @@
 //! # let pool = rangesteal::Pool::new()?;
 //! # let x: Vec<u64> = (0..10).collect();
 //! # let mut sums = vec![0; x.len()];
-//! use rangesteal::source;
-//!
-//! let size = 4; // some thousands
-//! let of_chunks: Vec<u64> = pool.on(&x).chunks(size).map(|chunk| chunk.iter().sum()).collect();
-//! let mut before = vec![0];
-//! before.extend(of_chunks.iter().scan(0, |sum, of| { *sum += of; Some(*sum) }));
-//! before.pop();
-//! let chunks = pool.on((source(&x).chunks(size), &before, source(&mut sums).chunks(size)));
-//! chunks.for_each(|(chunk, before, sums)| {
-//!     let mut sum = *before;
-//!     for (x, place) in chunk.iter().zip(sums) {
-//!         sum += x;
-//!         *place = sum;
-//!     }
-//! });
+//! sums.copy_from_slice(&x);
+//! pool.on(&mut sums).inclusive_scan(|a, b| a + b);
 //! # assert_eq!(sums, [0, 1, 3, 6, 10, 15, 21, 28, 36, 45]);
 //! # Ok::<(), rangesteal::BuildError>(())
 //! ```

@@ -29,6 +29,7 @@
 //! | to know whether an item matches, or which one does | [`any`](crate::On::any), [`find`](crate::On::find), [`position`](crate::On::position); [`find_any`](crate::On::find_any) if any match will do |
 //! | to stop at the first error | [`try_for_each`](crate::On::try_for_each), [`try_reduce`](crate::On::try_reduce) |
 //! | the index of the first error | [`located()`](#the-line-of-the-first-error) before the end |
+//! | running totals: of each item, the total up to it; offsets from lengths | `pool.on(&mut v)` and [`inclusive_scan`](crate::On::inclusive_scan), [`exclusive_scan`](crate::On::exclusive_scan) |
 //! | to sort the items | [`pool.sort(&mut v)`](crate::Pool::sort), `sort_by_key`, `sort_unstable` and so on |
 //! | two closures at the same time, and both results | [`pool.join(a, b)`](crate::Pool::join) |
 //! | a lock or an atomic inside the closure | `fold` if it can replace the lock, otherwise `for_each` |

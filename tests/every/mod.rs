@@ -187,6 +187,16 @@ fn results(pool: &Pool, costs: &[u64], of: &dyn Fn(&str) -> String) {
     result(&of("try_flat_map"), pool.on(costs).try_flat_map(emits).collect::<Result<Vec<_>, u64>>());
     result(&of("partition"), pool.on(costs.to_vec()).partition(is_long));
     result(&of("unzip"), pool.on(costs).map(|cost| (value(cost), 1_u8)).unzip());
+    let add = |a: &u64, b: &u64| {
+        work(*b);
+        a + b
+    };
+    let mut totals = costs.to_vec();
+    pool.on(&mut totals).inclusive_scan(add);
+    result(&of("inclusive_scan"), totals);
+    let mut totals = costs.to_vec();
+    let total = pool.on(&mut totals).exclusive_scan(1, add);
+    result(&of("exclusive_scan"), (totals, total));
 }
 
 fn sorts(pool: &Pool, len: usize, of: &dyn Fn(&str) -> String) {

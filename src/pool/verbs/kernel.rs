@@ -5,7 +5,7 @@
 use std::{iter, marker::PhantomData, mem::ManuallyDrop, ops::Range};
 
 use super::{
-    chain::{Chain, Source},
+    chain::{Chain, Pieces, Source},
     state::State,
 };
 use crate::pool::{
@@ -48,6 +48,17 @@ impl<'s, S: Source> Claim<'s, S> {
         let claim = ManuallyDrop::new(self);
         // SAFETY: as promised in `new`; this claim is gone.
         unsafe { claim.source.items(claim.range.clone()) }
+    }
+
+    /// The items, as one piece.
+    #[inline(always)]
+    pub(crate) fn piece(self) -> S::Piece
+    where
+        S: Pieces,
+    {
+        let claim = ManuallyDrop::new(self);
+        // SAFETY: as promised in `new`; this claim is gone.
+        unsafe { claim.source.piece(claim.range.clone()) }
     }
 
     /// The items, with their indices. LLVM vectorises a loop over them that it would not vectorise

@@ -6,8 +6,8 @@
 //! that are made of sources. `chain` tells what a chain is, `stages` has the stages, and `state`
 //! what workers keep between items. `on` is what users write: a chain and where it runs; its
 //! methods are the stages. `options` has the options, and hands the loop to the executor. The ends
-//! are in `ends` (those that fold), `searches` and `collect`; `otherwise` has the names that other
-//! libraries have for them.
+//! are in `ends` (those that fold), `searches`, `scan` (running totals) and `collect`; `otherwise`
+//! has the names that other libraries have for them.
 //!
 //! An end says how the items of a claim are folded into a partial result, and how two partial
 //! results are reduced. With the chain these make a body (`kernel`), which is all that the rest of
@@ -46,6 +46,7 @@ pub(crate) mod part;
 pub(crate) mod places;
 pub(crate) mod reproducible;
 pub(crate) mod runs;
+mod scan;
 pub(crate) mod searches;
 pub(crate) mod sort;
 pub(crate) mod source;

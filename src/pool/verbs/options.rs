@@ -346,6 +346,11 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         self.place.reproducible || C::State::BY_BLOCK
     }
 
+    /// Items per block, if the loop is cut into blocks.
+    pub(super) fn block(&self) -> Option<usize> {
+        if self.is_reproducible() { Some(self.block_of(self.source_count())) } else { self.place.grain }
+    }
+
     /// How many items its source has.
     pub(super) fn source_count(&self) -> usize {
         self.chain.begin().count()
@@ -373,11 +378,8 @@ impl<'p, C: Chain + Sync, E: Ending> On<C, OnPool<'p, E>> {
         fold: impl Fn(Claimed<'_, '_, '_, C>, Option<A>) -> Result<Option<A>, Stop<Z>> + Sync,
         reduce: impl Fn(A, A) -> A + Sync,
     ) -> Outcome<Option<A>, Z> {
-        let is_reproducible = self.is_reproducible();
-        let blocks =
-            if is_reproducible { Some(self.block_of(self.source_count())) } else { self.place.grain };
-        let blocks = blocks.map(|size| Blocks { size, len: self.source_count() });
-        let leaves = is_reproducible.then_some(0);
+        let blocks = self.block().map(|size| Blocks { size, len: self.source_count() });
+        let leaves = self.is_reproducible().then_some(0);
         self.run(Shape { kind, blocks, leaves, list: None }, fold, reduce)
     }
 
