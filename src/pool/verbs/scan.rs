@@ -48,9 +48,9 @@ struct Front<'a, T> {
 /// A scan under way. No user code is called under the lock.
 struct Scan<'a, 'f, T, O, S> {
     state: Mutex<Front<'a, T>>,
-    /// The index that the front has reached. Only the worker that has claimed the block which begins
-    /// there moves it. Written under the lock, together with the total. Relaxed: a worker that sees
-    /// its block here takes the lock before it takes the total.
+    /// The index that the front has reached. Only the worker that has claimed the block which
+    /// begins there moves it. Written under the lock, together with the total. Relaxed: a worker
+    /// that sees its block here takes the lock before it takes the total.
     front: AtomicUsize,
     op: &'f O,
     /// Scans items that follow a total, and returns the total at their end.
