@@ -113,9 +113,9 @@ struct MeekArguments {
     /// Do not let elected candidates below the quota lower the surplus
     #[arg(long)]
     force_positive_surplus: bool,
-    /// What decides who of several with the fewest votes is defeated: order (of the file's [tie …],
-    /// or the ballot paper), backwards (who had fewer votes in the last round where they differ,
-    /// then order), or random:SEED (an order drawn from this number) [default: order]
+    /// How to decide which of several candidates with the fewest votes is defeated: order (of the
+    /// file's [tie …], or the ballot paper), backwards (fewer votes in the last round where they
+    /// differ, then order), or random:SEED (an order drawn from this number) [default: order]
     #[arg(long, value_name = "HOW")]
     tie: Option<Tie>,
     /// Count nothing, and write nothing, if there is something to warn of

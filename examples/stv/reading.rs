@@ -32,7 +32,7 @@ impl Default for Reading {
     }
 }
 
-/// What becomes of a ballot that names a candidate twice.
+/// The treatment of a ballot that names a candidate twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Duplicates {
     /// The file is refused, and the ballot named
@@ -56,7 +56,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "not a number of bytes such as 500000, 64M or 16G".to_owned())
 }
 
-/// The same as the user would write it.
+/// A number of bytes in the form in which a user would write it.
 pub(crate) fn in_units(bytes: u64) -> String {
     let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
     let whole = units.iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift && bytes > 0);

@@ -10,11 +10,11 @@
 //! | file | owns |
 //! |---|---|
 //! | `order` | the ballots sorted, and cut into pieces |
-//! | `piece` | a piece of them as trees |
+//! | `piece` | a piece of the ballots as trees |
 //! | `trie` | a tree |
-//! | `walk` | how votes go down a tree |
-//! | `steps` | the same, written down where a walk would have to decide often |
-//! | `equals` | who of the candidates of a shared rank holds it |
+//! | `walk` | the distribution of votes down a tree |
+//! | `steps` | a walk written as a list of steps, where it would have many branches |
+//! | `equals` | the candidates that hold a shared rank |
 //! | `groups` | shared ranks by number: those of `--equalize`, and those of too many candidates for sets |
 //! | `kept` | the keep factors |
 

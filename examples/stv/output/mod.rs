@@ -87,7 +87,8 @@ enum Format {
 pub(crate) enum Detail {
     /// Everybody
     Full,
-    /// Who is not as at the step before, for elections with thousands of candidates
+    /// Candidates whose state has changed since the step before, for elections with thousands of
+    /// candidates
     Changes,
 }
 
