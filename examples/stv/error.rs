@@ -24,7 +24,8 @@ pub(crate) enum CountError {
     },
     /// Two ways of counting give different votes. That is a fault of this program, too.
     Disagreement,
-    /// The record is too large. `everybody`: it has all candidates at every step, not only changes.
+    /// The record is too large. `everybody` is set if it has all candidates at every step, instead
+    /// of changes.
     TooLarge {
         round: usize,
         everybody: bool,
@@ -102,8 +103,8 @@ impl Error for Unwritten {
     }
 }
 
-/// Makes a message of a write error. The code that opens a file names it, so an error without a
-/// name is from standard output.
+/// Makes a message of a write error. Errors of files name the file, so an error without a name
+/// comes from standard output.
 pub(crate) fn of_standard_output(error: Box<dyn Error>) -> Box<dyn Error> {
     match error.downcast::<io::Error>() {
         // Errors of `generate` have their own text.
@@ -126,7 +127,7 @@ pub(crate) fn plural(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A name or a message on one line that resembles no other line: without what [`misleads`].
+/// A name or a message on one line, without characters for which [`misleads`] is true.
 pub(crate) fn printable(text: &str) -> String {
     text.replace(misleads, "\u{fffd}")
 }

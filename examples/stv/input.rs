@@ -22,15 +22,15 @@ const PART: u64 = 1 << 18;
 /// The first bytes of a file compressed with gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether the file is long enough for several threads.
+/// Whether several threads can read the file in parts: it is long and not compressed.
 pub(crate) fn is_long(path: Option<&Path>) -> bool {
     const LONG: u64 = 1 << 20;
     let long = |path: &Path| fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() >= LONG);
     path.is_some_and(|path| long(path) && is_compressed(path).is_ok_and(|compressed| !compressed))
 }
 
-/// Opens a file of which several ranks each read a share. They read it more than once, and from any
-/// byte if it is not compressed.
+/// Opens a file of which several ranks each read a share. The ranks read the file more than once.
+/// They can begin at any byte if the file is not compressed.
 pub(crate) fn open_to_share<T>(
     path: Option<&Path>,
     reading: Reading,

@@ -1,6 +1,6 @@
 //! Block voting, for comparison. The first candidates of a ballot, up to a limit, get a vote each.
-//! The candidates with most votes win. The count is one pass over the ballots, which takes less time
-//! than reading them, so it uses no threads.
+//! The candidates with most votes win. The count is one pass over the ballots and takes less time
+//! than reading the file, so it uses no threads.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},

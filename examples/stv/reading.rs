@@ -10,12 +10,12 @@ const MOST_UNPACKED: u64 = 16 << 30;
 /// The options of all commands that read ballot files.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Reading {
-    /// What the lines of the candidates say, where the file has name and party on a line and does
-    /// not show which is which
+    /// How to read a line with the name and the party of a candidate, where the file does not show
+    /// which is which
     #[arg(long, value_enum, value_name = "ORDER")]
     pub(crate) names: Option<Order>,
     #[allow(clippy::doc_markdown)] // it is the help
-    /// How many seats are filled, instead of what the file says; PrefLib files do not say it
+    /// How many seats are filled, instead of the number in the file; PrefLib files have none
     #[arg(long, value_name = "N")]
     pub(crate) seats: Option<NonZeroUsize>,
     /// What becomes of a ballot that names a candidate twice

@@ -126,8 +126,8 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// Spreads a ballot with a shared rank. Its candidates get equal parts. The part that each
-    /// passes on goes down the ranks below separately.
+    /// Spreads a ballot with a shared rank. The candidates of the rank get equal parts. The part
+    /// that each passes on goes down the ranks below separately.
     ///
     /// A rank blocks the ballot if none of its candidates can hold it any more. A single defeated
     /// candidate blocks it too. That is unfair to such ballots, but the reference counts do the

@@ -230,7 +230,7 @@ struct Prepared<A> {
     took: Duration,
 }
 
-/// The layout for distributions in machine words. Nearly all arithmetics but fractions use it.
+/// The layout for distributions in machine words. Nearly all distributions of decimals use it.
 struct InWords<A> {
     layout: Layout,
     words: Words<A>,

@@ -1,5 +1,5 @@
-//! Whole numbers without a limit. They stay in a machine word as long as they fit. Weights, totals
-//! and the digits of `bigfixed9` use them.
+//! Whole numbers without a limit, for weights, totals and the digits of `bigfixed9`. A number that
+//! fits in a machine word is kept in one.
 
 use num_bigint::BigInt;
 use std::{

@@ -3,8 +3,8 @@
 use crate::election::CandidateIndex;
 use std::collections::HashMap;
 
-/// All nicknames. Those of up to eight bytes are also packed into a word each, in a table that is
-/// searched in a few nanoseconds.
+/// All nicknames. Nicknames of up to eight bytes are also in a table of packed words, where a
+/// search takes a few nanoseconds.
 #[derive(Debug, Default)]
 pub(super) struct Nicknames {
     all: HashMap<Box<str>, CandidateIndex>,

@@ -188,8 +188,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Skips white space, `# …` to the end of the line, and `/* … */`. A word `/*` inside a comment
-    /// begins a nested comment.
+    /// Skips white space, `# …` to the end of the line, and `/* … */`. Inside a comment, a word
+    /// that begins with `/*` begins a nested comment.
     fn skip_comments(&mut self) -> Result<(), InputError> {
         loop {
             self.skip_white_space()?;

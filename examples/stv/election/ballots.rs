@@ -21,19 +21,20 @@ pub(crate) struct Ballots {
     number: usize,
     /// The ballots to keep: all, or the share of this rank.
     share: Range<usize>,
-    /// Whether a ballot with equal ranks counts as all its orders, each for an equal part: see
-    /// `spread::equalize`.
+    /// Whether a ballot with equal ranks counts as all its orders, each for an equal part (see
+    /// `spread::equalize`).
     pub(crate) equalize: bool,
 }
 
-/// A ballot, or several identical ones written as one. The number is where it begins.
+/// A ballot, or several identical ones written as one. The number is its place in the bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ballot(usize);
 
-/// Flags in the first number of a ballot. `EQUAL_RANKS`: a rank has several candidates. `LARGE`:
-/// the weight is an index into `large`.
+/// The flag of a ballot with a shared rank, in the first number of the ballot.
 const EQUAL_RANKS: u64 = 1;
+/// The flag of a ballot whose weight is in `large`. The first number then has the place in `large`.
 const LARGE: u64 = 2;
+/// The number of flags.
 const FLAGS: u32 = 2;
 
 /// A candidate on a ballot, and whether the next candidate shares its rank.

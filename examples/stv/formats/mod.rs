@@ -1,6 +1,6 @@
 //! Ballot files of all formats. The contents of a file decide its format, not its name.
 //!
-//! | format | what it looks like |
+//! | format | first lines |
 //! |---|---|
 //! | BLT, see `blt` | `3 2`, then `5 1 2 0` |
 //! | Scottish CSV | `3,2,`, then `5,1,2,` and `"Candidate 1","Ada","Red",` |

@@ -65,7 +65,7 @@ pub(super) struct Arranged {
     candidates: Vec<u32>,
     /// For each group, the number of candidates that pass something on, and of those that hold it.
     counts: Vec<(usize, usize)>,
-    /// For each group, the distribution in which it was arranged.
+    /// For each group, the number of the distribution for which it was arranged.
     when: Vec<u64>,
 }
 

@@ -106,7 +106,7 @@ pub(super) struct Shares {
     /// The share of each member of each group, in billionths of the power that comes to the rank.
     kept: Vec<u32>,
     passed_on: Vec<u32>,
-    /// For each group, the distribution in which the shares were computed.
+    /// For each group, the number of the distribution for which its shares were computed.
     when: Vec<u64>,
     /// Scratch memory.
     polynomials: Vec<Fixed9>,

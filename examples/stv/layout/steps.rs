@@ -153,10 +153,9 @@ impl Steps {
 struct Writer<'a> {
     standing: Standing,
     steps: &'a mut Vec<Step>,
-    /// For each depth: the steps that have passed on the parts of the ballot there. One depth after
-    /// the other.
+    /// The steps that have passed on the parts of the ballot, depth after depth.
     parts: Vec<u16>,
-    /// Where the parts of the previous depth end, then those of each depth.
+    /// The parts of depth `d` are `parts[ends[d]..ends[d + 1]]`.
     ends: Vec<usize>,
 }
 

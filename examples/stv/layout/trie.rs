@@ -5,12 +5,11 @@ use std::{
     ops::{Add, Range},
 };
 
-/// A run of ranks. All ballots with its first rank have all of them. The nodes below it follow in
-/// the array.
+/// A run of ranks. Every ballot that reaches the first of them has all of them. The nodes below
+/// this one follow in the array.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
-    /// The weight of all ballots through this node. The lowest bits are the number of ranks above
-    /// it.
+    /// The weight of all ballots through this node. The lowest bits are the number of ranks above.
     weight_and_depth: u64,
     /// The index of the node after the last one below this node.
     next: u32,
@@ -190,7 +189,7 @@ impl<S: Rank> Trie<S> {
         sum
     }
 
-    /// Replaces every rank by another name for it.
+    /// Replaces the name of every rank.
     pub(super) fn rename(&mut self, name: impl Fn(S) -> S) {
         self.ranks.iter_mut().for_each(|rank| *rank = name(*rank));
     }

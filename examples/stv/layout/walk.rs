@@ -21,7 +21,7 @@ pub(crate) struct Sums {
     /// The part of a ballot that has come to each depth. A strict ballot has one power per depth.
     /// Others have the powers of all parts, depth after depth.
     powers: Vec<u32>,
-    /// Where the powers of the previous depth end, then those of each depth.
+    /// The powers of depth `d` are `powers[ends[d]..ends[d + 1]]`.
     ends: Vec<usize>,
     /// The powers that come to each of the equals of a rank.
     parts: Vec<u32>,

@@ -74,7 +74,7 @@ pub(super) struct Transfer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// The elected passed on what they had above the quota.
+    /// The elected passed on their votes above the quota.
     Surplus,
     Defeat,
     /// The last seat is filled, and the hopefuls that are left leave the count.

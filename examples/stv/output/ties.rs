@@ -9,7 +9,7 @@ use crate::{
 use std::fmt::Write;
 
 /// The most ties with a line of their own. Each line has some of the names, shortened. The record
-/// has all of them.
+/// has all ties and names.
 const MOST_TIES: usize = 20;
 const MOST_NAMES: usize = 4;
 const MOST_LETTERS: usize = 40;

@@ -13,8 +13,8 @@ use std::{
 pub(super) struct Stats {
     /// The size of the layout. `None` if the ballots are counted one by one.
     layout: Option<Size>,
-    /// The number of measured loops of the pool. `shared` counts those on which more than one
-    /// thread worked.
+    /// The number of measured loops of the pool. `shared` counts the loops with more than one
+    /// working thread.
     loops: u32,
     shared: u32,
     /// The sums over the shared loops.

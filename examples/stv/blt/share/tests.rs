@@ -19,8 +19,8 @@ use std::{
     },
 };
 
-/// The pool that the ranks of all tests share. One rank uses it; meanwhile the others read without
-/// threads.
+/// The pool of all tests. One rank at most uses the pool at any moment. The other ranks read
+/// without threads then.
 static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::builder().num_threads(3).build().unwrap());
 
 /// The functions that set the ballots of a block, from the number of all. Small blocks make small

@@ -81,7 +81,7 @@ fn decision(record: &Record, step: &Step) -> Option<String> {
             let tied: Vec<_> = tied.iter().collect();
             format!("Tie, decided by {}: {}", escaped(&by.to_string()), listed(record, &tied))
         }
-        // One sentence at the end is for all of them.
+        // One sentence at the end covers all remaining candidates.
         Action::DefeatRemaining(_) | Action::Begin | Action::Iterate(_) | Action::Complete => return None,
     })
 }

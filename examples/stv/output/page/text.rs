@@ -35,7 +35,7 @@ fn is_mark(character: char) -> bool {
 }
 
 /// An element that isolates the text, so that right-to-left letters do not change the words around
-/// it.
+/// the element.
 pub(super) fn isolated(text: &str) -> String {
     format!("<bdi>{}</bdi>", escaped(text))
 }

@@ -1,4 +1,5 @@
-//! The contents of the pictures in words, for readers who cannot see them, and how to read them.
+//! The contents of the pictures in words, for readers who cannot see pictures, and how to read the
+//! pictures.
 
 use super::{
     number::{is_more_than_shown, rounded, shown, value},
@@ -53,8 +54,8 @@ pub(super) fn result(record: &Record, order: &[CandidateIndex]) -> String {
     words + "."
 }
 
-/// The quota. A text says if it is above its shown value, since a candidate with only the shown
-/// value is not elected.
+/// The quota, marked if it is above its shown value: a candidate with the shown value is then not
+/// elected.
 fn quota(text: &str) -> String {
     if is_more_than_shown(text) { format!("just above {}", rounded(text)) } else { rounded(text) }
 }
