@@ -1,5 +1,5 @@
-//! The tally: each distribution of all ballots is one parallel loop. Only this file and `crew`,
-//! which prepares the ballots, use the pool. Only `rival` uses rayon.
+//! The tally: each distribution of all ballots is one parallel loop. Only this module, its
+//! submodules and `crew`, which prepares the ballots, use the pool. Only `rival` uses rayon.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},

@@ -1,7 +1,8 @@
 //! Candidates with parties: which of two strings is the name.
 //!
-//! Some programs write the name first, others the party. A count that confuses them elects
-//! "Labour". So the strings of all candidates must show the order, or the user must give it.
+//! Some programs write the name first, others the party. A count that takes the party for the name
+//! elects "Labour". So the strings of all candidates must show the order, or the user must give the
+//! order.
 
 use super::{
     InputError, Quoted,
@@ -154,7 +155,7 @@ pub(super) fn of_one(
     Ok((people, title))
 }
 
-/// Warns of a line of another shape than most. It keeps all lines from being read as name and
+/// Warns of a line of another shape than most. Because of such a line, no line is read as name and
 /// party.
 fn warn_of_others(text: &mut Text<'_>, phrases: &[Phrase]) {
     let is_two = |phrase: &&Phrase| Shape::of(phrase).is_some();

@@ -1,4 +1,4 @@
-//! Reading one file by several ranks: each keeps a share of the ballots, and all of the rest.
+//! Several ranks read one file. Each keeps a share of the ballots, and all other data.
 //!
 //! Each rank reads a piece of the file. Pieces are cut at line ends, and a rank assumes that its
 //! piece begins between two ballots. A piece is *plain* if each line has one whole ballot, without
@@ -90,8 +90,8 @@ pub(crate) fn read_share(
 }
 
 /// Returns this rank's election if all ranks have read the same election in the same way. A rank
-/// that could not read reports that. A rank with another election, or another way of reading, is an
-/// error, since the shares would not fit together.
+/// that could not read reports its error. A rank with another election, or another way of reading,
+/// is an error, since the shares would not fit together.
 pub(crate) fn all_alike(
     election: Result<Election, InputError>,
     was_in_pieces: bool,

@@ -35,7 +35,7 @@ fn name(place: usize, candidate: &Candidate) -> String {
     }
 }
 
-/// Whether each candidate needs its number, because a reader could confuse it with another one.
+/// Whether each candidate needs its number, because a reader could take it for another candidate.
 fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
     let mut has_number = vec![false; candidates.len()];
     for _round in 0..3 {

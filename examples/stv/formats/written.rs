@@ -37,8 +37,8 @@ fn held(election: &Election, target: Target) -> String {
     format!("{title:?} {names:?} {} {all:?}", election.seats)
 }
 
-/// Checks that an election that is written and read again is the same, or cannot be written for a
-/// reason.
+/// Checks that an election that is written and read again is the same. If it cannot be written,
+/// there must be a reason.
 pub(super) fn reads_as_printed(election: &Election, target: Target) {
     let plain = match Plain::of(election, target) {
         Ok(plain) => plain,

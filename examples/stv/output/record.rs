@@ -15,7 +15,7 @@ use crate::{
     standing::Status,
 };
 
-/// The largest size of a record in bytes, in memory or as JSON. Nobody can read such a count.
+/// The largest size of a record in bytes, in memory or as JSON. Nobody could read a larger one.
 const MOST: usize = 1 << 30;
 /// The bytes that JSON puts around the numbers of a candidate, or around a change of a transfer.
 const AROUND: usize = 60;

@@ -197,8 +197,8 @@ mod tests {
         );
     }
 
-    /// The digits were calculated by another program. Another order of the others, or division
-    /// before the keep factor, would change the last decimals.
+    /// Another program calculated these digits. The last decimals change if the other equals come
+    /// in another order, or if the division comes before the keep factor.
     #[test]
     fn four_equals() {
         let keep = [500_000_001, 500_000_001, 500_000_001, 666_666_666, 1_000_000_000];

@@ -23,8 +23,8 @@ fn sum<A: Arithmetic>(block: &[Ballot], ballots: &Ballots, keep: &[KeepFactor<A>
     block.iter().try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
 }
 
-/// The sum of these ballots. The first half is the largest power of two of blocks that leaves a
-/// rest for the second half.
+/// The sum of these ballots. The number of blocks in the first half is the largest power of two
+/// that leaves a rest for the second half.
 fn in_pairs<A: Arithmetic>(
     records: &[Ballot],
     block: usize,

@@ -1,5 +1,5 @@
-//! Distributions on the threads of rayon. Only this file uses rayon. It is in the tests, and in
-//! programs with the feature `rayon`.
+//! Distributions on the threads of rayon. No other file uses rayon. Tests and programs with the
+//! feature `rayon` contain this module.
 
 use super::{
     InWords,

@@ -70,8 +70,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // For a moment the old and the new block may both exist. The system may grow a block in
-        // place this time and not the next, so both are counted.
+        // Counts the old and the new block for a moment. Both may exist, unless the system can grow
+        // the block in place.
         if !Self::take(size) {
             return std::ptr::null_mut();
         }

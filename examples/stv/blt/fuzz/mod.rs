@@ -38,7 +38,7 @@ const TIME_PER_BYTE: Duration = Duration::from_nanos(if cfg!(debug_assertions) {
 /// A reader that takes this long hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// The input that is being read. It names the input of a failure that is no panic.
+/// The seed of the input that is being read. Failures that are no panics report this seed.
 static NOW: Now = Now(AtomicU64::new(0));
 
 struct Now(AtomicU64);

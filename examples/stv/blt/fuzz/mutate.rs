@@ -170,7 +170,7 @@ fn blanks(random: &mut SplitMix64) -> Vec<u8> {
     (0..random.below(60)).flat_map(|_| any(random, &blanks).bytes()).collect()
 }
 
-/// One edit, such as transmission, text processors, mistakes or malice cause.
+/// Makes one edit of the kind that transmission, text processors, mistakes or malice cause.
 pub(crate) fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64, files: &[Vec<u8>]) {
     let place = random.below(bytes.len() + 1);
     match random.below(14) {
@@ -354,7 +354,7 @@ impl<'a> Election<'a> {
                 let weight = if self.one_in(8) { any(self.random, NUMBERS) } else { "3" };
                 self.text.push_str(weight);
             }
-            // The candidates differ, and each ballot begins with another one.
+            // A ballot names each candidate once, from a random one on.
             let start = self.below(self.candidates);
             let length = self.below(self.candidates.min(2000) + 1);
             for place in 0..length {

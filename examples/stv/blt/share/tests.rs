@@ -251,7 +251,7 @@ fn small(random: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = text.into_bytes();
     for _ in 0..if oddness > 0 { 1 + random.below(bytes.len() / oddness.max(10) / 10 + 2) } else { 0 } {
         let place = random.below(bytes.len() + 1);
-        // Three of four edits are at the beginning of a line.
+        // Three of four edits move to the beginning of a line.
         let line = bytes[place..].iter().position(|&byte| byte == b'\n').map_or(place, |at| place + at + 1);
         let place = if random.below(4) > 0 { line } else { place };
         let odd = match random.below(12) {
