@@ -1,4 +1,4 @@
-//! The `check` command: whether ballot files can be read, and what is in them.
+//! The `check` command: reads ballot files, and summarises them.
 
 mod summary;
 
@@ -11,7 +11,7 @@ use std::{
 };
 use summary::Summary;
 
-/// More errors than this in one file have a common cause.
+/// The most errors reported for a file. More of them have a common cause.
 const MOST_ERRORS: usize = 20;
 
 const DETAILS: &str = "\
@@ -78,7 +78,7 @@ pub(crate) struct Check {
     reading: Reading,
 }
 
-/// Prints a summary of each file that can be read, and returns what is wrong with the others.
+/// Prints a summary of each readable file, and returns the errors of the others.
 pub(crate) fn check(check: &Check) -> Result<(), Box<dyn Error>> {
     let mut complaints = Complaints::default();
     let mut out = io::stdout().lock();

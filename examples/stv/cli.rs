@@ -42,7 +42,7 @@ struct Arguments {
     command: Command,
 }
 
-/// What can be said before the command and after it.
+/// The options that may stand before or after the command.
 #[derive(Debug, Args)]
 struct Counting {
     /// The numbers to count with [default: bigfixed9]
@@ -105,7 +105,7 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools)] // flags of a command line are what they are
+#[allow(clippy::struct_excessive_bools)] // each is one option of the command line
 struct MeekArguments {
     /// Iterate until the surplus is at most 1/10^N
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u32).range(0..=18))]
@@ -113,9 +113,9 @@ struct MeekArguments {
     /// Do not let elected candidates below the quota lower the surplus
     #[arg(long)]
     force_positive_surplus: bool,
-    /// What decides who of several with the fewest votes is defeated: order (of the file's [tie …],
-    /// or the ballot paper), backwards (who had fewer votes in the last round where they differ,
-    /// then order), or random:SEED (an order drawn from this number) [default: order]
+    /// How to decide which of several candidates with the fewest votes is defeated: order (of the
+    /// file's [tie …], or the ballot paper), backwards (fewer votes in the last round where they
+    /// differ, then order), or random:SEED (an order drawn from this number) [default: order]
     #[arg(long, value_name = "HOW")]
     tie: Option<Tie>,
     /// Count nothing, and write nothing, if there is something to warn of
@@ -171,7 +171,7 @@ struct PluralityArguments {
 }
 
 impl Counting {
-    /// What stands after the command joined to what stands before it.
+    /// Joins the options after the command with those before it.
     fn join(&mut self, after: &mut Self, file: &mut Option<PathBuf>) -> Result<(), clap::Error> {
         join(&mut self.arithmetic, &mut after.arithmetic, "--arithmetic")?;
         join(&mut self.package_name, &mut after.package_name, "--package-name")?;
@@ -189,7 +189,7 @@ fn join<T>(before: &mut Option<T>, after: &mut Option<T>, what: &str) -> Result<
     Ok(())
 }
 
-/// Nothing that would look like a line of the transcript.
+/// Refuses text that could look like another line of the transcript.
 fn one_line(text: &str) -> Result<String, &'static str> {
     if text.contains(misleads) {
         Err("line breaks, control characters and characters that are not seen are not allowed")
@@ -235,7 +235,7 @@ impl Arguments {
         }
     }
 
-    /// Refuses what several ranks cannot do.
+    /// Refuses options that do not work with several ranks.
     fn on(&self, ranks: &dyn Ranks) -> Result<(), clap::Error> {
         let wrong = match &self.command {
             _ if ranks.number() == 1 => return Ok(()),
@@ -252,7 +252,7 @@ impl Arguments {
     }
 }
 
-/// Does what the command line says, and says how to exit.
+/// Runs the command line, and returns the exit code.
 pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
     let arguments = Arguments::try_parse().and_then(|mut arguments| {
         arguments.join()?;
@@ -292,8 +292,8 @@ pub(crate) fn run(ranks: &dyn Ranks) -> Result<ExitCode, Box<dyn Error>> {
     done.map(|()| ExitCode::SUCCESS).map_err(error::of_standard_output)
 }
 
-/// Checks that all ranks have the same arguments. A rank without work takes part as well, since the
-/// others would wait for it.
+/// Checks that all ranks have the same arguments. A rank without work takes part too, since the
+/// others wait for it.
 fn agree(ranks: &dyn Ranks, arguments: &Result<Arguments, clap::Error>) -> Result<(), Box<dyn Error>> {
     let said = match arguments {
         Ok(arguments) => Ok(format!("{} {arguments:?}", env!("CARGO_PKG_VERSION")).into_bytes()),
@@ -302,8 +302,8 @@ fn agree(ranks: &dyn Ranks, arguments: &Result<Arguments, clap::Error>) -> Resul
     ranks::agree(ranks, said, "it has another version or other options")
 }
 
-/// Warnings and worse, unless `RUST_LOG` says otherwise. All ranks have the same to say: one of
-/// them does.
+/// Logs warnings and errors, unless `RUST_LOG` says otherwise. Only one rank logs, since all ranks
+/// have the same messages.
 fn log_to_standard_error(is_first: bool) {
     let default = if is_first { "warn" } else { "off" };
     let environment = env_logger::Env::default().default_filter_or(default);

@@ -1,4 +1,4 @@
-//! The `convert` command: a ballot file in plain BLT, or in another format.
+//! The `convert` command: writes a ballot file in plain BLT, or in another format.
 
 use crate::{
     blt::{self, Naming},
@@ -80,19 +80,19 @@ enum To {
 }
 
 impl Convert {
-    /// The file that was named after the command.
+    /// The file named after the command.
     pub(crate) fn given(&self) -> Option<PathBuf> {
         self.input.clone().or_else(|| self.file.clone())
     }
 
-    /// What cannot be said together.
+    /// An error message if two options contradict each other.
     pub(crate) fn contradiction(&self) -> Option<&'static str> {
         (self.nick && self.to != To::Blt).then_some("--nick is for BLT; other formats have no nicknames")
     }
 }
 
-/// Writes the file in the wanted format to standard output; `input` is where it was named, before
-/// the command or after it.
+/// Writes the file in the wanted format to standard output. `input` is the file named before or
+/// after the command.
 pub(crate) fn convert(convert: &Convert, input: Option<&Path>) -> Result<(), Box<dyn Error>> {
     let read = |name: &str, reader: &mut dyn Read| {
         formats::read(name, reader, convert.reading).map(|election| (name.to_owned(), election))

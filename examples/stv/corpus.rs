@@ -1,8 +1,8 @@
-//! Recorded counts of real elections and hard cases, compared byte by byte. They are no part of
-//! this crate: `STV_CORPUS` says where they are.
+//! Recorded counts of real elections and hard cases, compared byte by byte. They are not part of
+//! this crate: `STV_CORPUS` is their directory.
 //!
-//! An unoptimised build leaves out the large elections, and all but one kind of threads; of the
-//! largest elections, every build leaves out all but one kind. All of them, in some minutes:
+//! An unoptimised build leaves out the large elections, and uses one kind of threads. An optimised
+//! build uses one kind for the largest elections only. This command runs all in some minutes:
 //!
 //! ```text
 //! STV_CORPUS_SWEEP=1 cargo test --release --test count corpus -- --nocapture
@@ -33,13 +33,13 @@ use std::{
 /// An unoptimised build counts ballot files of at most this many bytes.
 const MOST_BYTES: usize = if cfg!(debug_assertions) { 5_000 } else { usize::MAX };
 
-/// The largest number of ballots for all kinds of threads. Larger files are counted with one kind,
-/// unless the test runs with all. Fractions take twenty times longer.
+/// The largest file, in bytes, that all kinds of threads count. Larger files are counted with one
+/// kind, unless the test runs a sweep. Fractions take twenty times longer.
 fn large(arithmetic: &str) -> usize {
     if matches!(arithmetic, "exact" | "approx") { 100_000 } else { 1_000_000 }
 }
 
-/// Where the recorded counts are, if they are.
+/// The directory of the recorded counts, if it exists.
 fn directory() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/stv");
     let corpus = env::var_os("STV_CORPUS").map_or_else(beside, PathBuf::from);
@@ -50,7 +50,7 @@ fn directory() -> Option<PathBuf> {
     None
 }
 
-/// All ballot files with their paths, also those that are wrong on purpose.
+/// All ballot files with their paths, including files with deliberate errors.
 pub(crate) fn files() -> Vec<(PathBuf, Vec<u8>)> {
     let (mut paths, mut packed) = (Vec::new(), Vec::new());
     if let Some(corpus) = directory() {
@@ -62,7 +62,7 @@ pub(crate) fn files() -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), unpacked(&path))).collect()
 }
 
-/// The kinds of threads that count this file; none if it is too large.
+/// The kinds of threads that count this file. Empty if the file is too large.
 fn threads(ballots: &[u8], arithmetic: &str) -> Vec<Threads> {
     let kinds = [(Parallel::Pool, 2), (Parallel::Pool, 3), (Parallel::Rayon, 3), (Parallel::No, 1)];
     let number = match ballots.len() {
@@ -90,14 +90,13 @@ struct Options<'a> {
     plurality: bool,
 }
 
-/// Returns the output, and the error if the count has failed.
+/// Returns the output, and the error of a failed count.
 fn count(ballots: &[u8], options: Options<'_>, threads: Threads) -> (String, Result<(), String>) {
     let election = blt::read("corpus", ballots).unwrap_or_else(|error| panic!("{error}"));
     count_share(election, options, threads, &Alone)
 }
 
-/// Returns the output of several ranks, each of which reads its share. All ranks get the same
-/// options.
+/// Returns the output of several ranks. Each reads its share, and all get the same options.
 fn count_together(
     ballots: &[u8],
     options: Options<'_>,
@@ -207,8 +206,8 @@ fn transcripts_are_reproduced() {
     assert!(compared > 0, "the corpus has no run to compare");
 }
 
-/// The test data of stv-rs, a counter that was there before:
-/// `meek/<group>/<ballots>[.equalize].<arithmetic>.log` and likewise for plurality.
+/// The test data of stv-rs, an older counter: `meek/<group>/<ballots>[.equalize].<arithmetic>.log`
+/// and likewise for plurality.
 #[test]
 fn the_test_data_of_another_counter_is_reproduced() {
     let Some(corpus) = directory() else { return };
@@ -220,7 +219,7 @@ fn the_test_data_of_another_counter_is_reproduced() {
     let mut compared = 0;
     for log in &logs {
         let name = log.strip_prefix(&data).expect("a file of the data").to_str().expect("a name in UTF-8");
-        // Recorded with a total of ballots that had wrapped around: 1 in place of 2^64 + 1.
+        // The recorded total of ballots had wrapped around: 1 in place of 2^64 + 1.
         if name.contains("ballot_sum_overflows") {
             continue;
         }
@@ -240,7 +239,8 @@ fn the_test_data_of_another_counter_is_reproduced() {
         for threads in threads(&ballots, options.arithmetic) {
             let (printed, result) = count(&ballots, options, threads);
             if wanted.is_empty() {
-                // It ended in an overflow. So must this, or count what bigfixed9 counts.
+                // The recorded count ended in an overflow. This one must fail too, or count like
+                // bigfixed9.
                 let big =
                     || text(Path::new(&log.to_str().unwrap_or_default().replace("fixed9", "bigfixed9")));
                 assert!(printed.is_empty() && result.is_err() || printed == big(), "{name} {threads:?}");
@@ -266,7 +266,7 @@ fn files_in(folder: &Path, ending: &str, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Printed and read again every election is the same, and so is what is printed then.
+/// An election that is printed and read again is the same. So is its second printed form.
 #[test]
 fn every_file_reads_as_it_is_printed() {
     let mut read = 0;
@@ -287,7 +287,7 @@ fn every_file_reads_as_it_is_printed() {
     assert!(read > 0 || directory().is_none(), "the corpus has no ballot file");
 }
 
-/// The contents of a file of which there may be only a packed form.
+/// The contents of a file, which may exist only in packed form.
 fn unpacked(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|_| {
         let output = Command::new("gzip").args(["-dc"]).arg(path.with_extension("blt.gz")).output();
@@ -297,8 +297,8 @@ fn unpacked(path: &Path) -> Vec<u8> {
     })
 }
 
-/// No count of these arithmetics is recorded; they must agree with themselves on all kinds of
-/// threads, and run after run.
+/// No counts of these arithmetics are recorded. The counts must agree for all kinds of threads and
+/// in repeated runs.
 #[test]
 fn doubles_and_fractions_do_not_depend_on_the_threads() {
     let Some(corpus) = directory() else { return };

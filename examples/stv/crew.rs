@@ -9,10 +9,10 @@ use std::cmp::Ordering;
 pub(crate) struct Crew<'a>(Option<&'a Pool>);
 
 impl<'a> Crew<'a> {
-    /// This thread.
+    /// The calling thread alone.
     pub(crate) const ALONE: Crew<'static> = Crew(None);
 
-    /// Those of a pool.
+    /// The threads of a pool.
     pub(crate) fn of(pool: &'a Pool) -> Self {
         Self(Some(pool).filter(|pool| pool.num_threads() > 1))
     }
@@ -21,13 +21,12 @@ impl<'a> Crew<'a> {
         self.0.is_none()
     }
 
-    /// How many they are.
+    /// The number of threads.
     pub(crate) fn threads(self) -> usize {
         self.0.map_or(1, Pool::num_threads)
     }
 
-    /// What `map` makes of each item, in their order. Each thread has something of its own that
-    /// `make` gives it.
+    /// The results of `map` for all items, in order. `make` gives each thread its own state.
     pub(crate) fn map<T: Sync, W, R: Send>(
         self,
         items: &[T],
@@ -41,7 +40,7 @@ impl<'a> Crew<'a> {
         items.iter().map(|item| map(&mut own, item)).collect()
     }
 
-    /// Does something with each item.
+    /// Calls `change` with each item.
     pub(crate) fn change<T: Send>(self, items: &mut [T], change: impl Fn(&mut T) + Sync) {
         match self.0 {
             Some(pool) => pool.for_each_mut(items, change),
@@ -49,7 +48,7 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Sorts the items, those that are equal in any order.
+    /// Sorts the items. Equal items may come in any order.
     pub(crate) fn sort_by<T: Send>(self, items: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         match self.0 {
             Some(pool) => pool.sort_unstable_by(items, compare),

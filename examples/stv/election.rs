@@ -1,4 +1,4 @@
-//! An election as it is counted: candidates, seats, tie-break order and ballots.
+//! An election to count: candidates, seats, tie-break order and ballots.
 
 mod ballots;
 mod called;
@@ -10,35 +10,35 @@ use std::borrow::Cow;
 /// A candidate's place in the list of candidates, from 0.
 pub(crate) type CandidateIndex = usize;
 
-/// All that a count needs to know.
+/// The data that a count needs.
 #[derive(Debug)]
 pub(crate) struct Election {
     pub(crate) title: String,
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) seats: usize,
-    /// The place of every candidate in the tie-break order; of tied candidates the one with the
-    /// lowest place is defeated.
+    /// The place of every candidate in the tie-break order. The tied candidate with the lowest
+    /// place is defeated.
     pub(crate) tie_break: Vec<usize>,
-    /// Whose order that is.
+    /// The source of the tie-break order.
     pub(crate) tie_order: TieOrder,
     pub(crate) ballots: Ballots,
-    /// What may be a mistake in the file, each with its line.
+    /// Possible mistakes in the file, each with its line.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Where a tie-break order comes from.
+/// The source of a tie-break order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TieOrder {
-    /// The order of the list of candidates, since none was given.
+    /// The order of the list of candidates. Nobody gave another order.
     BallotPaper,
-    /// The file.
+    /// The order in the file.
     File,
-    /// Drawn from this seed.
+    /// An order drawn from this seed.
     Random(u64),
 }
 
 impl TieOrder {
-    /// In a word, as JSON calls it.
+    /// The name of the source in JSON.
     pub(crate) fn name(self) -> String {
         match self {
             Self::BallotPaper => "ballot paper".to_owned(),
@@ -51,13 +51,13 @@ impl TieOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
     pub(crate) name: String,
-    /// The file's text beside the name, if it is not blank.
+    /// The text beside the name in the file, if it is not blank.
     pub(crate) party: Option<String>,
     pub(crate) withdrawn: bool,
 }
 
 impl Candidate {
-    /// Name and party in one.
+    /// The name with the party.
     pub(crate) fn with_party(&self) -> Cow<'_, str> {
         match &self.party {
             Some(party) => format!("{} ({party})", self.name).trim_start().to_owned().into(),

@@ -1,4 +1,4 @@
-//! Why a count stops before its end, in words that say what to do.
+//! The reasons why a count stops before its end. The messages say how to go on.
 
 use crate::{arithmetic::Fault, ranks::Elsewhere};
 use std::{error::Error, fmt, io};
@@ -16,15 +16,16 @@ pub(crate) enum CountError {
         electable: usize,
         seats: usize,
     },
-    /// Votes and residual are not all the ballots: a fault of this program, never of the election.
+    /// The votes and the residual do not add up to all ballots. That is a fault of this program.
     Unbalanced {
         round: usize,
         found: String,
         ballots: String,
     },
-    /// Two ways of counting come to different votes: a fault of this program, too.
+    /// Two ways of counting give different votes. That is a fault of this program, too.
     Disagreement,
-    /// The record of all candidates at every step, or of the changes.
+    /// The record is too large. `everybody` is set if it has all candidates at every step, instead
+    /// of changes.
     TooLarge {
         round: usize,
         everybody: bool,
@@ -102,11 +103,11 @@ impl Error for Unwritten {
     }
 }
 
-/// Makes a message of a write error. The code that opens a file names the file, so an error without
-/// a name is of standard output.
+/// Makes a message of a write error. Errors of files name the file, so an error without a name
+/// comes from standard output.
 pub(crate) fn of_standard_output(error: Box<dyn Error>) -> Box<dyn Error> {
     match error.downcast::<io::Error>() {
-        // What cannot be generated has its own words.
+        // Errors of `generate` have their own text.
         Ok(error) if error.kind() == io::ErrorKind::InvalidInput => error,
         Ok(error) => Unwritten(*error).into(),
         Err(other) => other,
@@ -126,13 +127,13 @@ pub(crate) fn plural(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A name or a message on one line that looks like no other: without what [`misleads`].
+/// A name or a message on one line, without characters for which [`misleads`] is true.
 pub(crate) fn printable(text: &str) -> String {
     text.replace(misleads, "\u{fffd}")
 }
 
-/// Whether a spreadsheet would take this text for a formula: some skip blanks and what is not seen
-/// before the sign, and some read the wide signs of East Asia.
+/// Whether a spreadsheet would take this text for a formula. Some skip blanks and invisible
+/// characters before the sign, and some accept the wide signs of East Asia.
 pub(crate) fn is_formula(text: &str) -> bool {
     let unseen = |first: char| first.is_whitespace() || is_unseen(first) || first == '\u{fffd}';
     text.trim_start_matches(unseen).starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
@@ -148,17 +149,18 @@ pub(crate) fn is_unseen(character: char) -> bool {
 }
 
 /// Whether a character can make a line look like another one: terminals obey it, it breaks the line
-/// or changes its direction, or it is invisible. The joiners U+200C and U+200D stay, since Persian,
-/// Hindi and emoji need them. So do variation selectors.
+/// or changes its direction, or it is invisible. The joiners U+200C and U+200D are allowed, since
+/// Persian, Hindi and emoji need them. So are variation selectors.
 pub(crate) fn misleads(character: char) -> bool {
     matches!(
         character,
-        // Direction; ends of lines and paragraphs.
+        // Marks of direction; ends of lines and paragraphs.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-        // No width: hyphens that may be, blanks, joiners of words, marks of order and of notes.
+        // Characters without width: soft hyphens, blanks, word joiners, byte order marks,
+        // annotations.
         | '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2065}' | '\u{206a}'..='\u{206f}'
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
-        // Letters without a picture.
+        // Letters that are displayed as nothing.
         | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' | '\u{34f}' | '\u{17b4}' | '\u{17b5}'
         | '\u{2800}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
     ) || character.is_control()

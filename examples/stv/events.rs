@@ -9,17 +9,17 @@ use crate::{
     ties::{By, Tied},
 };
 
-/// Hears every event of a count in its order. An error ends the count.
+/// Hears every event of a count in order. An error ends the count.
 pub(crate) trait Listener<A> {
     fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError>;
 }
 
-/// What an event is heard with: where the count stands at that moment.
+/// The state of the count at an event.
 pub(crate) struct Scene<'a, A> {
     pub(crate) election: &'a Election,
     pub(crate) standing: &'a Standing<A>,
     pub(crate) keep: &'a [KeepFactor<A>],
-    /// From 1; 0 before the first.
+    /// The round, from 1. 0 before the first.
     pub(crate) round: usize,
     pub(crate) omega_exponent: u32,
     pub(crate) omega: &'a A,
@@ -33,7 +33,7 @@ pub(crate) enum Event {
     /// The surplus no longer shrinks.
     Stable,
     Act(Action),
-    /// The votes of the candidate just defeated are with the others now.
+    /// The votes of the candidate just defeated have moved to the others.
     Transferred,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Action {
     Complete,
 }
 
-/// How the iteration of a round ended.
+/// The reason why the iteration of a round ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Iteration {
     Elected,

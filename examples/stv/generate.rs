@@ -1,4 +1,5 @@
-//! Synthetic elections from a seed, written ballot by ballot: they may be larger than the memory.
+//! Synthetic elections from a seed. They are written ballot by ballot, so they may be larger than
+//! the memory.
 
 use crate::{election::CandidateIndex, error::plural, random::SplitMix64};
 use std::{
@@ -7,7 +8,7 @@ use std::{
     num::{NonZeroU64, NonZeroUsize},
 };
 
-/// What election to make up.
+/// The election to generate.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Synthetic {
     /// How the voters choose
@@ -38,14 +39,16 @@ enum Kind {
     Sorted,
 }
 
-/// A strict ballot ranks no more candidates than this, as voters do.
+/// The most candidates on a strict ballot. Few voters rank more.
 const MOST_RANKS: usize = 10;
-/// How many candidates share a rank of a `sorted` ballot.
+/// The number of candidates that share a rank of a `sorted` ballot.
 const EQUALS: usize = 3;
-/// A ballot with this many shared ranks takes some thousand steps, which is some ten microseconds.
+/// The most shared ranks of a ballot. Such a ballot takes some thousand steps, about ten
+/// microseconds.
 const MOST_SHARED_RANKS: usize = 8;
 
-/// Writes the election in the plainest BLT: nicknames, a ballot a line, no comment before the end.
+/// Writes the election in the plainest BLT: nicknames, one ballot per line, no comment before the
+/// end.
 pub(crate) fn write(synthetic: &Synthetic, out: &mut impl Write) -> io::Result<()> {
     let &Synthetic { kind, seed, ballots, .. } = synthetic;
     let (candidates, seats) = if kind == Kind::Sorted { (64, 48) } else { (10, 3) };
@@ -90,19 +93,19 @@ pub(crate) fn write(synthetic: &Synthetic, out: &mut impl Write) -> io::Result<(
     out.flush()
 }
 
-/// Fills in one ballot after the other.
+/// Fills in ballots, one after the other.
 struct Voter {
     random: SplitMix64,
     candidates: Vec<CandidateIndex>,
-    /// The chosen candidates, each with the character that separates it from the one before.
+    /// The chosen candidates, each with the character before it.
     ballot: Vec<(CandidateIndex, char)>,
     most_shared_ranks: usize,
 }
 
 impl Voter {
     fn new(candidates: usize, seats: usize, seed: u64) -> Self {
-        // The favourites of `sorted` have to be elected early and to pass votes on for long: they
-        // take half of the seats.
+        // The favourites of `sorted` must be elected early and pass votes on for long, so they take
+        // half of the seats.
         let most_shared_ranks = (seats / 2 / EQUALS).max(1).min(candidates / EQUALS).min(MOST_SHARED_RANKS);
         Self {
             random: SplitMix64::new(seed),
@@ -128,8 +131,8 @@ impl Voter {
             while self.random.below(4) > 0 {
                 candidate += 1;
             }
-            // Behind the last candidate comes the first one again, which leaves the ratios
-            // unchanged. A candidate that is chosen already gives way to the next one.
+            // The candidates form a ring, which leaves the ratios of their popularity unchanged. A
+            // candidate that is already chosen gives way to the next one.
             candidate %= candidates;
             while self.ballot.iter().any(|chosen| chosen.0 == candidate) {
                 candidate = (candidate + 1) % candidates;
@@ -138,8 +141,8 @@ impl Voter {
         }
     }
 
-    /// `from_end` counts down to 1 for the last of the ballots. One in four has a shared rank, one
-    /// in eight two, and so on.
+    /// Fills in a `sorted` ballot. `from_end` counts down to 1 for the last ballot. At least one
+    /// shared rank is on the last quarter of the ballots, two on the last eighth, and so on.
     fn sorted(&mut self, from_end: u64, ballots: u64) {
         let favourites = self.most_shared_ranks * EQUALS;
         let shared_ranks =
@@ -210,7 +213,8 @@ mod tests {
         }
     }
 
-    /// These bytes are a promise: benchmarks and bug reports name a seed instead of sending a file.
+    /// Seeds must keep their output: benchmarks and bug reports name a seed instead of sending a
+    /// file.
     #[test]
     fn a_seed_stands_for_its_bytes() {
         let geometric = text(&synthetic(Kind::Geometric, 3, 4, 2, 7));

@@ -1,6 +1,6 @@
-//! What `--help` says beyond the options.
+//! The text of `--help` behind the options.
 
-/// After the options of `stv`.
+/// The text after the options of `stv`.
 pub(crate) const STV: &str = "\
 Examples:
   stv meek ward.blt
@@ -29,7 +29,7 @@ Environment:
   RANGESTEAL_NUM_THREADS
             How many threads `--parallel pool` has, unless --num-threads says so";
 
-/// After the options of `stv meek`.
+/// The text after the options of `stv meek`.
 pub(crate) const MEEK: &str = "\
 Outputs:
   The transcript appears as the count goes on. JSON, CSV and the page are

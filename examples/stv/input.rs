@@ -1,4 +1,4 @@
-//! Where ballots come from: a file, a compressed file, standard input.
+//! The sources of ballots: files, compressed files and standard input.
 
 use crate::{
     blt::Source,
@@ -15,22 +15,22 @@ use std::{
     path::Path,
 };
 
-/// How many bytes of a file a thread reads at once: that takes much longer than to begin it, and
-/// parts of a large file are still many.
+/// The number of bytes of a file that a thread reads at once. Reading them takes much longer than
+/// starting a part, and a large file still has many parts.
 const PART: u64 = 1 << 18;
 
 /// The first bytes of a file compressed with gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Whether several threads have something to read.
+/// Whether several threads can read the file in parts: it is long and not compressed.
 pub(crate) fn is_long(path: Option<&Path>) -> bool {
     const LONG: u64 = 1 << 20;
     let long = |path: &Path| fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() >= LONG);
     path.is_some_and(|path| long(path) && is_compressed(path).is_ok_and(|compressed| !compressed))
 }
 
-/// Opens a file that several ranks read, each its share: more than once, and from anywhere if it is
-/// not compressed.
+/// Opens a file of which several ranks each read a share. The ranks read the file more than once.
+/// They can begin at any byte if the file is not compressed.
 pub(crate) fn open_to_share<T>(
     path: Option<&Path>,
     reading: Reading,
@@ -41,7 +41,7 @@ pub(crate) fn open_to_share<T>(
     };
     let name = printable(&path.display().to_string());
     let data = fs::metadata(path).ok();
-    // A pipe is read once, by one.
+    // A pipe is read once, by one rank.
     let is_stream = data.as_ref().is_some_and(|data| !data.is_file() && !data.is_dir());
     let is_file = data.as_ref().is_some_and(fs::Metadata::is_file);
     let compressed = is_file && is_compressed(path).unwrap_or(false);
@@ -65,7 +65,7 @@ fn is_compressed(path: &Path) -> io::Result<bool> {
     Ok(begins == GZIP)
 }
 
-/// The first bytes, of which there may be fewer, and how many there are.
+/// The first bytes of a file, and their number, which may be smaller.
 fn beginning(reader: &mut dyn Read) -> io::Result<([u8; GZIP.len()], usize)> {
     let (mut bytes, mut length) = ([0; GZIP.len()], 0);
     while length < bytes.len() {
@@ -79,12 +79,12 @@ fn beginning(reader: &mut dyn Read) -> io::Result<([u8; GZIP.len()], usize)> {
     Ok((bytes, length))
 }
 
-/// What messages call a file.
+/// The name of a file in messages.
 pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".to_owned() } else { printable(&path.display().to_string()) }
 }
 
-/// As `open`, and the SHA-256 of all bytes as they are in the file.
+/// Opens and reads like `open`. Also returns the SHA-256 of the bytes in the file.
 pub(crate) fn open_hashed<T, E: Error + 'static>(
     path: Option<&Path>,
     reading: Reading,
@@ -103,7 +103,7 @@ pub(crate) fn open_hashed<T, E: Error + 'static>(
     Ok((read, digits(hashed.sha256)))
 }
 
-/// The SHA-256 of a file; None if it is one that can be read only once.
+/// The SHA-256 of a file, or `None` for a stream that can be read only once.
 pub(crate) fn sha256(path: &Path) -> Result<Option<String>, String> {
     if path.as_os_str() == "-" || fs::metadata(path).is_ok_and(|data| !data.is_file()) {
         return Ok(None);
@@ -117,12 +117,12 @@ pub(crate) fn sha256(path: &Path) -> Result<Option<String>, String> {
 
 fn digits(sha256: Sha256) -> String {
     sha256.finalize().iter().fold(String::new(), |mut digits, byte| {
-        let _ = write!(digits, "{byte:02x}"); // to memory
+        let _ = write!(digits, "{byte:02x}"); // writing to memory cannot fail
         digits
     })
 }
 
-/// A source with the running sum of its bytes.
+/// A source with the running hash of its bytes.
 struct Hashed {
     source: Box<dyn Read>,
     sha256: Sha256,
@@ -136,8 +136,8 @@ impl Read for Hashed {
     }
 }
 
-/// Opens a file, or standard input if none is named, and has it read; `read` gets its name for
-/// messages too.
+/// Opens a file, or standard input if no file is named, and passes it to `read` with its name for
+/// messages.
 pub(crate) fn open<T>(
     path: Option<&Path>,
     reading: Reading,
@@ -151,7 +151,7 @@ pub(crate) fn open<T>(
     unpack(&name, file, reading, read)
 }
 
-/// Has it read as it is, or what it unpacks to.
+/// Passes the bytes to `read`, unpacked if they are compressed.
 fn unpack<T>(
     name: &str,
     mut reader: impl Read,
@@ -166,8 +166,8 @@ fn unpack<T>(
     Ok(read(name, &mut whole))
 }
 
-/// The unpacked contents of a compressed file, up to a limit, since a small file can unpack to more
-/// than any disk holds.
+/// The unpacked contents of a compressed file, up to a limit. A small file can unpack to more than
+/// any disk holds.
 struct Unpacked<R> {
     reader: MultiGzDecoder<R>,
     most: u64,

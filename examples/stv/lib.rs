@@ -1,43 +1,43 @@
-//! `stv` counts elections by the Single Transferable Vote, Meek's method, with every distribution
-//! of the ballots a loop on all cores.
+//! `stv` counts elections by the Single Transferable Vote, Meek's method. Every distribution of the
+//! ballots is a loop on all cores.
 //!
 //! ```text
 //! cargo run --release --example stv -- --input examples/stv/sample.blt meek
 //! ```
-//! It is a library so that two programs can be made of it: `program`, and `../stv-ranks`, which
-//! counts on several machines and needs MPI for that.
+//! It is a library, so that two programs can use it: `program`, and `../stv-ranks`, which counts on
+//! several machines and needs MPI for that.
 //!
-//! A file for each thing; the files call downwards only:
+//! The files, which call downwards only:
 //!
 //! | file | owns |
 //! |---|---|
-//! | `cli`, `help` | the command line, and what its help says |
-//! | `check` | what is in a ballot file, and what is wrong with it |
+//! | `cli`, `help` | the command line and its help |
+//! | `check` | summaries of ballot files, and their mistakes |
 //! | `convert` | a ballot file in plain form, or in another format |
-//! | `verify` | a result, compared with a new count |
-//! | `output` | what is written: the formats, the page, the trace, the progress bar |
-//! | `generate`, `random` | synthetic elections, their random numbers |
-//! | `crew` | who prepares the count, one thread or those of a pool |
+//! | `verify` | the comparison of a result with a new count |
+//! | `output` | the outputs: formats, page, trace, progress bar |
+//! | `generate`, `random` | synthetic elections and their random numbers |
+//! | `crew` | the threads that prepare the count: one thread, or those of a pool |
 //! | `tally` | distributions as parallel loops, on the pool or, in `rival`, on rayon; `in_order` where sums depend on their order |
-//! | `ranks`, `wire` | what processes that count together say to each other, and in which bytes |
+//! | `ranks`, `wire` | the messages between processes that count together, and their bytes |
 //! | `pinning` | the option of that name, shared with another example |
 //! | `meek` | the rounds of the count |
-//! | `ties` | what decides a tie |
-//! | `plurality` | block voting, to compare with |
-//! | `transcript` | what is printed |
-//! | `events` | what happens in a count, told to those who listen |
-//! | `standing` | where a count stands |
-//! | `layout` | the ballots as trees of common beginnings, and how votes go down them |
-//! | `spread` | how one ballot spreads over its candidates; `equalize` another way for equal ranks |
-//! | `input` | where a ballot file comes from |
-//! | `formats` | ballot files of all formats, by what is in them |
-//! | `blt` | the ballot file |
-//! | `reading` | what the user says of how ballot files are read |
-//! | `warnings` | how often the same is told |
+//! | `ties` | the rules that decide ties |
+//! | `plurality` | block voting, for comparison |
+//! | `transcript` | the printed transcript |
+//! | `events` | the events of a count, for its listeners |
+//! | `standing` | the state of a count |
+//! | `layout` | the ballots as trees of common beginnings, and the distribution on these |
+//! | `spread` | the distribution of one ballot; `equalize` has another rule for equal ranks |
+//! | `input` | the sources of ballot files |
+//! | `formats` | ballot files of all formats, recognised by their contents |
+//! | `blt` | the BLT format |
+//! | `reading` | the user's options for reading ballot files |
+//! | `warnings` | warnings, with a limit for each kind |
 //! | `election` | candidates, seats and ballots in memory |
-//! | `arithmetic` | the numbers that are counted with |
-//! | `error` | why a count stops early |
-//! | `corpus` | recorded counts of real elections, where there are any (tests only) |
+//! | `arithmetic` | the kinds of numbers |
+//! | `error` | the reasons why a count stops early |
+//! | `corpus` | recorded counts of real elections, if they are there (tests only) |
 
 mod arithmetic;
 mod blt;
@@ -76,8 +76,8 @@ pub use ranks::{Alone, Ranks};
 
 use std::process::ExitCode;
 
-/// Does what the command line says, together with the other ranks, if there are any. Of what they
-/// all would say, the first one says it.
+/// Runs the command line, together with the other ranks, if any. Only the first rank reports errors
+/// that all ranks have.
 #[must_use]
 pub fn run(ranks: &dyn Ranks) -> ExitCode {
     match cli::run(ranks) {

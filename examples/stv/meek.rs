@@ -1,5 +1,6 @@
-//! Meek's method: rounds of iteration that lower the keep factors of the elected until their
-//! surplus is gone, then a defeat. It knows the ballots only through `distribute`, and no threads.
+//! Meek's method. Each round lowers the keep factors of the elected until their surplus is gone,
+//! and then defeats a candidate. This module reads ballots only through `distribute`, and uses no
+//! threads.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
@@ -11,7 +12,7 @@ use crate::{
     ties::{Backwards, By, Tied},
 };
 
-/// The choices that the rule leaves open.
+/// The user's choices for the count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rule {
     /// Iteration ends when the surplus is at most 10 to the power of minus this.
@@ -25,14 +26,14 @@ pub(crate) struct Rule {
 /// One distribution of all ballots at the given keep factors.
 pub(crate) type Distribute<'a, A> = dyn FnMut(&[KeepFactor<A>]) -> Result<Votes<A>, Fault> + 'a;
 
-/// How long a count was.
+/// The length of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Length {
     pub(crate) rounds: usize,
     pub(crate) distributions: usize,
 }
 
-/// Counts the election to its end, or to the first thing that cannot be done.
+/// Counts the election to its end, or to the first error.
 pub(crate) fn count<A: Arithmetic, L: Listener<A>>(
     election: &Election,
     rule: Rule,
@@ -79,17 +80,16 @@ struct Count<'a, 'd, A, L> {
 impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
     fn begin(&mut self) -> Result<(), CountError> {
         self.standing.quota = self.quota()?;
-        // Distributed before anything is told: a fault of the first distribution leaves no
-        // transcript.
+        // The first distribution precedes the first event, so a fault in it leaves no transcript.
         self.distribute()?;
-        // Nothing counts as exhausted at the start, though equal ranks may already have lost some
+        // The count starts with nothing exhausted, although equal ranks may already have lost some
         // of the last decimals.
         self.standing.exhausted = A::zero();
         self.remember();
         self.act(Action::Begin)
     }
 
-    /// These votes may decide a later tie.
+    /// Remembers these votes for later ties.
     fn remember(&mut self) {
         if let Some(backwards) = &mut self.backwards {
             backwards.add(self.round, &self.standing.votes);
@@ -149,8 +149,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         self.tell(&Event::Distributed)
     }
 
-    /// Every ballot is with the candidates or exhausted, in every build: a distribution that loses
-    /// or invents a vote ends the count.
+    /// Checks that every ballot is with the candidates or exhausted, in every build. A distribution
+    /// that loses or invents a vote ends the count.
     fn audit(&self) -> Result<(), CountError> {
         let found = self.standing.sum_of_votes()?.plus(&self.standing.exhausted)?;
         if found.balances(&self.total) {
@@ -165,7 +165,7 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         active.over_whole(&Integer::from(self.election.seats as u64 + 1))?.plus(&A::epsilon())
     }
 
-    /// Elects every hopeful who has reached the quota; whether there was one.
+    /// Elects every hopeful at or above the quota. Returns whether there was one.
     fn elect_at_quota(&mut self) -> Result<bool, CountError> {
         let Standing { votes, quota, .. } = &self.standing;
         let electable: Vec<_> = self
@@ -198,8 +198,8 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         Ok(surplus)
     }
 
-    /// The hopeful with the fewest votes. Those who have no more than the surplus beyond that are
-    /// tied: it could still reverse their order.
+    /// The hopeful with the fewest votes. Hopefuls whose votes exceed these by no more than the
+    /// surplus are tied with it, since the surplus could still reverse their order.
     fn lowest(&mut self) -> Result<CandidateIndex, CountError> {
         let Standing { votes, surplus, .. } = &self.standing;
         let mut low: Option<&A> = None;
@@ -227,8 +227,7 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         Ok(first)
     }
 
-    /// If the number of hopefuls is the number of seats left, they are elected without a quota.
-    /// Hopefuls without a seat left are defeated.
+    /// Elects hopefuls without a quota while seats are left. Defeats the other hopefuls.
     fn settle_remaining(&mut self) -> Result<(), CountError> {
         let remaining: Vec<_> = self.standing.with(Status::Hopeful).collect();
         for candidate in remaining {
@@ -247,7 +246,7 @@ impl<A: Arithmetic, L: Listener<A>> Count<'_, '_, A, L> {
         self.act(action)
     }
 
-    /// Shows the candidate with the votes it had, then gives these to the others.
+    /// Shows the candidate with its votes, and then passes these to the others.
     fn defeat(&mut self, candidate: CandidateIndex, action: Action) -> Result<(), CountError> {
         self.standing.status[candidate] = Status::Defeated;
         self.act(action)?;

@@ -1,6 +1,6 @@
-//! Block voting for comparison. The first candidates of a ballot get a vote each, up to a number,
-//! and the candidates with most votes win. It is one pass over the ballots, which takes less time
-//! than reading them, so it uses no threads.
+//! Block voting, for comparison. The first candidates of a ballot, up to a limit, get a vote each.
+//! The candidates with most votes win. The count is one pass over the ballots and takes less time
+//! than reading the file, so it uses no threads.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
@@ -9,14 +9,15 @@ use crate::{
 };
 use std::{cmp::Ordering, io::Write};
 
-/// Counts the election and writes its transcript; `package` is the line that names the program.
+/// Counts the election and writes its transcript. `package` is the transcript's line about the
+/// program.
 pub(crate) fn count<A: Arithmetic>(
     election: &Election,
     votes_per_ballot: usize,
     package: &str,
     out: &mut dyn Write,
 ) -> Result<(), CountError> {
-    // A total that the numbers cannot hold is found before anything is written.
+    // Checks that the numbers can hold the total, before anything is written.
     A::one().times_whole(election.ballots.total())?;
     let votes = votes::<A>(election, votes_per_ballot)?;
     let ranking = ranking(election, &votes);
@@ -68,7 +69,7 @@ fn votes<A: Arithmetic>(election: &Election, votes_per_ballot: usize) -> Result<
         while left > 0 && !preferences.is_empty() {
             let (rank, below) = preferences.first_rank();
             let equals = rank.clone().count();
-            // A rank that has more candidates than there are votes left shares these.
+            // A rank with more candidates than votes left shares these votes.
             let each = if equals <= left { A::one() } else { part(left, equals)? };
             let more = each.times_whole(&weight)?;
             for preference in rank {
@@ -86,7 +87,7 @@ fn part<A: Arithmetic>(votes: usize, equals: usize) -> Result<A, Fault> {
     A::one().times_whole(&Integer::from(votes as u64))?.over_whole(&Integer::from(equals as u64))
 }
 
-/// All who stand, most votes first; of equal votes the one that comes first in the tie-break order.
+/// The candidates who stand, most votes first. Equal votes are in tie-break order.
 fn ranking<A: Arithmetic>(election: &Election, votes: &[A]) -> Vec<CandidateIndex> {
     let standing = |&candidate: &CandidateIndex| !election.candidates[candidate].withdrawn;
     let mut ranking: Vec<_> = (0..election.candidates.len()).filter(standing).collect();

@@ -18,7 +18,7 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`: the upper half of a product, biased by less than `bound` / 2^64.
+    /// A number below `bound`: the upper half of a product. Its bias is less than `bound` / 2^64.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let product = u128::from(self.next()) * bound as u128;
         usize::try_from(product >> 64).expect("a number below a usize")

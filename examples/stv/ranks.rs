@@ -9,13 +9,13 @@ use std::{error::Error, fmt};
 
 /// The processes that count together.
 pub trait Ranks: Sync {
-    /// Which one this is, from 0.
+    /// The number of this rank, from 0.
     fn rank(&self) -> usize;
 
-    /// How many there are.
+    /// The number of ranks.
     fn number(&self) -> usize;
 
-    /// Returns the messages of all ranks, in their order, the same on every rank. Returns when all
+    /// Returns the messages of all ranks in their order, the same on every rank. Returns when all
     /// ranks have sent their message.
     fn gather(&self, said: &[u8]) -> Vec<Vec<u8>>;
 }
@@ -38,7 +38,7 @@ impl Ranks for Alone {
     }
 }
 
-/// Why another rank has ended.
+/// The reason why another rank has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Elsewhere {
     pub(crate) rank: usize,
@@ -54,13 +54,13 @@ impl fmt::Display for Elsewhere {
 impl Error for Elsewhere {}
 
 impl Elsewhere {
-    /// The message of a rank is not one of this program.
+    /// The message of this rank does not come from this program.
     pub(crate) fn unreadable(rank: usize) -> Self {
         Self { rank, reason: "what it says cannot be read; start the same program everywhere".into() }
     }
 }
 
-/// What all have said; or, if some have ended, why the first of them has.
+/// The messages of all ranks. If some have ended, the reason of the first of them.
 pub(crate) fn gather<E: fmt::Display + From<Elsewhere>>(
     ranks: &dyn Ranks,
     said: Result<Vec<u8>, E>,
@@ -90,7 +90,7 @@ pub(crate) fn gather<E: fmt::Display + From<Elsewhere>>(
     }
 }
 
-/// Ends all ranks unless all say the same: `what` they differ in.
+/// Ends all ranks unless all send the same message. `what` names the difference.
 pub(crate) fn agree<E: fmt::Display + From<Elsewhere>>(
     ranks: &dyn Ranks,
     said: Result<Vec<u8>, E>,
@@ -162,7 +162,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Of two that have ended, all hear of the first; that one keeps its own reason.
+    /// If two ranks have ended, all ranks report the first. That rank keeps its own reason.
     #[test]
     fn the_first_that_has_ended_ends_all() {
         let ended = together(4, |ranks| {
@@ -172,7 +172,7 @@ pub(crate) mod tests {
         });
         let heard = Elsewhere { rank: 1, reason: "reason of 1".into() };
         let wanted = [heard.clone(), Elsewhere { rank: 99, ..heard.clone() }, heard.clone(), heard];
-        // What rank 1 had itself is its own, not what another rank tells of it.
+        // Rank 1 reports its own reason, not one that another rank tells.
         let wanted = wanted.map(|mut ended| {
             if ended.rank == 99 {
                 ended.reason = "reason of 1".into();
@@ -194,7 +194,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Another program says other things.
+    /// Another program sends other messages.
     #[test]
     fn what_nobody_says_is_refused() {
         struct Odd;

@@ -10,12 +10,12 @@ const MOST_UNPACKED: u64 = 16 << 30;
 /// The options of all commands that read ballot files.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub(crate) struct Reading {
-    /// What the lines of the candidates say, where the file has name and party on a line and does
-    /// not show which is which
+    /// How to read a line with the name and the party of a candidate, where the file does not show
+    /// which is which
     #[arg(long, value_enum, value_name = "ORDER")]
     pub(crate) names: Option<Order>,
     #[allow(clippy::doc_markdown)] // it is the help
-    /// How many seats are filled, instead of what the file says; PrefLib files do not say it
+    /// How many seats are filled, instead of the number in the file; PrefLib files have none
     #[arg(long, value_name = "N")]
     pub(crate) seats: Option<NonZeroUsize>,
     /// What becomes of a ballot that names a candidate twice
@@ -32,7 +32,7 @@ impl Default for Reading {
     }
 }
 
-/// What becomes of a ballot that names a candidate twice.
+/// The treatment of a ballot that names a candidate twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Duplicates {
     /// The file is refused, and the ballot named
@@ -56,7 +56,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     number.ok_or_else(|| "not a number of bytes such as 500000, 64M or 16G".to_owned())
 }
 
-/// The same as the user would write it.
+/// A number of bytes in the form in which a user would write it.
 pub(crate) fn in_units(bytes: u64) -> String {
     let units = [(40, "T"), (30, "G"), (20, "M"), (10, "K")];
     let whole = units.iter().find(|(shift, _)| bytes.trailing_zeros() >= *shift && bytes > 0);

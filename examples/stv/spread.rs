@@ -1,5 +1,5 @@
-//! How one ballot spreads its weight over the candidates it ranks. Pure: a distribution is the sum
-//! over all ballots.
+//! The distribution of one ballot's weight over the candidates it ranks. The functions are pure: a
+//! distribution is the sum over all ballots.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Integer},
@@ -10,7 +10,7 @@ mod equalize;
 
 pub(crate) use equalize::shares;
 
-/// The share of every vote that a candidate keeps, and the share that is passed on.
+/// The share of every vote that a candidate keeps, and the share that it passes on.
 #[derive(Debug, Clone)]
 pub(crate) struct KeepFactor<A> {
     keep: A,
@@ -28,18 +28,18 @@ impl<A: Arithmetic> KeepFactor<A> {
         Self { keep: A::zero(), pass: A::one() }
     }
 
-    /// Keeps this share.
+    /// A candidate who keeps this share.
     pub(crate) fn keeping(keep: A) -> Result<Self, Fault> {
         Ok(Self { pass: A::one().minus(&keep)?, keep })
     }
 
-    /// The share that stays.
+    /// The share that the candidate keeps.
     pub(crate) fn kept(&self) -> &A {
         &self.keep
     }
 
-    /// With `votes` at this factor the candidate would have had just the quota at the result,
-    /// rounded up.
+    /// The new factor of a candidate who has `votes` at this factor. With the new factor, the
+    /// candidate would have had just the quota. The result is rounded up.
     pub(crate) fn lowered(&self, quota: &A, votes: &A) -> Result<Self, Fault> {
         let keep = self.keep.times_up(quota)?.over_up(votes)?;
         Self::keeping(keep)
@@ -90,8 +90,8 @@ impl<A: Arithmetic> Votes<A> {
     }
 }
 
-/// A ballot on its way down the ranks. Power is the part of it, at most one, that has come this
-/// far.
+/// A ballot on its way down the ranks. Power is the part of the ballot, at most one, that has come
+/// so far.
 struct Spread<'a, A> {
     keep: &'a [KeepFactor<A>],
     weight: &'a Integer,
@@ -108,8 +108,8 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// Spreads a ballot without equals: each candidate keeps a share of the power that the one
-    /// before passed on.
+    /// Spreads a ballot without equals. Each candidate keeps a share of the power that the previous
+    /// candidate passed on.
     fn strictly(&mut self, preferences: Preferences<'_>) -> Result<(), Fault> {
         let mut power = A::one();
         for preference in preferences {
@@ -126,12 +126,12 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// Spreads a ballot with a shared rank: its candidates get equal parts, and the part that each
-    /// passes on goes down the ranks below separately.
+    /// Spreads a ballot with a shared rank. The candidates of the rank get equal parts. The part
+    /// that each passes on goes down the ranks below separately.
     ///
     /// A rank blocks the ballot if none of its candidates can hold it any more. A single defeated
-    /// candidate blocks it too. That is unfair to such ballots, and the counts with which this one
-    /// is compared do the same.
+    /// candidate blocks it too. That is unfair to such ballots, but the reference counts do the
+    /// same.
     ///
     /// The number of steps grows exponentially with the number of shared ranks. The depth does not
     /// grow with the ballot: each recursion leaves at most half of the power, and power below the
@@ -145,7 +145,8 @@ impl<A: Arithmetic> Spread<'_, A> {
                 return Ok(());
             }
             let part = power.over_whole(&Integer::from(holders))?;
-            // The last holder's rest goes down in this loop, the others' by recursion.
+            // This loop continues with the last holder's rest. The rests of the others go down by
+            // recursion.
             let mut rest = A::zero();
             for preference in rank {
                 let KeepFactor { keep, pass } = &self.keep[preference.candidate()];
@@ -172,8 +173,8 @@ mod tests {
     use super::*;
     use crate::arithmetic::{BigFixed9, Fixed9};
 
-    /// The votes of three candidates and the exhausted rest after one ballot at these keep factors,
-    /// in billionths.
+    /// The votes of three candidates and the exhausted rest of one ballot at these keep factors, in
+    /// billionths.
     fn spread_as<A: Arithmetic>(weight: i64, ranked: &[(usize, usize)], keep: [u64; 3]) -> [String; 4] {
         let mut ballots = Ballots::new();
         ballots.push(Integer::Word(weight), ranked);
@@ -226,8 +227,8 @@ mod tests {
     #[test]
     fn products_are_truncated_before_they_are_weighed() {
         let third = 333_333_333;
-        // Power 0.666666667 for the second: kept 0.222222222 (truncated), passed on 0.444444444
-        // (truncated too, not the difference).
+        // The second candidate gets power 0.666666667. It keeps 0.222222222 (truncated) and passes
+        // on 0.444444444 (also truncated; not the difference).
         let votes = spread(3, &STRICT, [third, third, ALL]);
         assert_eq!(votes, ["0.999999999", "0.666666666", "1.333333332", "0.000000003"]);
     }
@@ -260,8 +261,8 @@ mod tests {
         assert_eq!(votes[3], "8.000000000");
     }
 
-    /// Thousands of ranks, each passing nearly everything on: no recursion on ranks of one holder,
-    /// so no deep stack.
+    /// A ballot with many thousands of ranks, each passing nearly everything on. Ranks with one
+    /// holder need no recursion, so the stack stays shallow.
     #[test]
     fn a_long_ballot_needs_no_deep_stack() {
         let candidates = 200_000;

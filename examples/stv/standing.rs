@@ -1,4 +1,4 @@
-//! Where the count stands after a distribution: what every line of the transcript is printed from.
+//! The state of a count after a distribution. Every line of the transcript is printed from it.
 
 use crate::{
     arithmetic::{Arithmetic, Fault},

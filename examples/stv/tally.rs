@@ -1,5 +1,5 @@
-//! The tally: a distribution of all ballots is one parallel loop. Beside `crew`, which prepares
-//! them, the only file that knows the pool; `rival` is the only one that knows rayon.
+//! The tally: each distribution of all ballots is one parallel loop. Only this module, its
+//! submodules and `crew`, which prepares the ballots, use the pool. Only `rival` uses rayon.
 
 use crate::{
     arithmetic::{Arithmetic, Fault, Words},
@@ -29,7 +29,7 @@ mod together;
 use stats::Stats;
 use together::Together;
 
-/// Who distributes the ballots.
+/// The threads that distribute the ballots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Parallel {
     /// One thread, a plain loop
@@ -45,26 +45,27 @@ pub(crate) enum Parallel {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Threads {
     pub(crate) parallel: Parallel,
-    /// As many as the machine has if not given.
+    /// The number of threads. `None` stands for all threads of the machine.
     pub(crate) number: Option<NonZeroUsize>,
-    /// Whether the threads of the pool, this one included, stay on CPUs of their own.
-    /// If not given, as the library does it.
+    /// Whether each thread of the pool, the caller included, stays on its own CPU. `None` stands
+    /// for the default of the pool.
     pub(crate) pinning: Option<Pinning>,
     /// Whether an idle thread of the pool takes work from a busy one.
     pub(crate) stealing: bool,
     /// Whether to measure the loops of the pool.
     pub(crate) stats: bool,
-    /// Whether to record what they do when.
+    /// Whether to record a timeline of each loop.
     pub(crate) timeline: bool,
 }
 
 impl Threads {
-    /// Has the threads of the pool do something together.
+    /// Runs `work` with the threads of the pool.
     pub(crate) fn together<R>(self, work: impl FnOnce(Crew<'_>) -> R) -> Result<R, CountError> {
         self.scope(|pool| work(Crew::of(pool)))
     }
 
-    /// This thread is a worker of the pool too, pinned as they are as long as the work lasts.
+    /// Runs `work` with a pool. The calling thread is a worker of the pool, and pinned like the
+    /// others, until `work` returns.
     fn scope<R>(self, work: impl FnOnce(&Pool) -> R) -> Result<R, CountError> {
         let mut builder = Pool::builder();
         if let Some(pinning) = self.pinning {
@@ -93,14 +94,14 @@ pub(crate) struct Effort {
     length: Length,
     thefts: Option<u64>,
     elapsed: Duration,
-    /// To lay out the ballots; it is part of the time.
+    /// The time to lay out the ballots. `elapsed` includes it.
     preparing: Duration,
     stats: Option<Stats>,
     /// The loops of the pool, if they were recorded.
     pub(crate) timeline: Option<Trace>,
 }
 
-/// Counts the election by Meek's method on these threads, and on those of the other ranks.
+/// Counts the election by Meek's method on these threads and on the threads of the other ranks.
 pub(crate) fn count<A: Arithmetic, L: Listener<A> + Send>(
     election: &Election,
     rule: Rule,
@@ -125,7 +126,7 @@ fn count_share<A: Arithmetic, L: Listener<A> + Send>(
     let mut count = |distribute: &mut Distribute<'_, A>| {
         let mut everywhere = |keep: &[KeepFactor<A>]| {
             let found = distribute(keep);
-            // Where the order matters, the ranks have spoken with each other already.
+            // Where the order matters, the ranks have already exchanged their votes.
             if A::SUMS_IN_ANY_ORDER { together.sum(found) } else { found }
         };
         meek::count(election, rule, &mut everywhere, listener)
@@ -215,26 +216,26 @@ fn on_pool<A: Arithmetic>(
     )
 }
 
-/// The same for the next loop.
+/// Gives the next loop a title in the timeline.
 fn titled(timeline: &mut Trace) -> &mut Trace {
     let number = timeline.timelines().len() + 1;
     timeline.titled(format!("distribution {number}"))
 }
 
-/// What there is before the first distribution.
+/// The preparations for the first distribution.
 struct Prepared<A> {
     words: Option<InWords<A>>,
     stats: Option<Stats>,
-    /// How long that took.
+    /// The time for the preparations.
     took: Duration,
 }
 
-/// Distributions in machine words: nearly all that are not of fractions.
+/// The layout for distributions in machine words. Nearly all distributions of decimals use it.
 struct InWords<A> {
     layout: Layout,
     words: Words<A>,
     kept: Kept,
-    /// The last distribution.
+    /// The keep factors and the votes of the last distribution.
     last: Option<(Vec<KeepFactor<A>>, Votes<A>)>,
 }
 
@@ -246,8 +247,8 @@ impl<A: Arithmetic> InWords<A> {
         Some(Self { layout, words, kept: Kept::default(), last: None })
     }
 
-    /// A distribution. None if a keep factor is beyond one: an elected candidate may have fallen
-    /// below the quota.
+    /// Makes one distribution. Returns `None` if a keep factor is above one. An elected candidate
+    /// below the quota can have such a factor.
     fn distribute(
         this: &mut Option<Self>,
         keep: &[KeepFactor<A>],
@@ -262,8 +263,8 @@ impl<A: Arithmetic> InWords<A> {
         Some(votes)
     }
 
-    /// The last distribution, counted once more: ballot by ballot, by code that has nothing in
-    /// common with the trees but the arithmetic.
+    /// Checks the last distribution by counting it again, ballot by ballot. That code shares only
+    /// the arithmetic with the trees.
     fn audit(
         this: Option<&Self>,
         ballot_by_ballot: impl FnOnce(&[KeepFactor<A>]) -> Result<Votes<A>, Fault>,
@@ -282,7 +283,7 @@ impl<A: Arithmetic> InWords<A> {
         self.votes(sums)
     }
 
-    /// Sums of integers are the same in any order: every worker adds up what it comes across.
+    /// Every worker sums up its chunks. Sums of integers are the same in any order.
     fn on_pool(
         &self,
         pool: &Pool,
@@ -412,8 +413,8 @@ mod tests {
         assert!(audit(&words).unwrap_err().contains("the last votes are others"));
     }
 
-    /// The total is checked before the first distribution; should a sum overflow all the same, the
-    /// loops say so and do not panic.
+    /// The count checks the total before the first distribution. If a sum overflows nevertheless,
+    /// the loops return an error and do not panic.
     #[test]
     fn an_overflow_inside_a_loop_is_an_error() {
         let mut election = election("1 1 0\n1 2 0\n1 1 2 0");

@@ -1,4 +1,4 @@
-//! Ties: what decides them, and in whose words that is told.
+//! Ties: the rules that decide them, and the texts about the decision.
 
 use crate::{
     election::{CandidateIndex, TieOrder},
@@ -43,8 +43,8 @@ impl fmt::Display for Tie {
     }
 }
 
-/// The place of every candidate in an order drawn from this seed. README.md says how it is drawn,
-/// so that anybody can draw it again.
+/// The place of every candidate in an order drawn from this seed. README.md specifies the draw, so
+/// that other programs can repeat it.
 pub(crate) fn drawn(seed: u64, candidates: usize) -> Vec<usize> {
     let mut order: Vec<CandidateIndex> = (0..candidates).collect();
     SplitMix64::new(seed).choose(&mut order, candidates);
@@ -53,8 +53,8 @@ pub(crate) fn drawn(seed: u64, candidates: usize) -> Vec<usize> {
     places
 }
 
-/// The tied candidates, in candidate order, as one bit per candidate: of thousands of candidates
-/// nearly all may be tied in every round.
+/// The tied candidates, in candidate order, as one bit per candidate. Nearly all of thousands of
+/// candidates may be tied in every round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tied(Vec<u64>);
 
@@ -114,14 +114,14 @@ impl fmt::Display for By {
     }
 }
 
-/// All candidates by the votes they had in the last round, those who had the same by the round
-/// before it, and so on back to the beginning.
+/// All candidates in the order of their votes in the last round. Candidates with equal votes are in
+/// the order of the previous round, and so on back to the beginning.
 #[derive(Debug)]
 pub(crate) struct Backwards {
     /// The candidate with fewer votes comes first.
     order: Vec<CandidateIndex>,
-    /// For each place: the last round in which this candidate and the one at the place before had
-    /// different votes, if there is any.
+    /// For each place: the last round in which the candidates at this place and the previous place
+    /// had different votes, if any.
     apart: Vec<Option<usize>>,
 }
 
@@ -130,7 +130,7 @@ impl Backwards {
         Self { order: (0..candidates).collect(), apart: vec![None; candidates] }
     }
 
-    /// A round is over, with these votes.
+    /// Adds a finished round with its votes.
     pub(crate) fn add<A: PartialOrd>(&mut self, round: usize, votes: &[A]) {
         let of = |place: usize| &votes[self.order[place]];
         let mut places: Vec<usize> = (0..self.order.len()).collect();
@@ -145,16 +145,15 @@ impl Backwards {
         self.order = places.into_iter().map(|place| self.order[place]).collect();
     }
 
-    /// The last round in which those at two places, the first one before the other, had different
-    /// votes.
+    /// The last round in which the candidates at two places had different votes. `first` is the
+    /// lower place.
     fn last_apart(&self, first: usize, other: usize) -> Option<usize> {
         self.apart[first + 1..=other].iter().copied().max().flatten()
     }
 
-    /// The tied candidates with the fewest votes in the last round in which the tied differ. Of
-    /// several, those with the fewest in the last earlier round in which these differ, and so on.
-    /// Returns the candidates that no round distinguishes, and the last round that distinguished
-    /// some.
+    /// Selects the tied candidates with the fewest votes in the last round in which the tied
+    /// differ. Repeats that with the selected candidates and earlier rounds. Returns the candidates
+    /// that no round distinguishes, and the last round that distinguished any.
     pub(crate) fn fewest(&self, tied: &Tied) -> (Tied, Option<usize>) {
         let mut places = (0..self.order.len()).filter(|&place| tied.contains(self.order[place]));
         let Some(first) = places.next() else { return (tied.clone(), None) };
@@ -189,7 +188,7 @@ mod tests {
         assert!("random:18446744073709551616".parse::<Tie>().unwrap_err().contains("18446744073709551615"));
     }
 
-    /// Which README.md promises to all who draw it with another program.
+    /// README.md promises these orders to users who draw them with another program.
     #[test]
     fn a_seed_stands_for_its_order() {
         assert!(include_str!("README.md").contains("order(20261123, 8) is [6, 7, 4, 3, 5, 2, 1, 8]"));
@@ -232,7 +231,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same as going back through the rounds one by one.
+        /// The result is the same as that of going back through the rounds one by one.
         #[test]
         fn backwards_is_round_by_round(
             votes in vec(vec(0..3_u8, 7), 0..6),

@@ -10,7 +10,7 @@ use crate::{
 };
 use std::io::Write;
 
-/// Writes one count; a failed write ends the count.
+/// Writes the transcript of one count. A failed write ends the count.
 #[derive(Debug)]
 pub(crate) struct Transcript<W> {
     out: W,
@@ -23,12 +23,12 @@ pub(crate) struct Transcript<W> {
 type Written = Result<(), CountError>;
 
 impl<W: Write> Transcript<W> {
-    /// `package` is the line that names the program.
+    /// Creates a transcript. `package` is its line about the program.
     pub(crate) fn new(out: W, package: String) -> Self {
         Self { out, package, names: Vec::new(), explains_ties: false }
     }
 
-    /// Says of every tie what has decided it, on a line of its own.
+    /// Adds the reason of every tie, on a line of its own.
     pub(crate) fn explaining_ties(mut self, explains_ties: bool) -> Self {
         self.explains_ties = explains_ties;
         self
@@ -52,8 +52,8 @@ impl<W: Write> Transcript<W> {
         Ok(())
     }
 
-    /// One action. An action of a candidate or of all shows the votes of all candidates. The others
-    /// show only the sums.
+    /// Writes one action. An action of a candidate or of all shows the votes of all candidates. The
+    /// others show only the sums.
     fn action<A: Arithmetic>(&mut self, action: &Action, scene: &Scene<'_, A>) -> Written {
         let standing = scene.standing;
         let name = |candidate: CandidateIndex| self.names[candidate].as_str();
@@ -113,7 +113,7 @@ impl<W: Write> Transcript<W> {
         writeln!(self.out, "\tResidual: {}", standing.exhausted)?;
         writeln!(self.out, "\tTotal: {}", votes.plus(&standing.exhausted)?)?;
         writeln!(self.out, "\tSurplus: {}", standing.surplus)?;
-        // A long count can be watched: every action appears when it is taken.
+        // Every action appears at once, so that a long count can be watched.
         Ok(self.out.flush()?)
     }
 }

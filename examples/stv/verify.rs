@@ -1,4 +1,4 @@
-//! The `verify` command: whether a JSON result is what a count of the ballot file gives.
+//! The `verify` command: compares a JSON result with a new count of the ballot file.
 
 use crate::{
     error::printable,
@@ -48,8 +48,8 @@ pub(crate) struct Verify {
 /// A command line.
 type Words = Vec<OsString>;
 
-/// Compares the result with what `count` gives, and writes to `out` that they are the same. `count`
-/// counts as a command line says, and writes nothing.
+/// Compares the result with the record of `count`. Writes to `out` if they are the same. `count`
+/// counts according to a command line, and writes nothing.
 pub(crate) fn verify(
     verify: &Verify,
     count: &dyn Fn(Words) -> Result<Record, Box<dyn Error>>,
@@ -71,7 +71,7 @@ pub(crate) fn verify(
         );
         if found == about.sha256 { Ok(()) } else { Err(message) }
     };
-    // Another file is told before it is found that it has a mistake, or takes an hour to count.
+    // A wrong file is reported before the count, which may fail or take an hour.
     if let Some(sha256) = input::sha256(&verify.file)? {
         is_its_file(&sha256)?;
     }
@@ -91,8 +91,8 @@ pub(crate) fn verify(
     }
 }
 
-/// The file behind its byte order mark, if it has one. A file that cannot be a result gives a
-/// message.
+/// Opens the file behind its byte order mark, if it has one. A file that cannot be a result is an
+/// error.
 fn opened(path: &Path) -> Result<impl Read, String> {
     let mut file = File::open(path).map_err(|error| error.to_string())?;
     if !file.metadata().is_ok_and(|data| data.is_file()) {
@@ -111,7 +111,7 @@ fn opened(path: &Path) -> Result<impl Read, String> {
     Err(other.to_owned())
 }
 
-/// The description in a result of how it was made.
+/// The part of a result that describes its count.
 struct About<'a> {
     version: &'a str,
     options: &'a Map<String, Value>,
@@ -143,7 +143,7 @@ impl<'a> About<'a> {
     }
 }
 
-/// The command line that counts again.
+/// The command line of the new count.
 fn command(verify: &Verify, options: &Map<String, Value>) -> Words {
     let mut words: Words = ["stv", "meek", "--format=json"].map(Into::into).into();
     words.extend(command_line(options).into_iter().map(Into::into));

@@ -1,5 +1,5 @@
-//! Warnings on a file that can still be counted. A file may have a warning on every line, so only
-//! the first of each kind are printed, and the number of them all. A kind is a place in this
+//! Warnings about a file that can still be counted. A file may have a warning on every line. So
+//! only the first of each kind are printed, and then their number. A kind is a place in this
 //! program.
 
 use std::{mem, panic::Location};
@@ -12,7 +12,7 @@ pub(crate) const MOST_TOLD: usize = 20;
 pub(crate) struct Warnings {
     list: Vec<Warning>,
     kinds: Kinds,
-    /// They are not told, as long as it is not sure that the file is read for good.
+    /// Whether to withhold messages, because the file may be read again.
     held_back: bool,
 }
 
@@ -23,12 +23,12 @@ struct Warning {
 }
 
 impl Warnings {
-    /// Those of a file that is perhaps not read for good.
+    /// Warnings about a file that may be read again.
     pub(crate) fn held_back() -> Self {
         Self { held_back: true, ..Self::default() }
     }
 
-    /// Keeps a warning and tells it, if not too much of its kind has been told.
+    /// Keeps a warning and prints it, unless too many of its kind were printed.
     #[track_caller]
     pub(crate) fn add(&mut self, source: &str, line: usize, message: &str) {
         if self.kinds.tells(line, message) {
@@ -36,14 +36,14 @@ impl Warnings {
         }
     }
 
-    /// Of each kind of which not all were told: the last one, and how many there are.
+    /// Prints the last warning of each kind with omitted warnings, and their number.
     pub(crate) fn rest(&mut self, source: &str) {
         for (line, message) in self.kinds.rest() {
             self.tell(source, line, message);
         }
     }
 
-    /// Adds those of another part of the file.
+    /// Adds the warnings of another part of the file.
     pub(crate) fn append(&mut self, source: &str, other: Self) {
         for Warning { line, message } in other.list {
             self.tell(source, line, message);
@@ -57,13 +57,13 @@ impl Warnings {
         self.list.push(Warning { line, message });
     }
 
-    /// Each with its line, in words.
+    /// The warnings with their lines, in words.
     pub(crate) fn told(&self) -> Vec<String> {
         self.list.iter().map(|Warning { line, message }| format!("line {line}: {message}")).collect()
     }
 }
 
-/// Which warnings have been told, and which have not.
+/// The numbers of warnings of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Kinds(Vec<Kind>);
 
@@ -71,13 +71,13 @@ pub(crate) struct Kinds(Vec<Kind>);
 struct Kind {
     place: &'static Location<'static>,
     number: usize,
-    /// The last one, if it was not told, and its line.
+    /// The last warning that was not printed, with its line.
     last: (usize, String),
 }
 
 impl Kinds {
-    /// Whether to tell a warning of the kind of this place of the program; if not, it is kept until
-    /// the next one.
+    /// Whether to print a warning. Its kind is the caller's place in the program. Keeps an omitted
+    /// warning until the next one.
     #[track_caller]
     pub(crate) fn tells(&mut self, line: usize, warning: &str) -> bool {
         let place = Location::caller();

@@ -1,4 +1,4 @@
-//! Numbers as bytes, for other ranks. Damaged bytes give no number.
+//! Numbers as bytes, for other ranks. Damaged bytes are not read as numbers.
 
 use num_bigint::BigInt;
 
@@ -12,7 +12,7 @@ pub(crate) fn word(from: &mut &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*word))
 }
 
-/// Bytes with their number before them.
+/// Writes bytes after their number.
 pub(crate) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     put_word(bytes.len() as u64, out);
     out.extend(bytes);
@@ -55,7 +55,7 @@ mod tests {
                 prop_assert_eq!(big(&mut from), Some(BigInt::from_signed_bytes_le(digits)));
             }
             prop_assert_eq!((from.len(), word(&mut from), bytes(&mut from)), (0, None, None));
-            // Cut short, it is no longer what it was; and nothing panics.
+            // A truncated message has fewer numbers, and reading it does not panic.
             if !out.is_empty() {
                 let mut from = &out[..lost.index(out.len())];
                 let read = numbers.iter().filter(|_| word(&mut from).is_some() && big(&mut from).is_some());

@@ -1,4 +1,4 @@
-//! `bigfixed9`: nine decimal places like `fixed9`, and no limit.
+//! `bigfixed9`: nine decimal places like `fixed9`, without a limit.
 
 use super::{Arithmetic, Fault, Fixed9, Integer, Words, fixed9::SCALE};
 use crate::wire;
@@ -52,8 +52,7 @@ impl Arithmetic for BigFixed9 {
 
     #[inline]
     fn times(&self, other: &Self) -> Result<Self, Fault> {
-        // This is where a count spends its time, and nearly always with numbers that fixed9 can
-        // hold.
+        // A count spends its time here. Nearly all numbers fit in fixed9.
         if let (Integer::Word(left), Integer::Word(right)) = (&self.0, &other.0)
             && let Ok(product) = Fixed9(*left).times(&Fixed9(*right))
         {
@@ -101,8 +100,7 @@ impl fmt::Display for BigFixed9 {
             Integer::Big(big) => {
                 let sign = if self.0 < Integer::Word(0) { "-" } else { "" };
                 let scale = BigUint::from(SCALE.unsigned_abs());
-                // Padding does not reach through BigUint's formatter in every release; its digits
-                // do.
+                // The formatter of `BigUint` does not pad in every release, so a string is padded.
                 let fraction = (big.magnitude() % &scale).to_string();
                 write!(f, "{sign}{}.{fraction:0>9}", big.magnitude() / &scale)
             }
@@ -124,8 +122,8 @@ mod tests {
         BigFixed9(Integer::Word(number))
     }
 
-    /// Both kinds do the same as long as nothing overflows; `fixed9` has its roundings tested by
-    /// hand.
+    /// Both kinds agree as long as nothing overflows. Other tests check the roundings of `fixed9`
+    /// by hand.
     #[test]
     fn agrees_with_fixed9_where_that_does_not_overflow() {
         let samples = [

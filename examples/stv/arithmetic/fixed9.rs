@@ -4,7 +4,7 @@ use super::{Arithmetic, Fault, Integer, Words};
 use crate::wire;
 use std::fmt;
 
-/// How many steps of 0.000000001 make one.
+/// The number of steps of 0.000000001 in one.
 pub(super) const SCALE: i64 = 1_000_000_000;
 
 /// A number of billionths.
@@ -66,8 +66,8 @@ impl Arithmetic for Fixed9 {
     }
 
     fn times(&self, other: &Self) -> Result<Self, Fault> {
-        // The factors of a ballot are at most one: nearly every product fits in 64 bits, where
-        // dividing by a constant costs a tenth.
+        // The factors of a ballot are at most one, so nearly every product fits in 64 bits. A
+        // division by a constant takes a tenth of the time there.
         match self.0.checked_mul(other.0) {
             Some(product) => Ok(Self(product / SCALE)),
             None => narrow(i128::from(self.0) * i128::from(other.0) / i128::from(SCALE)),
@@ -92,8 +92,8 @@ impl Arithmetic for Fixed9 {
     }
 
     fn over_whole(&self, parts: &Integer) -> Result<Self, Fault> {
-        // More parts than a word can count leave nothing to each: every number of this kind is
-        // smaller than that.
+        // If the number of parts does not fit in a word, each part is smaller than the smallest
+        // step.
         Ok(Self(parts.word().map_or(0, |parts| self.0 / parts)))
     }
 

@@ -12,12 +12,12 @@ fn finite(value: f64) -> Result<Float64, Fault> {
     if value.is_finite() { Ok(Float64(value)) } else { Err(Fault::Infinite) }
 }
 
-/// The nearest double; of two equally near ones the even.
+/// The nearest double. Of two equally near doubles, the even one.
 fn nearest(number: &Integer) -> f64 {
     match number.word() {
         #[expect(clippy::cast_precision_loss, reason = "this arithmetic is known to round")]
         Some(word) => word as f64,
-        // Reading digits rounds once, like the conversion of a word.
+        // Parsing digits rounds once, like the conversion of a word.
         None => number.to_string().parse().expect("digits are a number"),
     }
 }
@@ -46,8 +46,8 @@ impl Arithmetic for Float64 {
         self > quota
     }
 
-    /// Each addition is wrong by 1.1e-16 of its sum at most, so 1e-9 is room for some millions of
-    /// them.
+    /// Each addition is wrong by at most 1.1e-16 of its sum, so 1e-9 allows for some millions of
+    /// additions.
     fn balances(&self, ballots: &Self) -> bool {
         (self.0 - ballots.0).abs() <= ballots.0 * 1e-9
     }

@@ -1,5 +1,5 @@
-//! Whole numbers without a limit that stay in a machine word as long as they fit: weights, totals,
-//! and the digits of `bigfixed9`.
+//! Whole numbers without a limit, for weights, totals and the digits of `bigfixed9`. A number that
+//! fits in a machine word is kept in one.
 
 use num_bigint::BigInt;
 use std::{
@@ -8,7 +8,8 @@ use std::{
     ops::{Add, Div, Mul, Sub},
 };
 
-/// A whole number. `Big` holds only what a word cannot, so equal numbers are equal values.
+/// A whole number. `Big` only holds numbers that do not fit in a word, so equal numbers are equal
+/// values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Integer {
     Word(i64),
@@ -16,7 +17,7 @@ pub(crate) enum Integer {
 }
 
 impl Integer {
-    /// Reads a number made of ASCII digits and nothing else.
+    /// Parses a number made of ASCII digits only.
     pub(crate) fn from_digits(digits: &str) -> Option<Self> {
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -85,7 +86,7 @@ impl Integer {
         self.combine_big(other, bigs)
     }
 
-    /// Out of line, so that the path of words is short enough to be inlined into the count.
+    /// Not inlined, so that the path of words is short enough to be inlined into the count.
     #[cold]
     #[inline(never)]
     fn combine_big(&self, other: &Self, bigs: impl FnOnce(BigInt, BigInt) -> BigInt) -> Self {

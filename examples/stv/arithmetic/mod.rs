@@ -1,7 +1,7 @@
-//! Arithmetic: the numbers that votes, quotas and keep factors are made of.
+//! Arithmetic: the numbers of votes, quotas and keep factors.
 //!
-//! The count is written once, over [`Arithmetic`]; each kind of number decides for itself how it
-//! rounds, what it calls reaching the quota, and when it gives up.
+//! The count is written once, over [`Arithmetic`]. Each kind of number has its own rules for
+//! rounding, for reaching the quota, and for giving up.
 
 mod bigfixed9;
 mod fixed9;
@@ -17,26 +17,27 @@ pub(crate) use rational::{Approx, Exact};
 
 use std::fmt;
 
-/// A kind of number to count with. Every operation that can fail says so in its result: nothing
-/// wraps around and nothing panics.
+/// A kind of number to count with. Operations that can fail return an error. Nothing wraps around
+/// and nothing panics.
 pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Send + Sync {
     /// The name of this arithmetic in the transcript.
     const DESCRIPTION: &'static str;
-    /// Whether a sum does not depend on the order of additions.
+    /// Whether sums do not depend on the order of additions.
     const SUMS_IN_ANY_ORDER: bool = true;
-    /// How to count whole distributions in machine words, if that gives the same digits.
+    /// The conversion to machine words for whole distributions, if these give the same digits.
     const WORDS: Option<Words<Self>> = None;
 
     fn zero() -> Self;
     fn one() -> Self;
-    /// The smallest step, added to the quota so that no more candidates than seats can reach it.
+    /// The smallest step. It is added to the quota so that no more candidates than seats can reach
+    /// it.
     fn epsilon() -> Self;
     fn is_zero(&self) -> bool;
     /// Whether a candidate with these votes is elected at this quota.
     fn reaches(&self, quota: &Self) -> bool;
 
-    /// Whether votes and residual, this sum, are all the ballots. Arithmetics that round their sums
-    /// override this with the error they can make.
+    /// Whether this sum of votes and residual is the number of all ballots. Arithmetics that round
+    /// sums override this with their error bound.
     fn balances(&self, ballots: &Self) -> bool {
         self == ballots
     }
@@ -44,41 +45,41 @@ pub(crate) trait Arithmetic: Clone + PartialOrd + fmt::Display + fmt::Debug + Se
     fn plus(&self, other: &Self) -> Result<Self, Fault>;
     fn minus(&self, other: &Self) -> Result<Self, Fault>;
     fn times(&self, other: &Self) -> Result<Self, Fault>;
-    /// A product rounded up, where rounding down would take a vote below the quota.
+    /// A product rounded up, for places where rounding down would take a vote below the quota.
     fn times_up(&self, other: &Self) -> Result<Self, Fault>;
     /// A quotient rounded up, for keep factors.
     fn over_up(&self, divisor: &Self) -> Result<Self, Fault>;
-    /// A whole multiple, such as the weight of a ballot; exact.
+    /// An exact whole multiple, such as the weight of a ballot.
     fn times_whole(&self, factor: &Integer) -> Result<Self, Fault>;
-    /// A share among `parts`, which is positive.
+    /// The quotient by a number of parts, which is positive.
     fn over_whole(&self, parts: &Integer) -> Result<Self, Fault>;
 
     /// Writes the number for another rank.
     fn write(&self, out: &mut Vec<u8>);
-    /// Reads what another rank has written, and takes it away.
+    /// Reads a number of another rank, and removes its bytes.
     fn read(from: &mut &[u8]) -> Option<Self>;
 }
 
-/// For kinds that round every product down to billionths, and whose sums are exact.
+/// Conversions for kinds that round every product down to billionths, and whose sums are exact.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Words<A> {
-    /// The number, if it lies between zero and one.
+    /// The number in billionths, if it lies between zero and one.
     pub(crate) billionths: fn(&A) -> Option<u32>,
     pub(crate) from_billionths: fn(u128) -> Result<A, Fault>,
 }
 
-/// Why an operation has no result.
+/// The reason why an operation has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// The result does not fit in the arithmetic's numbers.
     Overflow,
     /// The result is beyond the largest floating-point number.
     Infinite,
-    /// A keep factor has more digits than the count could finish with.
+    /// A keep factor has too many digits for the count to finish.
     Unwieldy,
-    /// A quotient by zero votes.
+    /// A division by zero votes.
     DivisionByZero,
-    /// Not every ballot was counted once.
+    /// Some ballots were not counted exactly once.
     Incomplete,
     /// Another rank has ended: see `ranks`.
     Elsewhere,
@@ -94,7 +95,7 @@ impl Fault {
         Self::Elsewhere,
     ];
 
-    /// Its number, from 1, by which other ranks know it.
+    /// The number of this fault in messages between ranks, from 1.
     pub(crate) fn number(self) -> u8 {
         self as u8 + 1
     }

@@ -1,10 +1,9 @@
 //! `exact` and `approx`: fractions of whole numbers without limit.
 //!
-//! A fraction is reduced only where that pays: when a keep factor is made, because it lives on, and
-//! when it is printed. In between, one distribution adds thousands of fractions whose denominators
-//! divide each other (they are products of the denominators of a few keep factors), so a sum finds
-//! its common denominator by a division, where reducing every sum would cost a greatest common
-//! divisor.
+//! A fraction is reduced only where that pays: in a keep factor, because many operations use it,
+//! and for printing. In between, a distribution adds thousands of fractions. Their denominators are
+//! products of the denominators of a few keep factors, so they divide each other. A sum then finds
+//! its common denominator by one division. Reducing every sum would cost a greatest common divisor.
 
 use super::{Arithmetic, Fault, Integer};
 use crate::wire;
@@ -12,8 +11,8 @@ use num_bigint::{BigInt, Sign};
 use num_integer::Integer as _;
 use std::{borrow::Cow, cmp::Ordering, fmt};
 
-/// No rounding at all. Every iteration multiplies the digits of the keep factors: for elections of
-/// few seats and rounds.
+/// Fractions without rounding. Every iteration multiplies the digits of the keep factors, so this
+/// suits elections with few seats and rounds.
 pub(crate) type Exact = Rational<false>;
 
 /// Only keep factors are rounded, up to six decimals.
@@ -22,11 +21,11 @@ pub(crate) type Approx = Rational<true>;
 /// The denominator of the keep factors of `approx`.
 const MILLION: u32 = 1_000_000;
 
-/// Of the denominator, the larger part. One distribution with keep factors of this size takes
-/// seconds, the next many times longer.
+/// The most bits of a keep factor's denominator, which is its larger part. A distribution with such
+/// keep factors takes seconds, and the next one takes many times longer.
 const MOST_BITS: u64 = 1 << 18;
 
-/// Equal numbers need not have equal parts: a fraction is seldom reduced.
+/// Equal numbers may have different numerators and denominators, since few fractions are reduced.
 #[derive(Debug, Clone)]
 pub(crate) struct Rational<const ROUNDED: bool> {
     numerator: BigInt,
@@ -48,7 +47,7 @@ impl<const ROUNDED: bool> Rational<ROUNDED> {
         Self { numerator: &self.numerator / &divisor, denominator: &self.denominator / &divisor }
     }
 
-    /// Both numerators over one denominator, and that.
+    /// Both numerators over a common denominator, and that denominator.
     fn over_common<'a>(&'a self, other: &'a Self) -> [Cow<'a, BigInt>; 3] {
         let (left, right) = (&self.denominator, &other.denominator);
         if left == right {
@@ -108,7 +107,8 @@ impl<const ROUNDED: bool> Arithmetic for Rational<ROUNDED> {
     }
 
     fn times(&self, other: &Self) -> Result<Self, Fault> {
-        // Hopefuls keep all of the power of one that most ballots reach them with.
+        // The usual case: most ballots reach hopefuls with a power of one, and hopefuls keep all of
+        // it.
         if other.is_one() {
             return Ok(self.clone());
         }

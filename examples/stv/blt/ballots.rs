@@ -1,5 +1,5 @@
-//! The ballots of a BLT file, each read in one go if it is of the usual kind: any other takes the
-//! longer way, and so does every error.
+//! The ballots of a BLT file. A usual ballot is read in one pass over the window. Unusual ballots
+//! and errors take a slower path.
 
 use super::{
     InputError, Quoted, Reader,
@@ -11,27 +11,27 @@ use std::{
     hash::{BuildHasher, RandomState},
 };
 
-/// Of a weight.
+/// The most digits of a weight.
 pub(crate) const MOST_DIGITS: usize = 1000;
 
 /// The ballots that have an id instead of a weight.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    /// Two hashes of each id with keys of this run, as ids may take more memory than ballots. That
-    /// two ids of an election have the same pair is less likely than that the memory fails.
+    /// Two hashes of each id, since ids may take more memory than ballots. The keys of the hashes
+    /// are random in each run. An equal pair for two ids is less likely than a fault of the memory.
     given: HashSet<[u64; 2]>,
     keys: [RandomState; 2],
-    /// Where the first ballot without one stands.
+    /// The line of the first ballot without an id.
     without: Option<usize>,
 }
 
 impl Ids {
-    /// Whether no ballot has one.
+    /// Whether no ballot has an id.
     pub(super) fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// Adds one; false if it is there already.
+    /// Adds an id. Returns false if it exists already.
     fn insert(&mut self, id: &str) -> bool {
         let [first, second] = &self.keys;
         self.given.insert([first.hash_one(id), second.hash_one(id)])
@@ -39,7 +39,7 @@ impl Ids {
 }
 
 impl Reader<'_> {
-    /// All ballots and the `0` after them, whose line is returned.
+    /// Reads all ballots, and the `0` after them. Returns the line of the `0`.
     pub(super) fn ballots(&mut self) -> Result<usize, InputError> {
         let mut ids = Ids::default();
         loop {
@@ -60,7 +60,7 @@ impl Reader<'_> {
         }
     }
 
-    /// One ballot, or what stands there instead.
+    /// Reads one ballot, or the end of the ballots.
     pub(super) fn ballot(&mut self, ids: &mut Ids) -> Result<Step, InputError> {
         let weight = match self.weight_at_once() {
             Some(weight) => Some(weight),
@@ -105,8 +105,7 @@ impl Reader<'_> {
         Ok(Step::Ballot)
     }
 
-    /// The weight of the next ballot if it is a small number that stands in the window, which is
-    /// then taken.
+    /// Takes the weight of the next ballot, if it is a small number and stands in the window.
     #[inline]
     fn weight_at_once(&mut self) -> Option<Integer> {
         let window = self.text.window();
@@ -127,8 +126,8 @@ impl Reader<'_> {
         Some(Integer::Word(weight))
     }
 
-    /// The ranks of a ballot and the `0` after them if all of it stands in the window and nothing
-    /// is unusual about it.
+    /// Reads the ranks of a ballot and the `0` after them, if all of it stands in the window and
+    /// nothing is unusual.
     #[inline]
     fn ranks_at_once(&mut self) -> Option<()> {
         self.ranked.clear();
@@ -195,7 +194,7 @@ impl Reader<'_> {
     /// Reads the first word of the next ballot.
     fn weight(&mut self, ids: &mut Ids) -> Result<Weight, InputError> {
         let Some(word) = self.text.next()? else { return Ok(Weight::Nothing) };
-        // A longer word is not a number of ballots, and takes long to read.
+        // A longer word is not a number of ballots, and would take long to parse.
         let digits = Some(&word.text).filter(|text| text.len() <= MOST_DIGITS);
         match digits.and_then(|text| Integer::from_digits(text)) {
             Some(_) if word.text == "0" => Ok(Weight::End(word.line)),
@@ -219,7 +218,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The ranks of any ballot, and the `0` after them. Returns whether the ballot names a
+    /// Reads the ranks of any ballot, and the `0` after them. Returns whether the ballot names a
     /// candidate twice, if that is no error.
     fn ranks(&mut self) -> Result<bool, InputError> {
         let line = self.text.last_line();
@@ -232,7 +231,7 @@ impl Reader<'_> {
                 break;
             }
             if word.text == "-" {
-                continue; // a rank that the voter left out
+                continue; // a rank without a candidate
             }
             for text in word.text.split('=') {
                 let candidate = self.candidate(text, word.line)?;
@@ -258,7 +257,7 @@ impl Reader<'_> {
         Ok(is_twice)
     }
 
-    /// A ballot id from its opening to its closing parenthesis, on one line.
+    /// Reads a ballot id from its opening to its closing parenthesis, on one line.
     fn id(&mut self, opening: Word) -> Result<Word, InputError> {
         let mut id = opening;
         while !id.text.ends_with(')') {
@@ -276,7 +275,7 @@ impl Reader<'_> {
 
 enum Weight {
     Ballots(Integer),
-    /// An id, which stands for a weight of 1.
+    /// An id. The ballot has a weight of 1.
     Id,
     /// The `0` after the last ballot, on this line.
     End(usize),
@@ -293,7 +292,7 @@ pub(super) enum Step {
     Nothing,
 }
 
-/// Where a word starts from here on, and how many lines end before it.
+/// The place of the next word, and the number of line ends before it.
 #[inline]
 fn word_start(window: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut lines = 0;
@@ -307,7 +306,7 @@ fn word_start(window: &[u8], mut at: usize) -> Option<(usize, usize)> {
     }
 }
 
-/// The usual white space; the rest of it takes the longer way.
+/// The usual white space. Other kinds take the slower path.
 #[inline]
 fn is_white(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')

@@ -1,11 +1,10 @@
-//! The file's data on each candidate so far. Candidates that only the header announces take no
-//! memory.
+//! The data on each candidate so far. Candidates that only the header announces take no memory.
 
 use crate::election::CandidateIndex;
 use std::collections::HashMap;
 
-/// This many candidates have an entry from the start. So a wrong number in a header costs little
-/// memory.
+/// The number of candidates that have an entry from the start. The others wait, so a wrong number
+/// in a header costs little memory.
 const FIRST: usize = 2048;
 /// All candidates get an entry once the file has named one in this many of them.
 const NAMED: usize = 4;
@@ -29,7 +28,7 @@ impl Candidates {
         Self { number, first: vec![Known::default(); number.min(FIRST)], others: HashMap::new() }
     }
 
-    /// How many there are.
+    /// The number of candidates.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
@@ -38,19 +37,18 @@ impl Candidates {
         self.first.get(candidate).or_else(|| self.others.get(&candidate)).is_some_and(|known| known.withdrawn)
     }
 
-    /// Whether all of them have a place of their own from the start, so that these take little
-    /// memory.
+    /// Whether all candidates have an entry from the start, which takes little memory.
     pub(super) fn are_few(&self) -> bool {
         self.number <= FIRST
     }
 
-    /// How many have not withdrawn.
+    /// The number of candidates who have not withdrawn.
     pub(super) fn standing(&self) -> usize {
         let known = self.first.iter().chain(self.others.values());
         self.number - known.filter(|known| known.withdrawn).count()
     }
 
-    /// One that has a place of its own; others take the longer way.
+    /// The entry of a candidate, if it is one of the first. Other candidates take the slower path.
     #[inline]
     pub(super) fn get_first(&mut self, candidate: CandidateIndex) -> Option<&mut Known> {
         self.first.get_mut(candidate)

@@ -1,5 +1,4 @@
-//! One small file of each dialect in use, and what comes in other clothes: line ends, encodings,
-//! blocks of any size.
+//! One small file of each dialect in use, with various line ends, encodings and block sizes.
 
 use super::tests::{ballots, fails, read_text};
 use super::*;
@@ -9,14 +8,14 @@ fn parties(election: &Election) -> Vec<&str> {
     election.candidates.iter().map(|candidate| candidate.party.as_deref().unwrap_or("-")).collect()
 }
 
-/// Names and title, for short.
+/// The names and the title.
 fn names(election: &Election) -> (Vec<&str>, &str) {
     let names = election.candidates.iter().map(|candidate| candidate.name.as_str());
     (names.collect(), &election.title)
 }
 
-/// The form in which Hill, Wichmann and Woodall published the format with their program of 1987;
-/// all others are based on it.
+/// The form in which Hill, Wichmann and Woodall published the format with their program of 1987.
+/// All other dialects are based on it.
 #[test]
 fn algorithm_123() {
     let text = "4 2\n-2\n3 1 3 4 0\n4 1 3 2 0\n2 4 1 3 0\n1 2 0\n2 2 4 3 1 0\n1 3 4 2 0\n0\n\"Adam\"\n\"Basil\"\n\"Charlotte\"\n\"Donald\"\n\"Title\"\n";
@@ -36,9 +35,9 @@ fn open_stv() {
     assert_eq!((seen.lines, seen.empty_lines, seen.empty_ballots), (4, 2, Integer::Word(2)));
 }
 
-/// `OpaVote`, after its help page: a ballot of weight 1 for each voter, or identical ones with
-/// their number if there are very many; withdrawn candidates as negative numbers, ranks left out,
-/// equal ranks, empty ballots, comments, blank lines, CRLF.
+/// `OpaVote`, after its help page. Each voter has a ballot of weight 1, or very many identical ones
+/// have their number. Withdrawn candidates are negative numbers. Ranks left out, equal ranks, empty
+/// ballots, comments, blank lines and CRLF occur.
 #[test]
 fn opavote() {
     let text = "4 2   # candidates, seats\r\n-1 -3\r\n\r\n1 2 - 4 0\r\n6 1 0  # none is left\r\n1 0\r\n12 2=4 3 0\r\n   1 4 0   \r\n0\r\n\"Ann (Red)\"\r\n\"Ben \"Buddy\"-Li\"\r\n\r\n\"Cy\" # 3\r\n\"Write-in\"\r\n\"Chair, 2026\" # the end\r\n";
@@ -54,7 +53,7 @@ fn open_tally() {
     assert_eq!(names(&read_text(text).unwrap()), (vec!["Adam", "Basil the Great", "Charlotte"], "The title"));
 }
 
-/// Quotes as text processors make them; `OpaVote` warns of them.
+/// Quotes of text processors; `OpaVote` warns of them.
 #[test]
 fn typographic_quotes() {
     let text = "3 2\n1 3 2 0\n0\n“Adam”\n„Bärbel“  # 2\n\"Ch“ar”\"\n“The “first” title”\n";
@@ -63,8 +62,8 @@ fn typographic_quotes() {
     assert_eq!(names(&read_text(&text).unwrap()), (vec!["Adam", "Bärbel", "Ch“ar”"], "The “first”-title"));
 }
 
-/// Droop: options in brackets, nicknames and numbers, nested comments, words wherever there is
-/// room, source and comment.
+/// Droop: options in brackets, nicknames and numbers, nested comments, words anywhere, source and
+/// comment.
 #[test]
 fn droop() {
     let text = "3 2 [nick a b c] [tie c 1 b ]\n[droop arithmetic=fixed precision=9]\n/* first day\n   /* nested */ */ 5 a b 0 3 c\n a=2 0\n1 3 0 /**/ 0\n\"Castor\" \"Pollux\" \"Helen\"\n\"Title\" \"Source: by hand\" \"No comment\"\n";
@@ -74,8 +73,8 @@ fn droop() {
     assert_eq!(election.tie_break, [1, 2, 0]);
 }
 
-/// The Scottish councils' exports of 2017: blanks up to a fixed width on every line, and empty
-/// lines at the end.
+/// The Scottish councils' exports of 2017: every line padded with blanks to a fixed width, and
+/// empty lines at the end.
 #[test]
 fn scotland_2017() {
     let text = "3 1                    \n2 1 3 0                \n1 2 0                  \n0                      \n\"Ann LI (SNP)\"         \n\"Ben MC KAY (Con)\"     \n\"Cy (Lab)\"             \n\"Ward 12\"              \n                       \n\n";
@@ -97,8 +96,8 @@ fn scotland_2022() {
     assert_eq!(parties(&election), ["Scottish National Party (SNP)", "Independent", "Labour"]);
 }
 
-/// The collection of Scottish elections by the MGGG lab: some names have gone through a
-/// spreadsheet, with their parties; or names and title have no quotes at all.
+/// The collection of Scottish elections by the MGGG lab. Some names have gone through a spreadsheet
+/// with their parties. In other files, names and title have no quotes.
 #[test]
 fn scottish_collection() {
     let ballots = "3 2\n10 1 2 0\n7 3 0\n0\n";

@@ -1,7 +1,7 @@
-//! What to say of bytes that are not text in UTF-8.
+//! The messages for bytes that are not UTF-8.
 
-/// The message for bytes that are not UTF-8: the probable encoding, and a remedy. The bytes stand
-/// at this byte of their line, counted from 1.
+/// The message for bytes that are not UTF-8: the probable encoding, and a remedy. `column` is the
+/// place of the first byte in its line, from 1.
 pub(super) fn complaint(bytes: &[u8], column: usize, on_first_line: bool) -> String {
     let byte = bytes[0];
     match (bytes, on_first_line, column) {
@@ -19,7 +19,7 @@ pub(super) fn complaint(bytes: &[u8], column: usize, on_first_line: bool) -> Str
                 ("Latin-1", "LATIN1")
             };
             let letter = match byte {
-                // Except 0xad, the soft hyphen, which is invisible.
+                // The soft hyphen, 0xad, is left out because it is invisible.
                 0xa1..=0xac | 0xae.. => format!(", where it is {}", char::from(byte)),
                 _ => String::new(),
             };

@@ -1,16 +1,16 @@
-//! Hostile files, and the properties of all files: no panic, no endless reading, a result that does
-//! not depend on the sizes of blocks, and a printed form that can be read again.
+//! Hostile files, and properties of all files: no panic, no endless reading, a result that does not
+//! depend on the sizes of blocks, and a printed form that can be read again.
 
 use super::{dialects::Trickle, *};
 use proptest::{collection::vec, prelude::*, sample};
 
-/// The election with all its parts, or the error.
+/// The election with all its parts, as text, or the error.
 fn told(read: Result<Election, InputError>) -> Result<String, InputError> {
     read.map(|election| format!("{election:?}"))
 }
 
-/// Reads these bytes in blocks of several sizes; the answer must be the same and about one of their
-/// lines.
+/// Reads these bytes in blocks of several sizes. The result must be the same. An error must name
+/// one of their lines.
 pub(super) fn read_in_blocks(bytes: &[u8], most: usize) -> Result<String, InputError> {
     let whole = told(read("test", bytes));
     assert_eq!(told(read_from("test", &mut Trickle { bytes, most })), whole, "blocks of {most}");
@@ -28,8 +28,8 @@ pub(super) fn read_in_blocks(bytes: &[u8], most: usize) -> Result<String, InputE
     whole
 }
 
-/// The printed election reads as the same election, except that parties have become parts of names.
-/// Its second printed form is the same.
+/// Checks that the printed election reads as the same election, except that parties have become
+/// parts of names. Its second printed form must be the same.
 pub(crate) fn reads_as_printed(election: &Election, naming: Naming) {
     let printed = |election: &Election| {
         let mut out = Vec::new();
@@ -39,7 +39,7 @@ pub(crate) fn reads_as_printed(election: &Election, naming: Naming) {
     let text = printed(election);
     let shown = || String::from_utf8_lossy(&text).into_owned();
     let mut again = read("printed", &text).unwrap_or_else(|error| panic!("{error}\n{}", shown()));
-    again.warnings.clone_from(&election.warnings); // of what is printed differently
+    again.warnings.clone_from(&election.warnings); // the warnings are about text that is printed differently
     let mut wanted = election.candidates.clone();
     for candidate in &mut wanted {
         (candidate.name, candidate.party) = (candidate.with_party().into_owned(), None);
@@ -130,8 +130,7 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-/// An election as text: nicknames or numbers, ranks as candidates that may repeat, which are then
-/// left out.
+/// An election as text, with nicknames or numbers. Candidates that repeat on a ballot are left out.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
     candidates: usize,
@@ -158,7 +157,7 @@ impl Written {
         if let Some(tie) = &self.tie {
             lines.push(format!("[tie {}]", all(&mut tie.iter().copied())));
         }
-        // The last one stays: one seat can be filled.
+        // The last candidate does not withdraw, so one seat can be filled.
         let withdrawn = (0..last).filter(|&candidate| self.withdrawn[candidate]);
         lines.extend(withdrawn.map(|candidate| format!("-{}", candidate + 1)));
         for (weight, ranked) in self.ballots.iter().chain([&(1, vec![(last, false)])]) {

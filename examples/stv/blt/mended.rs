@@ -1,8 +1,8 @@
-//! Ballots that name a candidate twice, where the user has said what they mean.
+//! Ballots that name a candidate twice, and that the user's option makes valid.
 
 use crate::{arithmetic::Integer, reading::Duplicates};
 
-/// How many ballots are not read as they are written, on how many lines, and on which first.
+/// The number of mended ballots, the number of their lines, and the first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mended {
     pub(crate) lines: u64,
@@ -17,7 +17,7 @@ impl Default for Mended {
 }
 
 impl Mended {
-    /// Adds those of a line.
+    /// Adds the ballots of a line.
     pub(crate) fn add(&mut self, line: usize, weight: &Integer) {
         if self.lines == 0 {
             self.first = line;
@@ -26,7 +26,7 @@ impl Mended {
         self.ballots = self.ballots.plus(weight);
     }
 
-    /// What to tell the user, and the line that it is about.
+    /// The message for the user, and its line.
     pub(crate) fn warning(&self, duplicates: Duplicates) -> Option<(usize, String)> {
         let others = match self.lines {
             0 => return None,

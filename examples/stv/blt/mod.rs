@@ -1,5 +1,5 @@
-//! BLT, the file format of preferential elections. Reads every dialect in use, and errors name
-//! their line.
+//! BLT, the file format of preferential elections. The reader accepts every dialect in use. Its
+//! errors name the line.
 //!
 //! ```text
 //! 3 2                      candidates, seats
@@ -11,9 +11,9 @@
 //! "Ada" "Bert" "Cleo"      names, in candidate order
 //! "Title"                  then, if any, source and comment
 //! ```
-//! White space of any kind separates words; a ballot may span lines and a line may hold several
-//! ballots. All of them may have an id in parentheses instead of a weight. Comments run from `#` to
-//! the end of the line or from `/*` to `*/`. Candidates may have their parties beside them.
+//! White space of any kind separates words. A ballot may span lines, and a line may hold several
+//! ballots. If one ballot has an id in parentheses instead of a weight, all must. Comments run from
+//! `#` to the end of the line or from `/*` to `*/`. Candidates may have their parties beside them.
 
 mod ballots;
 mod candidates;
@@ -54,7 +54,7 @@ use std::{fmt, io::Read, sync::Arc};
 use text::Text;
 pub(crate) use window::Window;
 
-/// More than any election has.
+/// A limit above the number of candidates of any election.
 pub(crate) const MOST_CANDIDATES: usize = 1 << 20;
 const _: () = assert!(MOST_CANDIDATES <= Preference::MAX_CANDIDATES);
 
@@ -62,7 +62,7 @@ const _: () = assert!(MOST_CANDIDATES <= Preference::MAX_CANDIDATES);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InputError {
     source: String,
-    /// 0 if it is about no line, and then the message names the source.
+    /// The line, or 0 if the error is about no line. Then the message names the source.
     line: usize,
     message: String,
 }
@@ -84,23 +84,24 @@ impl InputError {
     }
 }
 
-/// Facts on the ballots that a count does not need.
+/// Facts about the ballots that a count does not need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) lines: u64,
-    /// Those without a candidate, or with withdrawn ones only; they do not count.
+    /// The number of written ballots without a candidate who stands. They do not count.
     pub(crate) empty_lines: u64,
     pub(crate) empty_ballots: Integer,
-    /// Those that end on another line than they begin, and where the first of them begins.
+    /// The number of ballots that span lines. `first_spanning` is the line on which the first
+    /// begins.
     spanning: u64,
     first_spanning: usize,
-    /// The number of ballots that begin on the line on which the ballot before them ends, and the
-    /// line of the first one.
+    /// The number of ballots that begin on the line on which the previous ballot ends.
+    /// `first_crowded` is the line of the first.
     crowded: u64,
     first_crowded: usize,
-    /// The line on which the last one ends.
+    /// The line on which the last ballot ends.
     last_line: usize,
-    /// Those that named a candidate twice, which is mended.
+    /// Ballots that name a candidate twice and were mended.
     pub(crate) mended: Mended,
 }
 
@@ -120,20 +121,20 @@ impl Default for Seen {
     }
 }
 
-/// Reads an election from the bytes of a file; `source` is what messages call it.
+/// Reads an election from the bytes of a file. Messages call the file `source`.
 #[cfg(test)]
 pub(crate) fn read(source: &str, mut bytes: &[u8]) -> Result<Election, InputError> {
     read_from(source, &mut bytes)
 }
 
-/// Reads an election to the end of a file, little by little; `source` is what messages call it.
+/// Reads an election from a stream. Messages call the file `source`.
 #[cfg(test)]
 pub(crate) fn read_from(source: &str, reader: &mut dyn Read) -> Result<Election, InputError> {
     let survey = survey(source, reader, 1);
     survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
 }
 
-/// As `read_from`. Returns also the facts of `Seen`, or up to `most_errors` errors, at least one.
+/// Reads like `read_from`. Also returns the facts of `Seen`, or one to `most_errors` errors.
 #[cfg(test)]
 pub(crate) fn survey(
     source: &str,
@@ -143,8 +144,8 @@ pub(crate) fn survey(
     survey_as(source, reader, Reading::default(), most_errors)
 }
 
-/// Reads an election as the user says; `source` is what messages call it. Tells what has been seen,
-/// or up to `most_errors` errors, at least one.
+/// Reads an election with the user's options. Messages call the file `source`. Also returns the
+/// facts of `Seen`, or one to `most_errors` errors.
 pub(crate) fn survey_as(
     source: &str,
     reader: &mut dyn Read,
@@ -190,17 +191,17 @@ fn header_number(text: &mut Text<'_>, what: &str) -> Result<(usize, usize), Inpu
     Err(text.error(word.line, message))
 }
 
-/// The state of reading, before and among the ballots.
+/// The state of reading, before and in the ballots.
 struct Reader<'a> {
     text: Text<'a>,
     nicknames: Arc<Nicknames>,
     candidates: Candidates,
-    /// As listed, if the file does not say. With it, the line that says so.
+    /// The order that decides ties, with its line. `None` stands for the order of the candidates.
     tie_break: Option<(Vec<usize>, usize)>,
     ballots: Ballots,
-    /// The ballot being read, by a number of its own.
+    /// The number of the ballot being read.
     ballot: u64,
-    /// Its candidates, each with the number of its rank.
+    /// The candidates of this ballot, each with the number of its rank.
     ranked: Vec<(CandidateIndex, usize)>,
     seen: Seen,
     reading: Reading,
@@ -248,14 +249,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Everything after the header.
+    /// Reads everything after the header.
     fn rest(&mut self, header: &Header) -> Result<names::Names, InputError> {
         self.before_ballots(header)?;
         let end_of_ballots = self.ballots()?;
         self.after_ballots(header, end_of_ballots)
     }
 
-    /// The election, or what is wrong with it.
+    /// Returns the election, or the errors.
     fn end(
         mut self,
         header: &Header,
@@ -289,7 +290,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The options, and whether the seats can be filled.
+    /// Reads the options, and checks that the seats can be filled.
     fn before_ballots(&mut self, header: &Header) -> Result<(), InputError> {
         let options = self.options();
         self.text.warn_of_the_rest();
@@ -308,7 +309,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Names and title, and what is wrong with the ballots as a whole.
+    /// Reads names and title, and reports mistakes that concern all ballots.
     fn after_ballots(&mut self, header: &Header, end_of_ballots: usize) -> Result<names::Names, InputError> {
         let Seen { lines, spanning, first_spanning, crowded, first_crowded, .. } = self.seen;
         if spanning > 0 && spanning < lines {
@@ -330,14 +331,14 @@ impl<'a> Reader<'a> {
             let message = "no ballot ranks any candidate; there is nothing to count";
             return Err(self.text.error(end_of_ballots, message));
         }
-        // What follows has no meaning, but a file that is cut off or damaged there may be so
-        // elsewhere.
+        // The rest of the file has no meaning. It is read nevertheless: damage there suggests
+        // damage elsewhere.
         while self.text.skip_line()? {}
         Ok(names)
     }
 
-    /// Notes an error that does not keep the rest from being read. The last one that is wanted is
-    /// returned instead.
+    /// Notes an error after which reading can go on. Returns the error instead if it is the last
+    /// that the caller wants.
     fn complain(&mut self, error: InputError) -> Result<(), InputError> {
         if self.errors.len() + 1 >= self.most_errors {
             return Err(error);
@@ -346,7 +347,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The candidate of a number or a nickname; digits are always a number.
+    /// The candidate with this number or nickname. Digits are always a number.
     fn candidate(&self, text: &str, line: usize) -> Result<CandidateIndex, InputError> {
         if text.is_empty() {
             let message = "= joins two candidates of equal rank, but one of them is missing; add it";
@@ -376,17 +377,17 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What to tell of a file whose number of seats is not counted.
+/// The message for a file whose number of seats is replaced by the user's.
 pub(crate) fn other_seats(in_file: usize, counted: usize) -> String {
     format!("the file says {}, but --seats {counted} is counted", plural(in_file, "seat"))
 }
 
-/// Whether a word is made of digits, though perhaps of more than a list can be long.
+/// Whether a word consists of digits. The number may be too large for any list.
 pub(crate) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A piece of the file in a message: in backticks, not too long, and without characters that a
+/// A piece of the file in a message: in backticks, shortened, and without characters that a
 /// terminal would obey.
 #[derive(Clone, Copy)]
 pub(crate) struct Quoted<'a>(pub(crate) &'a str);

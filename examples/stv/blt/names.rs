@@ -1,5 +1,4 @@
-//! The end of a BLT file: the names of the candidates and the title, in the shapes that real files
-//! give them.
+//! The end of a BLT file: the names of the candidates and the title, in the shapes of real files.
 
 use super::{
     InputError, Order, Quoted, is_number,
@@ -10,15 +9,15 @@ use super::{
 /// The largest number of candidates without lines of names. No ballot paper has more.
 const MOST_NAMELESS: usize = 100;
 
-/// Name and party of each candidate, and the title.
+/// The name and party of each candidate, and the title.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Names {
     pub(super) candidates: People,
     pub(super) title: String,
 }
 
-/// Reads what follows the `0` after the last ballot, which stands on line `end_of_ballots`. `order`
-/// is what the user says of names and parties.
+/// Reads the text after the `0` behind the last ballot, which stands on line `end_of_ballots`.
+/// `order` is the user's order of name and party.
 pub(super) fn read(
     text: &mut Text<'_>,
     candidates: usize,
@@ -27,7 +26,7 @@ pub(super) fn read(
 ) -> Result<Names, InputError> {
     text.names_in_comments = Some(Vec::new());
     let mut phrases = Vec::new();
-    // Two for each candidate, then title, source and comment; one more shows that something else
+    // Two phrases per candidate, then title, source and comment. One more shows that something else
     // follows.
     let most = 2 * candidates + 4;
     while phrases.len() < most
@@ -80,9 +79,9 @@ pub(super) fn read(
     Ok(Names { candidates, title })
 }
 
-/// The names, where the file has them in comments, a line for each candidate, and nothing but the
-/// title follows: `# ALTERNATIVE NAME 1: Ann Li (SNP)`, as in a format of other elections. Where
-/// nothing but a bare title stands, few candidates are counted without names.
+/// The names from comments, if each candidate has a line such as `# ALTERNATIVE NAME 1: Ann Li
+/// (SNP)` and only the title follows. If a bare title stands alone, up to [`MOST_NAMELESS`]
+/// candidates are counted without names.
 fn in_comments(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Option<People> {
     let named = text.names_in_comments.take().unwrap_or_default();
     let [title @ (Phrase::Bare(_) | Phrase::Quoted(_) | Phrase::Doubled(_))] = phrases else { return None };
@@ -102,8 +101,9 @@ fn in_comments(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Op
     Some(vec![(String::new(), None); candidates])
 }
 
-/// One line for each name and one for the title, and nothing else: no room for a misreading. Where
-/// some have quotes, the others must not hold what could be meant as a quote or a comment.
+/// Whether each name and the title have a line of their own, some without quotes. Names without
+/// quotes must be clear: if any line has quotes, the bare lines must not contain a quote or a
+/// number sign.
 fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
     let bare = |phrase: &&Phrase| matches!(phrase, Phrase::Bare(_));
     let plain = |phrase: &Phrase| match phrase {
@@ -118,8 +118,8 @@ fn is_unquoted(phrases: &[Phrase], candidates: usize) -> bool {
         && phrases.iter().any(|phrase| bare(&phrase))
 }
 
-/// Name and party of a candidate on each line, and after them the title, alone on its line unless
-/// that is the last one.
+/// Whether each line has the name and party of a candidate, followed by the title. The title is
+/// alone on its line, unless that line is the last one.
 fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
     let line = |place: usize| phrases.get(place).map(|phrase| phrase.word().line);
     let quoted = |phrase: &Phrase| matches!(phrase, Phrase::Quoted(_) | Phrase::Doubled(_));
@@ -134,15 +134,15 @@ fn is_name_and_party(phrases: &[Phrase], candidates: usize) -> bool {
         && (line(2 * candidates) != line(2 * candidates + 1) || is_last)
 }
 
-/// Strings of different kinds must not be taken for each other, or the wrong names win: either
-/// every name has a line of its own, or all stand on the first line.
+/// Refuses strings that could be confused, since the wrong names would win. Either every name has a
+/// line of its own, or all stand on the first line.
 fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
     let line = |phrase: &Phrase| phrase.word().line;
     let lines: Vec<_> = phrases.chunk_by(|left, right| line(left) == line(right)).collect();
     let alone = lines.iter().take(candidates).all(|line| line.len() == 1);
     let first = lines[0].len();
-    // Two and one and one: two names, title and source, or a name with its party, another name and
-    // the title.
+    // Lines of two, one and one strings are ambiguous: two names, title and source; or a name with
+    // its party, another name and the title.
     let in_a_row = first > candidates || first == candidates && (candidates != 2 || phrases.len() == 3);
     if !alone && !in_a_row {
         let (at, found) = match lines.iter().find(|line| line.len() != first) {
@@ -168,8 +168,8 @@ fn check_lines(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Re
     Ok(())
 }
 
-/// The usual shape: a quoted string for each name and one for the title. Up to two more, source and
-/// comment, say nothing to the count.
+/// Checks the usual shape: a quoted string for each name and one for the title. Up to two more,
+/// source and comment, do not matter to the count.
 fn check_quotes(text: &mut Text<'_>, phrases: &[Phrase], candidates: usize) -> Result<(), InputError> {
     for place in 0..=candidates {
         let what = if place < candidates {

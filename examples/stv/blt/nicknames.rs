@@ -1,19 +1,18 @@
-//! The short names of candidates, found without much ado: most words of a ballot file may be
-//! nicknames.
+//! The nicknames of candidates, in a fast table: most words of a ballot file may be nicknames.
 
 use crate::election::CandidateIndex;
 use std::collections::HashMap;
 
-/// All nicknames, and those of up to eight bytes once more, packed into a word each, in a table
-/// that takes a few nanoseconds.
+/// All nicknames. Nicknames of up to eight bytes are also in a table of packed words, where a
+/// search takes a few nanoseconds.
 #[derive(Debug, Default)]
 pub(super) struct Nicknames {
     all: HashMap<Box<str>, CandidateIndex>,
     short: Vec<(u64, CandidateIndex)>,
 }
 
-/// The number of places of the table that a search tries. A name whose places are all taken is only
-/// in the other map, so no choice of names makes this slow.
+/// The number of places of the table that a search tries. If all places of a name are taken, the
+/// name is only in the other map. So no choice of names makes this slow.
 const PLACES: usize = 4;
 
 impl Nicknames {
@@ -27,7 +26,7 @@ impl Nicknames {
         self.all.is_empty()
     }
 
-    /// Adds one for which there is room; false if it is there already.
+    /// Adds a name, for which there must be room. Returns false if it exists already.
     pub(super) fn insert(&mut self, name: &str, candidate: CandidateIndex) -> bool {
         if self.all.contains_key(name) {
             return false;
@@ -46,8 +45,8 @@ impl Nicknames {
         self.all.get(name).copied()
     }
 
-    /// The candidate of a name whose bytes are packed into a word, the first one highest; none of
-    /// them is zero. Not every name is found here.
+    /// The candidate of a name whose bytes are packed into a word, the first byte highest. No byte
+    /// is zero. Some names are only in the other map, and are not found here.
     #[inline]
     pub(super) fn get_short(&self, name: u64) -> Option<CandidateIndex> {
         if self.short.is_empty() {
@@ -57,8 +56,8 @@ impl Nicknames {
         places.take_while(|place| place.0 != 0).find(|place| place.0 == name).map(|place| place.1)
     }
 
-    /// Where the search for a name begins: the highest bits of a product that all of its bits have
-    /// a part in.
+    /// The place where the search for a name begins: the highest bits of a product to which all
+    /// bits of the name contribute.
     #[inline]
     fn place(&self, name: u64) -> usize {
         let bits = self.short.len().trailing_zeros();
@@ -67,7 +66,8 @@ impl Nicknames {
     }
 }
 
-/// The bytes of a name that fits in a word; never 0, which stands for a free place in the table.
+/// The bytes of a name that fits in a word. The result is never 0, which stands for a free place in
+/// the table.
 fn pack(name: &str) -> Option<u64> {
     let packed = name.bytes().fold(0, |packed, byte| packed << 8 | u64::from(byte));
     (name.len() <= 8 && !name.contains('\0')).then_some(packed)

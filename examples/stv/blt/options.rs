@@ -11,7 +11,8 @@ struct BracketOption {
 }
 
 impl Reader<'_> {
-    /// Everything between header and ballots. Nicknames may be used before they are given.
+    /// Reads all options between header and ballots. A nickname may occur before the option that
+    /// defines it.
     pub(super) fn options(&mut self) -> Result<(), InputError> {
         let mut waiting = Vec::new();
         let mut negative: Option<Word> = None;
@@ -64,7 +65,8 @@ impl Reader<'_> {
                 name => {
                     for word in option.arguments {
                         let candidate = self.candidate(&word.text, word.line)?;
-                        // The others are undeclared write-ins, and are counted like all candidates.
+                        // The other option lists undeclared write-ins. They count like all
+                        // candidates.
                         self.candidates.get(candidate).withdrawn |= name == "withdrawn";
                     }
                 }
@@ -73,7 +75,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// An option from its name to its closing bracket, which may stand alone.
+    /// Reads an option from its name to its closing bracket, which may be a word of its own.
     fn option(&mut self) -> Result<BracketOption, InputError> {
         let most = 2 * self.candidates.number() + 100;
         let never_closed = "the option that starts here is never closed; add ]";
@@ -91,7 +93,7 @@ impl Reader<'_> {
             if closes {
                 break;
             }
-            // More words than that belong to the ballots.
+            // An option of more words has no closing bracket, and the words are ballots.
             let next = if words.len() > most { None } else { self.text.next()? };
             word = next.ok_or_else(|| self.text.error(opening.line, never_closed))?;
         }

@@ -1,7 +1,8 @@
-//! Candidates with their parties: which of two strings is the name.
+//! Candidates with parties: which of two strings is the name.
 //!
-//! Some programs write the name first and some the party, and a count that takes one for the other
-//! elects "Labour". So the strings of all candidates must tell, or the user.
+//! Some programs write the name first, others the party. A count that takes the party for the name
+//! elects "Labour". So the strings of all candidates must show the order, or the user must give the
+//! order.
 
 use super::{
     InputError, Quoted,
@@ -26,26 +27,26 @@ pub(crate) enum Order {
 /// Names, each with its party if it has one.
 pub(super) type People = Vec<(String, Option<String>)>;
 
-/// Two strings of a line.
+/// The two strings of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pair {
     first: String,
     second: String,
 }
 
-/// How the line of each candidate writes two strings.
+/// The way in which the line of a candidate writes two strings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// `"X ""Y"""`, which two strings become in a spreadsheet. Both orders are in use.
+    /// `"X ""Y"""`, as a spreadsheet writes two strings. Both orders are in use.
     Doubled,
-    /// `"""X"" ""Y"""`, which `"X" "Y"` becomes there.
+    /// `"""X"" ""Y"""`, as a spreadsheet writes `"X" "Y"`.
     Exported,
     /// `X "Y"`, the name in quotes.
     Bare,
 }
 
 impl Shape {
-    /// In which order programs write it.
+    /// The order in which programs write this shape, if they agree.
     fn usual(self) -> Option<Order> {
         match self {
             Self::Doubled => None,
@@ -65,7 +66,7 @@ impl Shape {
     }
 }
 
-/// The strings of `X "Y"` or `"X" "Y"`; there is no other quote in it.
+/// The strings of `X "Y"` or `"X" "Y"`, if no other quote is in the text.
 fn pair(text: &str) -> Option<Pair> {
     let text = text.trim();
     if text.contains(['“', '”', '„']) {
@@ -82,7 +83,7 @@ fn pair(text: &str) -> Option<Pair> {
     (is_all && apart && plain(first) && plain(second)).then(|| Pair::new(first, second))
 }
 
-/// Whether a name whose quotes are doubled would be taken for two strings.
+/// Whether a name with doubled quotes would be read as two strings.
 pub(super) fn looks_like_two(name: &str) -> bool {
     pair(name).is_some()
 }
@@ -103,7 +104,7 @@ impl Pair {
     }
 }
 
-/// Name and party of each candidate from two strings for each, which begin on this line.
+/// The name and party of each candidate, from two strings each. The names begin on this line.
 pub(super) fn of_two(
     text: &Text<'_>,
     line: usize,
@@ -116,7 +117,7 @@ pub(super) fn of_two(
     Ok(pairs.into_iter().map(|pair| pair.person(order)).collect())
 }
 
-/// Name and party of each candidate, and the title, from one string for each of them.
+/// The name and party of each candidate, and the title, from one string each.
 pub(super) fn of_one(
     text: &mut Text<'_>,
     mut phrases: Vec<Phrase>,
@@ -154,7 +155,8 @@ pub(super) fn of_one(
     Ok((people, title))
 }
 
-/// One line that is written otherwise than most keeps all from being read as name and party.
+/// Warns of a line of another shape than most. Because of such a line, no line is read as name and
+/// party.
 fn warn_of_others(text: &mut Text<'_>, phrases: &[Phrase]) {
     let is_two = |phrase: &&Phrase| Shape::of(phrase).is_some();
     if 2 * phrases.iter().filter(is_two).count() > phrases.len()
@@ -165,8 +167,8 @@ fn warn_of_others(text: &mut Text<'_>, phrases: &[Phrase]) {
     }
 }
 
-/// Name and party in a string of which the order is known. There may be a nickname in quotes, too,
-/// or no party.
+/// Splits a string of known order into name and party. It may also have a nickname in quotes, or no
+/// party.
 fn split(text: String, order: Order) -> (String, Option<String>) {
     let inner = text.trim().strip_suffix('"');
     let split = match order {
@@ -178,13 +180,13 @@ fn split(text: String, order: Order) -> (String, Option<String>) {
     split.map_or((text, None), |pair| pair.person(order))
 }
 
-/// The order in which all these strings must be read. None if nothing tells, or not all that tells
-/// says the same.
+/// The order in which all these strings must be read. `None` if nothing shows it, or if the signs
+/// contradict each other.
 fn told(pairs: &[Pair], usual: Option<Order>) -> Option<Order> {
     let capitals = by_capitals(pairs);
     let mut told = [usual, by_repetition(pairs), capitals].into_iter().flatten();
     let order = told.next()?;
-    // People have a first name and a family name more often than parties have.
+    // People have a first name and a family name more often than parties do.
     let words = |text: &str| text.split_whitespace().count();
     let is_odd = || {
         let both = || pairs.iter().map(|pair| pair.name_and_party(order));
@@ -193,7 +195,7 @@ fn told(pairs: &[Pair], usual: Option<Order>) -> Option<Order> {
     (told.all(|other| other == order) && (capitals.is_some() || !is_odd())).then_some(order)
 }
 
-/// Parties have several candidates, and no candidate stands twice.
+/// The order by repetition: several candidates can share a party, but no candidate stands twice.
 fn by_repetition(pairs: &[Pair]) -> Option<Order> {
     let repeats = |string: fn(&Pair) -> &str| {
         let mut strings: Vec<&str> = pairs.iter().map(string).collect();
@@ -203,7 +205,7 @@ fn by_repetition(pairs: &[Pair]) -> Option<Order> {
     one_of(repeats(|pair| &pair.second), repeats(|pair| &pair.first))
 }
 
-/// Returning officers write the family names of candidates in capitals, with a few exceptions.
+/// The order by capitals: returning officers write family names in capitals, with few exceptions.
 fn by_capitals(pairs: &[Pair]) -> Option<Order> {
     let with_capitals =
         |string: fn(&Pair) -> &str| pairs.iter().filter(|pair| has_capitals(string(pair))).count();
@@ -220,7 +222,7 @@ fn one_of(name_first: bool, party_first: bool) -> Option<Order> {
     }
 }
 
-/// Several words, and the last ends in capitals as in `Ann McKAY`.
+/// Whether the text has several words, the last ending in capitals as in `Ann McKAY`.
 fn has_capitals(text: &str) -> bool {
     let Some((_, last)) = text.rsplit_once(char::is_whitespace) else { return false };
     let in_names = |letter: char| letter.is_alphabetic() || matches!(letter, '-' | '\'' | '’' | '.');

@@ -1,4 +1,4 @@
-//! An election as a BLT file again, in the one form that all programs read.
+//! An election as a BLT file, in the one form that all programs read.
 
 use super::quotes::in_quotes;
 use crate::{
@@ -10,17 +10,17 @@ use std::{
     io::{self, Write},
 };
 
-/// How ballots and options name a candidate.
+/// The way in which ballots and options name a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Naming {
     /// `1`, `2` …
     Numbers,
-    /// `c1`, `c2` …, for programs that take no numbers.
+    /// `c1`, `c2` …, for programs that do not accept numbers.
     Nicknames,
 }
 
-/// Calls this with every ballot: its weight and its candidates, each with whether the next one
-/// shares its rank.
+/// Calls `on_ballot` with every ballot: its weight and its candidates, each with whether the next
+/// one shares its rank.
 pub(crate) fn each_ballot<E>(
     ballots: &Ballots,
     mut on_ballot: impl FnMut(&Integer, &[(CandidateIndex, bool)]) -> Result<(), E>,
@@ -38,8 +38,8 @@ pub(crate) fn each_ballot<E>(
     Ok(())
 }
 
-/// Writes the election so that reading it gives the same one, with each party behind the name and a
-/// part of it: a second string on a line is a name to most programs.
+/// Writes the election so that reading it gives the same one. Each party becomes the end of the
+/// name, since most programs read a second string on a line as another name.
 pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) -> io::Result<()> {
     let name = |candidate| Name { candidate, naming };
     let candidates = election.candidates.len();
@@ -53,7 +53,7 @@ pub(crate) fn print(election: &Election, naming: Naming, out: &mut dyn Write) ->
         (Naming::Nicknames, Some(first)) => {
             option(out, "withdrawn", std::iter::once(first).chain(withdrawn).map(name))?;
         }
-        // Understood by more programs than [withdrawn …] is.
+        // More programs accept this than [withdrawn …].
         (Naming::Numbers, Some(first)) => {
             write!(out, "-{}", name(first))?;
             withdrawn.try_for_each(|candidate| write!(out, " -{}", name(candidate)))?;

@@ -2,11 +2,11 @@
 
 use super::parties::looks_like_two;
 
-/// Text processors make quotes typographic, English or German, without being asked.
+/// The opening quotes. Text processors make English or German ones by themselves.
 pub(super) const OPENING: [char; 4] = ['"', '“', '”', '„'];
 
-/// The string in quotes that the line begins with, and its length with them. A quote inside closes
-/// nothing: after a closing one there is white space.
+/// The quoted string at the beginning of the line, and its length with the quotes. A quote closes
+/// the string only if white space follows.
 pub(super) fn quoted(line: &str) -> Option<(&str, usize)> {
     let opening = line.chars().next().filter(|first| OPENING.contains(first))?;
     let closing = if opening == '"' { &['"'][..] } else { &['“', '”'][..] };
@@ -18,7 +18,7 @@ pub(super) fn quoted(line: &str) -> Option<(&str, usize)> {
     Some((&inside[..length], opening.len_utf8() + length + quote.len()))
 }
 
-/// The same if all quotes inside are doubled, which the string has single.
+/// The same for a string with doubled inner quotes, which the result has single.
 pub(super) fn doubled(line: &str) -> Option<(String, usize)> {
     let mut rest = line.strip_prefix('"')?;
     let mut string = String::new();
@@ -36,15 +36,15 @@ pub(super) fn doubled(line: &str) -> Option<(String, usize)> {
     }
 }
 
-/// The name in quotes, to be read as it is. Quotes inside are doubled only where they must be: not
-/// all programs know that.
+/// The name in quotes, in a form that is read as this name. Quotes inside are doubled only if
+/// necessary, since some programs do not know that form.
 pub(super) fn in_quotes(name: &str) -> String {
     let plain = format!("\"{name}\"");
     let read = doubled(&plain).or_else(|| quoted(&plain).map(|(string, length)| (string.to_owned(), length)));
     if read.is_some_and(|read| read == (name.to_owned(), plain.len())) {
         plain
     } else if looks_like_two(name) {
-        // There is no typographic quote in it.
+        // The name has no typographic quote.
         format!("“{name}”")
     } else {
         format!("\"{}\"", name.replace('"', "\"\""))

@@ -1,20 +1,19 @@
-//! One file read by several ranks: each keeps a share of the ballots, and knows all else.
+//! Several ranks read one file. Each keeps a share of the ballots, and all other data.
 //!
-//! Each rank reads a piece of the file, cut at ends of lines, as if it began between two ballots. A
-//! piece is *plain* if each of its lines has one whole ballot, without ids and without anything
-//! that is wrong. Where the first piece is plain the second does begin between two ballots, and so
-//! on: so if all are plain up to the 0 after the ballots, they have been read as one rank would
-//! have read them. All ranks then read what follows, the names, and tell each other how many
-//! ballots and lines they have read.
+//! Each rank reads a piece of the file. Pieces are cut at line ends, and a rank assumes that its
+//! piece begins between two ballots. A piece is *plain* if each line has one whole ballot, without
+//! ids and without errors. If the first piece is plain, the second does begin between two ballots,
+//! and so on. So if all pieces are plain up to the 0 after the ballots, the ranks have read what a
+//! single rank reads. All ranks then read the names that follow, and exchange their numbers of
+//! ballots and lines.
 //!
-//! If a piece is not plain, all is read again, and twice: all ranks read the whole file to count
-//! the ballots, and then once more to keep their own. That takes longer, and says of what is wrong
-//! just what one rank says.
+//! If a piece is not plain, all ranks read the whole file twice: first to count the ballots, then
+//! to keep their own. That takes longer, and gives the error messages of a single rank.
 //!
 //! The threads of a rank read its piece in the same way, in parts.
 //!
-//! Shares are whole blocks of ballots, because sums of floating-point numbers want them so. So a
-//! rank leaves its first ballots to the one before it, and reads on to the end of its last block.
+//! Shares are whole blocks of ballots, because sums of floating-point numbers need them. So a rank
+//! leaves its first ballots to the previous rank, and reads on to the end of its last block.
 
 use super::{
     Header, InputError, Reader,
@@ -43,34 +42,35 @@ mod tests;
 
 /// A file that can be read more than once.
 pub(crate) struct Source<'a> {
-    /// What messages call it.
+    /// The name in messages.
     pub(crate) name: &'a str,
-    /// How long it is, if it can be read from anywhere.
+    /// The length in bytes, if the file can be read from any byte on.
     pub(crate) len: Option<u64>,
-    /// How many bytes of it a thread reads at once, where several do.
+    /// The number of bytes that a thread reads at once, if several threads read.
     pub(crate) part: u64,
-    /// What reads it from this byte on.
+    /// Opens the file at this byte.
     pub(crate) open: &'a (dyn Fn(u64) -> io::Result<Box<dyn Read + 'a>> + Sync),
 }
 
 /// The report of a rank on its piece of the ballots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Report {
-    /// Where the piece begins and ends.
+    /// The bytes of the piece.
     bytes: Range<u64>,
-    /// Records, as `Ballots` keeps them.
+    /// The number of records, as `Ballots` keeps them.
     records: usize,
     total: Integer,
     lines: u64,
     empty_lines: u64,
-    /// How many lines of the file end in the piece.
+    /// The number of line ends in the piece.
     line_ends: usize,
-    /// Where the ballots end: this byte of the file, behind this many lines of the piece.
+    /// The end of the ballots: its byte in the file, and the number of lines of the piece before
+    /// it.
     end: Option<(u64, usize)>,
 }
 
-/// Reads the share of this rank: whole blocks of about the same number of ballots for each. How
-/// many make a block is a function of the number of all.
+/// Reads the share of this rank: whole blocks, about the same number of ballots for each rank.
+/// `block` sets the size of a block from the number of all ballots.
 pub(crate) fn read_share(
     source: &Source<'_>,
     reading: Reading,
@@ -89,9 +89,9 @@ pub(crate) fn read_share(
     all_alike(election, was_in_pieces, ranks)
 }
 
-/// Returns what this rank has read, if all ranks have read the same election in the same way. A
-/// rank that could not read reports that. A rank with another election, or another way of reading,
-/// is an error, since the shares do not meet.
+/// Returns this rank's election if all ranks have read the same election in the same way. A rank
+/// that could not read reports its error. A rank with another election, or another way of reading,
+/// is an error, since the shares would not fit together.
 pub(crate) fn all_alike(
     election: Result<Election, InputError>,
     was_in_pieces: bool,
@@ -116,9 +116,9 @@ pub(crate) fn all_alike(
     Ok(election?)
 }
 
-/// Reads the file in pieces, and keeps a share. Empty if the file cannot be read in pieces, if a
-/// piece is not plain, or if the rest of the file has an error: then `twice` gives the message of
-/// one rank. Only an error of all ranks is an error here.
+/// Reads the file in pieces, and keeps a share. Returns `None` if the file cannot be read in
+/// pieces, a piece is not plain, or the rest of the file has an error. Then `twice` gives the
+/// message of a single rank. Only an error of all ranks is an error here.
 fn in_pieces(
     source: &Source<'_>,
     reading: Reading,
@@ -135,7 +135,7 @@ fn in_pieces(
     let mut reports: Vec<Report> = Vec::new();
     for (rank, mut said) in heard.iter().map(|said| &said[..]).enumerate() {
         if said.is_empty() {
-            return Ok(None); // not plain, and it is among the ballots
+            return Ok(None); // the ballots go on behind it, and it is not plain
         }
         let report = Report::read(&mut said).ok_or_else(|| Elsewhere::unreadable(rank))?;
         if reports.last().is_some_and(|before| before.bytes.end != report.bytes.start) {
@@ -157,22 +157,22 @@ fn in_pieces(
     Ok(None) // the ballots do not end
 }
 
-/// A piece of the ballots, and what has been read before them.
+/// A piece of the ballots, and the text before them.
 struct Piece<'a> {
     header: Header,
     reader: Reader<'a>,
-    /// Where it ends.
+    /// The byte at which the piece ends.
     end: u64,
-    /// The line with which the ballots begin.
+    /// The line on which the ballots begin.
     line: usize,
-    /// None if it is not plain.
+    /// The report, or `None` if the piece is not plain.
     report: Option<Report>,
     /// Warnings on the lines before the ballots.
     warnings: Warnings,
 }
 
 impl<'a> Piece<'a> {
-    /// Reads what is before the ballots, and the piece of this rank. None if that cannot be done.
+    /// Reads the text before the ballots, and the piece of this rank. Returns `None` if that fails.
     fn read(
         source: &Source<'a>,
         len: u64,
@@ -199,8 +199,8 @@ impl<'a> Piece<'a> {
         Some(Self { header, reader, end, line, report, warnings })
     }
 
-    /// Keeps the share of this rank, and reads what follows the ballots. The first record of the
-    /// piece is number `first` of all.
+    /// Keeps the share of this rank, and reads the text after the ballots. The first record of the
+    /// piece has number `first` among all.
     fn keep(
         self,
         source: &Source<'a>,
@@ -212,7 +212,7 @@ impl<'a> Piece<'a> {
         let number = reports.iter().map(|report| report.records).sum();
         let total = reports.iter().fold(Integer::Word(0), |total, report| total.plus(&report.total));
         if !share.is_empty() && share.end > first + reader.ballots.records().len() {
-            // On to the end of the last block. All that is there is plain.
+            // Reads on to the end of the last block. All text up to there is plain.
             let bytes = (source.open)(end)?;
             reader.text = held_back(Text::from_line(2, source.name, bytes));
             while reader.ballots.records().len() < share.end - first
@@ -230,7 +230,7 @@ impl<'a> Piece<'a> {
         reader.text = held_back(Text::from_line(line, source.name, (source.open)(names)?));
         let names = reader.after_ballots(&header, line);
         if names.is_ok() {
-            // Now it is read for good.
+            // The file will not be read again, so the warnings can be issued.
             let behind_ballots = mem::take(&mut reader.text.warnings);
             reader.text.warnings.append(source.name, before_ballots);
             reader.text.warnings.append(source.name, behind_ballots);
@@ -240,7 +240,7 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// What reads it tells the user nothing, as long as it is not sure that it is read for good.
+/// Holds the warnings back, because the file may be read again.
 fn held_back(mut text: Text<'_>) -> Text<'_> {
     text.warnings = Warnings::held_back();
     text
@@ -254,7 +254,8 @@ pub(crate) fn unreadable(source: &Source<'_>, error: &io::Error) -> InputError {
     }
 }
 
-/// The end of the line with this byte. If the byte ends a line, the end of the line before.
+/// The end of the line that contains this byte. For a byte that ends a line, the end of the line
+/// above.
 fn line_end(source: &Source<'_>, at: u64, len: u64) -> io::Result<u64> {
     let (mut reader, mut at) = ((source.open)(at - 1)?, at - 1);
     let mut bytes = [0; 1 << 12];

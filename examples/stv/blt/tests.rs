@@ -1,4 +1,4 @@
-//! Every clause of the dialect, and every complaint with the line it names.
+//! Tests every clause of the dialect, and every error with the line that it names.
 
 use super::*;
 
@@ -25,7 +25,7 @@ pub(super) fn ballots(text: &str) -> Vec<String> {
 
 const NAMES: &str = "0\n\"Ada\"\n\"Bert\"\n\"Cleo\"\n\"Three\"\n";
 
-/// Three candidates, one seat, these lines between header and end of ballots.
+/// A file with three candidates, one seat, and these lines between the header and the names.
 fn three(lines: &str) -> String {
     format!("3 1\n{lines}\n{NAMES}")
 }
@@ -174,7 +174,7 @@ fn name_and_party() {
     assert_eq!(read_text("2 1\n1 1 0\n0\n\"Ada\" \"Bert\" \"T\"\n\"S\"\n\"C\"").unwrap().title, "T");
 }
 
-/// What could be read in two ways has cost a winner the seat.
+/// A file with two possible readings once cost a winner the seat.
 #[test]
 fn names_and_parties_are_not_taken_for_each_other() {
     let ward = |names: &str| format!("3 1\n1 1 0\n0\n{names}\n");
@@ -278,8 +278,8 @@ fn errors_name_the_file() {
 }
 
 proptest::proptest! {
-    /// For any words, the reader returns an election that can be counted, or an error with a place
-    /// in the file.
+    /// For any words, the reader returns an election that can be counted, or an error with its
+    /// place in the file.
     #[test]
     fn no_text_makes_the_reader_panic(words in proptest::collection::vec(proptest::sample::select(WORDS), 0..60)) {
         let text = words.concat();
@@ -294,8 +294,7 @@ proptest::proptest! {
     }
 }
 
-/// What ballot files are made of; half of it fits well enough to get beyond the header now and
-/// then.
+/// Pieces of ballot files. Half of them are valid often enough that some texts get past the header.
 const WORDS: &[&str] = &[
     "2 1\n",
     "3 1\n",

@@ -1,5 +1,4 @@
-//! The text of a BLT file as it streams in: words, and the lines they stand on. Comments are not
-//! words.
+//! The text of a BLT file as a stream of words and their lines. Comments are not words.
 
 use super::{
     InputError,
@@ -9,21 +8,21 @@ use super::{
 use crate::warnings::Warnings;
 use std::io::Read;
 
-/// Longer than any word or line of names of an honest file. A file that is no ballot file ends
-/// here, before the memory does.
+/// No word or line of names of a real file is this long. A file of another kind ends with an error
+/// here, before it fills the memory.
 pub(super) const LONGEST: usize = 1 << 16;
 
 /// Reads word by word.
 pub(super) struct Text<'a> {
     window: Window<'a>,
-    /// A line of names, and the number of its bytes that are left. It is searched for its end, and
-    /// checked as text, only once.
+    /// A line of names, and the number of its bytes that are left. The line is searched for its end
+    /// and checked as text only once.
     names: String,
     names_left: usize,
     line: usize,
     last_line: usize,
     pub(super) warnings: Warnings,
-    /// The numbers of candidates with their names in comments, if the caller wants them.
+    /// The numbers of candidates with the names in comments, if the caller wants them.
     pub(super) names_in_comments: Option<Vec<(usize, String)>>,
 }
 
@@ -38,9 +37,9 @@ pub(super) struct Word {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Phrase {
     Quoted(Word),
-    /// With quotes inside that are written twice, as in CSV, and are single in the word.
+    /// A quoted text with doubled inner quotes, as in CSV. The word has them single.
     Doubled(Word),
-    /// All of a line that does not start with a quote.
+    /// A whole line that does not start with a quote.
     Bare(Word),
     /// A quote that is not closed on its line.
     Unclosed(Word),
@@ -65,7 +64,7 @@ impl<'a> Text<'a> {
         Self::from_line(1, source, reader)
     }
 
-    /// Text that begins in the middle of a file, with this line.
+    /// Text from the middle of a file, beginning with this line.
     pub(super) fn from_line(line: usize, source: &'a str, reader: Box<dyn Read + 'a>) -> Self {
         Self {
             window: Window::new(source, reader, line),
@@ -78,7 +77,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// How many bytes have been read, comments and white space included.
+    /// The number of bytes read, comments and white space included.
     pub(super) fn position(&self) -> u64 {
         self.window.before()
     }
@@ -93,14 +92,14 @@ impl<'a> Text<'a> {
         self.window.error(line, message)
     }
 
-    /// Something to tell the user that does not stop the count, if not too much of the kind has
-    /// been told. A kind is the place that calls this.
+    /// Warns the user, and does not stop the count. Drops the warning if there were too many of its
+    /// kind. Each place that calls this is a kind.
     #[track_caller]
     pub(super) fn warn(&mut self, line: usize, message: &str) {
         self.warnings.add(self.window.source, line, message);
     }
 
-    /// How many warnings there were of which too many have come.
+    /// Reports the number of dropped warnings.
     pub(super) fn warn_of_the_rest(&mut self) {
         self.warnings.rest(self.window.source);
     }
@@ -115,15 +114,15 @@ impl<'a> Text<'a> {
         self.window.bytes()
     }
 
-    /// Skips this many bytes of the window, with this many ends of lines among them. The last byte
-    /// is no white space.
+    /// Skips this many bytes of the window, which contain this many line ends. The last byte must
+    /// not be white space.
     pub(super) fn pass(&mut self, bytes: usize, lines: usize) {
         self.take(bytes);
         self.line += lines;
         self.last_line = self.line;
     }
 
-    /// The next word, which is then taken.
+    /// Takes the next word.
     pub(super) fn next(&mut self) -> Result<Option<Word>, InputError> {
         let Some(text) = self.peek()?.map(str::to_owned) else { return Ok(None) };
         let line = self.line;
@@ -131,20 +130,20 @@ impl<'a> Text<'a> {
         Ok(Some(Word { text, line }))
     }
 
-    /// The next word, which stays.
+    /// Returns the next word without taking it.
     pub(super) fn peek(&mut self) -> Result<Option<&str>, InputError> {
         self.skip_comments()?;
         let length = self.word_length()?;
         Ok((length > 0).then(|| self.str(length)))
     }
 
-    /// The next word, where the file cannot end; `missing` says what it ends without.
+    /// Takes the next word. If the file ends here, returns an error with the text of `missing`.
     pub(super) fn expect(&mut self, missing: impl FnOnce() -> String) -> Result<Word, InputError> {
         let word = self.next()?;
         word.ok_or_else(|| self.error(self.last_line, format!("the file ends here, {}", missing())))
     }
 
-    /// The next quoted string, or line without quotes.
+    /// Takes the next quoted string, or the next line without quotes.
     pub(super) fn next_phrase(&mut self) -> Result<Option<Phrase>, InputError> {
         self.skip_comments()?;
         while self.names_left == 0 {
@@ -174,7 +173,7 @@ impl<'a> Text<'a> {
         Ok(Some(phrase))
     }
 
-    /// Leaves out the rest of the line; false at the end of the file.
+    /// Skips the rest of the line. Returns false at the end of the file.
     pub(super) fn skip_line(&mut self) -> Result<bool, InputError> {
         loop {
             if let Some(at) = self.window().iter().position(|&byte| byte == b'\n') {
@@ -189,7 +188,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// White space, `# …` to the end of the line, and `/* … */`, which nests word by word.
+    /// Skips white space, `# …` to the end of the line, and `/* … */`. Inside a comment, a word
+    /// that begins with `/*` begins a nested comment.
     fn skip_comments(&mut self) -> Result<(), InputError> {
         loop {
             self.skip_white_space()?;
@@ -260,7 +260,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// How long the word is that the window begins with.
+    /// The length of the first word of the window.
     fn word_length(&mut self) -> Result<usize, InputError> {
         self.length_until(0, |rest| (0..rest.len()).find(|&at| white_space(&rest[at..]).is_some()))
     }
@@ -270,8 +270,8 @@ impl<'a> Text<'a> {
         self.names_left = self.names_left.saturating_sub(bytes);
     }
 
-    /// How far it is to what `find` looks for, or to the end of the file; all of it is then in the
-    /// window. The first bytes have been searched already.
+    /// The distance to the match of `find`, or to the end of the file. Reads all bytes up to there
+    /// into the window. The first `searched` bytes have no match.
     fn length_until(
         &mut self,
         mut searched: usize,
@@ -281,7 +281,8 @@ impl<'a> Text<'a> {
             let rest = &self.window()[searched..];
             let found = find(rest);
             searched += found.unwrap_or(rest.len());
-            // Also if the end is in the window: wherever the blocks of the file end.
+            // Also an error if the end is already in the window, so that block sizes make no
+            // difference.
             if searched > LONGEST {
                 let message = "what stands here is longer than 64 KiB without an end; this is no ballot file";
                 return Err(self.error(self.line, message));
@@ -292,13 +293,13 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The beginning of the window, cut between two characters.
+    /// The beginning of the window, as text.
     fn str(&self, length: usize) -> &str {
         std::str::from_utf8(&self.window()[..length]).expect("the window is text and is cut at white space")
     }
 }
 
-/// White space, or what DOS and disks put behind the end of a text.
+/// White space, or the characters that DOS and disks leave behind the end of a text.
 fn is_blank(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\u{1a}' | '\0')
 }

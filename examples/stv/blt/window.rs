@@ -1,4 +1,4 @@
-//! A window on the bytes of a file: the bytes that were read and not yet taken, as text.
+//! A window on the bytes of a file: text that was read and not yet taken.
 
 use super::{InputError, encoding};
 use std::{
@@ -6,10 +6,10 @@ use std::{
     ops::Range,
 };
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 pub(super) const BLOCK: usize = 1 << 16;
 
-/// Only the window is in memory, however long the file is.
+/// A window on a file. Only the window is in memory.
 pub(crate) struct Window<'a> {
     pub(super) source: &'a str,
     reader: Box<dyn Read + 'a>,
@@ -17,20 +17,20 @@ pub(crate) struct Window<'a> {
     /// `buffer[start..end]` is the window: text in UTF-8 whose lines all end in LF.
     start: usize,
     end: usize,
-    /// How many bytes of the file come before the window.
+    /// The number of bytes of the file before the window.
     before: u64,
     /// Bytes beyond the window that may become text: part of a character, or a CR.
     held: usize,
     ended: bool,
-    /// Why there is no text beyond the window.
+    /// The error that ends the text after the window.
     broken: Option<InputError>,
-    /// Where the window ends.
+    /// The line at the end of the window.
     end_line: usize,
     end_column: usize,
 }
 
 impl<'a> Window<'a> {
-    /// A window on what `reader` reads, which begins with this line.
+    /// A window on the text of `reader`, which begins with this line.
     pub(crate) fn new(source: &'a str, reader: Box<dyn Read + 'a>, line: usize) -> Self {
         Self {
             source,
@@ -47,7 +47,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// How many bytes have been taken.
+    /// The number of bytes taken.
     pub(super) fn before(&self) -> u64 {
         self.before
     }
@@ -67,13 +67,13 @@ impl<'a> Window<'a> {
         self.before += bytes as u64;
     }
 
-    /// How much memory there is for the window.
+    /// The size of the window's memory, in bytes.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
         self.buffer.len()
     }
 
-    /// Reads a block of text to the end of the window; false at the end of the file.
+    /// Appends a block of text to the window. Returns false at the end of the file.
     pub(crate) fn fill(&mut self) -> Result<bool, InputError> {
         let before = self.end - self.start;
         while !self.ended {
@@ -101,15 +101,15 @@ impl<'a> Window<'a> {
         self.broken.clone().map_or(Ok(false), Err)
     }
 
-    /// Takes the text among these bytes, the last ones read, into the window.
+    /// Takes the text in these bytes, the last ones read, into the window.
     fn admit(&mut self, bytes: Range<usize>) {
         let at_start = self.end_line == 1 && self.end_column == 1;
         let marked = at_start && self.buffer[bytes.clone()].starts_with("\u{feff}".as_bytes());
         let read = &mut self.buffer[bytes.clone()];
         let (valid, invalid) = match std::str::from_utf8(read) {
             Ok(text) => (text.len(), false),
-            // An error without a length is the beginning of a character. Two bytes of an invalid
-            // one show the encoding.
+            // An error without a length is the beginning of a character. Two invalid bytes are
+            // enough to guess the encoding.
             Err(error) => {
                 let rest = read.len() - error.valid_up_to();
                 (error.valid_up_to(), self.ended || error.error_len().is_some() && rest > 1)
@@ -129,7 +129,7 @@ impl<'a> Window<'a> {
         self.end = bytes.start + valid;
         self.held = bytes.end - self.end;
         if marked {
-            // The mark of UTF-8 that some programs write first.
+            // The byte order mark that some programs write first.
             self.take("\u{feff}".len());
         }
     }
@@ -147,8 +147,8 @@ impl<'a> Window<'a> {
     }
 }
 
-/// Makes a CR a line end if no LF follows, as in files of old Macintosh programs. Returns how much
-/// of the text is then certain: what comes after a CR at the end is known only once all is read.
+/// Makes a CR a line end if no LF follows, as in files of old Macintosh programs. Returns the
+/// length of the text that is certain. If a CR ends the text, the next byte decides about it.
 fn end_lines(text: &mut [u8], all_is_read: bool) -> usize {
     if !text.contains(&b'\r') {
         return text.len();

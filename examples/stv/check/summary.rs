@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{collections::HashSet, convert::Infallible, fmt};
 
-/// The numbers of a file, printed for people.
+/// The numbers of a file, for people.
 pub(super) struct Summary<'a> {
     election: &'a Election,
     seen: Seen,
@@ -59,11 +59,10 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// How many ballots there are that differ in more than their weight and the order in which equals
-/// are written.
+/// The number of ballots that differ in more than their weight and the written order of equals.
 fn distinct(election: &Election) -> usize {
-    // Candidates of all preferences, the first of each rank with a flag, one ballot after the
-    // other, and where each begins: less than a vector for each ballot.
+    // One vector for the candidates of all ballots, the first of each rank with a flag, and one for
+    // the start of each ballot. That takes less memory than a vector per ballot.
     let (mut all, mut starts) = (Vec::new(), vec![0]);
     let Ok(()) = blt::each_ballot(&election.ballots, |_, ranked| {
         for rank in ranked.split_inclusive(|preference| !preference.1) {
@@ -72,7 +71,7 @@ fn distinct(election: &Election) -> usize {
                 u32::try_from(candidate).expect("a preference of the election holds it, too") << 1
             }));
             all[start..].sort_unstable();
-            all[start] |= 1; // where a rank begins
+            all[start] |= 1; // the first of a rank
         }
         starts.push(all.len());
         Ok::<_, Infallible>(())
@@ -129,7 +128,7 @@ impl fmt::Display for Summary<'_> {
 }
 
 impl Summary<'_> {
-    /// What can be counted and may still be a mistake.
+    /// Possible mistakes in a file that can be counted.
     fn warnings(&self) -> Vec<String> {
         let election = self.election;
         let mut warnings = Vec::new();
@@ -168,7 +167,7 @@ impl Summary<'_> {
     }
 }
 
-/// For display only. A count never divides like this.
+/// A quotient for display only. A count never divides like this.
 fn ratio(part: &Integer, whole: &Integer) -> f64 {
     let float = |number: &Integer| number.to_string().parse::<f64>().unwrap_or(f64::NAN);
     float(part) / float(whole)

@@ -1,4 +1,4 @@
-//! The inputs of a count, and the same count again.
+//! The inputs of a count, and the repetition of a count.
 
 use super::{Arguments, Command, MeekArguments, counted, read, threads};
 use crate::{
@@ -16,7 +16,7 @@ use clap::{Parser, ValueEnum, builder::PossibleValue};
 use serde_json::{Map, Value, json};
 use std::{error::Error, ffi::OsString, io::Read};
 
-/// The election to count, and the SHA-256 of its file if something will tell it.
+/// The election to count, and the SHA-256 of its file if an output needs it.
 pub(super) fn election(
     arguments: &Arguments,
     meek: &MeekArguments,
@@ -41,8 +41,8 @@ pub(super) fn election(
             // count reports the reason.
             let together = in_parts.then(|| threads(meek, ranks).together(read)).and_then(Result::ok);
             let election = together.unwrap_or_else(|| read(Crew::ALONE))?;
-            // Each rank, and each thread, has read a part of the file: the first rank, which
-            // writes, reads all of it.
+            // Each rank, and each thread, has read only a part of the file. The first rank writes
+            // the outputs, so it reads the whole file for the hash.
             let is_mine = has_record && ranks.rank() == 0;
             let sha256 = input.filter(|_| is_mine).map(input::sha256).transpose();
             let said = sha256.as_ref().map(|_| Vec::new()).map_err(|error| Box::from(error.as_str()));
@@ -63,7 +63,7 @@ pub(super) fn election(
     }
 }
 
-/// The record of a count with this command line; nothing is written.
+/// The record of a count with this command line. Nothing is written.
 pub(super) fn count_again(words: Vec<OsString>, ranks: &dyn Ranks) -> Result<Record, Box<dyn Error>> {
     let mut arguments = Arguments::try_parse_from(words).map_err(|wrong| {
         let wrong = wrong.to_string();
@@ -105,7 +105,8 @@ mod tests {
     use super::*;
     use crate::ranks::{Alone, tests::together};
 
-    /// Also what each of them alone does not know: the sum of the file.
+    /// The record of several ranks includes the hash of the file, which no rank gets from its
+    /// share.
     #[test]
     fn ranks_keep_the_record_of_one_process() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/stv/sample.blt");

@@ -1,8 +1,8 @@
-//! All ballots of an election in one string of bytes: millions of them are to fit beside what
-//! counts them.
+//! All ballots of an election in one array of bytes. Millions of ballots must fit in memory beside
+//! the data of the count.
 //!
-//! A ballot is a row of numbers: its weight with two flags, then a code for each candidate, best
-//! first, then 0. Seven bits of a number make a byte, so that all of a usual ballot takes a byte a
+//! A ballot is a list of numbers: its weight with two flags, then a code for each candidate, best
+//! first, then 0. Each byte holds seven bits of a number. So most ballots take one byte per
 //! candidate and two more.
 
 use super::CandidateIndex;
@@ -14,29 +14,30 @@ use std::ops::Range;
 pub(crate) struct Ballots {
     records: Vec<Ballot>,
     bytes: Vec<u8>,
-    /// Weights that do not fit beside the flags.
+    /// The weights that do not fit beside the flags.
     large: Vec<Integer>,
     total: Integer,
-    /// How many there are, those included that other ranks have.
+    /// The number of ballots, those of other ranks included.
     number: usize,
-    /// Which of them are kept: all, or the share of this rank.
+    /// The ballots to keep: all, or the share of this rank.
     share: Range<usize>,
-    /// Whether a ballot with equal ranks counts as all its orders would, each for an equal part:
-    /// see `spread::equalize`.
+    /// Whether a ballot with equal ranks counts as all its orders, each for an equal part (see
+    /// `spread::equalize`).
     pub(crate) equalize: bool,
 }
 
-/// One ballot, or several identical ones written as one: where it begins.
+/// A ballot, or several identical ones written as one. The number is its place in the bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ballot(usize);
 
-/// Of the number that a ballot begins with: whether a rank of it has several candidates, and
-/// whether the weight is the place of a large one.
+/// The flag of a ballot with a shared rank, in the first number of the ballot.
 const EQUAL_RANKS: u64 = 1;
+/// The flag of a ballot whose weight is in `large`. The first number then has the place in `large`.
 const LARGE: u64 = 2;
+/// The number of flags.
 const FLAGS: u32 = 2;
 
-/// A candidate on a ballot, and whether the next one on it shares its rank.
+/// A candidate on a ballot, and whether the next candidate shares its rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Preference(u32);
 
@@ -45,7 +46,7 @@ pub(crate) struct Preference(u32);
 pub(crate) struct Preferences<'a>(&'a [u8]);
 
 impl Preference {
-    /// How many candidates can be told apart beside the flag.
+    /// The largest number of candidates that fits beside the flag.
     pub(crate) const MAX_CANDIDATES: usize = (1 << 31) - 1;
 
     fn new(candidate: CandidateIndex, shares_rank_with_next: bool) -> Self {
@@ -64,13 +65,13 @@ impl Preference {
         self.0 & 1 != 0
     }
 
-    /// None of 0, which is no code.
+    /// The preference of this code, or `None` for 0, which is no code.
     #[inline]
     pub(crate) fn of_code(code: u64) -> Option<Self> {
         u32::try_from(code.checked_sub(1)?).ok().map(Self)
     }
 
-    /// A number above zero, the lower the earlier the candidate.
+    /// The code of this preference: a number above zero, lower for earlier candidates.
     #[inline]
     pub(crate) fn code(self) -> u32 {
         self.0 + 1
@@ -78,7 +79,7 @@ impl Preference {
 }
 
 impl Ballot {
-    /// Where it begins, for `at`.
+    /// The place where the ballot begins, for `at`.
     pub(crate) fn place(self) -> u64 {
         self.0 as u64
     }
@@ -93,7 +94,7 @@ impl<'a> Preferences<'a> {
         self.0.first().is_none_or(|&byte| byte == 0)
     }
 
-    /// The candidates of the first rank, and those of the ranks below; there must be a rank.
+    /// The candidates of the first rank, and the candidates of the ranks below. A rank must exist.
     pub(crate) fn first_rank(&self) -> (Self, Self) {
         let mut below = self.clone();
         while below.next().is_some_and(Preference::shares_rank_with_next) {}
@@ -101,7 +102,7 @@ impl<'a> Preferences<'a> {
         (Self(rank), below)
     }
 
-    /// Whether both have the same candidates in every rank, for any written order of equals.
+    /// Whether both have the same candidates in every rank, in any order of equals.
     pub(crate) fn has_the_ranks_of(&self, other: &Self) -> bool {
         let (mut left, mut right) = (self.clone(), other.clone());
         while !left.is_empty() && !right.is_empty() {
@@ -117,7 +118,8 @@ impl<'a> Preferences<'a> {
         left.is_empty() && right.is_empty()
     }
 
-    /// What two ranks have in common if and only if they are written alike.
+    /// The bytes of the preferences. Two lists have the same bytes if and only if they are written
+    /// alike.
     pub(crate) fn written(&self) -> &'a [u8] {
         self.0
     }
@@ -141,22 +143,23 @@ impl Ballots {
         Self::sharing(0..usize::MAX)
     }
 
-    /// Of these ballots, by their numbers, some may come: the others are those of other ranks.
+    /// Creates an empty list that keeps the ballots with these numbers. Other ranks keep the
+    /// others.
     pub(crate) fn sharing(share: Range<usize>) -> Self {
         let (records, bytes, large) = (Vec::new(), Vec::new(), Vec::new());
         Self { records, bytes, large, total: Integer::Word(0), number: 0, share, equalize: false }
     }
 
-    /// Makes these ballots, the first of which is number `first` of all ranks' `number`, the share
-    /// of a rank: of these, `share` is kept. All together weigh `total`.
+    /// Keeps only the share of this rank. The first of these ballots has number `first` among the
+    /// `number` ballots of all ranks. All ballots together weigh `total`.
     pub(crate) fn keep(&mut self, first: usize, share: Range<usize>, number: usize, total: Integer) {
         self.records.truncate(share.end.saturating_sub(first));
         self.records.drain(..(share.start - first).min(self.records.len()));
         (self.share, self.number, self.total) = (share, number, total);
     }
 
-    /// Adds a ballot: its candidates in the order written, each with the number of its rank. A
-    /// ballot without candidates does not count.
+    /// Adds a ballot: its candidates in written order, each with the number of its rank. A ballot
+    /// without candidates does not count.
     pub(crate) fn push(&mut self, weight: Integer, ranked: &[(CandidateIndex, usize)]) {
         if ranked.is_empty() {
             return;
@@ -184,8 +187,7 @@ impl Ballots {
         self.bytes.push(0);
     }
 
-    /// All of these, one after the other. None if some weigh too much to be written beside their
-    /// flags.
+    /// Joins the parts in order. Returns `None` if a weight does not fit beside its flags.
     pub(crate) fn joined(parts: Vec<Self>, crew: Crew<'_>) -> Option<Self> {
         if parts.iter().any(|part| !part.large.is_empty()) {
             return None;
@@ -215,12 +217,12 @@ impl Ballots {
         Some(all)
     }
 
-    /// How many ballots are written, those of other ranks too.
+    /// The number of written ballots, those of other ranks included.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
 
-    /// The number of the first of these records among those of all ranks.
+    /// The number of the first of these records, among the records of all ranks.
     pub(crate) fn first(&self) -> usize {
         self.share.start.min(self.number)
     }
@@ -230,14 +232,14 @@ impl Ballots {
         &self.records
     }
 
-    /// How many identical ballots this one is.
+    /// The number of identical ballots that this record stands for.
     pub(crate) fn weight(&self, ballot: Ballot) -> Integer {
         let (first, _) = self.read(ballot);
         let weight = first >> FLAGS;
         if first & LARGE == 0 { Integer::from(weight) } else { self.large[weight as usize].clone() }
     }
 
-    /// Whether it has a rank of several candidates.
+    /// Whether the ballot has a rank of several candidates.
     pub(crate) fn has_equal_ranks(&self, ballot: Ballot) -> bool {
         self.read(ballot).0 & EQUAL_RANKS != 0
     }
@@ -253,13 +255,13 @@ impl Ballots {
         (first, Preferences(rest))
     }
 
-    /// How many ballots there are: the sum of the weights, those of other ranks too.
+    /// The sum of all weights, those of other ranks included.
     pub(crate) fn total(&self) -> &Integer {
         &self.total
     }
 }
 
-/// Writes a number, its lowest bits first; the highest bit of a byte says that more follow.
+/// Writes a number, lowest bits first. The highest bit of a byte is set if more bytes follow.
 #[inline]
 fn push(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {

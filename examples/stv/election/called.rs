@@ -11,7 +11,7 @@ pub(crate) fn called(candidates: &[Candidate]) -> Vec<String> {
     texts(candidates, true, &told_apart(candidates))
 }
 
-/// The same without the party, where that has a place of its own.
+/// The text for each candidate without the party, for outputs that show the party separately.
 pub(crate) fn called_by_name(candidates: &[Candidate]) -> Vec<String> {
     texts(candidates, false, &told_apart(candidates))
 }
@@ -35,7 +35,7 @@ fn name(place: usize, candidate: &Candidate) -> String {
     }
 }
 
-/// Whose number is added: theirs whom the eye takes for another.
+/// Whether each candidate needs its number, because a reader could take it for another candidate.
 fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
     let mut has_number = vec![false; candidates.len()];
     for _round in 0..3 {
@@ -48,7 +48,7 @@ fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
             let several = alike.into_values().filter(|places| places.len() > 1).flatten();
             others.extend(several.filter(|&place| !has_number[place]));
         }
-        // Another round if there are others, since a name may itself contain a number.
+        // Goes another round if candidates are alike, since a name may itself contain a number.
         if others.is_empty() {
             return has_number;
         }
@@ -56,11 +56,11 @@ fn told_apart(candidates: &[Candidate]) -> Vec<bool> {
             has_number[place] = true;
         }
     }
-    // Names that are made for it. All numbers are different.
+    // The names were made to collide. All candidates get their numbers, which differ.
     vec![true; candidates.len()]
 }
 
-/// What of a text is seen: blanks are one to the eye, and joiners and the like are nothing.
+/// The visible part of a text: consecutive blanks are one, and joiners and the like are removed.
 fn seen(text: &str) -> String {
     let text: String = text.chars().filter(|&letter| !is_unseen(letter)).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(called(&shown_alike), wanted);
     }
 
-    /// A name that looks like another with its number.
+    /// A name may look like another name with its number.
     #[test]
     fn no_number_makes_two_alike() {
         let odd = candidates(&[("A", ""), ("A", ""), ("A [1]", ""), ("A [1] [3]", "")]);

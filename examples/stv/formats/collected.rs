@@ -1,4 +1,4 @@
-//! The ballots of a file that says what they are line by line.
+//! The ballots of a file that is read line by line.
 
 use crate::{
     arithmetic::Integer,
@@ -16,8 +16,8 @@ pub(super) struct Collected {
     ballots: Ballots,
     pub(super) seen: Seen,
     pub(super) warnings: Vec<(usize, String)>,
-    /// The ballot being read, by a number of its own: its candidates, each with the number of its
-    /// rank.
+    /// The number of the ballot being read. `ranked` has its candidates, each with the number of
+    /// its rank.
     ballot: u64,
     ranked: Vec<(CandidateIndex, usize)>,
     rank: usize,
@@ -26,7 +26,7 @@ pub(super) struct Collected {
     ends: bool,
 }
 
-/// The number of candidates of this word.
+/// Parses a number of candidates.
 pub(super) fn candidates(word: &str) -> Result<usize, String> {
     match positive(word, "the number of candidates")? {
         number if number > MOST_CANDIDATES => Err(format!(
@@ -36,15 +36,15 @@ pub(super) fn candidates(word: &str) -> Result<usize, String> {
     }
 }
 
-/// A number of at least 1.
+/// Parses a number of at least 1. `what` names it in the error.
 pub(super) fn positive(word: &str, what: &str) -> Result<usize, String> {
     let number = word.parse().ok().filter(|&number| is_number(word) && number > 0);
     number.ok_or_else(|| format!("{what} cannot be {}; correct it", Quoted(word)))
 }
 
-/// The number of ballots that a line stands for.
+/// Parses the weight of a ballot.
 pub(super) fn weight(word: &str) -> Result<Integer, String> {
-    // A longer word is not a number of ballots, and takes long to read.
+    // A longer word is not a number of ballots, and would take long to parse.
     let digits = Some(word).filter(|word| word.len() <= MOST_DIGITS);
     let weight = digits.and_then(Integer::from_digits).filter(|weight| *weight > Integer::Word(0));
     weight.ok_or_else(|| {
@@ -53,8 +53,8 @@ pub(super) fn weight(word: &str) -> Result<Integer, String> {
 }
 
 impl Collected {
-    /// No ballots yet, for this many candidates and seats. The user's number of seats takes
-    /// precedence over the file's. The file has its number on this line.
+    /// Starts without ballots, for this many candidates and seats. The user's number of seats takes
+    /// precedence over the file's number, which is on this line.
     pub(super) fn new(
         reading: Reading,
         ballots: Ballots,
@@ -91,12 +91,12 @@ impl Collected {
         })
     }
 
-    /// How many candidates there are.
+    /// The number of candidates.
     pub(super) fn candidates(&self) -> usize {
         self.candidates.number()
     }
 
-    /// How many ballots have come, empty ones too.
+    /// The number of ballots so far, empty ones included.
     pub(super) fn total(&self) -> Integer {
         self.ballots.total().plus(&self.seen.empty_ballots)
     }
@@ -112,7 +112,7 @@ impl Collected {
         self.rank += 1;
     }
 
-    /// The candidate of this number stands in this rank of the ballot.
+    /// Adds the candidate of this number to the present rank of the ballot.
     pub(super) fn mention(&mut self, word: &str) -> Result<(), String> {
         let candidates = self.candidates.number();
         if !is_number(word) {
@@ -160,7 +160,7 @@ impl Collected {
         self.ballots.push(weight, &self.ranked);
     }
 
-    /// All of it, with names and parties.
+    /// Returns the election with these names and parties.
     pub(super) fn named(mut self, names: Vec<(String, Option<String>)>, title: String) -> super::Done {
         self.warnings.extend(self.seen.mended.warning(self.duplicates));
         let candidate = |(name, party)| Candidate { name, party, withdrawn: false };
@@ -169,7 +169,7 @@ impl Collected {
             seats: self.seats,
             tie_break: (0..names.len()).collect(),
             tie_order: TieOrder::BallotPaper,
-            warnings: Vec::new(), // they are told first
+            warnings: Vec::new(), // the caller reports them
             candidates: names.into_iter().map(candidate).collect(),
             ballots: self.ballots,
         };

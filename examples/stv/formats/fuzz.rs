@@ -1,5 +1,5 @@
-//! Inputs by the million for the readers of other formats than BLT, within the same budgets of
-//! memory and time: see `blt::fuzz`.
+//! Millions of inputs for the readers of formats other than BLT. The budgets of memory and time are
+//! those of `blt::fuzz`.
 
 use super::{
     tests::{OLD_PREFLIB, PREFLIB, SCOTTISH},
@@ -18,14 +18,14 @@ use std::{fmt::Write, num::NonZeroUsize};
 
 /// One in this many inputs is long, to show costs that grow faster than the input.
 const ONE_IN_LONG: usize = 500;
-/// About how long it is then.
+/// The approximate length of a long input, in bytes.
 const LONG: usize = 100_000;
 
 /// The ways to read ballots that name a candidate twice.
 const DUPLICATES: [Duplicates; 4] =
     [Duplicates::Refuse, Duplicates::Refuse, Duplicates::First, Duplicates::Truncate];
 
-/// What these formats are made of.
+/// Pieces of these formats.
 const PIECES: &[&str] = &[
     ",",
     ",,",
@@ -78,8 +78,8 @@ fn any<T: Copy>(random: &mut SplitMix64, of: &[T]) -> T {
     of[random.below(of.len())]
 }
 
-/// Ballots of this many candidates: each a weight, and numbers, each with whether the next rank
-/// begins behind it.
+/// Ballots of this many candidates. Each has a weight and numbers, each number with whether the
+/// next rank begins behind it.
 fn ballots(random: &mut SplitMix64, candidates: usize) -> Vec<(&'static str, Vec<(usize, bool)>)> {
     let ballot = |random: &mut SplitMix64| {
         let weight = any(random, &["1", "3", "250", "18446744073709551616", "0", "07"]);
@@ -157,7 +157,7 @@ fn preflib(random: &mut SplitMix64, most: usize) -> String {
     text
 }
 
-/// The input that these random numbers stand for.
+/// The input for these random numbers.
 fn input(random: &mut SplitMix64, files: &[Vec<u8>], made: fn(&mut SplitMix64, usize) -> String) -> Vec<u8> {
     let long = random.below(ONE_IN_LONG) == 0;
     let mut bytes = match random.below(8) {
@@ -223,7 +223,7 @@ fn scottish_inputs_by_the_million() {
     by_the_million(|random| input(random, &files, scottish), examine);
 }
 
-/// BLT as well: with seats and duplicates as the user says, recognised, and written in the others.
+/// BLT files too: with the user's seats and duplicates, recognised, and written in other formats.
 #[test]
 fn blt_inputs_by_the_million() {
     let twice =

@@ -1,19 +1,19 @@
-//! The lines of a file as it streams in.
+//! The lines of a file as a stream.
 
 use crate::blt::{InputError, Window};
 use std::io::Read;
 
-/// A ballot that ranks the largest number of candidates is half as long. A file that is no ballot
-/// file ends here, before the memory does.
+/// The longest line, twice as long as a ballot that ranks the largest number of candidates. A file
+/// of another kind ends with an error here, before it fills the memory.
 const LONGEST: usize = 1 << 24;
 
-/// Reads line by line; only one is in memory, and what comes with it.
+/// Reads line by line. Only the present line and the rest of its block are in memory.
 pub(super) struct Lines<'a> {
     pub(super) source: &'a str,
     window: Window<'a>,
-    /// The number of the last one.
+    /// The number of the last line.
     number: usize,
-    /// How long it is in the window, which it leaves when the next one comes.
+    /// The length of the last line in the window. The next call takes it out.
     given: usize,
 }
 
@@ -22,8 +22,8 @@ impl<'a> Lines<'a> {
         Self { source, window: Window::new(source, reader, 1), number: 0, given: 0 }
     }
 
-    /// The next line with its number, without its end and the blanks around it; none at the end of
-    /// the file.
+    /// The next line with its number, without its end and the blanks around it. `None` at the end
+    /// of the file.
     pub(super) fn next(&mut self) -> Result<Option<(usize, &str)>, InputError> {
         self.window.take(std::mem::take(&mut self.given));
         let mut searched = 0;
@@ -31,7 +31,8 @@ impl<'a> Lines<'a> {
             let rest = &self.window.bytes()[searched..];
             let end = rest.iter().position(|&byte| byte == b'\n');
             searched += end.unwrap_or(rest.len());
-            // Also if the end is in the window: wherever the blocks of the file end.
+            // Also an error if the end is already in the window, so that block sizes make no
+            // difference.
             if searched > LONGEST {
                 let message = "this line is longer than 16 MiB; this is no ballot file";
                 return Err(self.window.error(self.number + 1, message));
@@ -50,12 +51,12 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The fields of a line of a CSV file, from one comma to the next. Quotes around a field are not in
-/// it, and doubled ones within them are single; blanks around it do not count.
+/// The fields of a line of a CSV file, separated by commas. A field excludes the quotes and the
+/// blanks around it. Doubled quotes inside become single.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'a>(Option<&'a str>);
 
-/// A field, and whether there are quotes around it.
+/// A field, without or with quotes around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Field<'a> {
     Bare(&'a str),
@@ -76,7 +77,7 @@ impl Field<'_> {
         }
     }
 
-    /// Nothing stands there, and no quotes either.
+    /// Whether the field is empty and has no quotes.
     pub(super) fn is_missing(&self) -> bool {
         *self == Field::Bare("")
     }

@@ -1,6 +1,6 @@
 //! Ballot files of all formats. The contents of a file decide its format, not its name.
 //!
-//! | format | what it looks like |
+//! | format | first lines |
 //! |---|---|
 //! | BLT, see `blt` | `3 2`, then `5 1 2 0` |
 //! | Scottish CSV | `3,2,`, then `5,1,2,` and `"Candidate 1","Ada","Red",` |
@@ -33,7 +33,7 @@ use preflib::PrefLib;
 use recognised::{Format, recognise};
 use std::{error::Error, io::Read};
 
-/// Names, parties and titles are no longer than this: then they can be written in all formats.
+/// The longest name, party or title. All formats can write such names.
 const LONGEST_NAME: usize = 1 << 13;
 
 /// A name, party or title that is not too long.
@@ -44,15 +44,15 @@ fn short(name: &str) -> Result<String, String> {
     Ok(name.to_owned())
 }
 
-/// A format whose lines each say something by themselves.
+/// A format whose lines can be read one by one.
 trait ByLine {
-    /// Whether what is wrong with a line does not keep the next ones from being read.
+    /// Whether reading can go on after an error in this line.
     fn goes_on(&self) -> bool;
 
-    /// Reads the next line, which has this number. An error is what is wrong with it.
+    /// Reads the next line, which has this number. An error describes the mistake in it.
     fn line(&mut self, text: &str, number: usize) -> Result<(), String>;
 
-    /// The election after the last line, or what is missing.
+    /// Returns the election after the last line. An error names the missing data.
     fn end(self) -> Result<Done, String>;
 }
 
@@ -64,13 +64,13 @@ struct Done {
     warnings: Vec<(usize, String)>,
 }
 
-/// Reads an election as the user says; `source` is what messages call it.
+/// Reads an election with the user's options. Messages call the file `source`.
 pub(crate) fn read(source: &str, reader: &mut dyn Read, reading: Reading) -> Result<Election, InputError> {
     let survey = survey(source, reader, reading, 1);
     survey.map(|(election, _)| election).map_err(|mut errors| errors.remove(0))
 }
 
-/// As `read`. Returns also the facts of `Seen`, or up to `most_errors` errors, at least one.
+/// Reads like `read`. Also returns the facts of `Seen`, or one to `most_errors` errors.
 pub(crate) fn survey(
     source: &str,
     reader: &mut dyn Read,
@@ -94,7 +94,7 @@ fn told(source: &str, done: Done, mut warnings: Warnings) -> (Election, Seen) {
     (Election { warnings: warnings.told(), ..done.election }, done.seen)
 }
 
-/// Reads a file that is no BLT.
+/// Reads a file of a format other than BLT.
 fn by_format(
     format: &Format,
     source: &str,
@@ -156,8 +156,8 @@ fn by_line(
     }
 }
 
-/// Reads the share of this rank: see `blt::read_share`. Formats other than BLT are read twice, once
-/// to count the ballots.
+/// Reads the share of this rank: see `blt::read_share`. Formats other than BLT are read twice,
+/// first to count the ballots.
 pub(crate) fn read_share(
     source: &Source<'_>,
     reading: Reading,

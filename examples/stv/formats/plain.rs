@@ -1,4 +1,4 @@
-//! The limits of other formats than BLT: whether they can hold an election, and which data they
+//! The limits of formats other than BLT: whether they can hold an election, and which data they
 //! leave out.
 
 use super::{preflib, scottish, short};
@@ -13,15 +13,15 @@ use std::{
     io::{self, Write},
 };
 
-/// An election as it is written in another format: without candidates who have withdrawn.
+/// An election in the form of another format: without withdrawn candidates.
 pub(crate) struct Plain<'a> {
     target: Target,
     pub(super) election: &'a Election,
-    /// Those who have not, in the order of their numbers.
+    /// The candidates who stand, in the order of their numbers.
     pub(super) names: Vec<&'a Candidate>,
-    /// The number of each candidate, which those who have withdrawn do not have.
+    /// The number of each candidate. Withdrawn candidates have none.
     numbers: Vec<usize>,
-    /// The data that is left out, for the user.
+    /// The data that is left out, in messages for the user.
     pub(crate) left_out: Vec<String>,
 }
 
@@ -33,8 +33,8 @@ pub(crate) enum Target {
 }
 
 impl<'a> Plain<'a> {
-    /// The election without what the format cannot hold, if the count stays the same. The error
-    /// says why not.
+    /// The election without the data that the format cannot hold, if the count stays the same. The
+    /// error gives the reason why not.
     pub(crate) fn of(election: &'a Election, target: Target) -> Result<Self, String> {
         let format = match target {
             Target::Scottish => "a Scottish CSV file",
@@ -85,7 +85,7 @@ impl<'a> Plain<'a> {
         Ok(Self { target, election, names, numbers, left_out })
     }
 
-    /// Writes it, so that reading it gives the same election.
+    /// Writes the election, so that reading it gives the same election.
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         match self.target {
             Target::Scottish => scottish::print(self, out),
@@ -93,13 +93,13 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// The number on ballots of a candidate who has not withdrawn.
+    /// The number of a candidate on ballots. The candidate must not have withdrawn.
     pub(super) fn number(&self, candidate: CandidateIndex) -> usize {
         self.numbers[candidate]
     }
 }
 
-/// How many ballots have equal ranks.
+/// The number of ballots with equal ranks.
 fn equal_ranks(election: &Election) -> Integer {
     let mut equal = Integer::Word(0);
     let Ok(()) = each_ballot(&election.ballots, |weight, ranked| {

@@ -1,5 +1,5 @@
 //! Files of `PrefLib`: orders of alternatives, complete or not, with ties or without (soc, soi,
-//! toc, toi), in the format of today and in that of before 2022.
+//! toc, toi), in today's format and in the format before 2022.
 //!
 //! ```text
 //! # TITLE: Council                       3                  alternatives
@@ -10,7 +10,7 @@
 //! 5: 1,{2,3}                             5,1,{2,3}          5 ballots: 1, then 2 and 3 as equals
 //! 2: 3                                   2,3
 //! ```
-//! They do not say how many seats there are. What this program writes does, in a line more.
+//! `PrefLib` files do not give the number of seats. This program adds a line for it.
 
 use super::{
     ByLine, Done,
@@ -30,7 +30,7 @@ use std::{
     io::{self, Write},
 };
 
-/// What this program adds to the header.
+/// The header line that this program adds.
 const SEATS: &str = "NUMBER SEATS";
 
 /// The types of data that are orders.
@@ -46,10 +46,10 @@ pub(super) struct PrefLib {
     candidates: Option<usize>,
     names: Vec<(usize, String)>,
     title: String,
-    /// On which line the file says how many seats there are, and how many ballots.
+    /// The numbers of seats and of voters, each with its line.
     seats: Option<(usize, usize)>,
     voters: Option<(usize, Integer)>,
-    /// The lines of ballots that it announces.
+    /// The announced number of ballot lines, with its line.
     orders: Option<(usize, u64)>,
     warnings: Vec<(usize, String)>,
 }
@@ -71,7 +71,7 @@ impl PrefLib {
         }
     }
 
-    /// The same in the format of before 2022.
+    /// A reader for the format before 2022.
     pub(super) fn old(reading: Reading, ballots: Ballots) -> Self {
         Self { is_old: true, ..Self::new(reading, ballots) }
     }
@@ -87,7 +87,7 @@ impl PrefLib {
         Ok(())
     }
 
-    /// A line of the header of today, without the number sign.
+    /// Reads a header line of today's format, without the number sign.
     fn header(&mut self, text: &str, number: usize) -> Result<(), String> {
         let Some((key, value)) = text.split_once(':') else { return Ok(()) };
         let (key, value) = (key.trim().to_ascii_uppercase(), value.trim());
@@ -132,7 +132,7 @@ impl PrefLib {
         Ok(())
     }
 
-    /// What precedes the ballots in the format of before 2022.
+    /// Reads a line before the ballots, in the format before 2022.
     fn old_header(&mut self, text: &str, number: usize) -> Result<(), String> {
         let trimmed = text.trim_end_matches([',', ' ']);
         let Some(all) = self.candidates else {
@@ -167,7 +167,7 @@ impl PrefLib {
 
 /// A number of ballots.
 fn count(word: &str) -> Option<Integer> {
-    // A longer word takes long to read.
+    // Longer words take long to parse.
     Some(word).filter(|word| word.len() <= MOST_DIGITS).and_then(Integer::from_digits)
 }
 
@@ -244,7 +244,7 @@ fn unnamed(number: usize) -> String {
     format!("candidate {number} has no name; add it before the ballots, as others have theirs")
 }
 
-/// The ranks of a ballot: numbers with commas between them, those of one rank in braces.
+/// Reads the ranks of a ballot: numbers separated by commas. Braces enclose a shared rank.
 fn ranks(collected: &mut Collected, order: &str) -> Result<(), String> {
     collected.begin();
     let mut is_open = false;
@@ -278,7 +278,7 @@ fn ranks(collected: &mut Collected, order: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Writes an election, identical ballots as one.
+/// Writes an election. Identical ballots are written as one.
 pub(super) fn print(plain: &Plain<'_>, out: &mut dyn Write) -> io::Result<()> {
     let election = plain.election;
     let all = plain.names.len();

@@ -1,4 +1,4 @@
-//! Which format a file has, by what it begins with.
+//! Recognises the format of a file by its beginning.
 
 use super::{
     LONGEST_NAME,
@@ -7,25 +7,26 @@ use super::{
 use crate::blt::is_number;
 use std::io::{self, Cursor, ErrorKind, Read};
 
-/// The format is recognised from this many bytes: more than the longest title in a header.
+/// The number of bytes from which the format is recognised. It is more than the longest title in a
+/// header.
 const BEGINNING: usize = 2 * LONGEST_NAME;
 
 /// The format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Or nothing that is known: its reader says what is wrong with it.
+    /// BLT, or an unknown format, whose errors the BLT reader reports.
     Blt,
     Scottish,
     PrefLib,
     OldPrefLib,
-    /// Nothing that is read, but known: this and what to do.
+    /// A known format that is not supported. The text names it and a remedy.
     Other(&'static str),
 }
 
 const UTF_16: &str =
     "this looks like UTF-16; convert it, for example with: iconv -f UTF-16 -t UTF-8 FILE > NEW";
 
-/// What files of other formats begin with.
+/// The first bytes of files of other formats, and the message for each.
 const MAGIC: &[(&[u8], &str)] = &[
     (b"\xff\xfe", UTF_16),
     (b"\xfe\xff", UTF_16),
@@ -53,10 +54,11 @@ const DOMINION: &str = "this is a cast vote record of Dominion as CSV, with a co
 const SEMICOLONS: &str = "this is CSV with semicolons between the fields; write commas";
 const CSV: &str = "this looks like CSV, but not like that of Scottish elections, whose first line is `candidates,seats,`; convert it to BLT";
 
-/// Keys that a header of `PrefLib` has in its first lines, and that no comment of a BLT file has.
+/// Keys in the first lines of a `PrefLib` header. No comment of a BLT file has them.
 const KEYS: [&str; 4] = ["FILE NAME:", "DATA TYPE:", "NUMBER ALTERNATIVES:", "ALTERNATIVE NAME "];
 
-/// What this is, and the same from its beginning. What cannot be read is an error later.
+/// The format of a file, and a reader of the same bytes from the beginning. That reader returns a
+/// read error later.
 pub(super) fn recognise<'a>(mut reader: Box<dyn Read + 'a>) -> (Format, Box<dyn Read + 'a>) {
     let mut beginning = vec![0; BEGINNING];
     let mut length = 0;
@@ -77,7 +79,7 @@ pub(super) fn recognise<'a>(mut reader: Box<dyn Read + 'a>) -> (Format, Box<dyn 
     (format, Box::new(Cursor::new(beginning).chain(Broken(broken)).chain(reader)))
 }
 
-/// Fails once, if at all.
+/// A reader that fails once, if there is an error.
 struct Broken(Option<io::Error>);
 
 impl Read for Broken {
@@ -121,7 +123,7 @@ fn format(beginning: &[u8]) -> Format {
     table(first, lines().nth(1).unwrap_or_default())
 }
 
-/// What this is by its first two lines, if it is made of fields.
+/// The format according to the first two lines, if they consist of fields.
 fn table(first: &str, second: &str) -> Format {
     let numbers = |line: &str, separator: char| -> Option<usize> {
         let line = line.trim_end_matches([separator, ' ']);

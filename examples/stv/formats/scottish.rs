@@ -1,5 +1,5 @@
-//! The CSV files in which the elections of Scottish councils are collected (mggg/scot-elex), as
-//! `VoteKit` reads them.
+//! The CSV files of the collection of Scottish council elections (mggg/scot-elex), as `VoteKit`
+//! reads them.
 //!
 //! ```text
 //! 3,2,                             candidates, seats
@@ -121,7 +121,7 @@ fn ballot(collected: &mut Collected, text: &str, number: usize) -> Result<(), St
     collected.begin();
     for field in fields {
         let field = field?;
-        // A rank that the voter left out, or what is there for the columns.
+        // A rank that the voter left out, or a filler of the column.
         if !field.is_missing() {
             collected.mention(field.text())?;
             collected.next_rank();
@@ -131,7 +131,7 @@ fn ballot(collected: &mut Collected, text: &str, number: usize) -> Result<(), St
     Ok(())
 }
 
-/// Name and party of this candidate.
+/// Parses the name and party of this candidate.
 fn named(text: &str, number: usize) -> Result<(String, Option<String>), String> {
     let mut fields = Fields::of(text);
     let mut next = || fields.next().transpose().map(|field| field.filter(|field| !field.is_missing()));
@@ -156,7 +156,7 @@ fn named(text: &str, number: usize) -> Result<(String, Option<String>), String> 
     Ok((plain(name)?, party.map(plain).transpose()?))
 }
 
-/// The title, as it is meant where its quotes are wrong.
+/// The title. Wrong quotes are corrected.
 fn title(text: &str) -> String {
     let mut fields = Fields::of(text);
     if let Some(Ok(Field::Quoted(title))) = fields.next()
@@ -168,17 +168,18 @@ fn title(text: &str) -> String {
     if bare.starts_with('"') { bare.trim_matches(['"', ' ']).to_owned() } else { bare.to_owned() }
 }
 
-/// The same, perhaps behind apostrophes.
+/// Whether the text is a formula, perhaps behind apostrophes.
 fn is_guarded_formula(text: &str) -> bool {
     is_formula(text.trim_start_matches('\''))
 }
 
-/// With an apostrophe more before what would be a formula without them: it is text then.
+/// Adds an apostrophe to a text that is a formula without its apostrophes. Spreadsheets then take
+/// it for text.
 fn guarded(text: &str) -> String {
     if is_guarded_formula(text) { format!("'{text}") } else { text.to_owned() }
 }
 
-/// The same without what `guarded` has added.
+/// Removes the apostrophe that `guarded` has added.
 fn unguarded(text: &str) -> &str {
     text.strip_prefix('\'').filter(|rest| is_guarded_formula(rest)).unwrap_or(text)
 }

@@ -1,4 +1,4 @@
-//! Every clause of the formats, and every complaint with the line it names.
+//! Tests every clause of the formats, and every error with the line that it names.
 
 use super::*;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 use std::{convert::Infallible, fmt::Write, io, num::NonZeroUsize};
 
-/// The written data of a ballot: weight, and for each candidate whether the next one is its equal.
+/// The written data of a ballot: its weight, and for each candidate whether the next one is equal.
 pub(super) type Written = (Integer, Vec<(usize, bool)>);
 
 pub(super) fn ballots(election: &Election) -> Vec<Written> {
@@ -47,7 +47,7 @@ fn seats(number: usize) -> Reading {
     Reading { seats: NonZeroUsize::new(number), ..Reading::default() }
 }
 
-/// Names and parties, and the title.
+/// Names, parties and the title.
 fn names(election: &Election) -> (Vec<(&str, Option<&str>)>, &str) {
     let names = election.candidates.iter();
     let names = names.map(|candidate| (candidate.name.as_str(), candidate.party.as_deref()));
@@ -76,8 +76,8 @@ fn a_scottish_file() {
     assert_eq!(names(&election), (parties.to_vec(), "Ward 3 - Wick"));
 }
 
-/// What spreadsheets make of such a file: blanks, commas up to the last column, other line ends, no
-/// quotes, a mark at the beginning.
+/// The changes that spreadsheets make: blanks, commas up to the last column, other line ends, no
+/// quotes, a byte order mark.
 #[test]
 fn a_scottish_file_in_other_clothes() {
     let wanted = format!("{:?}", read_text(SCOTTISH));
@@ -94,7 +94,7 @@ fn a_scottish_file_in_other_clothes() {
     assert_eq!(shown(&read_text(&SCOTTISH.replace("2,2,", "7,"))), ["5: 1 3", "1: 3 2 1"], "an empty ballot");
 }
 
-/// Real titles have gone through a program that adds quotes and does not double them.
+/// Real titles have gone through a program that adds quotes and does not double inner quotes.
 #[test]
 fn titles_as_they_are() {
     for (title, wanted) in [
@@ -220,7 +220,7 @@ fn errors_in_a_file_of_preflib() {
     fails("3\n1,Ada\n", seats(1), 2, "before the ballots");
 }
 
-/// All errors in ballots at once, as in BLT.
+/// All errors in ballots are reported at once, as in BLT.
 #[test]
 fn several_errors() {
     let text = SCOTTISH.replace("5,1,3,", "5,1,4,\n5,x,").replace("2,2,", "2,2,2,");
@@ -255,7 +255,7 @@ fn duplicates_are_mended_alike_in_all_formats() {
     for (text, line) in [(blt, 2), (preflib, 6), (csv, 2)] {
         fails(text, seats(1), line, "--duplicates");
     }
-    // Equals have no order, so in any written order the rank with the second mention ends the
+    // Equals have no order. So in any written order the rank with the second mention ends the
     // ballot.
     let equals = |ballot: &str| {
         let text = format!("3 1\n1 {ballot} 0\n9 3 0\n0\n\"A\"\n\"B\"\n\"C\"\n\"T\"\n");
@@ -289,7 +289,7 @@ fn what_is_not_read_is_named() {
         let message = told(bytes);
         assert!(message.starts_with("test:1: ") && message.contains(wanted), "{message}");
     }
-    // Text of no other format goes to the reader of BLT.
+    // Text that matches no other format goes to the BLT reader.
     for (text, wanted) in [
         ("", "before the number of candidates"),
         ("three two\n", "`three` is not the number of candidates"),
@@ -322,7 +322,7 @@ fn a_device_that_fails_within_the_first_bytes() {
     }
 }
 
-/// Several ranks have together what one has.
+/// Several ranks together have the ballots that one rank has.
 #[test]
 fn every_format_is_shared() {
     let many =
@@ -380,8 +380,8 @@ fn ranks_with_files_of_other_formats() {
     );
 }
 
-/// Looks like ballots, and is none: pairs of candidates with how many prefer one to the other;
-/// categories; seats that are said twice.
+/// Files that resemble ballots and are something else: pairs of candidates with the number of
+/// voters who prefer one to the other, categories, and seats given twice.
 #[test]
 fn what_only_looks_like_ballots_is_refused() {
     let names = "1,Ada\n2,Bert\n3,Cleo\n";

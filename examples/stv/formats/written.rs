@@ -1,4 +1,4 @@
-//! A written file reads as the same election.
+//! A written file is read as the same election.
 
 use super::{
     tests::{SCOTTISH, Written, ballots, read_text},
@@ -37,7 +37,8 @@ fn held(election: &Election, target: Target) -> String {
     format!("{title:?} {names:?} {} {all:?}", election.seats)
 }
 
-/// Written and read again the election is the same, or there is a reason that it cannot be written.
+/// Checks that an election that is written and read again is the same. If it cannot be written,
+/// there must be a reason.
 pub(super) fn reads_as_printed(election: &Election, target: Target) {
     let plain = match Plain::of(election, target) {
         Ok(plain) => plain,
@@ -67,7 +68,8 @@ proptest! {
         for target in [Target::Scottish, Target::PrefLib] {
             reads_as_printed(&election, target);
         }
-        // With the order of ties and equal ranks, most of them cannot be written.
+        // Most elections cannot be written, because of the order of ties or equal ranks. Without
+        // these they can.
         election.tie_break.sort_unstable();
         reads_as_printed(&election, Target::PrefLib);
         let (ballots, names) = text.split_once("\n0\n").expect("the end of the ballots");

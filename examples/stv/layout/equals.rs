@@ -6,10 +6,11 @@ use super::{
     trie::Rank,
 };
 
-/// A rank that several candidates may share: a set of them, or the number of a group where they are
-/// too many for sets.
+/// A rank that several candidates may share: a set of candidates, or the number of a group if there
+/// are too many candidates for sets.
 pub(super) trait Equals: Rank {
-    /// How many hold it; those of them who pass something on, and those who do not.
+    /// The number of candidates that hold the rank, those of them that pass something on, and those
+    /// that do not.
     fn stand<'a>(
         self,
         groups: &'a Groups,
@@ -57,14 +58,14 @@ impl Equals for Group {
     }
 }
 
-/// The groups that a worker has come across in this distribution, each with those who pass
-/// something on before the others who hold it.
+/// The groups that a worker has met in this distribution. In each, the candidates that pass
+/// something on come first, then the others that hold it.
 #[derive(Debug, Default)]
 pub(super) struct Arranged {
     candidates: Vec<u32>,
-    /// Of each group, how many pass something on, and how many hold it.
+    /// For each group, the number of candidates that pass something on, and of those that hold it.
     counts: Vec<(usize, usize)>,
-    /// The distribution in which it was arranged.
+    /// For each group, the number of the distribution for which it was arranged.
     when: Vec<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Shared ranks by number, and those of ballots that `--equalize` spreads: what reaches and stays
-//! with each of a rank's candidates, worked out once a distribution.
+//! Shared ranks by number. For `--equalize`, also the share of each candidate of a rank, computed
+//! once per distribution.
 
 use super::{ONE, kept::Kept};
 use crate::{
@@ -9,8 +9,8 @@ use crate::{
 };
 use std::{collections::HashMap, ops::Range};
 
-/// Every rank that some ballot has, as written: the order in which equals are written decides how
-/// their shares are rounded.
+/// Every rank of the ballots, as written. The written order of equals decides how their shares are
+/// rounded.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     members: Vec<Preference>,
@@ -27,19 +27,19 @@ impl Group {
     }
 }
 
-/// The ranks of some ballots, numbered as they come: one that is written alike has the same number.
+/// The ranks of some ballots, numbered in the order of their first occurrence. Ranks that are
+/// written alike have the same number.
 #[derive(Default)]
 pub(super) struct Numbers<'a> {
     numbers: HashMap<&'a [u8], u32>,
     ranks: Vec<Preferences<'a>>,
 }
 
-/// More equals may have polynomials that do not fit in a word, if they are treated as `--equalize`
-/// does.
+/// The most equals under `--equalize`. The polynomials of more may not fit in a word.
 pub(super) const MOST_EQUALS: usize = 32;
 
 impl<'a> Numbers<'a> {
-    /// The number of a rank; None if there are too many.
+    /// The number of a rank. `None` if there are too many ranks.
     pub(super) fn number(&mut self, rank: Preferences<'a>) -> Option<Group> {
         let next = u32::try_from(self.ranks.len()).ok()?;
         Some(Group(*self.numbers.entry(rank.written()).or_insert_with(|| {
@@ -48,7 +48,7 @@ impl<'a> Numbers<'a> {
         })))
     }
 
-    /// How many candidates a rank has.
+    /// The number of candidates in a rank.
     pub(super) fn equals(&self, group: Group) -> usize {
         self.ranks[group.number()].clone().count()
     }
@@ -64,7 +64,7 @@ impl Names {
 }
 
 impl Groups {
-    /// The ranks of all of these, numbered once more.
+    /// Numbers the ranks of all parts anew.
     pub(super) fn of(parts: &[Numbers<'_>]) -> Option<(Self, Vec<Names>)> {
         let mut all = Numbers::default();
         let names = parts.iter().map(|part| {
@@ -80,12 +80,12 @@ impl Groups {
         Some((groups, names))
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     pub(super) fn number(&self) -> usize {
         self.ends.len()
     }
 
-    /// How many candidates all of them have.
+    /// The number of candidates in all ranks together.
     pub(super) fn members(&self) -> usize {
         self.members.len()
     }
@@ -103,12 +103,12 @@ impl Groups {
 /// The shares that a worker has computed in this distribution, for the ranks that it met.
 #[derive(Debug, Default)]
 pub(super) struct Shares {
-    /// Of each member of each group, in billionths of what comes to the rank.
+    /// The share of each member of each group, in billionths of the power that comes to the rank.
     kept: Vec<u32>,
     passed_on: Vec<u32>,
-    /// The distribution it was worked out for.
+    /// For each group, the number of the distribution for which its shares were computed.
     when: Vec<u64>,
-    /// Room to calculate in.
+    /// Scratch memory.
     polynomials: Vec<Fixed9>,
 }
 
@@ -119,7 +119,7 @@ impl Shares {
         self.when.resize(groups.ends.len(), 0);
     }
 
-    /// The candidates of a rank with their shares, and what it passes on.
+    /// The candidates of a rank with their shares, and the share that the rank passes on.
     #[inline]
     pub(super) fn of<'a>(
         &'a mut self,

@@ -7,7 +7,7 @@ use crate::{arithmetic::Fixed9, spread::KeepFactor};
 #[derive(Debug)]
 pub(crate) struct Kept {
     splits: Vec<Split>,
-    /// Those of candidates that can be in a set.
+    /// The keep factors of candidates that sets can contain.
     first: [Split; MOST_IN_SETS],
     /// The candidates that keep anything.
     holders: u64,
@@ -33,9 +33,9 @@ impl Kept {
         (self.holders, self.elected) = (0, 0);
     }
 
-    /// Says whether it is a keep factor.
+    /// Adds a keep factor. Returns false if it is above one.
     pub(super) fn push(&mut self, keep: u32) -> bool {
-        // Sets are of the first 64 candidates, and only used if there are no more.
+        // Sets hold the first 64 candidates. They are only used if there are no more.
         let bit = 1_u64.checked_shl(self.splits.len().try_into().unwrap_or(u32::MAX)).unwrap_or(0);
         if keep > ONE {
             return false;
@@ -60,7 +60,7 @@ impl Kept {
         &self.factors
     }
 
-    /// Its number, from 1.
+    /// The number of the distribution, from 1.
     pub(super) fn distribution(&self) -> u64 {
         self.distribution
     }
@@ -88,8 +88,8 @@ impl Kept {
     }
 }
 
-/// The parts that a candidate keeps and passes on, as factors of 2^63. So a product takes the place
-/// of a division by a billion.
+/// The parts that a candidate keeps and passes on, in units of 2^-63. A product then replaces a
+/// division by a billion.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Split {
     keep: u64,
@@ -97,9 +97,9 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// The factors are rounded up, which adds less than a billionth to the results for a power up
-    /// to one. These are whole numbers of billionths before they are truncated, so that nothing is
-    /// left of it.
+    /// The factors are rounded up. For a power up to one, that adds less than 10^-9 to the result,
+    /// which counts billionths. The exact result is a multiple of 10^-9, so truncation removes the
+    /// addition.
     fn keeping(keep: u32) -> Self {
         let factor = |part: u32| {
             let factor = (u128::from(part) << 63).div_ceil(u128::from(ONE));
@@ -112,7 +112,7 @@ impl Split {
     #[inline(always)]
     pub(super) fn of(self, power: u32) -> (u32, u32) {
         let part = |factor: u64| {
-            #[allow(clippy::cast_possible_truncation)] // a part of a power is no more than it
+            #[allow(clippy::cast_possible_truncation)] // a part is no more than the power
             let part = ((u128::from(power) * 2 * u128::from(factor)) >> 64) as u32;
             part
         };

@@ -1,20 +1,20 @@
-//! The ballots laid out for counting: identical ones merged, common beginnings written once, so
-//! that a distribution streams through memory.
+//! A layout of the ballots for counting. Identical ballots are merged and common beginnings written
+//! once, so that a distribution streams through memory.
 //!
-//! How much of a ballot reaches a rank depends on the ranks before it alone and not on its weight.
-//! So ballots that begin alike are counted together as far as they do: sorted, they form a tree of
-//! prefixes, and every node knows the weight of all ballots through it. Where nothing is passed on,
-//! a whole subtree is skipped. The sums are of integers: no digit differs from counting ballot by
-//! ballot.
+//! The part of a ballot that reaches a rank depends only on the ranks before it, not on the weight.
+//! So ballots with the same beginning are counted together up to its end. The sorted ballots form a
+//! tree of prefixes, and every node has the weight of all ballots through it. Where nothing is
+//! passed on, a whole subtree is skipped. The sums are integers, so every digit is the same as in
+//! counting ballot by ballot.
 //!
 //! | file | owns |
 //! |---|---|
 //! | `order` | the ballots sorted, and cut into pieces |
-//! | `piece` | a piece of them as trees |
+//! | `piece` | a piece of the ballots as trees |
 //! | `trie` | a tree |
-//! | `walk` | how votes go down a tree |
-//! | `steps` | the same, written down where a walk would have to decide often |
-//! | `equals` | who of the candidates of a shared rank holds it |
+//! | `walk` | the distribution of votes down a tree |
+//! | `steps` | a walk written as a list of steps, where it would have many branches |
+//! | `equals` | the candidates that hold a shared rank |
 //! | `groups` | shared ranks by number: those of `--equalize`, and those of too many candidates for sets |
 //! | `kept` | the keep factors |
 
@@ -47,8 +47,8 @@ use std::{
 use steps::Steps;
 use trie::{MOST_BALLOTS, Trie};
 
-/// An election's ballots as trees, in pieces that were laid out each by itself: what ballots of two
-/// pieces have in common is written twice, and counted twice with a part of the weight.
+/// An election's ballots as trees, in pieces that were laid out separately. A beginning that two
+/// pieces share is written twice, and counted twice with a part of the weight.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pieces: Vec<Piece>,
@@ -63,35 +63,37 @@ pub(crate) struct Layout {
     candidates: usize,
 }
 
-/// Neighbouring nodes of one tree: an item of the parallel loop.
+/// Neighbouring nodes of one tree. A chunk is an item of the parallel loop.
 #[derive(Debug, Clone)]
 pub(crate) struct Chunk {
     number: usize,
     piece: usize,
     tree: Tree,
     nodes: Range<u32>,
-    /// Where the nodes above the first one are listed, from the root down: they say with how much a
-    /// ballot arrives there.
+    /// Where the nodes above the first one are listed, from the root down. They determine the power
+    /// with which a ballot arrives at the first node.
     above: Range<u32>,
 }
 
 /// One in billionths.
 pub(crate) const ONE: u32 = 1_000_000_000;
-/// A set of candidates has a bit for each.
+/// The most candidates of sets, which have one bit for each.
 const MOST_IN_SETS: usize = 64;
 const MOST_IN_SMALL_SETS: usize = 32;
-/// A strict rank has 16 bits, and so has the depth of a node.
+/// The most candidates. A strict rank has 16 bits, and so has the depth of a node.
 const MOST_CANDIDATES: usize = 1 << 16;
-/// How many ballots a piece has: many, so that little is written twice, and so few that large
-/// elections are of many pieces. The same for any number of threads, and so is the layout.
+/// The number of ballots in a piece: large, so that little is written twice, and small enough that
+/// large elections have many pieces. It does not depend on the number of threads, so neither does
+/// the layout.
 const PIECE: usize = 1 << 14;
 /// The least cost of a chunk: much more than the cost to begin one.
 const LEAST: u64 = 512;
-/// About how many chunks there are at most: enough to deal out evenly.
+/// The approximate largest number of chunks. That many can be divided evenly among threads.
 const MOST: u64 = 2048;
 
 impl Layout {
-    /// None if the election is too large for machine words: those are counted ballot by ballot.
+    /// Returns `None` if the election is too large for machine words. Such an election is counted
+    /// ballot by ballot.
     pub(crate) fn of(election: &Election, crew: Crew<'_>) -> Option<Self> {
         Self::in_pieces(election, PIECE, crew)
     }
@@ -143,7 +145,7 @@ impl Layout {
         self.size
     }
 
-    /// Adds what a chunk's ballots give to whom.
+    /// Adds the votes that the ballots of a chunk give.
     pub(crate) fn distribute(&self, chunk: &Chunk, kept: &Kept, sums: &mut Sums) {
         let above = chunk.above.start as usize..chunk.above.end as usize;
         let nodes = chunk.nodes.start as usize..chunk.nodes.end as usize;
@@ -178,9 +180,9 @@ impl Layout {
         }
     }
 
-    /// The result of a distribution. The part of the ballots in the trees that no candidate has is
-    /// exhausted. It is a difference, so it does not show nodes that were lost or counted twice.
-    /// The number of nodes is checked for that.
+    /// The result of a distribution. The ballots in the trees that no candidate has are exhausted.
+    /// That number is a difference, so it does not show nodes that were lost or counted twice. A
+    /// check of the number of nodes does.
     pub(crate) fn votes<A: Arithmetic>(
         &self,
         sums: &Sums,
@@ -195,7 +197,7 @@ impl Layout {
     }
 }
 
-/// The keep factors in billionths, or false if one of them is not between zero and one.
+/// Sets the keep factors, in billionths. Returns false if one is not between zero and one.
 pub(crate) fn keep<A: Arithmetic>(
     kept: &mut Kept,
     factors: &[KeepFactor<A>],

@@ -1,4 +1,4 @@
-//! The ballots in an order that brings equal beginnings together.
+//! The ballots in an order that puts equal beginnings next to each other.
 
 use crate::{
     crew::Crew,
@@ -9,19 +9,20 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// As many codes of a ballot as fit, behind whether it has equal ranks; then its weight if these
-/// are all codes of all ballots, else which ballot it is.
+/// The first word has a flag for equal ranks, then as many codes of the ballot as fit. The second
+/// word is the weight if the first words hold all codes of all ballots. Otherwise it is the place
+/// of the ballot.
 pub(super) type Key = (u64, u64);
 
-/// How ballots are written in keys. What fits is read from nowhere else: sorted ballots lie all
-/// over the memory.
+/// The form of the keys. Codes in a key need no access to the ballot. Sorted ballots are scattered
+/// in memory, so that access would be slow.
 pub(super) struct Writing<'a> {
     ballots: &'a Ballots,
-    /// How many of a code.
+    /// The number of bits of a code.
     bits: u32,
-    /// How many codes.
+    /// The number of codes that fit.
     fit: u32,
-    /// Whether there is nothing else to know of any ballot.
+    /// Whether the keys hold all data of all ballots.
     is_all: bool,
 }
 
@@ -30,7 +31,7 @@ impl<'a> Writing<'a> {
         key.0 >> (self.bits * self.fit) != 0
     }
 
-    /// None if it is too large for a word.
+    /// The weight of the ballot, or `None` if it is too large for a word.
     pub(super) fn weight(&self, key: Key) -> Option<u64> {
         if self.is_all {
             return Some(key.1);
@@ -42,7 +43,7 @@ impl<'a> Writing<'a> {
         self.ballots.preferences(Ballot::at(key.1))
     }
 
-    /// Its candidates; where equals may be in any order, in one of them.
+    /// The candidates of the ballot. If equals have no order, they may come in any order.
     pub(super) fn preferences(&self, key: Key) -> Written<'a> {
         if self.is_all {
             let (bits, codes) = (self.bits, key.0 << (u64::BITS - self.bits * self.fit));
@@ -55,7 +56,7 @@ impl<'a> Writing<'a> {
 
 /// The candidates of a ballot, best first.
 pub(super) enum Written<'a> {
-    /// The highest bits are the next code, or 0.
+    /// The codes in the key. The highest bits are the next code, or 0 at the end.
     InKey {
         bits: u32,
         codes: u64,
@@ -79,8 +80,9 @@ impl Iterator for Written<'_> {
     }
 }
 
-/// The ballots in order, and how they are written: strict ones come before those with equal ranks.
-/// `as_written` says whether equals have an order. None if a ballot weighs too much for a word.
+/// The keys of the ballots in order, and their form. Strict ballots come before those with equal
+/// ranks. `as_written` says whether the order of equals matters. Returns `None` if a ballot weighs
+/// too much for a word.
 pub(super) fn order<'a>(
     ballots: &'a Ballots,
     candidates: usize,
@@ -109,7 +111,7 @@ pub(super) fn order<'a>(
     };
     let mut keys = crew.map(ballots.records(), Vec::new, key);
     let (some_are_longer, some_are_equal) = (some_are_longer.into_inner(), some_are_equal.into_inner());
-    // Numbers of groups are those of ranks as written.
+    // Groups are numbered by the bytes of their ranks, which only the ballots have.
     let is_all = !(some_are_longer || as_written && some_are_equal);
     let mut writing = Writing { ballots, bits, fit, is_all: false };
     if is_all {
@@ -153,12 +155,12 @@ pub(super) fn pieces<R: Send>(
     made
 }
 
-/// How many pieces are made at once, for each thread. Then the memory of their ballots' keys is
-/// given back: that of what they become grows meanwhile.
+/// The number of pieces that are made at once, for each thread. After them, the memory of their
+/// keys is freed, since the memory of the results grows.
 const PIECES: usize = 8;
 
-/// The codes of a ballot; equals in candidate order if they may be, so that ranks are equal as
-/// codes if they are equal as sets.
+/// The codes of a ballot. With `in_any_order`, equals come in candidate order, so that ranks with
+/// equal sets have equal codes.
 fn encode(preferences: Preferences<'_>, in_any_order: bool, codes: &mut Vec<u32>) {
     if !in_any_order {
         return codes.extend(preferences.map(Preference::code));
@@ -176,7 +178,7 @@ fn encode(preferences: Preferences<'_>, in_any_order: bool, codes: &mut Vec<u32>
     }
 }
 
-/// Two ballots that have equal ranks both or neither of them, and begin alike.
+/// Compares two ballots with the same beginning in their keys. Both or neither have equal ranks.
 fn compare(ballots: &Ballots, as_written: bool, left: Ballot, right: Ballot) -> Ordering {
     let [left_ones, right_ones] = [left, right].map(|ballot| ballots.preferences(ballot));
     if ballots.has_equal_ranks(left) && !as_written {
@@ -186,7 +188,7 @@ fn compare(ballots: &Ballots, as_written: bool, left: Ballot, right: Ballot) -> 
     }
 }
 
-/// The ranks of a ballot as sets of candidates: equals are written in any order.
+/// The ranks of a ballot as sets of candidates, since equals may be written in any order.
 pub(super) fn sets(mut preferences: impl Iterator<Item = Preference>) -> impl Iterator<Item = u64> {
     std::iter::from_fn(move || {
         let mut set = 0;

@@ -1,6 +1,6 @@
-//! A piece of the ballots, neighbours in their order, as trees: strict ballots, whose ranks are
-//! candidates; and ballots with equal ranks, whose ranks are sets, or numbered groups if candidates
-//! are too many for sets, or equals are to be treated as `--equalize` does.
+//! A piece of the ballots, neighbours in their order, as trees. The ranks of strict ballots are
+//! candidates. The ranks of ballots with equal ranks are sets. They are numbered groups if there
+//! are too many candidates for sets, or under `--equalize`.
 
 use super::{
     MOST_IN_SETS, MOST_IN_SMALL_SETS,
@@ -16,7 +16,7 @@ pub(super) struct Piece {
     pub(super) small_sets: Trie<u32>,
     pub(super) sets: Trie<u64>,
     pub(super) grouped: Trie<Group>,
-    /// What its ranks cost.
+    /// The cost of its ranks.
     pub(super) cost: u64,
 }
 
@@ -29,8 +29,8 @@ pub(super) enum Tree {
 }
 
 impl Piece {
-    /// These ballots, and the numbers of their groups. None if they are too large for machine
-    /// words.
+    /// Lays out these ballots, and returns the numbers of their groups. Returns `None` if they are
+    /// too large for machine words.
     pub(super) fn of<'a>(
         keys: &[Key],
         writing: &Writing<'a>,
@@ -58,7 +58,7 @@ impl Piece {
                 }
                 grouped.add(numbered.iter().copied(), weight);
             } else if candidates <= MOST_IN_SMALL_SETS {
-                #[allow(clippy::cast_possible_truncation)] // of so few candidates
+                #[allow(clippy::cast_possible_truncation)] // sets of so few candidates fit
                 small_sets.add(sets(ranked).map(|set| set as u32), weight);
             } else {
                 sets_of_many.add(sets(ranked), weight);
@@ -94,5 +94,5 @@ fn parts(equals: usize, equalize: bool) -> u32 {
 }
 
 fn strict_rank(preference: Preference) -> u16 {
-    u16::try_from(preference.candidate()).unwrap_or(u16::MAX) // none is more than the last of MOST_CANDIDATES
+    u16::try_from(preference.candidate()).unwrap_or(u16::MAX) // there are at most MOST_CANDIDATES
 }

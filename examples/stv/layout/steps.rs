@@ -1,7 +1,8 @@
-//! Shared ranks without a branch. As long as no candidate is elected or defeated, a walk down a
-//! tree is the same in every distribution, except for the numbers. So the walk is written as a list
-//! of steps, and the list is repeated. The processor then need not predict how many equals hold a
-//! rank, and how many parts of a ballot reach it. A step takes a third of the time.
+//! Shared ranks without branches. As long as no candidate is elected or defeated, a walk down a
+//! tree visits the same ranks in every distribution, and only the numbers differ. So the walk is
+//! written once as a list of steps, and the list is repeated. The processor then need not predict
+//! how many equals hold a rank, and how many parts of a ballot reach it. A step takes a third of
+//! the time.
 
 use super::{
     MOST_IN_SETS, ONE,
@@ -22,7 +23,8 @@ pub(super) struct Steps {
     list: Vec<Step>,
 }
 
-/// Sets of those who keep anything, and of those who keep something and pass something on.
+/// Two sets of candidates: those that keep anything, and those that keep something and pass
+/// something on.
 pub(super) type Standing = (u64, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,14 +32,15 @@ enum Written {
     #[default]
     NotYet,
     All,
-    /// There are too many steps.
+    /// The chunk has too many steps.
     Never,
 }
 
 /// One of the equals of a rank gets a part of a power, keeps some of it, and passes on the rest.
-/// Every distribution reads all steps, so a step is one word. From the lowest bits: the step that
-/// has passed on the power (from 1; 0 is a whole ballot), the candidate, the number of equals that
-/// share the power (less one), and the number of ballots (or that number divided by 256).
+/// Every distribution reads all steps, so a step is one word. Its fields, from the lowest bits,
+/// are: the step that has passed on the power (from 1; 0 is a whole ballot), the candidate, the
+/// number of equals that share the power (less one), and the number of ballots (or that number
+/// divided by 256).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step(u32);
 
@@ -46,8 +49,9 @@ const SET_BITS: u32 = 6;
 const WEIGHT_BITS: u32 = 8;
 const _: () = assert!(MOST_IN_SETS == 1 << SET_BITS && FROM_BITS + 2 * SET_BITS + WEIGHT_BITS == 31);
 
-/// More steps have no numbers. A chunk that needs more is walked through: with chunks as they are,
-/// that of a ballot in very many parts. All steps together are some megabytes at most.
+/// The most steps of a chunk, since later steps could not be numbered. A chunk that needs more is
+/// walked through. Only a ballot in very many parts makes such a chunk. The steps of all chunks
+/// take some megabytes at most.
 const MOST_STEPS: usize = (1 << FROM_BITS) - 1;
 
 impl Step {
@@ -55,7 +59,7 @@ impl Step {
         Self(from | candidate << FROM_BITS | (equals - 1) << (FROM_BITS + SET_BITS))
     }
 
-    /// Some of the ballots, and how many are left.
+    /// This step for some of the ballots, and the number of ballots left over.
     fn about(self, weight: u64) -> (Self, u64) {
         let most = (1 << WEIGHT_BITS) - 1;
         let (digit, times) = if weight > most { ((weight >> WEIGHT_BITS).min(most), 1) } else { (weight, 0) };
@@ -80,7 +84,7 @@ impl Step {
         (self.0 >> FROM_BITS & ((1 << SET_BITS) - 1)) as usize
     }
 
-    /// Among how many it is shared, less one.
+    /// The number of equals that share the power, less one.
     #[inline(always)]
     fn others(self) -> usize {
         (self.0 >> (FROM_BITS + SET_BITS) & ((1 << SET_BITS) - 1)) as usize
@@ -100,7 +104,7 @@ impl Default for Room {
 }
 
 impl Room {
-    /// Adds what the candidates get.
+    /// Repeats the steps, and adds their votes.
     pub(super) fn repeat(&mut self, steps: &[Step], kept: &Kept, votes: &mut [u64]) {
         let (splits, powers) = (kept.first(), &mut *self.powers);
         let mut more = [0; MOST_IN_SETS];
@@ -116,7 +120,7 @@ impl Room {
 }
 
 impl Steps {
-    /// Those of this chunk, if there are any for those who stand as they do now.
+    /// The steps of this chunk for the present states of the candidates, if they are written.
     pub(super) fn of<S: Rank + Into<u64>>(
         &mut self,
         tree: &Trie<S>,
@@ -140,7 +144,7 @@ impl Steps {
 
 #[cfg(test)]
 impl Steps {
-    /// How many there are, if they are written down.
+    /// The number of steps, if they are written.
     pub(super) fn written(&self) -> Option<usize> {
         (self.written == Written::All).then_some(self.list.len())
     }
@@ -149,15 +153,14 @@ impl Steps {
 struct Writer<'a> {
     standing: Standing,
     steps: &'a mut Vec<Step>,
-    /// The steps that have passed on the parts of the ballot that have come to each depth, depth
-    /// after depth.
+    /// The steps that have passed on the parts of the ballot, depth after depth.
     parts: Vec<u16>,
-    /// Where the parts of the depth before, then of each depth, end.
+    /// The parts of depth `d` are `parts[ends[d]..ends[d + 1]]`.
     ends: Vec<usize>,
 }
 
 impl Writer<'_> {
-    /// Whether all of it could be written.
+    /// Writes the steps of a chunk. Returns false if there are too many.
     fn write<S: Rank + Into<u64>>(&mut self, tree: &Trie<S>, range: &Range<usize>, above: &[u32]) -> bool {
         let mut all = true;
         walk(tree, range.clone(), above, |depth, ranks, weight| {
@@ -170,7 +173,8 @@ impl Writer<'_> {
         all
     }
 
-    /// Whether a rank passes anything on; None if it cannot be written.
+    /// Writes the steps of one rank. Returns whether the rank passes anything on, or `None` if
+    /// there are too many steps.
     fn rank(&mut self, set: u64, depth: usize, weight: u64) -> Option<bool> {
         let (holders, elected) = (set & self.standing.0, set & self.standing.1);
         let parts = self.ends[depth]..self.ends[depth + 1];
@@ -178,7 +182,7 @@ impl Writer<'_> {
         self.ends.truncate(depth + 2);
         for part in parts {
             let from = self.parts[part];
-            // Above the chunk only what comes down matters.
+            // Above the chunk, only candidates that pass something on matter.
             for candidate in members(if weight > 0 { holders } else { elected }) {
                 #[allow(clippy::cast_possible_truncation)] // one of a set
                 let step = Step::new(from.into(), candidate as u32, holders.count_ones());

@@ -1,4 +1,4 @@
-//! The layout against `spread`, ballot by ballot: the same digits for every election and all keep
+//! The layout gives the same digits as `spread`, ballot by ballot, for every election and all keep
 //! factors.
 
 use super::{trie::Rank, *};
@@ -9,7 +9,7 @@ use crate::{
 };
 use rangesteal::Pool;
 
-/// Ballots of up to all candidates, many of them alike; with equal ranks, some.
+/// Random ballots, many of them alike. With `equals`, some have equal ranks.
 fn election(random: &mut SplitMix64, candidates: usize, equals: bool) -> Election {
     let names = "\"A\" ".repeat(candidates);
     let mut election =
@@ -29,7 +29,7 @@ fn election(random: &mut SplitMix64, candidates: usize, equals: bool) -> Electio
     election
 }
 
-/// Some keep everything, some nothing, the others anything between.
+/// Random kinds of keep factors: some candidates keep everything, some nothing, others a part.
 fn kinds(random: &mut SplitMix64, candidates: usize) -> Vec<usize> {
     (0..candidates).map(|_| random.below(5)).collect()
 }
@@ -48,7 +48,7 @@ fn factors<A: Arithmetic>(random: &mut SplitMix64, kinds: &[usize]) -> Vec<KeepF
     kinds.iter().map(|&kind| factor(kind, random)).collect()
 }
 
-/// The layout's votes at these keep factors are those of the ballots one by one.
+/// Checks that the layout has the votes of the single ballots at these keep factors.
 fn agrees_at<A: Arithmetic>(
     election: &Election,
     layout: &Layout,
@@ -76,7 +76,7 @@ fn agrees<A: Arithmetic>(candidates: usize, equals: bool, equalize: bool) {
         assert!(layout.chunks().len() > 1 || candidates < 4, "chunks begin inside the tree");
         let (mut kept, mut sums) = (Kept::default(), Sums::new(candidates));
         for _ in 0..5 {
-            // The second time all is written down, and then repeated.
+            // The second distribution writes the steps, and the third repeats them.
             let kinds = kinds(random, candidates);
             for _ in 0..3 {
                 let factors = factors::<A>(random, &kinds);
@@ -111,7 +111,7 @@ fn equalized_ranks_count_as_one_by_one() {
     }
 }
 
-/// Eight ranks of three, all of which pass on: more parts than go on together.
+/// Eight ranks of three who all pass on make more parts than go down together.
 #[test]
 fn a_ballot_in_thousands_of_parts_counts_as_one() {
     let random = &mut SplitMix64::new(1);
@@ -160,7 +160,7 @@ fn what_words_cannot_hold_is_left_to_the_plain_loop() {
     assert!(!keep(&mut kept, &[beyond], Fixed9::WORDS.unwrap().billionths));
 }
 
-/// For any cut of the ballots, and any threads that lay them out.
+/// The number of ballots in a piece and the threads make no difference.
 #[test]
 fn pieces_count_as_one() {
     let pool = Pool::builder().num_threads(3).build().unwrap();

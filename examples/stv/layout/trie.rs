@@ -1,24 +1,24 @@
-//! A tree of ballots by their beginnings, written as one array from the first ballot to the last.
+//! A tree of the common beginnings of ballots, as one array in depth-first order.
 
 use std::{
     fmt,
     ops::{Add, Range},
 };
 
-/// A run of ranks: all ballots that have come to its first one have all of them. The nodes below
-/// follow it.
+/// A run of ranks. Every ballot that reaches the first of them has all of them. The nodes below
+/// this one follow in the array.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node {
-    /// Of all ballots through here; and in the lowest bits, how many ranks are above.
+    /// The weight of all ballots through this node. The lowest bits are the number of ranks above.
     weight_and_depth: u64,
-    /// The node after the last one below.
+    /// The index of the node after the last one below this node.
     next: u32,
-    /// Where its ranks begin; they end where those of the node after it begin.
+    /// Where the ranks of this node begin. They end where those of the next node begin.
     ranks: u32,
 }
 
 const DEPTH_BITS: u32 = 16;
-/// More ballots than this, in billionths, do not fit in a word.
+/// The most ballots of a tree. More would not fit in a word, in billionths.
 pub(super) const MOST_BALLOTS: u64 = u64::MAX / super::ONE as u64;
 const _: () = assert!(MOST_BALLOTS < 1 << (u64::BITS - DEPTH_BITS), "they fit beside a depth");
 
@@ -38,7 +38,7 @@ impl Node {
 
 #[derive(Debug)]
 pub(super) struct Trie<S> {
-    /// One more than there are, for the end of the last one's ranks.
+    /// All nodes, and one more for the end of the last node's ranks.
     nodes: Vec<Node>,
     ranks: Vec<S>,
     chunks: Vec<(Range<u32>, Range<u32>)>,
@@ -74,27 +74,27 @@ impl Add for Size {
     }
 }
 
-/// Takes the ballots in an order that has equal beginnings next to each other, and writes the tree
+/// Takes the ballots in an order that puts equal beginnings next to each other. Writes the tree
 /// from its end.
 pub(super) struct Builder<S> {
     nodes: Vec<Node>,
     ranks: Vec<S>,
     /// The ranks of the last ballot.
     path: Vec<S>,
-    /// Where nodes end on it.
+    /// The ends of nodes on this path.
     open: Vec<Open>,
 }
 
-/// The end of a node of which ballots may be to come.
+/// The end of a node that may get more ballots.
 #[derive(Clone, Copy)]
 struct Open {
     depth: usize,
     weight: u64,
-    /// How many nodes had been written before those below.
+    /// The number of nodes that had been written before those below this one.
     written: usize,
 }
 
-/// A rank as a tree knows it.
+/// A rank in a tree.
 pub(super) trait Rank: Copy + PartialEq {}
 
 impl<T: Copy + PartialEq> Rank for T {}
@@ -104,7 +104,7 @@ impl<S: Rank> Builder<S> {
         Self { nodes: Vec::new(), ranks: Vec::new(), path: Vec::new(), open: Vec::new() }
     }
 
-    /// All ballots together are fewer than [`MOST_BALLOTS`].
+    /// Adds a ballot. All ballots together must not be more than [`MOST_BALLOTS`].
     pub(super) fn add(&mut self, ranks: impl Iterator<Item = S>, weight: u64) {
         let mut ranks = ranks.peekable();
         let mut shared = 0;
@@ -123,7 +123,8 @@ impl<S: Rank> Builder<S> {
         }
     }
 
-    /// No later ballot has more than `shared` ranks in common with the last one.
+    /// Writes the nodes that end below depth `shared`. No later ballot shares more ranks with the
+    /// last one.
     fn close(&mut self, shared: usize) {
         while let Some(node) = self.open.pop_if(|node| node.depth > shared) {
             let above = self.open.last_mut().filter(|above| above.depth >= shared);
@@ -142,7 +143,7 @@ impl<S: Rank> Builder<S> {
         }
     }
 
-    /// None if there are more ranks than numbers for them.
+    /// Returns the tree, or `None` if it has more nodes or ranks than `u32` can number.
     pub(super) fn finish(mut self) -> Option<Trie<S>> {
         self.close(0);
         let Self { mut nodes, mut ranks, .. } = self;
@@ -159,11 +160,10 @@ impl<S: Rank> Builder<S> {
     }
 }
 
-/// A rank counts as at most this many parts, since few ballots are in as many parts as they could
-/// be.
+/// A rank costs at most this many parts, since few ballots split into as many parts as they could.
 const MOST_COUNTED: u32 = 4096;
-/// What may have to be repeated where a chunk begins inside a tree: each part that a ballot has
-/// been split into above.
+/// A chunk begins inside a tree only if the ranks above have split a ballot into at most this many
+/// parts. The chunk has to repeat that work.
 const MOST_PARTS: u32 = 8;
 
 impl<S: Rank> Trie<S> {
@@ -178,7 +178,7 @@ impl<S: Rank> Trie<S> {
         (0..self.nodes.len() - 1).map(|at| self.node(at))
     }
 
-    /// All ballots in it.
+    /// The weight of all ballots in the tree.
     pub(super) fn weight(&self) -> u64 {
         let (mut at, mut sum) = (0, 0);
         while at < self.nodes.len() - 1 {
@@ -189,7 +189,7 @@ impl<S: Rank> Trie<S> {
         sum
     }
 
-    /// Gives the ranks other names.
+    /// Replaces the name of every rank.
     pub(super) fn rename(&mut self, name: impl Fn(S) -> S) {
         self.ranks.iter_mut().for_each(|rank| *rank = name(*rank));
     }
@@ -208,12 +208,13 @@ impl<S: Rank> Trie<S> {
         Size { nodes, ranks: self.ranks.len(), bytes, chunks: self.chunks.len() }
     }
 
-    /// What all of its ranks cost; `parts` is how many parts one can split a ballot into.
+    /// The cost of all ranks. `parts` is the number of parts into which a rank can split a ballot.
     pub(super) fn cost(&self, parts: impl Fn(S) -> u32) -> u64 {
         self.costs(parts).map(|(_, cost)| cost).sum()
     }
 
-    /// Cuts the nodes into chunks of about equal cost, at least this one, where a cut costs little.
+    /// Cuts the nodes into chunks of about equal cost, at least `least`. Cuts only where a cut
+    /// costs little.
     pub(super) fn split(&mut self, least: u64, parts: impl Fn(S) -> u32) {
         let count = index(self.nodes.len() - 1);
         let (mut chunks, mut list) = (Vec::new(), Vec::new());
@@ -236,9 +237,11 @@ impl<S: Rank> Trie<S> {
         (self.chunks, self.above) = (chunks, list);
     }
 
-    /// Of each node, how many parts a ballot can be in before it, and what its ranks cost.
+    /// The number of parts that a ballot can be in before each node, and the cost of the node's
+    /// ranks.
     fn costs(&self, parts_of: impl Fn(S) -> u32) -> impl Iterator<Item = (u32, u64)> {
-        // Where a node's last one below ends, and in how many parts a ballot comes to those.
+        // For each node above: the index after the last node below it, and the number of parts in
+        // which a ballot leaves it.
         let mut path: Vec<(usize, u32)> = Vec::new();
         self.nodes().enumerate().map(move |(at, (node, ranks))| {
             while path.pop_if(|above| above.0 <= at).is_some() {}

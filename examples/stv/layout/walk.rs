@@ -1,5 +1,5 @@
-//! How the weight of many ballots goes down a tree, in machine words: the rules of `spread`, node
-//! by node.
+//! Distributes the weight of many ballots down a tree, in machine words. Every node follows the
+//! rules of `spread`.
 
 use super::{
     MOST_IN_SETS, ONE,
@@ -11,25 +11,26 @@ use super::{
 };
 use std::ops::Range;
 
-/// The sums of a worker, in billionths, and its place in a tree. Kept from loop to loop.
+/// The sums of a worker, in billionths, and its place in a tree. Loops reuse it.
 #[derive(Debug)]
 pub(crate) struct Sums {
     votes: Vec<u64>,
-    /// How many nodes these are the votes of: what no distribution may lose or count twice.
+    /// The number of nodes in these sums. It shows whether a distribution lost nodes or counted
+    /// them twice.
     pub(super) covered: usize,
-    /// How much of each ballot has come to each depth: for strict ballots one power each, else the
-    /// powers of its parts, depth after depth.
+    /// The part of a ballot that has come to each depth. A strict ballot has one power per depth.
+    /// Others have the powers of all parts, depth after depth.
     powers: Vec<u32>,
-    /// Where the powers of the depth before, then of each depth, end.
+    /// The powers of depth `d` are `powers[ends[d]..ends[d + 1]]`.
     ends: Vec<usize>,
-    /// What comes to each of the equals of a rank.
+    /// The powers that come to each of the equals of a rank.
     parts: Vec<u32>,
     shares: Shares,
     room: Room,
     arranged: Arranged,
 }
 
-/// The largest number of parts of a ballot that go on together. More parts go in several lots, to
+/// The largest number of parts of a ballot that go down together. More parts go in several lots, to
 /// save memory.
 const LOT: usize = 4096;
 
@@ -63,14 +64,14 @@ impl Sums {
         self.covered += other.covered;
     }
 
-    /// Each candidate keeps a share of the power that the candidate before passed on.
+    /// Each candidate keeps a share of the power that the previous candidate passed on.
     pub(super) fn strict(&mut self, tree: &Trie<u16>, range: Range<usize>, above: &[u32], kept: &Kept) {
         self.powers.resize(self.powers.len().max(self.votes.len() + 1), 0);
         self.powers[0] = ONE;
         walk(tree, range, above, |depth, ranks, weight| self.strict_run(depth, ranks, weight, kept));
     }
 
-    /// The ranks of a node; whether anything is passed on to those below.
+    /// Counts the ranks of a node. Returns whether they pass anything on to the nodes below.
     #[inline(always)]
     fn strict_run(&mut self, depth: usize, ranks: &[u16], weight: u64, kept: &Kept) -> bool {
         let mut power = self.powers[depth];
@@ -86,8 +87,8 @@ impl Sums {
         true
     }
 
-    /// Every order of equals counts for an equal part: what all of them pass on goes to the next
-    /// rank as a whole.
+    /// Every order of equals counts for an equal part of the ballot. All power that a rank passes
+    /// on goes to the next rank as a whole.
     pub(super) fn equalized(
         &mut self,
         tree: &Trie<Group>,
@@ -104,7 +105,7 @@ impl Sums {
         });
     }
 
-    /// The ranks of a node; whether anything is passed on to those below.
+    /// Counts the ranks of a node. Returns whether they pass anything on to the nodes below.
     #[inline(always)]
     fn equalized_run(
         &mut self,
@@ -129,13 +130,13 @@ impl Sums {
         true
     }
 
-    /// Shared ranks, as written down.
+    /// Counts shared ranks from the written steps.
     pub(super) fn repeat(&mut self, steps: &[Step], kept: &Kept) {
         self.room.repeat(steps, kept, &mut self.votes);
     }
 
-    /// Equals get equal parts, and the part that each passes on goes down separately. A rank
-    /// without a holder blocks the ballot.
+    /// Equals get equal parts. The part that each passes on goes down separately. A rank without a
+    /// holder blocks the ballot.
     pub(super) fn shared<S: Equals>(
         &mut self,
         tree: &Trie<S>,
@@ -159,7 +160,7 @@ impl Sums {
         self.shared_below(tree, range, 0, groups, kept);
     }
 
-    /// These nodes, the first one without the ranks that have been passed.
+    /// Counts these nodes. The first `passed` ranks of the first node have already been counted.
     fn shared_below<S: Equals>(
         &mut self,
         tree: &Trie<S>,
@@ -196,7 +197,7 @@ impl Sums {
         }
     }
 
-    /// One rank of all parts of a ballot; whether anything is passed on.
+    /// Counts one rank of all parts of a ballot. Returns whether it passes anything on.
     #[inline(always)]
     fn rank<S: Equals>(&mut self, rank: S, depth: usize, weight: u64, groups: &Groups, kept: &Kept) -> bool {
         let (equals, elected, hopefuls) = rank.stand(groups, kept, &mut self.arranged);
@@ -213,8 +214,8 @@ impl Sums {
         let powers = &powers[from..];
         let mut end = 0;
         if let [power] = powers {
-            // The usual case, with as few branches as can be: hopefuls too pass on what is left,
-            // which is nothing.
+            // The usual case, with few branches. Hopefuls also pass on their rest, which is
+            // nothing.
             let part = share.of(*power);
             for candidate in elected.chain(hopefuls) {
                 let (used, rest) = kept.split(candidate).of(part);
@@ -254,8 +255,8 @@ impl Sums {
     }
 }
 
-/// Goes down to these nodes by way of those above, which give nothing, and through them. `run` is
-/// told depth, ranks and weight of each, and tells whether anything is passed on to those below it.
+/// Walks through the nodes of `above`, with weight 0, and then through these nodes. Calls `run`
+/// with the depth, the ranks and the weight of each. If `run` returns false, skips the nodes below.
 #[inline(always)]
 pub(super) fn walk<S: Rank>(
     tree: &Trie<S>,
@@ -285,13 +286,14 @@ fn part(power: u32, share: u32) -> u32 {
     part
 }
 
-/// All ballots together, in billionths, fit in a word, and so do the votes of some of them.
+/// Adds votes to a candidate. The votes of all ballots, in billionths, fit in a word, so no sum
+/// overflows.
 #[inline(always)]
 fn give(votes: &mut [u64], candidate: usize, used: u32, weight: u64) {
     votes[candidate] += u64::from(used) * weight;
 }
 
-/// Moves the others to the front.
+/// Moves the powers above zero to the front.
 #[cold]
 fn leave_out_nothing(powers: &mut [u32]) {
     let mut end = 0;
@@ -301,8 +303,8 @@ fn leave_out_nothing(powers: &mut [u32]) {
     }
 }
 
-/// A division that takes no longer than a product: by far most of the time would be spent on
-/// dividing.
+/// A division that takes no longer than a multiplication. Most of the time would otherwise go into
+/// divisions.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
     factor: u64,
@@ -310,14 +312,14 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// The factor is rounded up, which adds less than one in `parts` to the result of a power below
-    /// 2^30: nothing, once truncated.
+    /// The factor is rounded up. For a power below 2^30, that adds less than `1 / parts` to the
+    /// result. Truncation removes it.
     const fn among(parts: u32) -> Self {
         let shift = 32 + parts.ilog2();
         Self { factor: (1 << shift) / parts as u64 + 1, shift }
     }
 
-    /// Among none at all it is never used.
+    /// The share of each of this many equals. The share among 0 equals is never used.
     #[inline(always)]
     fn of_so_many(equals: usize) -> Self {
         let others = equals.saturating_sub(1);
@@ -334,7 +336,7 @@ impl Share {
     }
 }
 
-/// For each number of others beside one.
+/// The share for each number of other equals.
 pub(super) static SHARES: [Share; MOST_IN_SETS] = {
     let mut shares = [Share::among(1); MOST_IN_SETS];
     let mut others = 0;

@@ -1,4 +1,4 @@
-//! Small elections counted by hand, each clause of the method and each way to fail.
+//! Small elections counted by hand: each clause of the method, and each way to fail.
 
 use super::*;
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 
 const RULE: Rule = Rule { omega_exponent: 6, force_positive_surplus: false, backwards: false };
 
-/// The transcript, or what was written of it before the error.
+/// The transcript. If the count fails, the transcript up to the error, and the error.
 fn count_as<A: Arithmetic>(ballots: &str, rule: Rule) -> Result<String, (String, String)> {
     let election = blt::read("test", ballots.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
     let mut distribute = |keep: &[KeepFactor<A>]| {
@@ -106,7 +106,7 @@ fn nothing_counts_as_exhausted_at_the_start() {
     assert!(first_round.contains("\tVotes: 1.999999998\n\tResidual: 0.000000002\n\tTotal: 2.000000000\n"));
 }
 
-/// The second seat hangs on the four votes that Ada does not need.
+/// Ada does not need four of her votes. They decide the second seat.
 #[test]
 fn a_surplus_is_passed_on() {
     let ballots = "3 2\n10 1 2 0\n4 2 0\n5 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\"";
@@ -275,10 +275,10 @@ fn a_distribution_that_loses_a_vote_ends_the_count() {
     );
 }
 
-/// The way back of a tie: round by round to where the tied differ.
+/// The tie goes back round by round to one in which the tied candidates differ.
 #[test]
 fn backwards_decides_by_the_votes_of_earlier_rounds() {
-    // Dora's vote goes to Cleo, so that all have three; before that Cleo had two.
+    // Dora's vote goes to Cleo, so that all three have three votes. Before that, Cleo had two.
     let ballots =
         "4 1\n[tie 1 2 3 4]\n3 1 0\n3 2 0\n2 3 0\n1 4 3 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"Dora\" \"T\"";
     let by_order = counted(ballots, RULE).unwrap();

@@ -1,5 +1,5 @@
-//! Whether a JSON result is that of a count: field by field, and one step after the other, since
-//! all steps of a long count together would take ten times the memory of the file.
+//! The comparison of a JSON result with a new count: field by field, and one step after the other.
+//! All steps of a long count at once would take ten times the memory of the file.
 
 use super::{json, record::Record};
 use crate::error::printable;
@@ -13,10 +13,10 @@ use std::{
 
 /// The fields that are lists of any length.
 const LISTS: [&str; 2] = ["steps", "transfers"];
-/// No step is longer, and no other field, but in a file that means no good: in memory it would be
-/// many times as long.
+/// The longest step or field that is read, in bytes. Only malicious files have longer ones, which
+/// would take many times more memory.
 const LONGEST: usize = if cfg!(test) { 1 << 20 } else { 1 << 24 };
-/// These say who has counted what, and are no part of what is compared here.
+/// The fields about the program and its input. They are not compared here.
 const ABOUT: [&str; 2] = ["program", "input"];
 
 /// Reads a result except its steps and transfers. Passes these to `each` one by one. An error of
@@ -33,14 +33,14 @@ pub(crate) fn read(
     Ok(fields)
 }
 
-/// The same without steps and transfers.
+/// Reads a result without its steps and transfers.
 pub(crate) fn head(result: impl Read) -> Result<Map<String, Value>, serde_json::Error> {
     read(result, &mut |_, _| Ok(()))
 }
 
 type Each<'a> = dyn FnMut(&'static str, Value) -> Result<(), String> + 'a;
 
-/// Reads no more than is left.
+/// A reader with a limit: it returns no more bytes than `left`.
 struct Limited<'a, R> {
     source: R,
     left: &'a Cell<usize>,
@@ -124,15 +124,16 @@ impl<'de> Visitor<'de> for Elements<'_, '_> {
     }
 }
 
-/// The fields of another version may be more, and still all digits agree.
+/// A comparison with a result of this version or another one. A result of another version may have
+/// more fields, and still agree in all digits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Comparison {
     pub(crate) is_same_version: bool,
 }
 
 impl Comparison {
-    /// The first difference between a result, with these fields, and the record of a count, in
-    /// words.
+    /// Describes the first difference between a result and the record of a count. `fields` are the
+    /// fields of the result.
     pub(crate) fn difference(
         self,
         fields: &Map<String, Value>,
@@ -197,8 +198,8 @@ impl Comparison {
         found: &Map<String, Value>,
         counted: &Map<String, Value>,
     ) -> Option<String> {
-        // A missing field of this version is a difference for a result of any version. An unknown
-        // field is a difference only if the versions are the same.
+        // A missing field is a difference for a result of any version. An unknown field is a
+        // difference only if the versions are the same.
         let mut known = counted.iter().map(|(name, value)| match found.get(name) {
             Some(found) => self.in_value(&format!("{place}, {name}"), found, value),
             None => Some(format!("{place} has no `{name}`")),
@@ -227,7 +228,7 @@ impl Comparison {
     }
 }
 
-/// The round and the action of a step, to find it by.
+/// The round and the action of a step, by which users can find it.
 fn about(step: &Value) -> String {
     let word = |name| step.get(name).and_then(Value::as_str).map(shown);
     match (word("action").or_else(|| word("cause")), step.get("round").and_then(Value::as_u64)) {
@@ -236,7 +237,7 @@ fn about(step: &Value) -> String {
     }
 }
 
-/// Text of a file that may mean no good, on one line and not too long.
+/// Text of a file that may be malicious, on one line and shortened.
 pub(crate) fn shown(text: &str) -> String {
     const MOST: usize = 100;
     let mut short: String = text.chars().take(MOST).collect();

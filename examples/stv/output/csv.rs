@@ -40,8 +40,8 @@ fn rows(record: &Record, place: usize, step: &Step, out: &mut dyn Write) -> io::
     Ok(())
 }
 
-/// Text in quotes, with quotes in it doubled, so that a name can hold commas and quotes. Text that
-/// a spreadsheet would take for a formula gets an apostrophe before it, which makes it text there.
+/// Text in quotes, so that a name can hold commas. Quotes inside are doubled. Text that a
+/// spreadsheet would take for a formula gets an apostrophe before it, which makes it text.
 fn quoted(text: &str) -> String {
     let live = if is_formula(text) { "'" } else { "" };
     format!("\"{live}{}\"", printable(text).replace('"', "\"\""))

@@ -1,5 +1,5 @@
-//! `--format json`: the record as one JSON object, one step or transfer on a line. README.md says
-//! what every field means.
+//! `--format json`: the record as one JSON object, with a step or transfer per line. README.md
+//! describes every field.
 
 use super::{
     record::{Cause, Record, Step, Transfer},
@@ -12,7 +12,8 @@ use std::{
     io::{self, Write},
 };
 
-/// Raised when a field changes its meaning or goes; a new field leaves it as it is.
+/// The version of the format. It rises when a field changes its meaning or disappears, not when a
+/// field is added.
 const VERSION: u32 = 1;
 
 pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
@@ -26,7 +27,7 @@ pub(super) fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "}}")
 }
 
-/// The fields that are not lists with an element on each line.
+/// The fields that are not lists with a line per element.
 pub(super) fn single(record: &Record) -> Vec<(&'static str, Value)> {
     let recipe = &record.recipe;
     let tie_order = record.tie_order.map(TieOrder::name);
@@ -73,7 +74,7 @@ pub(super) fn transfers(record: &Record) -> impl Iterator<Item = Value> {
     record.transfers.iter().map(transfer)
 }
 
-/// A list with an element on each line.
+/// Writes a list with a line per element.
 fn list(out: &mut dyn Write, name: &str, values: impl Iterator<Item = Value>, comma: &str) -> io::Result<()> {
     write!(out, "\"{name}\": [")?;
     for (place, value) in values.enumerate() {
@@ -82,8 +83,8 @@ fn list(out: &mut dyn Write, name: &str, values: impl Iterator<Item = Value>, co
     writeln!(out, "\n]{comma}")
 }
 
-/// With escapes also for what JSON allows as it is and what makes a line look like another one:
-/// outside of strings there is nothing of the kind.
+/// The value as JSON. Escapes also characters that JSON allows and that can make a line look like
+/// another one. They only occur inside strings.
 fn escaped(value: &Value) -> String {
     let text = value.to_string();
     if !text.contains(misleads) {

@@ -60,12 +60,12 @@ pub(crate) struct Output {
     /// Ada = Bert"
     #[arg(long, value_name = "BALLOT", conflicts_with = "format")]
     trace: Option<String>,
-    /// Only the record is wanted: standard error is told nothing of ties.
+    /// Keeps messages on ties from standard error, because only the record is wanted.
     #[arg(skip)]
     pub(crate) is_quiet: bool,
 }
 
-/// Standard output has the transcript.
+/// Refuses standard output, which has the transcript.
 fn a_file(path: PathBuf) -> Result<PathBuf, &'static str> {
     if path.as_os_str() == "-" {
         return Err("the page goes to a file, because standard output has another output");
@@ -87,11 +87,12 @@ enum Format {
 pub(crate) enum Detail {
     /// Everybody
     Full,
-    /// Who is not as at the step before, for elections with thousands of candidates
+    /// Candidates whose state has changed since the step before, for elections with thousands of
+    /// candidates
     Changes,
 }
 
-/// A count that tells this listener what happens.
+/// A function that counts, and tells the listeners what happens.
 pub(crate) type Count<'a, A, R> =
     dyn FnMut(&mut Vec<&mut (dyn Listener<A> + Send)>) -> Result<R, CountError> + 'a;
 
@@ -101,8 +102,8 @@ impl Output {
         self.trace.is_some()
     }
 
-    /// What keeps these files from being written: each has a place of its own, and none is the
-    /// ballot file.
+    /// An error message if two outputs have the same file, or if one would overwrite the ballot
+    /// file.
     pub(crate) fn overwrites(&self, timeline: Option<&Path>, input: Option<&Path>) -> Option<String> {
         let same = |left: &Path, right: &Path| {
             left == right
@@ -124,12 +125,12 @@ impl Output {
         })
     }
 
-    /// Whether something is made from the record of the count.
+    /// Whether any output is made from the record of the count.
     pub(crate) fn has_record(&self) -> bool {
         self.format != Format::Transcript || self.html.is_some()
     }
 
-    /// What JSON and CSV show of a step, as the command line calls it.
+    /// The detail of steps in JSON and CSV, as the command line calls it.
     pub(crate) fn detail(&self) -> &'static str {
         match self.record {
             Detail::Full => "full",
@@ -137,8 +138,8 @@ impl Output {
         }
     }
 
-    /// Counts with all the outputs listening. The record is for those that are written at the end.
-    /// `package` is the line that names the program.
+    /// Counts with all outputs listening. Returns the record for the outputs that are written at
+    /// the end. `package` is the transcript's line about the program.
     pub(crate) fn of<A: Arithmetic, R>(
         &self,
         election: &Election,
@@ -148,8 +149,8 @@ impl Output {
         ranks: &dyn Ranks,
         count: &mut Count<'_, A, R>,
     ) -> Result<(R, Record), Box<dyn Error>> {
-        // Only the first rank tells the user anything, and it waits for the end: before that any of
-        // the others may be lost. A strict count waits, too: it may still come to a warning.
+        // Only the first rank writes the transcript, and only at the end, because another rank may
+        // fail before that. A strict count also waits, because a warning may still end it.
         let (is_first, mut kept) = (ranks.rank() == 0, Vec::new());
         let waits = ranks.number() > 1 || ties.is_strict;
         let out: &mut (dyn Write + Send) = if waits { &mut kept } else { &mut BufWriter::new(io::stdout()) };
@@ -159,7 +160,7 @@ impl Output {
             ..recipe
         };
         let mut recorder = Recorder::new(package.clone(), recipe);
-        // The ties come first: if they end the count, no other listener hears of it.
+        // The ties come first: if they end the count, the other listeners do not hear of the tie.
         let mut listeners: Vec<&mut (dyn Listener<A> + Send)> = vec![&mut ties];
         let (mut trace, mut transcript);
         match (&self.trace, self.format) {
@@ -198,7 +199,7 @@ impl Output {
         Ok((result?, record))
     }
 
-    /// Writes what waits for the end of the count.
+    /// Writes the outputs that wait for the end of the count.
     pub(crate) fn write(&self, record: &Record) -> Result<(), Box<dyn Error>> {
         let mut out = BufWriter::new(io::stdout());
         match self.format {
@@ -223,7 +224,7 @@ pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
     if fs::metadata(path).is_ok_and(|data| !data.is_file()) {
         return fs::write(path, text).map_err(cannot);
     }
-    // A link goes on to lead to it.
+    // A symbolic link stays, and the file it leads to is replaced.
     let path = &fs::canonicalize(path).unwrap_or(path.to_owned());
     let Some(name) = path.file_name() else { return fs::write(path, text).map_err(cannot) };
     let mut beside = name.to_owned();
@@ -234,7 +235,7 @@ pub(crate) fn to_file(path: &Path, text: &str) -> Result<(), String> {
         fs::rename(&beside, path)
     });
     written.map_err(|error| {
-        // If this fails as well, there is nothing to remove, or no right to do so.
+        // If this fails as well, the file does not exist or may not be removed.
         let _ = fs::remove_file(&beside);
         cannot(error)
     })

@@ -12,11 +12,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Counts that are done sooner show no bar.
+/// Shorter counts show no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Candidates decided out of all, rounds and distributions done. There is no telling how many
-/// rounds are to come.
+/// A bar with the decided candidates out of all, and the numbers of rounds and distributions. The
+/// number of rounds to come is unknown.
 #[derive(Debug)]
 pub(crate) struct Progress {
     start: Instant,
@@ -25,8 +25,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// None where a bar would disturb: standard error is no terminal, or the transcript appears on
-    /// the same one.
+    /// Returns `None` where a bar would disturb: standard error is not a terminal, or the
+    /// transcript appears on that terminal too.
     pub(crate) fn new(writes_as_it_counts: bool) -> Option<Self> {
         let is_wanted = io::stderr().is_terminal() && !(writes_as_it_counts && io::stdout().is_terminal());
         is_wanted.then(|| Self { start: Instant::now(), bar: None, distributions: 0 })
@@ -70,7 +70,7 @@ impl<A: Arithmetic> Listener<A> for Progress {
 }
 
 impl Drop for Progress {
-    /// Of a count that fails too: the line is free for what comes after.
+    /// Clears the line for later output, after failed counts too.
     fn drop(&mut self) {
         self.clear();
     }

@@ -1,9 +1,9 @@
-//! Instructions to repeat the count, kept in a record so that anyone can check it.
+//! Instructions to repeat the count. They are kept in a record, so that anyone can check it.
 
 use serde_json::{Map, Value};
 
-/// The options that can change a digit. No others are taken from a result, which may come from
-/// anybody.
+/// The options that can change a digit. Other options in a result are not used, since the result
+/// may come from a stranger.
 pub(crate) const OPTIONS: [&str; 10] = [
     "arithmetic",
     "omega_exponent",
@@ -19,11 +19,11 @@ pub(crate) const OPTIONS: [&str; 10] = [
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Recipe {
-    /// Every option that can change a digit, under its name on the command line with _ for -, and
-    /// with what was said of it: null if nothing was.
+    /// Every option that can change a digit, by its name on the command line with _ for -, and its
+    /// value. Null if the user did not give it.
     pub(crate) options: Map<String, Value>,
-    /// The SHA-256 of the ballot file as it lies on the disk, perhaps compressed, in hexadecimal
-    /// digits; or of standard input.
+    /// The SHA-256 of the ballot file as stored, perhaps compressed, in hexadecimal digits. Or that
+    /// of standard input.
     pub(crate) sha256: Option<String>,
     /// Whether to write only the changes from step to step, instead of the states of all
     /// candidates.
@@ -32,7 +32,7 @@ pub(crate) struct Recipe {
     pub(crate) everybody: bool,
 }
 
-/// These options as they stand on a command line.
+/// These options in the form of a command line.
 pub(crate) fn command_line(options: &Map<String, Value>) -> Vec<String> {
     let option = |(name, value): (&String, &Value)| {
         let name = name.replace('_', "-");

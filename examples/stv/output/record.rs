@@ -1,8 +1,7 @@
-//! The record of a count: every action with the numbers it was taken on, and every transfer of
-//! votes. JSON, CSV and the page are made from it.
+//! The record of a count: every action with its numbers, and every transfer of votes. JSON, CSV and
+//! the page are made from it.
 //!
-//! Numbers are kept as the arithmetic prints them, so that nothing below this file can round them
-//! again.
+//! Numbers are kept as the arithmetic prints them, so that no output rounds them again.
 
 use super::{
     recipe::Recipe,
@@ -16,10 +15,9 @@ use crate::{
     standing::Status,
 };
 
-/// The largest size of a record in bytes, in memory or as JSON: more than any count that people
-/// read.
+/// The largest size of a record in bytes, in memory or as JSON. Nobody could read a larger one.
 const MOST: usize = 1 << 30;
-/// What JSON has around the numbers of a candidate, and of a transfer's change.
+/// The bytes that JSON puts around the numbers of a candidate, or around a change of a transfer.
 const AROUND: usize = 60;
 
 #[derive(Debug, Default)]
@@ -32,21 +30,21 @@ pub(crate) struct Record {
     pub(super) seats: usize,
     pub(super) ballots: String,
     pub(super) candidates: Vec<Candidate>,
-    /// The texts for the candidates in outputs with a separate field for the party.
+    /// The names of the candidates in outputs with a separate field for the party.
     pub(super) names: Vec<String>,
     pub(super) tie_order: Option<TieOrder>,
-    /// In the order that decides ties: the first is the first to be defeated.
+    /// The order that decides ties. The first candidate is defeated first.
     pub(super) tie_break: Vec<CandidateIndex>,
     pub(super) warnings: Vec<String>,
     /// Instructions to repeat the count.
     pub(super) recipe: Recipe,
     pub(super) steps: Vec<Step>,
     pub(super) transfers: Vec<Transfer>,
-    /// In the order of their election.
+    /// The winners in the order of their election.
     pub(super) elected: Vec<CandidateIndex>,
 }
 
-/// An action, and where the count stood when it was taken.
+/// An action, and the state of the count at that time.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) round: usize,
@@ -64,12 +62,11 @@ pub(super) struct Step {
 pub(super) struct Transfer {
     pub(super) round: usize,
     pub(super) cause: Cause,
-    /// Whose keep factor changed. If it was one candidate's, all that moved came from there. If
-    /// there were several, the changes are net: each of them may have received from the others
-    /// while it gave.
+    /// The candidates whose keep factor changed. If there is one, all moved votes came from there.
+    /// If there are several, the changes are net: each may have given and received.
     pub(super) from: Vec<CandidateIndex>,
-    /// The candidates with more or fewer votes afterwards, and the differences. These and
-    /// `exhausted` add up to zero.
+    /// The candidates whose votes changed, with the differences. These and `exhausted` add up to
+    /// zero.
     pub(super) changes: Vec<(CandidateIndex, String)>,
     /// The growth of the residual.
     pub(super) exhausted: String,
@@ -77,25 +74,25 @@ pub(super) struct Transfer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// The elected passed on what they had above the quota.
+    /// The elected passed on their votes above the quota.
     Surplus,
     Defeat,
-    /// Those who were hopeful when the last seat was filled leave the count.
+    /// The last seat is filled, and the hopefuls that are left leave the count.
     NoSeatLeft,
 }
 
 impl Record {
-    /// Of the input.
+    /// The SHA-256 of the input.
     pub(crate) fn sha256(&self) -> Option<&str> {
         self.recipe.sha256.as_deref()
     }
 
-    /// How much there is of it.
+    /// The numbers of winners and steps, in words.
     pub(crate) fn size(&self) -> String {
         format!("{} and {}", plural(self.elected.len(), "winner"), plural(self.steps.len(), "step"))
     }
 
-    /// Whom JSON and CSV show at this step.
+    /// The candidates that JSON and CSV show at this step.
     pub(super) fn shown_at(&self, step: usize) -> Vec<CandidateIndex> {
         let states = &self.steps[step].states;
         match step.checked_sub(1) {
@@ -111,13 +108,13 @@ impl Record {
 #[derive(Debug)]
 pub(crate) struct Recorder<A> {
     pub(crate) record: Record,
-    /// Where the votes were after the last transfer.
+    /// The votes after the last transfer.
     before: Option<Placement<A>>,
     /// The numbers of the last step.
     last: Vec<(Status, A, A)>,
-    /// The size of the numbers of all candidates in JSON.
+    /// The size in bytes of the numbers of all candidates in JSON.
     everybody: usize,
-    /// The bytes of the record so far.
+    /// The size of the record so far, in bytes.
     bytes: usize,
     pub(super) most: usize,
 }
@@ -151,7 +148,7 @@ impl<A: Arithmetic> Recorder<A> {
         record.tie_break.sort_by_key(|&candidate| election.tie_break[candidate]);
     }
 
-    /// The states that are others than at the last step.
+    /// The states that have changed since the last step.
     fn changed(&mut self, scene: &Scene<'_, A>) -> Vec<(CandidateIndex, State)> {
         let standing = scene.standing;
         let states = self.record.steps.last().map(|step| step.states.clone()).unwrap_or_default();
@@ -184,7 +181,7 @@ impl<A: Arithmetic> Recorder<A> {
         changed
     }
 
-    /// A record that becomes too large ends the count.
+    /// Adds to the size of the record. A record that becomes too large ends the count.
     fn takes(&mut self, bytes: usize, round: usize) -> Result<(), CountError> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes <= self.most {
@@ -215,7 +212,7 @@ impl<A: Arithmetic> Recorder<A> {
         Ok(())
     }
 
-    /// Compares where the votes are with where they were after the last transfer.
+    /// Records the difference between the votes now and after the last transfer.
     fn transfer(&mut self, cause: Cause, scene: &Scene<'_, A>) -> Result<(), CountError> {
         let now = Placement::of(scene);
         let Some(before) = self.before.replace(now) else { return Ok(()) };
@@ -254,8 +251,8 @@ impl<A: Arithmetic> Listener<A> for Recorder<A> {
     fn hear(&mut self, event: &Event, scene: &Scene<'_, A>) -> Result<(), CountError> {
         match event {
             Event::Distributed => {
-                // Before the count begins, when the residual is still what the ballots really had
-                // left.
+                // Keeps the votes from before the count begins. The residual then still includes
+                // the rounding losses of equal ranks.
                 self.before.get_or_insert_with(|| Placement::of(scene));
             }
             Event::Round | Event::Stable => {}
@@ -281,7 +278,7 @@ impl<A: Arithmetic> Listener<A> for Recorder<A> {
 }
 
 impl Step {
-    /// The action in a word or two, as JSON and CSV call it, and whom it concerns.
+    /// The name of the action in JSON and CSV, and its candidate.
     pub(super) fn action(&self) -> (&'static str, Option<CandidateIndex>) {
         match &self.action {
             Action::Begin => ("begin", None),

@@ -1,6 +1,6 @@
-//! Results are what `result.schema.json` says, and damaged ones are not.
+//! Results match `result.schema.json`, and damaged results do not.
 //!
-//! The part of JSON Schema that the file uses is checked here: a validator for all of it brings
+//! This module checks the part of JSON Schema that the file uses. A full validator would add
 //! seventy crates.
 
 use super::tests::{STRANGE, result};
@@ -11,8 +11,7 @@ fn schema() -> Value {
     serde_json::from_str(include_str!("../result.schema.json")).expect("the schema is JSON")
 }
 
-/// The error in a value, if there is one. A keyword of a schema that is unknown here fails the
-/// test.
+/// The error in a value, if there is one. An unknown keyword in a schema fails the test.
 fn wrong(value: &Value, schema: &Value, top: &Value) -> Option<String> {
     let rules = schema.as_object().expect("a schema is an object");
     rules.iter().find_map(|(rule, says)| {
@@ -87,7 +86,7 @@ fn results_are_as_the_schema_says() {
     assert_eq!(actions.len(), known.len(), "one of each: {actions:?}");
 }
 
-/// Every field that a result has is in the schema.
+/// Checks that every field of a result is in the schema.
 fn described(value: &Value, schema: &Value, top: &Value, place: &str) {
     if let Some(path) = schema.get("$ref").and_then(Value::as_str) {
         let path = path.strip_prefix('#').expect("a reference");
@@ -102,14 +101,14 @@ fn described(value: &Value, schema: &Value, top: &Value, place: &str) {
     }
 }
 
-/// Each field of each object missing, or with something else in its place.
+/// Damages each field of each object: removes it, or replaces its value.
 #[test]
 fn damaged_results_are_not() {
     let schema = schema();
     let result = result(ELECTIONS[1]);
     let mut places = Vec::new();
     walk(&result, &mut String::new(), &mut places);
-    // Not every step has these.
+    // Fields that not every step has.
     let optional = ["candidate", "iteration", "tied", "by", "backwards", "order"];
     let mut damaged = 0;
     for place in places {
@@ -117,7 +116,7 @@ fn damaged_results_are_not() {
         for other in [json!({"x": 1}), json!("x\n"), json!(-1), json!(1.5)] {
             let mut mutant = result.clone();
             let found = mutant.pointer_mut(&place).expect("it is there");
-            // Any text is as good as another one where people write it.
+            // These fields allow any text.
             let is_free = other.is_string()
                 && ["title", "package", "arithmetic", "name", "party", "version", "package_name"]
                     .contains(&name);
@@ -140,7 +139,7 @@ fn damaged_results_are_not() {
     assert!(damaged > 1000, "{damaged}");
 }
 
-/// All places below this one, as pointers.
+/// All places below this one, as JSON pointers.
 fn walk(value: &Value, place: &mut String, places: &mut Vec<String>) {
     let fields: Vec<(String, &Value)> = match value {
         Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), field)).collect(),

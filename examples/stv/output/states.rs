@@ -1,14 +1,14 @@
-//! The states of all candidates at a step. States that have not changed since the step before share
-//! its memory. So the record can keep a count of thousands of candidates, since each step concerns
-//! only a few.
+//! The states of all candidates at a step. States that have not changed since the previous step
+//! share its memory. So the record can hold a count of thousands of candidates, since each step
+//! changes only a few.
 
 use crate::{election::CandidateIndex, standing::Status};
 use std::{mem::size_of, ops::Index, sync::Arc};
 
-/// A change copies this many states, and a list with one entry per this many states.
+/// The number of states in a chunk. A change copies a chunk, and a list with an entry per chunk.
 const CHUNK: usize = 64;
 
-/// The numbers as the arithmetic prints them.
+/// The state of a candidate. Numbers are texts that the arithmetic prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) status: Status,
@@ -16,13 +16,13 @@ pub(super) struct State {
     pub(super) keep: Arc<str>,
 }
 
-/// One for each candidate, in candidate order.
+/// The states of all candidates, in candidate order.
 #[derive(Debug, Clone, Default)]
 pub(super) struct States(Arc<Vec<Arc<[State]>>>);
 
 impl States {
-    /// Replaces some states, in candidate order, and says how many bytes that has taken. The first
-    /// time it is given all of them.
+    /// Replaces some states, in candidate order. The first call must contain all of them. Also
+    /// returns the number of bytes allocated.
     pub(super) fn after(&self, changed: Vec<(CandidateIndex, State)>) -> (Self, usize) {
         if changed.is_empty() {
             return (self.clone(), 0);
@@ -54,7 +54,7 @@ impl States {
         self.0.iter().flat_map(|chunk| chunk.iter())
     }
 
-    /// The candidates whose state differs from `before`, in candidate order. All of them if
+    /// The candidates whose state differs from `before`, in candidate order. All candidates if
     /// `before` is empty.
     pub(super) fn changed_since<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = CandidateIndex> + 'a {
         let chunks =

@@ -1,4 +1,4 @@
-//! The outputs of small counts: their contents, and that they agree with each other.
+//! The outputs of small counts: their contents, and their agreement.
 
 use super::{
     csv, json, page,
@@ -29,7 +29,7 @@ pub(super) fn record(ballots: &str) -> Record {
     counted(ballots).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// As the program writes it.
+/// The JSON result that the program writes.
 pub(super) fn result(ballots: &str) -> Value {
     result_of(&record(ballots))
 }
@@ -114,7 +114,7 @@ fn csv_has_a_row_for_each_step_and_candidate() {
     );
 }
 
-/// Two of a name, one of them twice with the same party, and a party that is none.
+/// Three candidates share a name, two of them with the same party. One name has a strange party.
 const ALIKE: &str = "5 1\n4 1 2 0\n3 2 0\n2 3 2 0\n1 4 0\n1 5 0\n0\n\"J LI\" \"Red\"\n\"J LI\" \"=Blue, \"x\"y\"\n\"J LI\" \"Red\"\n\"Ann\" \"Red\"\n\"\" \"\"\n\"T\"\n";
 
 #[test]
@@ -149,7 +149,7 @@ fn every_output_tells_candidates_apart_and_names_parties() {
     for name in called {
         let (action, status) =
             if name == called[0] { ("Elect", "Elected: ") } else { ("Defeat", "Defeated:") };
-        // Of the count, then of plurality.
+        // The first lines are of the count, the others of plurality.
         for line in [
             format!("\tAdd eligible: {name}\n"),
             format!("\tHopeful:  {name} ("),
@@ -159,7 +159,7 @@ fn every_output_tells_candidates_apart_and_names_parties() {
             assert!(text.contains(&line), "{line}: {text}");
         }
     }
-    // There the party has a place of its own, so more are alike.
+    // The page shows the party separately, so more names are alike.
     let shown =
         [("J LI [1]", "Red"), ("J LI [2]", "=Blue, &quot;x&quot;y"), ("J LI [3]", "Red"), ("Ann", "Red")];
     for (name, party) in shown {
@@ -190,7 +190,8 @@ fn one_elected_candidate_gives_exactly_and_several_give_net() {
     assert!(surplus.changes.iter().any(|(candidate, change)| *candidate == 2 && !change.starts_with('-')));
 }
 
-/// What turns a line about, ends it or is not seen is shown in text, and in JSON exactly.
+/// Text shows characters that change direction, end lines or are invisible. JSON keeps them
+/// exactly.
 #[test]
 fn what_misleads_is_shown_and_exact_in_json() {
     let name = "Eve\u{202e}\u{2066}99\u{2028}\u{2029}\u{61c}\u{200b}\u{7f}\u{e0041}\u{200d}";
@@ -225,8 +226,8 @@ fn no_name_in_csv_is_a_formula() {
     }
 }
 
-/// Reads as XML does, as far as it takes to know that every element is closed in its order, every
-/// attribute quoted, every name harmless.
+/// Parses the page like simple XML. Every element must be closed in order, every attribute quoted,
+/// and every name harmless.
 pub(super) fn assert_well_formed(page: &str) {
     let body = page.strip_prefix("<!DOCTYPE html>").expect("a page of HTML 5");
     let mut open: Vec<&str> = Vec::new();
@@ -283,8 +284,8 @@ fn the_page_begins_with_the_winners_in_their_order() {
     assert!(page.contains(": 2 from Dora to Cleo"), "{page}");
 }
 
-/// With two halves no candidate reaches the quota, which is one billionth above them. A candidate
-/// who gets a remaining seat passes nothing on.
+/// Each of two halves is one billionth below the quota. A candidate who gets a remaining seat
+/// passes nothing on.
 #[test]
 fn a_quota_that_is_more_than_shown_says_so() {
     let page = page::page(&record("3 1\n12 1 2 0\n12 2 1 0\n0\n\"Ada\" \"Bert\" \"Cleo\" \"T\""));
@@ -403,7 +404,7 @@ End: Ada defeated
     assert_eq!(String::from_utf8(out).unwrap(), wanted);
 }
 
-/// What an output prints, read again, in billionths.
+/// A printed number in billionths.
 fn billionths(text: &str) -> i64 {
     text.replace('.', "").parse().unwrap()
 }
@@ -411,8 +412,8 @@ fn billionths(text: &str) -> i64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// All votes that move come from somewhere. The changes of a transfer add up to zero, and all
-    /// changes lead from the first votes to the last ones.
+    /// Votes only move between candidates. The changes of a transfer add up to zero. All changes
+    /// together lead from the first votes to the last votes.
     #[test]
     fn flows_add_up_to_the_changes(
         lines in prop::collection::vec((1_u32..40, prop::collection::vec((1_usize..6, any::<bool>()), 1..5)), 1..12),
@@ -429,8 +430,7 @@ proptest! {
             }
             line + " 0\n"
         }).collect();
-        // Equal ranks can take more candidates to the quota than there are seats, which ends the
-        // count.
+        // With equal ranks, more candidates than seats can reach the quota. That ends the count.
         let counted = counted(&format!("5 {seats}\n{}0\n\"A\" \"B\" \"C\" \"D\" \"E\" \"T\"", ballots.concat()));
         prop_assume!(counted.is_ok());
         let record = counted.unwrap();

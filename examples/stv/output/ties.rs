@@ -8,21 +8,22 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// A line for each of the first ties, with some of the names, cut off: the record has all of them.
+/// The most ties with a line of their own. Each line has some of the names, shortened. The record
+/// has all ties and names.
 const MOST_TIES: usize = 20;
 const MOST_NAMES: usize = 4;
 const MOST_LETTERS: usize = 40;
 
-/// Hears of ties.
+/// A listener for ties.
 #[derive(Debug)]
 pub(crate) struct Ties {
-    /// What would be a warning ends the count.
+    /// Whether an event that would cause a warning ends the count.
     pub(super) is_strict: bool,
     /// Whether the user has chosen ballot-paper order.
     is_order_given: bool,
     number: usize,
     lines: Vec<String>,
-    /// The warning that an order which nobody chose has decided a tie.
+    /// The warning that a default order has decided a tie.
     pub(super) warning: Option<String>,
 }
 
@@ -31,7 +32,7 @@ impl Ties {
         Self { is_strict, is_order_given, number: 0, lines: Vec::new(), warning: None }
     }
 
-    /// Tells all this on standard error.
+    /// Prints the warning and the ties on standard error.
     pub(super) fn tell(&self) {
         if let Some(warning) = &self.warning {
             log::warn!("{warning}");

@@ -1,8 +1,8 @@
 //! `--trace BALLOT`: shows after every round which candidates have the weight of one ballot, to
 //! check the count by hand.
 //!
-//! The ballot is given by its contents, not by its place in the file, since identical ballots are
-//! counted alike.
+//! The user gives the contents of the ballot, not its place in the file, since identical ballots
+//! are counted alike.
 
 use crate::{
     arithmetic::{Arithmetic, Integer},
@@ -26,7 +26,7 @@ pub(crate) struct Trace<W> {
 }
 
 impl<W: Write> Trace<W> {
-    /// The ballot in the words of the option, or what is wrong with them.
+    /// Parses the user's ballot. An error describes the mistake.
     pub(crate) fn new(out: W, text: &str, election: &Election) -> Result<Self, String> {
         let mut ballot = Ballots::new();
         let names = called(&election.candidates);
@@ -96,7 +96,7 @@ impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
                 self.decided.push(format!("{} defeated", self.names[*candidate]));
             }
             Event::Act(Action::Iterate(Iteration::Elected)) => self.place(&round, scene)?,
-            // Of a round; those for whom no seat is left leave together, at the end.
+            // Writes the round. Candidates without a seat leave together, at the end.
             Event::Transferred if scene.standing.with(Status::Elected).count() < scene.election.seats => {
                 self.place(&round, scene)?;
             }
@@ -107,8 +107,8 @@ impl<A: Arithmetic, W: Write> Listener<A> for Trace<W> {
     }
 }
 
-/// The ranking that the text gives: numbers as in a ballot file, `3 - 1=2` with `-` for a rank left
-/// out, or names and numbers from best to worst, `Cleo > Ada = Bert`.
+/// The ranking in the text. It has numbers as in a ballot file, `3 - 1=2` with `-` for a rank left
+/// out. Or it has names and numbers from best to worst, `Cleo > Ada = Bert`.
 fn ranked(text: &str, election: &Election, names: &[String]) -> Result<Vec<(CandidateIndex, usize)>, String> {
     let in_numbers = text.chars().all(|letter| letter.is_ascii_digit() || " =-".contains(letter));
     let ranks: Vec<&str> = if in_numbers {
@@ -126,7 +126,7 @@ fn ranked(text: &str, election: &Election, names: &[String]) -> Result<Vec<(Cand
             ranked.push((candidate, rank));
         }
     }
-    // As in the count: a candidate who has withdrawn stands on no ballot.
+    // A withdrawn candidate is on no ballot, as in the count.
     ranked.retain(|&(candidate, _)| !election.candidates[candidate].withdrawn);
     if ranked.is_empty() {
         return Err("the ballot ranks nobody who stands in this election".to_owned());
@@ -134,7 +134,7 @@ fn ranked(text: &str, election: &Election, names: &[String]) -> Result<Vec<(Cand
     Ok(ranked)
 }
 
-/// The parts of a text between signs, unless all of it is a name, with signs in it.
+/// The parts of a text between the separators. A text that is a name is not divided.
 fn split<'a>(text: &'a str, spaced: &str, sign: char, election: &Election, names: &[String]) -> Vec<&'a str> {
     if with_name(text.trim(), election, names).next().is_some() {
         vec![text]
@@ -145,7 +145,7 @@ fn split<'a>(text: &'a str, spaced: &str, sign: char, election: &Election, names
     }
 }
 
-/// Those who are called this, or have it for a name, perhaps with their party.
+/// The candidates with this name, with or without their party.
 fn with_name<'a>(
     text: &'a str,
     election: &'a Election,

@@ -1,4 +1,4 @@
-//! `stv`, the program: see the library beside it.
+//! `stv`, the program. The library beside it has all of the code.
 
 use std::process::ExitCode;
 

@@ -1,10 +1,10 @@
-//! Ballots with equal ranks as `--equalize` spreads them: every order of the equals counts for an
-//! equal part of the ballot.
+//! The spread of ballots with equal ranks under `--equalize`. Every order of the equals counts for
+//! an equal part of the ballot.
 //!
-//! The code does not enumerate the orders. In a random order of n equals, j other candidates stand
-//! before candidate i, with the same probability for every j below n, and any j of the others
-//! equally likely. So the part that reaches i is the mean, over all j, of the mean product of j
-//! passed-on shares. That is an elementary symmetric polynomial divided by its number of terms.
+//! The code does not enumerate the orders. In a random order of n equals, the number j of equals
+//! before candidate i has the same probability for every j below n. Any j of the others are equally
+//! likely. So the part that reaches i is the mean, over all j, of the mean product of j passed-on
+//! shares. That mean product is an elementary symmetric polynomial divided by its number of terms.
 
 use super::{KeepFactor, Spread};
 use crate::{
@@ -31,14 +31,14 @@ impl<A: Arithmetic> Spread<'_, A> {
         Ok(())
     }
 
-    /// A rank of one candidate; the power that is passed on.
+    /// Spreads over a rank of one candidate. Returns the power that it passes on.
     fn single(&mut self, power: &A, preference: Preference) -> Result<A, Fault> {
         let factor = &self.keep[preference.candidate()];
         self.give(preference, &power.times(&factor.keep)?)?;
         power.times(&factor.pass)
     }
 
-    /// A shared rank; the power that is passed on.
+    /// Spreads over a shared rank. Returns the power that it passes on.
     fn equals(&mut self, power: &A, rank: &[Preference], polynomials: &mut Vec<A>) -> Result<A, Fault> {
         let passed_on = shares(rank, self.keep, polynomials, |place, share| {
             self.give(rank[place], &power.times(share)?)
@@ -47,8 +47,8 @@ impl<A: Arithmetic> Spread<'_, A> {
     }
 }
 
-/// Tells the share of each candidate of a rank who keeps anything, by its place in it; what all of
-/// them pass on is returned.
+/// Calls the function with the place and the share of each candidate of a rank who keeps anything.
+/// Returns the share that all of them pass on.
 pub(crate) fn shares<A: Arithmetic>(
     rank: &[Preference],
     factors: &[KeepFactor<A>],
@@ -58,8 +58,8 @@ pub(crate) fn shares<A: Arithmetic>(
     let pass = |preference: &Preference| &factors[preference.candidate()].pass;
     let parts = Integer::from(rank.len() as u64);
     let mut passed_on = A::one();
-    // A hopeful passes nothing on, so that the others who do are the same for all hopefuls: they
-    // have one share.
+    // A hopeful passes nothing on. So every hopeful has the same others who pass on, and all
+    // hopefuls get the same share.
     let mut hopefuls = None;
     for (place, &preference) in rank.iter().enumerate() {
         let factor = &factors[preference.candidate()];
@@ -109,7 +109,7 @@ fn reaching<'a, A: Arithmetic + 'a>(
     Ok(sum)
 }
 
-/// The number of ways to choose `chosen` of n: the number of terms of a polynomial.
+/// The number of ways to choose `chosen` of n, which is the number of terms of a polynomial.
 fn binomial(n: usize, chosen: usize) -> Integer {
     match PASCAL.get(n) {
         Some(row) => Integer::Word(row[chosen]),
@@ -153,8 +153,8 @@ mod tests {
         KeepFactor { pass: A::one().minus(&keep).unwrap(), keep }
     }
 
-    /// The votes of all candidates and the exhausted rest after one ballot whose candidates keep
-    /// these parts of `of`.
+    /// The votes of all candidates and the exhausted rest of one ballot. The candidates keep the
+    /// parts `keep` of `of`.
     fn spread<A: Arithmetic>(weight: u64, ranked: &[(usize, usize)], keep: &[u64], of: u64) -> Vec<String> {
         let mut ballots = Ballots::new();
         ballots.equalize = true;
@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn the_rest_of_an_equal_goes_to_its_equals() {
-        // Half of the ballot comes to the hopeful first, of the other half what the elected one
-        // passes on.
+        // The hopeful gets the half in which it comes first. Of the other half, it gets the part
+        // that the elected candidate passes on.
         assert_eq!(spread::<Exact>(8, &PAIR, &[1, 4, 4], 4), ["1", "7", "0", "0"]);
         assert_eq!(spread::<Exact>(8, &PAIR, &[0, 4, 4], 4), ["0", "8", "0", "0"]);
         assert_eq!(spread::<Exact>(8, &PAIR, &[0, 0, 4], 4), ["0", "0", "8", "0"], "nothing is blocked");
@@ -180,10 +180,13 @@ mod tests {
 
     #[test]
     fn every_step_is_truncated_in_its_order() {
-        // Shares passed on: 2/3, 1/3 (0.333333334) and 2/3 (0.666666667) in billionths; the sums by
-        // hand: for 0: 1 + (0.333333334 + 0.666666667)/2 + 0.222222222 = 1.722222222; kept
-        // 0.574074073, a third 0.191358024. for 1: 1 + 1.333333334/2 + 0.444444444 = 2.111111111;
-        // kept 0.666666666 of it 1.407407405, a third 0.469135801.
+        // Shares passed on: 2/3, 1/3 (0.333333334) and 2/3 (0.666666667), in billionths. By hand:
+        //
+        // Candidate 0: the sum is 1 + (0.333333334 + 0.666666667)/2 + 0.222222222 = 1.722222222. It
+        // keeps 0.574074073, a third of which is 0.191358024.
+        //
+        // Candidate 1: the sum is 1 + 1.333333334/2 + 0.444444444 = 2.111111111. It keeps
+        // 0.666666666 of that, 1.407407405, a third of which is 0.469135801.
         let third = 333_333_333;
         let votes = spread::<Fixed9>(10, &THREE, &[third, 2 * third, third, 1_000_000_000], 1_000_000_000);
         // Passed on: 0.666666667 * 0.333333334 = 0.222222222, * 0.666666667 = 0.148148148.
@@ -194,8 +197,8 @@ mod tests {
         );
     }
 
-    /// Calculated apart from this program; the others in another order, or a part taken before the
-    /// keep factor, change last decimals.
+    /// Another program calculated these digits. The last decimals change if the other equals come
+    /// in another order, or if the division comes before the keep factor.
     #[test]
     fn four_equals() {
         let keep = [500_000_001, 500_000_001, 500_000_001, 666_666_666, 1_000_000_000];
@@ -206,7 +209,8 @@ mod tests {
         assert_eq!(votes[4..], ["0.041666666", "0.000000001"]);
     }
 
-    /// Truncated products depend on their order, so it must be the one written; fractions do not.
+    /// Truncated products depend on their order, so the code uses the written order. Fractions do
+    /// not depend on it.
     #[test]
     fn only_to_fixed_decimals_the_order_written_can_matter() {
         let scale = 1_000_000_000;
@@ -221,7 +225,7 @@ mod tests {
         assert_eq!(written.1, other.1);
     }
 
-    /// A group so large that Pascal's triangle leaves the machine word.
+    /// A group so large that Pascal's triangle does not fit in machine words.
     #[test]
     fn a_hundred_equals() {
         let ranked: Vec<_> = (0..100).map(|candidate| (candidate, 0)).collect();
@@ -231,7 +235,8 @@ mod tests {
         assert!(close[..100].iter().all(|votes| votes == "0.999999900"), "{}", close[0]);
     }
 
-    /// All that is not passed on by a hundred who keep a half each is 1 - 2^-100, shared by all.
+    /// A hundred candidates keep a half each. They share equally all that is not passed on, which
+    /// is 1 - 2^-100.
     fn votes_of_one() -> String {
         let all = Exact::one();
         let passed = (0..100).fold(all.clone(), |part, _| part.over_whole(&Integer::Word(2)).unwrap());

@@ -1,8 +1,8 @@
 //! Distributions in floating-point numbers, whose sums depend on their order. Here the order
-//! depends on the number of ballots alone, so all threads and executors get the same bytes.
+//! depends only on the number of ballots, so all threads and executors get the same bytes.
 //!
-//! The ballots are added up in blocks, and the blocks by pairs, pairs of pairs and so on. The
-//! pool's `reproducible` does that. The plain loop and rayon have code of their own for it. Each of
+//! The ballots are added up in blocks, the blocks in pairs, then pairs of pairs, and so on. The
+//! pool's `reproducible` does that. The plain loop and rayon have their own code for it. Each of
 //! several ranks has a part of that tree.
 
 use super::together::{Together, both};
@@ -23,8 +23,8 @@ fn sum<A: Arithmetic>(block: &[Ballot], ballots: &Ballots, keep: &[KeepFactor<A>
     block.iter().try_fold(Votes::none(keep.len()), |votes, &ballot| votes.with(ballot, ballots, keep))
 }
 
-/// The sum of these ballots: the first half is the largest power of two of blocks that leaves
-/// something to the second.
+/// The sum of these ballots. The number of blocks in the first half is the largest power of two
+/// that leaves a rest for the second half.
 fn in_pairs<A: Arithmetic>(
     records: &[Ballot],
     block: usize,
@@ -40,7 +40,7 @@ fn in_pairs<A: Arithmetic>(
     left?.plus(&right?)
 }
 
-/// How one half of the ballots is added up.
+/// The function that adds up one half of the ballots.
 pub(super) type Half<'a, A> = &'a (dyn Fn() -> Part<A> + Sync);
 
 /// Adds up both halves, one after the other or at the same time.
@@ -66,13 +66,13 @@ pub(super) fn serially<A: Arithmetic>(
     together.sum_in_order(ballots.number(), keep.len(), part.map_err(|_| Fault::Incomplete)?)
 }
 
-/// The sum of all ballots, halves added up as `both` does it.
+/// The sum of all ballots. `both` adds up the halves.
 pub(super) fn by_halves<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>], both: Both<A>) -> Part<A> {
     let records = ballots.records();
     in_pairs(records, block(records.len()), &|block| sum(block, ballots, keep), both)
 }
 
-/// `records` are those of `ballots`.
+/// The sum of the ballots on the pool. `records` are the records of `ballots`.
 pub(super) fn on_pool<A: Arithmetic>(
     together: &Together<'_>,
     records: On<&[Ballot], OnPool<'_>>,
@@ -98,8 +98,8 @@ mod tests {
     };
     use rangesteal::Pool;
 
-    /// Thirds and sevenths of ballots of all sizes: the last digits of the sums show any other
-    /// order.
+    /// Thirds and sevenths of ballots, for elections of all sizes. Another order would change the
+    /// last digits of the sums.
     #[test]
     fn sums_have_the_same_digits_everywhere() {
         for lines in [1, 2, 63, 64, 65, 128, 129, 1000, 4097, 70_000] {

@@ -1,5 +1,5 @@
-//! Distributions on the threads of rayon, the rival: the only file that knows it. The tests have
-//! it, and programs with the feature `rayon`.
+//! Distributions on the threads of rayon. No other file uses rayon. Tests and programs with the
+//! feature `rayon` contain this module.
 
 use super::{
     InWords,
@@ -15,8 +15,8 @@ use crate::{
 use rayon::prelude::*;
 use std::num::NonZeroUsize;
 
-/// Does all of `work` inside rayon's threads, where starting a loop costs it least, and tells it
-/// how many they are. As many as rayon decides if not given.
+/// Runs `work` inside rayon's threads, where starting a loop is cheapest, and passes it the number
+/// of threads. Without `number`, rayon decides it.
 pub(super) fn scope<R: Send>(
     number: Option<NonZeroUsize>,
     work: impl FnOnce(usize) -> R + Send,
@@ -27,7 +27,7 @@ pub(super) fn scope<R: Send>(
     Ok(pool.install(|| work(pool.current_num_threads())))
 }
 
-/// Ballot by ballot.
+/// A distribution ballot by ballot.
 pub(super) fn on_rayon<A: Arithmetic>(
     election: &Election,
     keep: &[KeepFactor<A>],
@@ -44,7 +44,7 @@ pub(super) fn on_rayon<A: Arithmetic>(
     parts.try_reduce(none, |left, right| left.plus(&right))
 }
 
-/// The same where sums depend on their order.
+/// A distribution for sums that depend on their order.
 pub(super) fn in_order<A: Arithmetic>(ballots: &Ballots, keep: &[KeepFactor<A>]) -> Part<A> {
     in_order::by_halves(ballots, keep, |left, right| rayon::join(left, right).into())
 }

@@ -1,4 +1,4 @@
-//! What `--stats` prints: how the ballots are laid out, and how the loops were shared.
+//! The output of `--stats`: the layout of the ballots, and the sharing of the loops.
 
 use super::{Effort, InWords};
 use crate::layout::Size;
@@ -11,10 +11,10 @@ use std::{
 /// Statistics of the loops of a count.
 #[derive(Debug, Default)]
 pub(super) struct Stats {
-    /// None if the ballots are counted one by one.
+    /// The size of the layout. `None` if the ballots are counted one by one.
     layout: Option<Size>,
-    /// Loops of the pool that were measured, and those of them that more than one thread worked
-    /// for.
+    /// The number of measured loops of the pool. `shared` counts the loops with more than one
+    /// working thread.
     loops: u32,
     shared: u32,
     /// The sums over the shared loops.
@@ -56,7 +56,7 @@ impl Stats {
 }
 
 impl Effort {
-    /// The lines of `--stats`, if the user has chosen it. `reading` is the time to read the file.
+    /// The lines of `--stats`, if the user wants them. `reading` is the time to read the file.
     pub(crate) fn stats(&self, reading: Duration) -> Option<String> {
         let stats = self.stats.as_ref()?;
         let plural = |number| if number == 1 { "" } else { "s" };

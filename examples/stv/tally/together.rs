@@ -1,5 +1,6 @@
-//! Distributions over several ranks. Each rank distributes its share of the ballots, and all ranks
-//! add up the sums of all. So they go through the same rounds, with the same digits.
+//! Distributions over several ranks. Each rank distributes its share of the ballots, and then every
+//! rank adds up the sums of all ranks. So all ranks go through the same rounds, with the same
+//! digits.
 //!
 //! Every rank sends a message once per distribution, and once at the end. A rank that ends early
 //! sends the reason instead, which ends the others.
@@ -17,11 +18,11 @@ use std::sync::OnceLock;
 /// The ranks of a count.
 pub(super) struct Together<'a> {
     ranks: &'a dyn Ranks,
-    /// Why another rank has ended, as soon as one has.
+    /// The reason why another rank has ended, once one has.
     ended: OnceLock<Elsewhere>,
 }
 
-/// The votes of some of the ballots, or why there are none.
+/// The votes of some of the ballots, or a fault.
 pub(super) type Found<A> = Result<Votes<A>, Fault>;
 
 impl<'a> Together<'a> {
@@ -33,7 +34,7 @@ impl<'a> Together<'a> {
         self.ranks.number()
     }
 
-    /// The votes of all ranks, whose order does not matter.
+    /// The sum of the votes of all ranks, for sums that do not depend on their order.
     pub(super) fn sum<A: Arithmetic>(&self, found: Found<A>) -> Found<A> {
         if self.number() == 1 {
             return found;
@@ -44,7 +45,8 @@ impl<'a> Together<'a> {
         all.into_iter().reduce(both).unwrap_or(found)
     }
 
-    /// The votes of all ranks, in the order of the tree of which each has a part.
+    /// The sum of the votes of all ranks, in the order of the tree. Each rank has a part of the
+    /// tree.
     pub(super) fn sum_in_order<A: Arithmetic>(
         &self,
         ballots: usize,
@@ -74,7 +76,7 @@ impl<'a> Together<'a> {
         result.unwrap_or_else(|| Ok(Votes::none(candidates)))
     }
 
-    /// What all ranks have said, read.
+    /// Exchanges messages with all ranks, and parses them.
     fn gather<T>(&self, said: Vec<u8>, read: impl Fn(&mut &[u8]) -> Option<T>) -> Result<Vec<T>, Fault> {
         let heard = ranks::gather(self.ranks, Ok(said)).and_then(|heard| {
             let read = heard.iter().enumerate().map(|(rank, said)| {
@@ -89,7 +91,7 @@ impl<'a> Together<'a> {
         })
     }
 
-    /// The end of a count: of all, if one has ended otherwise than well.
+    /// Ends the count on all ranks. If one rank has failed, all ranks fail.
     pub(super) fn end<T>(&self, counted: Result<T, CountError>) -> Result<T, CountError> {
         if let Some(ended) = self.ended.get() {
             return Err(CountError::Elsewhere(ended.clone()));
@@ -207,7 +209,7 @@ mod tests {
         assert_eq!(found, [const { Err(Fault::Overflow) }; 3]);
     }
 
-    /// A rank whose output is full ends in the middle of a count; the others are in a distribution.
+    /// A rank with a full output ends in the middle of a count, while the others distribute.
     #[test]
     fn who_ends_early_ends_all() {
         let ended = together(3, |ranks| {

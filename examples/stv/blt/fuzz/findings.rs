@@ -1,8 +1,8 @@
-//! The findings of the fuzzing, each as small as possible, and neighbouring shapes.
+//! Inputs that failed in fuzzing, each as small as possible, and similar inputs.
 
 use super::{super::dialects::Trickle, *};
 
-/// Reads it within the budgets, and as the other tests say.
+/// Reads an input within the budgets, with the checks of the other tests.
 fn examined(input: &[u8]) -> Result<Election, InputError> {
     let mut figures = Figures::default();
     (0..4).for_each(|seed| examine(input, seed, &mut figures));
@@ -13,7 +13,7 @@ fn error(input: &str) -> String {
     examined(input.as_bytes()).expect_err("nobody should take this for an election").to_string()
 }
 
-/// A table for all candidates took 17 bytes each: 17 MB for this line.
+/// A table for all candidates took 17 bytes each: 17 MB for this header.
 #[test]
 fn a_header_is_only_a_promise() {
     for rest in
@@ -44,7 +44,7 @@ fn short_nicknames() {
     }
 }
 
-/// The whole line was looked through for each of its names.
+/// The reader searched the whole line for each of its names.
 #[test]
 fn all_names_on_one_line() {
     for name in ["\"é\" ", "\"\" ", "“é” ", "\"é\"\"é\" "] {
@@ -54,7 +54,7 @@ fn all_names_on_one_line() {
     }
 }
 
-/// Each word of it copied all that was before, and nothing stopped it.
+/// Each word of the id copied all words before it, without a limit.
 #[test]
 fn a_ballot_id_without_an_end() {
     assert!(error(&format!("2 1\n(x{}", " x".repeat(500_000))).contains("has no )"));
@@ -72,7 +72,7 @@ impl Read for Repeat {
     }
 }
 
-/// Where the first byte came alone it was taken for Latin-1.
+/// Blocks that split the first bytes made the reader take the file for Latin-1.
 #[test]
 fn other_encodings_are_named_whatever_the_blocks_are() {
     for start in [&b"\xff\xfe"[..], b"\xfe\xff", b"\x1f\x8b"] {

@@ -1,5 +1,5 @@
-//! How much memory a piece of code takes: the allocator of this example's tests counts for each
-//! thread.
+//! Measures the memory that a piece of code takes. The allocator of this example's tests counts for
+//! each thread.
 #![allow(unsafe_code)]
 
 use std::{
@@ -7,8 +7,8 @@ use std::{
     cell::Cell,
 };
 
-/// More at once is refused to a thread that measures: it would end the tests without a word about
-/// the input.
+/// The largest allocation of a thread that measures. A larger one would end the tests without a
+/// word about the input, so it is refused.
 const MOST_AT_ONCE: usize = 1 << 30;
 
 #[global_allocator]
@@ -18,8 +18,8 @@ struct Counting;
 
 thread_local! {
     static MEASURES: Cell<bool> = const { Cell::new(false) };
-    /// What this thread has taken and not given back since the measurement began; negative if it
-    /// gives back what was there before.
+    /// The bytes that this thread has allocated and not freed since the measurement began. Negative
+    /// if it frees older memory.
     static TAKEN: Cell<isize> = const { Cell::new(0) };
     static MOST: Cell<isize> = const { Cell::new(0) };
 }
@@ -50,8 +50,8 @@ impl Counting {
     }
 }
 
-// SAFETY: whatever is asked for comes from the system's allocator, or is refused; counting touches
-// cells of the thread only, which need no memory and are never destroyed.
+// SAFETY: every allocation comes from the system's allocator, or is refused. Counting only touches
+// cells of the thread, which need no memory and are never destroyed.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !Self::take(layout.size()) {
@@ -70,8 +70,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // For a moment both may be there, and where the system can grow a block in place it may not
-        // the next time.
+        // Counts the old and the new block for a moment. Both may exist, unless the system can grow
+        // the block in place.
         if !Self::take(size) {
             return std::ptr::null_mut();
         }

@@ -1,11 +1,11 @@
-//! Inputs by the million, each read within a budget of memory and time. A failure names the seed of
+//! Millions of inputs, each read within a budget of memory and time. A failure names the seed of
 //! its input.
 //!
 //! ```text
 //! STV_FUZZ=10000000 STV_FUZZ_SEED=1 cargo test --release --test count fuzz -- --nocapture
 //! ```
-//! reads that many inputs, made from the seeds from there on. The ballot files of `STV_CORPUS`,
-//! where there are any, are damaged too.
+//! This reads ten million inputs, made from seed 1 on. If `STV_CORPUS` exists, inputs are also made
+//! by damaging its ballot files.
 
 mod findings;
 mod memory;
@@ -26,32 +26,33 @@ use std::{
     time::Duration,
 };
 
-/// How much memory an input may take: the window, the tables of the first candidates, and so much
-/// for each of its bytes.
+/// The memory that an input may take: a constant for the window and the tables of the first
+/// candidates, and an amount for each byte.
 const BYTES: usize = 128 << 10;
 const BYTES_PER_BYTE: usize = 64;
 
-/// How much time of a CPU. An unoptimised build has more.
+/// The CPU time that an input may take. An unoptimised build has more.
 const TIME: Duration = Duration::from_millis(if cfg!(debug_assertions) { 100 } else { 5 });
 const TIME_PER_BYTE: Duration = Duration::from_nanos(if cfg!(debug_assertions) { 20_000 } else { 500 });
 
-/// What takes so long will never end.
+/// A reader that takes this long hangs.
 const HANGS: Duration = Duration::from_secs(60);
 
-/// The input that is being read. Where no panic can tell of it, this does.
+/// The seed of the input that is being read. Failures that are no panics report this seed.
 static NOW: Now = Now(AtomicU64::new(0));
 
 struct Now(AtomicU64);
 
 impl Now {
-    /// Writes to standard error without memory, since the caller has none, or ends the process.
+    /// Writes to standard error without allocating, since the caller has no memory or ends the
+    /// process.
     fn tell(&self, what: &Arguments<'_>) {
         let seed = self.0.load(Relaxed);
         let _ = writeln!(std::io::stderr(), "the input of seed {seed} {what}; {}", Replay(seed));
     }
 }
 
-/// How to read one input again.
+/// The command that reads one input again.
 struct Replay(u64);
 
 impl fmt::Display for Replay {
@@ -66,15 +67,15 @@ pub(crate) struct Figures {
     inputs: u64,
     bytes: usize,
     elections: u64,
-    /// Memory without what the bytes of the input have for themselves.
+    /// The most memory, without the bytes of the input itself.
     memory: usize,
-    /// Of long inputs, memory for each byte.
+    /// The most memory per byte, of long inputs.
     memory_per_byte: f64,
     time_per_byte: f64,
 }
 
 impl Figures {
-    /// Reads an input within the budgets.
+    /// Reads an input, and checks the budgets.
     pub(crate) fn read(
         &mut self,
         input: &[u8],
@@ -87,7 +88,7 @@ impl Figures {
         assert!(memory <= budget, "{memory} bytes of memory for {} bytes", input.len());
         let budget = TIME + TIME_PER_BYTE * u32::try_from(input.len()).expect("an input is not that long");
         for _ in 0..3 {
-            // Measures again, up to three times, since other work of the machine may count.
+            // Measures up to three times more, since other work on the machine may take time.
             if time > budget {
                 let begin = cpu_time();
                 drop(survey());
@@ -109,7 +110,7 @@ impl Figures {
     }
 }
 
-/// Time that this thread had of a CPU; where the system does not tell, time.
+/// The CPU time of this thread, or the wall-clock time on other systems.
 fn cpu_time() -> Duration {
     #[cfg(target_os = "linux")]
     {
@@ -142,7 +143,7 @@ fn examine(input: &[u8], seed: u64, figures: &mut Figures) {
     }
 }
 
-/// The samples of other tests, and the small files of the corpus where there is one.
+/// The samples of other tests, and the small files of the corpus if it exists.
 fn files() -> Vec<Vec<u8>> {
     let small = |file: &Vec<u8>| file.len() < 3000;
     let corpus = crate::corpus::files().into_iter().map(|(_, file)| file).filter(small);
@@ -154,7 +155,7 @@ fn number(variable: &str, default: u64) -> u64 {
     number.unwrap_or(default)
 }
 
-/// Ends the process when an input takes too long, for nothing else can.
+/// Ends the process when an input takes too long. Nothing else can end the reader.
 fn watch(done: &AtomicBool) {
     let (mut seed, mut since) = (NOW.0.load(Relaxed), Duration::ZERO);
     while !done.load(Relaxed) {

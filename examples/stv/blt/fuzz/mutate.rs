@@ -1,15 +1,15 @@
-//! Inputs that look like ballot files: made of what the format is made of, then damaged. A seed
-//! stands for an input, for ever.
+//! Inputs that resemble ballot files: pieces of the format in random order, then damaged. A seed
+//! always gives the same input.
 
 use crate::random::SplitMix64;
 use std::fmt::Write;
 
 /// One in this many inputs is long, to show costs that grow faster than the input.
 const ONE_IN_LONG: usize = 500;
-/// About how long it is then.
+/// The approximate length of a long input, in bytes.
 const LONG: usize = 100_000;
 
-/// What may stand anywhere in a ballot file, or may not and does.
+/// Text that a ballot file may contain, and text that it must not contain.
 const PIECES: &[&str] = &[
     "0",
     " 0\n",
@@ -85,7 +85,7 @@ const PIECES: &[&str] = &[
     "zz",
 ];
 
-/// What may stand in the place of a number.
+/// Words for the place of a number, valid or not.
 const NUMBERS: &[&str] = &[
     "0",
     "00",
@@ -118,7 +118,7 @@ const NUMBERS: &[&str] = &[
     "99999999999999999999999999999999999999999",
 ];
 
-/// What text in other encodings and packed files begin with or are made of.
+/// Bytes that occur in other encodings and in packed files.
 const BYTES: &[&[u8]] = &[
     b"\x1f\x8b\x08\x00",
     b"\xff\xfe",
@@ -135,7 +135,7 @@ const BYTES: &[&[u8]] = &[
     b"PK\x03\x04",
 ];
 
-/// The input that these random numbers stand for; some are made from these files.
+/// The input for these random numbers. Some inputs are made from `files`.
 pub(crate) fn input(random: &mut SplitMix64, files: &[Vec<u8>]) -> Vec<u8> {
     let long = random.below(ONE_IN_LONG) == 0;
     let mut bytes = match random.below(16) {
@@ -164,13 +164,13 @@ fn byte(random: &mut SplitMix64) -> u8 {
     random.next().to_le_bytes()[0]
 }
 
-/// Nothing but white space of all kinds.
+/// White space of all kinds.
 fn blanks(random: &mut SplitMix64) -> Vec<u8> {
     let blanks = [" ", "\n", "\r", "\r\n", "\t", "\u{a0}", "\u{2003}", "\u{3000}", "\u{b}", "\u{c}"];
     (0..random.below(60)).flat_map(|_| any(random, &blanks).bytes()).collect()
 }
 
-/// One edit, as by transmission, text processors, mistakes or malice.
+/// Makes one edit of the kind that transmission, text processors, mistakes or malice cause.
 pub(crate) fn damage(bytes: &mut Vec<u8>, random: &mut SplitMix64, files: &[Vec<u8>]) {
     let place = random.below(bytes.len() + 1);
     match random.below(14) {
@@ -215,14 +215,14 @@ fn insert(bytes: &mut Vec<u8>, place: usize, piece: &[u8]) {
     bytes.splice(place..place, piece.iter().copied());
 }
 
-/// The first run of such bytes from here on.
+/// The first run of matching bytes at or after `place`.
 fn run(bytes: &[u8], place: usize, such: impl Fn(u8) -> bool) -> std::ops::Range<usize> {
     let start = bytes[place..].iter().position(|&byte| such(byte)).map_or(bytes.len(), |at| place + at);
     let end = bytes[start..].iter().position(|&byte| !such(byte)).map_or(bytes.len(), |at| start + at);
     start..end
 }
 
-/// A piece of it, again and again in its place.
+/// Repeats a piece of the input at a random place.
 fn lengthen(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
     let place = random.below(bytes.len() + 1);
     let piece = match random.below(3) {
@@ -241,7 +241,7 @@ fn lengthen(bytes: &mut Vec<u8>, random: &mut SplitMix64) {
     }
 }
 
-/// A ballot file with nothing wrong, or little, in one of the many shapes that such files have.
+/// A ballot file with few mistakes or none, in one of the shapes of real files.
 struct Election<'a> {
     random: &'a mut SplitMix64,
     candidates: usize,
@@ -280,7 +280,8 @@ impl<'a> Election<'a> {
         self.below(number) == 0
     }
 
-    /// Nicknames are as short as can be: letters, `a` to `z`, then two of them, and so on.
+    /// Nicknames are as short as possible: the letters `a` to `z`, then pairs of letters, and so
+    /// on.
     fn nickname(&mut self, candidate: usize) {
         let mut number = candidate;
         loop {
@@ -353,7 +354,7 @@ impl<'a> Election<'a> {
                 let weight = if self.one_in(8) { any(self.random, NUMBERS) } else { "3" };
                 self.text.push_str(weight);
             }
-            // Different candidates, in an order of their own.
+            // A ballot names each candidate once, from a random one on.
             let start = self.below(self.candidates);
             let length = self.below(self.candidates.min(2000) + 1);
             for place in 0..length {

@@ -1,4 +1,4 @@
-//! The lines of candidates as returning officers publish them, and what is made of them.
+//! The candidates' lines in files of returning officers, and their readings.
 
 use super::{super::tests::fails, *};
 use crate::{blt, reading::Reading};
@@ -23,7 +23,7 @@ fn is_read(names: &str, wanted: &str) {
     assert_eq!(read(names, None).map(|people| people.join(", ")), Ok(wanted.to_owned()), "{names}");
 }
 
-/// A file of 2012: some strings with a blank at their end, the title without quotes.
+/// A file of 2012: some strings end with a blank, and the title has no quotes.
 #[test]
 fn the_party_first() {
     let names = "\"Lab \"\"George ORR\"\" \"\n\"SNP \"\"Kirsty Ann REID\"\"\"\n\"Lab \"\"Les DUNN\"\" \"\nWard 5 - Hill ";
@@ -45,18 +45,19 @@ fn the_name_first() {
     is_read(capitals, "Ann ORR of Scottish National Party (SNP), Ben Ó RÉID of Labour, Ward 6");
 }
 
-/// Each with both readings, and with what to say.
+/// Ambiguous lines. Each error shows both readings and the option to choose one.
 #[test]
 fn what_is_not_clear_is_refused() {
     let unclear = [
-        // Nothing stands twice.
+        // No string occurs twice.
         "\"Red \"\"Ada Orr\"\"\"\n\"Blue \"\"Ben Reid\"\"\"\nT",
-        // Both strings do.
+        // A first string and a second string occur twice.
         "\"Red \"\"Ada Orr\"\"\"\n\"Red \"\"Ben Reid\"\"\"\n\"Blue \"\"Ben Reid\"\"\"\nT",
-        // Two of a name and all of different parties, which looks like two of a party.
+        // Two candidates share a name and have different parties. That looks like two candidates of
+        // a party.
         "\"Red \"\"Ada Orr\"\"\"\n\"Blue \"\"Ada Orr\"\"\"\n\"Green \"\"Ben Reid\"\"\"\nT",
         "\"Red \"\"Ada ORR\"\"\"\n\"Blue \"\"Ada ORR\"\"\"\n\"Green \"\"Ben REID\"\"\"\nT",
-        // Programs write it otherwise.
+        // Programs write these shapes in the other order.
         "Red \"Ada Party\"\nBlue \"Ada Party\"\nGreen \"Ben Party\"\nT",
         "Ada Orr \"Red\"\nBen Reid \"Blue\"\nT",
         "\"Red\" \"Ada Orr\"\n\"Red\" \"Ben Reid\"\n\"Blue\" \"Cy Dunn\"\n\"T\"",
@@ -90,7 +91,7 @@ fn a_bare_party_and_a_quoted_name() {
     );
 }
 
-/// Two strings on each line, and the title, that have become one each in a spreadsheet.
+/// A spreadsheet has joined the two strings of each line, and quoted the title.
 #[test]
 fn two_strings_as_one() {
     let names = "\"\"\"Robin ORR\"\" \"\"Scottish Labour\"\" \"\n\"\"\"Kim O'LOW\"\" \"\"Alba\"\" \"\n\"\"\"Ward 5 - South\"\" \"";
@@ -128,7 +129,7 @@ fn nicknames_are_no_parties() {
     assert_eq!(read(last, Some(Order::Whole)).unwrap(), ["Bill ORR \"Billy\"", "Ada LOW \"Addie\"", "T"]);
 }
 
-/// Where the user has said who is who, a nickname or a party that is missing changes nothing.
+/// If the user has given the order, a nickname or a missing party changes nothing.
 #[test]
 fn odd_lines_of_a_known_order() {
     let party_first =
@@ -140,7 +141,7 @@ fn odd_lines_of_a_known_order() {
     assert_eq!(read_first, ["Bill \"B\" ORR of Red", "Cy", "William \"Bill\" ORR", "T"]);
 }
 
-/// A file of Glasgow in 2007: nothing but the title follows the comments that name the candidates.
+/// A file of Glasgow in 2007: only the title follows the comments that name the candidates.
 #[test]
 fn names_in_comments() {
     let ballots = "3 2\n3 1 0\n2 3 2 0\n0\n";
@@ -152,7 +153,7 @@ fn names_in_comments() {
         assert_eq!(found, ["Ann Orr (Lab)", "Ben  Low (SNP)", "Cy: Day"]);
         assert_eq!((election.title.as_str(), election.seats), ("Canal ward", 2));
     }
-    // With names of their own, these count.
+    // Names outside of comments take precedence.
     let own = blt::read("test", format!("{ballots}{names}A\nB\nC\nT\n").as_bytes()).unwrap();
     assert_eq!(own.candidates[2].name, "C");
     fails(&format!("{ballots}{names}"), 8, "before the name of candidate 1");
@@ -173,7 +174,7 @@ fn a_title_and_no_names() {
     fails("1 1\n3 1 0\n0\nCanal ward", 4, "stands where the name of candidate 1 is expected");
 }
 
-/// What DOS writes at the end of a text, and what a disk has behind it.
+/// The characters that DOS and disks leave at the end of a text.
 #[test]
 fn files_that_end_in_other_ways() {
     let ballots = "2 1\r\n3 1 0\r\n0\r\n";
@@ -200,7 +201,7 @@ fn files_that_end_in_other_ways() {
     assert_eq!((inside.candidates[0].name.as_str(), inside.title.as_str()), ("A\u{1a}", "T\0x"));
 }
 
-/// In the printed file each candidate is one string, so none is read as two.
+/// The printed file has one string per candidate, so none is read as two.
 #[test]
 fn what_looks_like_two_is_printed_as_one() {
     for name in [

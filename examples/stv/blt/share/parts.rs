@@ -1,5 +1,5 @@
-//! A long piece of the ballots, cut once more: the threads of a process read the parts at the same
-//! time, each as a piece is read, and their ballots are put together.
+//! A long piece of the ballots, divided once more. The threads of a process read the parts at the
+//! same time, each like a piece, and their ballots are joined.
 
 use super::{Report, Source, held_back, line_end};
 use crate::{
@@ -17,15 +17,15 @@ use std::{
     sync::Arc,
 };
 
-/// Any but 1: in the middle of a file no mark of its encoding is expected.
+/// Any line but 1: in the middle of a file no byte order mark is expected.
 const FIRST_LINE: usize = 2;
 
-/// A piece of fewer parts than this is read by one thread.
+/// One thread reads a piece of fewer parts.
 const FEW: u64 = 4;
 
 impl<'a> Reader<'a> {
-    /// Reads a piece of the ballots of this file; of them nothing has been read yet. None if it is
-    /// not plain.
+    /// Reads a piece of the ballots of this file. The reader must not have read any ballots.
+    /// Returns `None` if the piece is not plain.
     pub(super) fn piece(
         &mut self,
         source: &Source<'a>,
@@ -52,7 +52,7 @@ impl<'a> Reader<'a> {
             reports.push(report);
             ballots.push(its_ballots);
             if is_last {
-                break; // behind the ballots nothing is one
+                break; // the ballots end here, so later parts are not ballots
             }
         }
         self.ballots = Ballots::joined(ballots, crew)?;
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads a part of the ballots, which is the text. None if it is not plain.
+    /// Reads a part of the ballots, which is the text. Returns `None` if it is not plain.
     fn part(&mut self, bytes: &Range<u64>) -> Option<Report> {
         let mut ids = Ids::default();
         let end = loop {

@@ -1,4 +1,4 @@
-//! However many ranks and threads read a file, all of them together have what one thread reads.
+//! Several ranks and threads that read one file get together the ballots that one thread reads.
 
 use super::{
     super::{fuzz::mutate, hostile::GOOD, read_from},
@@ -19,10 +19,12 @@ use std::{
     },
 };
 
-/// The threads of all ranks: while one rank has them, the others do without.
+/// The pool of all tests. One rank at most uses the pool at any moment. The other ranks read
+/// without threads then.
 static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::builder().num_threads(3).build().unwrap());
 
-/// How the ballots are cut, and so how small the shares are.
+/// The functions that set the ballots of a block, from the number of all. Small blocks make small
+/// shares.
 const BLOCKS: [fn(usize) -> usize; 5] =
     [|_| 1, |_| 2, |_| 5, |ballots| (ballots / 4).max(1), |ballots| (ballots / 1024).max(64)];
 
@@ -38,7 +40,7 @@ fn kept(ballots: &Ballots) -> Vec<Kept> {
     ballots.records().iter().map(ballot).collect()
 }
 
-/// All that every rank knows.
+/// The parts of an election that every rank knows, as text.
 fn common(election: &Election) -> String {
     let Election { title, candidates, seats, tie_break, tie_order, ballots, warnings } = election;
     let (number, total) = (ballots.number(), ballots.total());
@@ -50,7 +52,7 @@ fn common(election: &Election) -> String {
 struct Told;
 
 thread_local! {
-    /// Empty if no test listens: other tests measure the memory of reading.
+    /// `None` unless a test collects messages: other tests measure the memory of reading.
     static TOLD: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
@@ -83,8 +85,8 @@ fn listening<T>(read: impl FnOnce() -> T) -> (T, Vec<String>) {
     (read(), TOLD.take().unwrap_or_default())
 }
 
-/// What one rank has read: its share, what the user is told, how often it began with the first byte
-/// of the file, and how many bytes it has read.
+/// The result of one rank: its share, the messages to the user, how often it opened the file at the
+/// first byte, and the number of bytes read.
 struct Done {
     read: Result<Election, String>,
     told: Vec<String>,
@@ -92,7 +94,7 @@ struct Done {
     bytes: u64,
 }
 
-/// Counts what is read.
+/// A reader that counts its bytes.
 struct Counted<'a>(&'a [u8], &'a AtomicU64);
 
 impl Read for Counted<'_> {
@@ -103,7 +105,7 @@ impl Read for Counted<'_> {
     }
 }
 
-/// Threads, and how many bytes each of them reads at once.
+/// The threads, and the number of bytes that each reads at once.
 type Parts = (Crew<'static>, u64);
 const ALONE: Parts = (Crew::ALONE, 1);
 
@@ -126,8 +128,8 @@ fn read_share_of(
     Done { read, told, begun: begun.into_inner(), bytes: read_bytes.into_inner() }
 }
 
-/// Reads these bytes with this many ranks, and compares with one process. Returns whether they were
-/// read in pieces.
+/// Reads these bytes with this number of ranks, and compares the result with that of one process.
+/// Returns whether the ranks read in pieces.
 fn is_read_alike(bytes: &[u8], number: usize, seekable: bool, block: fn(usize) -> usize) -> bool {
     is_read_in_parts_alike(bytes, number, seekable, block, ALONE)
 }
@@ -168,7 +170,7 @@ fn is_read_in_parts_alike(
     in_pieces
 }
 
-/// What mistakes are made of that a cut may hide: most of all, what spans lines.
+/// Odd text, most of it spanning lines. A cut inside such text may hide a mistake.
 const ODD: &[&str] = &[
     "/*\n",
     "*/\n",
@@ -204,7 +206,7 @@ const ODD: &[&str] = &[
     "x",
 ];
 
-/// An election of a few hundred bytes, most of them ballots; some of its lines are odd.
+/// An election of a few hundred bytes, most of them ballots. Some lines are odd.
 fn small(random: &mut SplitMix64) -> Vec<u8> {
     let candidates = 1 + random.below(4);
     let line_end = ["\n", "\n", "\n", "\r\n", "\r"][random.below(5)];
@@ -249,7 +251,7 @@ fn small(random: &mut SplitMix64) -> Vec<u8> {
     let mut bytes = text.into_bytes();
     for _ in 0..if oddness > 0 { 1 + random.below(bytes.len() / oddness.max(10) / 10 + 2) } else { 0 } {
         let place = random.below(bytes.len() + 1);
-        // Mostly where a line begins.
+        // Three of four edits move to the beginning of a line.
         let line = bytes[place..].iter().position(|&byte| byte == b'\n').map_or(place, |at| place + at + 1);
         let place = if random.below(4) > 0 { line } else { place };
         let odd = match random.below(12) {
@@ -270,11 +272,12 @@ fn number(variable: &str, default: u64) -> u64 {
     number.unwrap_or(default)
 }
 
-/// `STV_FUZZ=1 STV_FUZZ_SEED=n cargo test --release --test count share` reads one of them again.
+/// `STV_FUZZ=1 STV_FUZZ_SEED=n cargo test --release --test count share` reads input n again.
 #[test]
 fn what_many_read_is_what_one_reads() {
     static NOW: AtomicU64 = AtomicU64::new(0);
-    /// Prints the input when a rank panics. The other ranks wait for that rank, so they could not.
+    /// Prints the input when a rank panics. The other ranks cannot print, since they wait for that
+    /// rank.
     struct Named;
     impl Drop for Named {
         fn drop(&mut self) {
@@ -305,7 +308,7 @@ fn what_many_read_is_what_one_reads() {
     println!("{in_pieces} read in pieces, {elections} elections");
 }
 
-/// Lines that are all of a kind, as programs write them.
+/// A plain file: one ballot per line, as programs write them.
 fn plain(ballots: usize, line_end: &str) -> String {
     let mut text = format!("3 1{line_end}-2{line_end}");
     for ballot in 0..ballots {
@@ -314,8 +317,8 @@ fn plain(ballots: usize, line_end: &str) -> String {
     text + "0" + line_end + &["\"A\"", "\"B\"", "\"C\"", "\"T\"", ""].join(line_end)
 }
 
-/// No rank reads more than its piece, the block beyond it, what is before and behind the ballots,
-/// and what the windows of these hold.
+/// A rank reads its piece, the block behind it, the text before and after the ballots, and the rest
+/// of the windows in which these end. It reads nothing more.
 #[test]
 fn a_plain_file_is_read_once_by_all_together() {
     for line_end in ["\n", "\r\n"] {
@@ -331,7 +334,7 @@ fn a_plain_file_is_read_once_by_all_together() {
             }
         }
     }
-    // Comments and empty lines are plain too, and so is a file of few lines.
+    // Files with comments or empty lines are plain too, and so are files of few lines.
     for text in
         ["2 1\n1 1 0\n0\n\"A\"\n\"B\"\n\"T\"\n", "2 1\n\n# c\n1 1 0 # c\n/* c */ 1 0\n0\n\"A\"\n\"B\"\n\"T\""]
     {
@@ -341,8 +344,8 @@ fn a_plain_file_is_read_once_by_all_together() {
     }
 }
 
-/// Also where lines are longer than parts, weights do not fit beside their flags, candidates are
-/// many, and the ballots end in any part.
+/// Also tests lines longer than parts, weights that do not fit beside their flags, many candidates,
+/// and ballots that end in any part.
 #[test]
 fn threads_read_what_one_reads() {
     let whole = plain(300, "\n");
@@ -368,7 +371,7 @@ fn threads_read_what_one_reads() {
     }
 }
 
-/// Input that is not plain is read by all ranks from the beginning, and still shared.
+/// If a piece is not plain, all ranks read the file from the beginning. Each still keeps a share.
 #[test]
 fn what_spans_lines_is_read_again() {
     for odd in [format!("/*\n{}*/\n", "1 1 0\n".repeat(50)), "1\n1 0\n".to_owned()] {
@@ -380,7 +383,7 @@ fn what_spans_lines_is_read_again() {
     assert!(!is_read_alike(ids.as_bytes(), 3, true, |_| 1), "ids may be the same in several pieces");
 }
 
-/// Errors in the middle of the line of the last 0.
+/// Tests errors on the line of the last 0.
 #[test]
 fn errors_name_the_same_byte() {
     for end in [&b"0 \"A\" \xe9"[..], b"0 \xff\xfe", b"0 0", b"0 # \xe9", b"0\t\"A\"\r\"B\xe9\""] {
@@ -399,7 +402,7 @@ fn one_rank_reads_all() {
     assert_eq!(alone.read.map(|election| kept(&election.ballots).len()), Ok(50));
 }
 
-/// Each of these ranks reads its own input. Without a file it has none.
+/// Each rank reads its own input. `None` stands for a missing file.
 fn read_each(found: &[Option<&str>]) -> Vec<Result<Election, String>> {
     together(found.len(), |ranks| {
         let bytes = found[ranks.rank()];
@@ -413,7 +416,7 @@ fn read_each(found: &[Option<&str>]) -> Vec<Result<Election, String>> {
     })
 }
 
-/// All hear of a rank that has no file, wherever in the file the ballots are.
+/// All ranks report a rank that has no file, wherever the ballots are in the file.
 #[test]
 fn a_file_that_is_missing_somewhere_ends_all() {
     let early = "2 1\n1 1 0\n0\n\"A\"\n\"B\"\n\"A title that is longer than the ballots\"\n";
@@ -428,7 +431,7 @@ fn a_file_that_is_missing_somewhere_ends_all() {
     }
 }
 
-/// Of a file that grows, or that is not the same everywhere, no ballot is lost or comes twice.
+/// No ballot is lost or read twice if the file grows, or if ranks have different files.
 #[test]
 fn other_files_elsewhere_are_refused() {
     let text = plain(60, "\n");
@@ -457,7 +460,7 @@ fn other_files_elsewhere_are_refused() {
     }
 }
 
-/// The message says in what a rank differs from which.
+/// The message names the rank and the difference.
 #[test]
 fn who_has_another_file_is_named() {
     let file = |ballot: &str, seats: usize, names: &str| {
@@ -469,8 +472,8 @@ fn who_has_another_file_is_named() {
         (file("12 2 3 0", 1, names), "rank 1: its file has another length than rank 0"),
         (file("1 2 3 0", 2, names), "rank 1: it has read another file than rank 0"),
         (file("1 2 3 0", 1, "\"A\" \"B\" \"D\" \"T\""), "rank 1: it has read another file than rank 0"),
-        // As long, with lines that end elsewhere. Of two pieces that do not meet, either may be
-        // wrong.
+        // A file of the same length with line ends at other places. If two pieces do not meet,
+        // either rank may have the wrong file.
         (
             good.replacen("1 2 3 0\n1 2 3 0", "1 2 3 0  \n1 2 0", 90),
             "rank 2: it has read another file than the rank before it",
@@ -483,12 +486,12 @@ fn who_has_another_file_is_named() {
     }
 }
 
-/// A word that is too long is an error wherever the windows end.
+/// A word that is too long is an error, wherever the windows end.
 #[test]
 fn a_line_that_is_too_long_is_so_for_all() {
     for length in [60_000, 70_000, 100_000, 140_000] {
         for ballots in [500, 10_000, 18_000] {
-            // A long word makes the window of one process larger than those of pieces.
+            // A long word makes the window of one process larger than the windows of pieces.
             let option = format!("{}[other {}]\n", "#\n".repeat(10_000), "o".repeat(60_000));
             let (rest, title) = ("1 1 0\n".repeat(ballots), "t".repeat(length));
             let text = format!("1 1\n{option}{rest}0\n\"A\"\n\"{title}\"\n");

@@ -1,5 +1,5 @@
-//! Votes by round: a bar for each candidate, built up from the first preferences and what every
-//! round added, against the quota.
+//! Votes by round: a bar for each candidate, compared with the quota. The bar adds up the first
+//! preferences and the gains of every round.
 
 use super::{
     number::{aligned, count, is_broken, is_more_than_shown, shown, value},
@@ -13,15 +13,15 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// Where things stand in a picture of some width.
+/// The measures of a picture of some width.
 struct Frame {
     class: &'static str,
-    /// Of names, as in the style sheet.
+    /// The font size of names, as in the style sheet.
     font: f64,
     width: f64,
-    /// Left of the bars.
+    /// The width for names, left of the bars.
     names: f64,
-    /// Right of the bars.
+    /// The width for results, right of the bars.
     results: f64,
 }
 
@@ -33,8 +33,8 @@ const TOP: f64 = 30.0;
 /// The narrowest piece of a bar.
 const NARROWEST: f64 = 4.0;
 
-/// A piece of a bar: from where to where it grew, and from which round to which. Round 0 is the
-/// first preferences.
+/// A piece of a bar: the votes at its two ends, and the first and the last round. Round 0 stands
+/// for the first preferences.
 #[derive(Clone)]
 struct Growth {
     rounds: (usize, usize),
@@ -42,9 +42,9 @@ struct Growth {
     to: f64,
 }
 
-/// The new highs of a candidate's votes until the last seat is filled, each with the round of the
-/// transfers that led there. Votes that were lost as surplus and come back are no growth. Also
-/// returns the candidate's votes when the last seat was filled.
+/// The new highs of a candidate's votes until the last seat is filled, each with the round of its
+/// transfers. Votes that come back after a surplus are no growth. Also returns the candidate's
+/// votes when the last seat was filled.
 fn growth(record: &Record, candidate: CandidateIndex) -> (Vec<Growth>, f64) {
     let mut votes = order::votes(&record.steps[0], candidate);
     let mut growth = vec![Growth { rounds: (0, 0), from: 0.0, to: votes }];
@@ -65,7 +65,7 @@ fn growth(record: &Record, candidate: CandidateIndex) -> (Vec<Growth>, f64) {
 }
 
 /// The drawn pieces. A piece narrower than `least` is joined with the growth of the next rounds.
-/// Otherwise a long count of many candidates would have invisible slivers, and megabytes of them.
+/// Otherwise a long count of many candidates would have megabytes of invisible slivers.
 fn pieces(bar: &[Growth], least: f64) -> Vec<Growth> {
     let mut pieces: Vec<Growth> = Vec::new();
     for growth in bar {
@@ -90,7 +90,7 @@ pub(super) fn draw(record: &Record, order: &[CandidateIndex], colours: &[String]
 struct Row {
     candidate: CandidateIndex,
     bar: Vec<Growth>,
-    /// For elected candidates: their votes when the last seat was filled.
+    /// For elected candidates: the votes when the last seat was filled.
     kept: Option<f64>,
     /// The number beside the bar.
     result: f64,
@@ -145,7 +145,7 @@ impl Frame {
         let mut numbers = String::new();
         for row in &rows {
             self.bar(record, row, &colours[row.candidate], scale, out);
-            // No line goes through a number: it stands right of those that would.
+            // A number stands to the right of lines that would cross it.
             let text = aligned(row.result, broken);
             let mut x = self.names + row.peak() * scale + 6.0;
             for line in [quota, first_quota].map(|votes| self.names + votes * scale) {
@@ -158,7 +158,7 @@ impl Frame {
         }
         let mark = |votes: f64, class: &str, out: &mut String| {
             let x = self.names + votes * scale;
-            // On its own paper, so that it can be told from the bars that it crosses.
+            // A halo separates the line from the bars that it crosses.
             for class in ["halo", class] {
                 let _ = write!(out, "<path class=\"{class}\" d=\"M{x:.1} {:.0}V{height:.0}\"/>", TOP - 8.0);
             }
@@ -197,7 +197,8 @@ impl Frame {
                 _ if first == last => format!("gained by round {first}"),
                 _ => format!("gained by rounds {first} to {last}"),
             };
-            // Rounds alternate, so that neighbours can be told apart; first preferences stand out.
+            // The shades of rounds alternate, so that neighbours differ. First preferences have
+            // their own shade.
             let shade = if *first == 0 { "b" } else { ["f", "e"][place % 2] };
             let _ = write!(
                 out,
@@ -230,6 +231,6 @@ impl Frame {
     }
 }
 
-/// The hatching that marks what was passed on. Once on the page, and not in a picture: a picture
-/// that is not shown has no patterns either.
+/// The hatching for votes that were passed on. It is on the page once and outside the pictures,
+/// because patterns in a hidden picture do not work.
 pub(super) const PATTERNS: &str = "<svg width=\"0\" height=\"0\" class=\"patterns\" aria-hidden=\"true\"><defs><pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><path d=\"M-1 7L7 -1M-1 1L1 -1M5 7L7 5\"/></pattern></defs></svg>";

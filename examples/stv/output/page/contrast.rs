@@ -1,5 +1,5 @@
-//! Whether everything on the page can be seen: contrasts as WCAG 2 computes them, of the colours
-//! that the style sheet has, on a light and on a dark screen.
+//! Checks the visibility of everything on the page: the WCAG 2 contrasts of the style sheet's
+//! colours, on light and dark screens.
 
 use super::{
     STYLE,
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 const LEAST: f64 = 4.5;
 
-/// The style sheet's rules: the condition around them, the selector, the declarations.
+/// The rules of the style sheet, each with condition, selector and declarations.
 fn rules() -> Vec<(&'static str, &'static str, &'static str)> {
     let mut rules = Vec::new();
     let (mut condition, mut rest) = ("", STYLE);
@@ -38,7 +38,7 @@ fn declarations(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split(';').filter_map(|one| one.split_once(':')).map(|(name, value)| (name.trim(), value.trim()))
 }
 
-/// The colours of names such as `--c`, for each class, in a scheme.
+/// The colours of names such as `--c`, for each class, in one scheme.
 fn colours(is_dark: bool) -> HashMap<(&'static str, &'static str), &'static str> {
     let mut colours = HashMap::new();
     for (condition, selector, text) in rules() {
@@ -94,15 +94,16 @@ fn everything_can_be_seen_on_light_and_on_dark() {
                 let colour = colours.iter().find(|((selector, of), _)| *selector == class && *of == name);
                 let colour = colour.unwrap_or_else(|| panic!("{class} has no {name}")).1;
                 let colour = if *colour == "var(--none)" { root("--none") } else { colour };
-                // A mark on the paper, or the paper's colour as text on the mark.
+                // The contrast of a mark with the paper, or of text in the paper's colour on the
+                // mark.
                 let on_paper = contrast(colour, paper);
                 assert!(on_paper >= LEAST, "{class} {name}: {on_paper:.2}");
-                // Swatches and the edges of cards.
+                // The contrast of swatches and of the edges of cards.
                 let on_accent = contrast(colour, accent);
                 assert!(name != "--c" || on_accent >= LEAST, "{class} {name}: {on_accent:.2}");
             }
         }
-        // Pieces of a bar that stand next to each other.
+        // Neighbouring pieces of a bar must differ.
         for class in [".w0", ".o0"] {
             let [c, d, e] = ["--c", "--d", "--e"].map(|name| colours[&(class, name)]);
             assert!(contrast(c, d) > 1.25 && contrast(c, e) > 1.25 && contrast(d, e) > 1.25);
@@ -110,7 +111,7 @@ fn everything_can_be_seen_on_light_and_on_dark() {
     }
 }
 
-/// The test above knows all colours there are, and nothing makes them paler.
+/// The test above checks all colours of the style sheet, and nothing makes them paler.
 #[test]
 fn no_other_colours_are_used() {
     const PAINT: [&str; 7] =
@@ -124,7 +125,7 @@ fn no_other_colours_are_used() {
                 let is_none = ["none", "0", "url(#hatch)"].contains(&value);
                 assert!(of_palette || is_none, "{selector}: {name}: {value}");
             }
-            // What stays in its lane is pale, between two lines that are not.
+            // Votes that stay in a lane are pale, between two lines that are not.
             let is_pale = name.contains("opacity");
             assert!(!is_pale || selector == ".s" && text.contains("stroke: var(--c)"), "{selector}");
         }

@@ -1,8 +1,8 @@
-//! The flow of votes: a lane for each candidate, and at every transfer ribbons from the givers to
+//! The flow of votes. Each candidate has a lane, and each transfer has ribbons from the givers to
 //! the receivers.
 //!
-//! A long count is cut into panels, each with the lanes that still matter, so that none is wider
-//! than a page.
+//! A long count is split into panels, so that none is wider than a page. A panel shows the lanes
+//! that still matter.
 
 mod gap;
 
@@ -18,20 +18,20 @@ use crate::{
 };
 use std::{borrow::Cow, fmt::Write};
 
-/// Where things stand in a picture of some width.
+/// The measures of a picture of some width.
 struct Frame {
     class: &'static str,
-    /// Of names, as in the style sheet.
+    /// The font size of names, as in the style sheet.
     font: f64,
     width: f64,
     names: f64,
-    /// The least distance of two columns.
+    /// The least distance between two columns.
     column: f64,
-    /// How thick all ballots together are.
+    /// The thickness of a band of all ballots.
     thickness: f64,
     /// Whether each ribbon shows a text when the pointer is on it.
     has_tips: bool,
-    /// How many candidates have lanes of their own in a panel.
+    /// The number of candidates with their own lane in a panel.
     lanes: usize,
 }
 
@@ -58,16 +58,16 @@ const NARROW: Frame = Frame {
 const LANE: f64 = 14.0;
 const GAP: f64 = 5.0;
 const NODE: f64 = 6.0;
-/// More panels than this are folded up.
+/// If there are more panels, all but the last are folded up.
 const FEW: usize = 3;
-/// A thinner band is not drawn: it is the rest of a rounding.
+/// Thinner bands are not drawn: they are rounding errors.
 const SEEN: f64 = 0.02;
 
-/// Transfers of less than this share of the ballots would be thinner than a hair.
+/// Transfers of a smaller share of the ballots are not drawn, since they would be invisibly thin.
 pub(super) const LEAST: f64 = 0.001;
 
-/// A transfer as it is drawn: how many votes every place has afterwards. The last place is for the
-/// exhausted.
+/// A transfer in the picture: the votes of every place before and after. The last place is for
+/// exhausted votes.
 #[derive(Clone)]
 struct Move<'a> {
     transfer: &'a Transfer,
@@ -75,7 +75,7 @@ struct Move<'a> {
     after: Vec<f64>,
 }
 
-/// The transfers that can be seen, and how many cannot.
+/// The visible transfers, and the number of the others.
 fn moves(record: &Record) -> (Vec<Move<'_>>, usize) {
     let Some(begin) = record.steps.first() else { return (Vec::new(), 0) };
     let mut votes: Vec<f64> = begin.states.iter().map(|state| value(&state.votes)).collect();
@@ -99,8 +99,8 @@ fn moves(record: &Record) -> (Vec<Move<'_>>, usize) {
     (moves, hidden)
 }
 
-/// Draws all panels; the result is how many transfers are too small to be drawn, or nothing if none
-/// can be.
+/// Draws all panels. Returns the number of transfers that are too small to draw, or `None` if all
+/// are.
 pub(super) fn draw(
     record: &Record,
     order: &[CandidateIndex],
@@ -113,13 +113,14 @@ pub(super) fn draw(
     for frame in [WIDE, NARROW] {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few columns")]
         let columns = ((frame.width - frame.names - NODE) / frame.column) as usize;
-        // Panels of about the same length: none of a single column after many full ones.
+        // Divides the transfers into panels of about the same length. Otherwise the last panel
+        // could have a single column.
         let panels = moves.len().div_ceil(columns).max(1);
         let parts = moves.chunks(moves.len().div_ceil(panels).max(1));
         let number = parts.len();
         for (place, part) in parts.enumerate() {
             let panel = Panel::new(&frame, record, colours, &places, part);
-            // Of many panels the last, which decides, is seen at once.
+            // The last panel shows the decision, so it is never folded.
             let is_folded = number > FEW && place + 1 < number;
             if is_folded {
                 let (class, rounds) = (frame.class, panel.rounds());
@@ -133,7 +134,7 @@ pub(super) fn draw(
 }
 
 /// The lanes of a panel, up to a limit: single givers, winners, and the candidates with most votes.
-/// All others share one lane, behind that of the exhausted votes. Also returns the number of the
+/// All others share one lane, below that of the exhausted votes. Also returns the number of the
 /// others.
 fn gathered<'a>(
     record: &Record,
@@ -174,7 +175,7 @@ fn gathered<'a>(
     (lanes, moves.iter().map(with_sum).collect(), ranked.len() - most)
 }
 
-/// The most votes that a place has in these transfers.
+/// The highest number of votes of a place in these transfers.
 fn highest(moves: &[Move<'_>], place: usize) -> f64 {
     moves.iter().flat_map(|step| [step.before[place], step.after[place]]).fold(0.0, f64::max)
 }
@@ -184,13 +185,13 @@ struct Panel<'a> {
     record: &'a Record,
     colours: &'a [String],
     moves: Vec<Move<'a>>,
-    /// How many candidates share a lane.
+    /// The number of candidates that share a lane.
     others: usize,
     /// The places that have votes in this panel, from top to bottom.
     lanes: Vec<Lane>,
-    /// The cause of every transfer, in lines.
+    /// The label of every transfer, in lines.
     causes: Vec<Vec<String>>,
-    /// Where the lanes begin.
+    /// The top of the lanes.
     top: f64,
     height: f64,
     column: f64,
@@ -213,8 +214,8 @@ impl<'a> Panel<'a> {
     ) -> Self {
         let (places, moves, others) = gathered(record, places, moves, frame.lanes);
         let scale = frame.thickness / value(&record.ballots);
-        // Few transfers do not fill the width: ribbons that are longer than twice the least say no
-        // more.
+        // Few transfers do not fill the width: ribbons longer than twice the least length would not
+        // show more.
         let room = frame.width - frame.names - NODE;
         let column = (room / count(moves.len())).min(frame.column * 2.2);
         let mut panel = Self {
@@ -261,7 +262,7 @@ impl<'a> Panel<'a> {
         }
     }
 
-    /// With the party, for tips; escaped.
+    /// The name with the party, escaped, for tips.
     fn in_full(&self, place: usize) -> String {
         if place < self.record.candidates.len() {
             order::in_full(self.record, place)
@@ -314,7 +315,7 @@ impl<'a> Panel<'a> {
         out.push_str("</svg>");
     }
 
-    /// The marks where a lane's votes lay before and after every transfer.
+    /// The marks that show a lane's votes before and after every transfer.
     fn nodes(&self, lane: &Lane, out: &mut String) {
         let _ = write!(out, "<path class=\"f {}\" d=\"", self.colour(lane.place));
         let states =
@@ -329,7 +330,7 @@ impl<'a> Panel<'a> {
         out.push_str("\"/>");
     }
 
-    /// What moved these votes, in lines above them.
+    /// The cause of a transfer, in lines above its ribbons.
     fn cause(&self, transfer: &Transfer) -> Vec<String> {
         match (transfer.cause, transfer.from.first()) {
             (Cause::Defeat, Some(&candidate)) if self.is_wide() => {
@@ -344,7 +345,7 @@ impl<'a> Panel<'a> {
         self.column > 60.0
     }
 
-    /// Round and cause above the ribbons.
+    /// Draws round and cause above the ribbons.
     fn heading(&self, column: usize, transfer: &Transfer, round: &mut usize, out: &mut String) {
         let middle = self.x(column) + f64::midpoint(self.column, NODE);
         if *round != transfer.round {

@@ -1,7 +1,7 @@
-//! `--html FILE`: the count as one page that needs nothing else: the result, the rounds, two
-//! pictures, the votes.
+//! `--html FILE`: the count as one page without other files: the result, the rounds, two pictures,
+//! the votes.
 //!
-//! It is written so that an XML parser can read it, which is what its tests do.
+//! The page is well-formed XML, so that the tests can parse it.
 
 mod again;
 mod bars;
@@ -26,9 +26,9 @@ use text::{escaped, isolated};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The policy for browsers: the page may use one style sheet, known by its SHA-256, and nothing
-/// else. If a name ever became markup, it could load nothing, run nothing and send nothing. When
-/// the style sheet has changed, a test prints the new hash.
+/// The policy for browsers: the page may use one style sheet, identified by its SHA-256, and
+/// nothing else. If a name ever became markup, it could load nothing, run nothing and send nothing.
+/// When the style sheet has changed, a test prints the new hash.
 const POLICY: &str = "default-src 'none'; style-src 'sha256-Qr4Fe1e44xIaIQGgK1D5i6kKb61TyjfpLKrRvHkohWc='; base-uri 'none'; form-action 'none'";
 
 /// The whole page.
@@ -82,7 +82,7 @@ pub(super) fn page(record: &Record) -> String {
     out
 }
 
-/// A text that describes a picture and explains it, folded up below the picture.
+/// Writes a text that describes and explains a picture, folded up below it.
 fn reading(paragraphs: &[&str], out: &mut String) {
     out.push_str("<details><summary>In words, and how to read it</summary>");
     for paragraph in paragraphs.iter().filter(|paragraph| !paragraph.is_empty()) {

@@ -1,26 +1,26 @@
-//! Numbers for the eye. The page rounds, to two decimals and to pixels; the exact ones are in the
+//! Rounded numbers for the page, with two decimals or in pixels. The exact ones are in the
 //! transcript, in JSON and in CSV.
 
 use std::fmt::Write;
 
-/// The value of a number as an arithmetic prints it: a decimal or a fraction, of any length.
+/// The value of a printed number: a decimal or a fraction, of any length.
 pub(super) fn value(text: &str) -> f64 {
     let Some((numerator, denominator)) = text.split_once('/') else {
         return text.parse().unwrap_or_default();
     };
     let ((over, more), (under, less)) = (leading(numerator), leading(denominator));
-    // By way of text, which is rounded alike on every machine.
+    // The conversion through text rounds alike on every machine.
     format!("{}e{}", over / under, more - less).parse().unwrap_or_default()
 }
 
-/// The first digits of a whole number, and how many follow: fractions may be longer than a double
-/// can hold.
+/// The first digits of a whole number, and the number of the other digits. Fractions may be longer
+/// than a double can hold.
 fn leading(digits: &str) -> (f64, i64) {
     let (first, rest) = digits.split_at(digits.len().min(18));
     (first.parse().unwrap_or_default(), i64::try_from(rest.len()).unwrap_or(i64::MAX))
 }
 
-/// With two decimals, or with none if it is whole, and thousands set apart.
+/// The number with two decimals, or with none if it is whole, and with separated thousands.
 pub(super) fn shown(value: f64) -> String {
     aligned(value, is_broken(value))
 }
@@ -30,7 +30,7 @@ pub(super) fn is_broken(value: f64) -> bool {
     !format!("{value:.2}").ends_with(".00")
 }
 
-/// With two decimals or with none, as all numbers of a column.
+/// The number with two decimals or with none, as all numbers of its column.
 pub(super) fn aligned(value: f64, broken: bool) -> String {
     let text = format!("{:.2}", value.abs());
     let (whole, decimals) = text.split_once('.').unwrap_or((&text, "00"));
@@ -48,8 +48,8 @@ pub(super) fn aligned(value: f64, broken: bool) -> String {
     shown
 }
 
-/// Whether a number is more than its two decimals show: as a quota, it is not reached by what is
-/// shown of it.
+/// Whether a number is more than its two decimals show. Votes equal to the shown value of such a
+/// quota do not reach it.
 pub(super) fn is_more_than_shown(text: &str) -> bool {
     let digits = text.split_once('.').map_or("", |(_, decimals)| decimals.get(2..).unwrap_or(""));
     if text.contains('/') {
@@ -59,17 +59,17 @@ pub(super) fn is_more_than_shown(text: &str) -> bool {
     digits.starts_with(|digit| digit < '5') && digits.contains(|digit| digit != '0')
 }
 
-/// What an arithmetic printed, for the eye.
+/// A printed number, rounded for the page.
 pub(super) fn rounded(text: &str) -> String {
     shown(value(text))
 }
 
-/// Of a hundred, always with two decimals.
+/// A share in percent, always with two decimals.
 pub(super) fn percent(share: f64) -> String {
     format!("{} %", aligned(share, true))
 }
 
-/// A number of rows or columns, far below the numbers that a double cannot distinguish.
+/// A number of rows or columns. It is far below the numbers that a double cannot distinguish.
 #[expect(clippy::cast_precision_loss, reason = "as its comment says")]
 pub(super) fn count(number: usize) -> f64 {
     number as f64

@@ -1,5 +1,4 @@
-//! The order in which the page shows the candidates, what it calls them, and what it shows of every
-//! round.
+//! The order of the candidates on the page, their names, and the numbers shown of every round.
 
 use super::{
     number::value,
@@ -33,13 +32,13 @@ pub(super) fn of_result(record: &Record) -> Vec<CandidateIndex> {
     record.elected.iter().copied().chain(last).chain(defeated).collect()
 }
 
-/// The moments at which something was decided: the end of each round's iteration.
+/// The decisions of the count: the end of each round's iteration.
 pub(super) fn decisions(record: &Record) -> impl Iterator<Item = &Step> {
     record.steps.iter().filter(|step| matches!(step.action, Action::Iterate(_)))
 }
 
-/// Where the count stood when the last seat was filled. What comes after only moves votes that can
-/// no longer decide anything.
+/// The step at which the last seat was filled. Later steps only move votes that can no longer
+/// decide anything.
 pub(super) fn last_decision(record: &Record) -> Option<&Step> {
     decisions(record).last().or_else(|| record.steps.first())
 }
@@ -68,19 +67,19 @@ pub(super) fn with_party(record: &Record, candidate: CandidateIndex) -> String {
     }
 }
 
-/// Name and party where no elements can be.
+/// Name and party, where elements are not allowed.
 pub(super) fn in_full(record: &Record, candidate: CandidateIndex) -> String {
     let name = apart(&name(record, candidate));
     party(record, candidate).map_or(name.clone(), |party| format!("{name} ({})", apart(party)))
 }
 
-/// How many colours the style sheet has for winners, `w0` and on, and for others, `o0` and on.
+/// The numbers of colours in the style sheet: for winners `w0` and on, for others `o0` and on.
 pub(super) const WINNERS: usize = 12;
 pub(super) const OTHERS: usize = 8;
 
 /// The colour class of each candidate, and of the exhausted, which come last. Winners have strong
 /// colours, the others faint ones. There are more candidates than distinct colours, so only
-/// neighbours have different ones.
+/// neighbours are sure to differ.
 pub(super) fn colours(record: &Record, order: &[CandidateIndex]) -> Vec<String> {
     let mut colours = vec!["kx".to_owned(); record.candidates.len() + 1];
     let (winners, others) = order.split_at(record.elected.len());
@@ -98,7 +97,7 @@ pub(super) fn votes(step: &Step, candidate: CandidateIndex) -> f64 {
     value(&step.states[candidate].votes)
 }
 
-/// A candidate's first preferences, and the share of all of them in percent.
+/// A candidate's first preferences, and their share of all in percent.
 pub(super) fn first_preferences(record: &Record, candidate: CandidateIndex) -> (f64, f64) {
     let Some(begin) = record.steps.first() else { return (0.0, 0.0) };
     let (first, all) = (votes(begin, candidate), value(&begin.votes));

@@ -1,4 +1,4 @@
-//! The winners, and a line for each candidate: first preferences and result.
+//! The winners, and a row for each candidate with first preferences and result.
 
 use super::{
     number::{aligned, is_broken, percent, rounded, shown},
@@ -53,7 +53,7 @@ fn withdrawn(record: &Record) -> Vec<CandidateIndex> {
     (0..record.candidates.len()).filter(|&candidate| record.candidates[candidate].withdrawn).collect()
 }
 
-/// Names with their parties, one after the other; many of them as a number that unfolds.
+/// Names with their parties, one after the other. A long list is a number that unfolds.
 pub(super) fn listed(record: &Record, candidates: &[CandidateIndex]) -> String {
     const FEW: usize = 6;
     let names: Vec<_> = candidates.iter().map(|&candidate| with_party(record, candidate)).collect();
@@ -88,7 +88,7 @@ pub(super) fn everybody(record: &Record, order: &[CandidateIndex], colours: &[St
     out.push_str("</tbody></table></div>\n");
 }
 
-/// What became of each candidate.
+/// The result of each candidate, in words.
 fn results(record: &Record) -> Vec<String> {
     let mut results = vec!["Withdrawn".to_owned(); record.candidates.len()];
     for step in &record.steps {

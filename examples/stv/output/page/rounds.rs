@@ -53,7 +53,7 @@ pub(super) fn table(record: &Record, out: &mut String) {
     }
 }
 
-/// `broken`: which of the three sums show decimals.
+/// One row. `broken` shows which of the three sums have decimals.
 fn row(label: &str, decided: &mut Vec<String>, step: &Step, broken: [bool; 3], out: &mut String) {
     let [quota, surplus, residual] =
         [(&step.quota, broken[0]), (&step.surplus, broken[1]), (&step.residual, broken[2])]
@@ -81,7 +81,7 @@ fn decision(record: &Record, step: &Step) -> Option<String> {
             let tied: Vec<_> = tied.iter().collect();
             format!("Tie, decided by {}: {}", escaped(&by.to_string()), listed(record, &tied))
         }
-        // In one sentence for all of them, at the end.
+        // One sentence at the end covers all remaining candidates.
         Action::DefeatRemaining(_) | Action::Begin | Action::Iterate(_) | Action::Complete => return None,
     })
 }

@@ -1,5 +1,5 @@
-//! The page of elections as strangers write them: parties, long names, ties of many, names that
-//! mean no good, eighty candidates.
+//! The page for difficult elections: parties, long names, ties of many, malicious names, eighty
+//! candidates.
 
 use super::{POLICY, STYLE, page};
 use crate::{
@@ -10,10 +10,10 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-/// Ada is elected in round 1 and gives to Bert; all have parties but Dora.
+/// Ada is elected in round 1 and gives to Bert. All but Dora have parties.
 const PARTIES: &str = "4 2\n10 1 2 0\n4 2 0\n5 3 0\n2 4 3 0\n0\n\"Ada\" \"Green\"\n\"Bert\" \"Old & New\"\n\"Cleo\" \"Green\"\n\"Dora\" \"\"\n\"T\"\n";
 
-/// What stands between two texts, each time they come.
+/// Every text between `begin` and the next `end`.
 fn between<'a>(page: &'a str, begin: &str, end: &str) -> Vec<&'a str> {
     page.split(begin).skip(1).map(|part| part.split_once(end).expect(end).0).collect()
 }
@@ -31,7 +31,7 @@ fn tied(candidates: usize) -> String {
     ballots + "\"T\"\n"
 }
 
-/// As `stv generate --kind uniform --candidates 80 --seats 7` makes them, with names.
+/// An election like that of `stv generate --kind uniform --candidates 80 --seats 7`, with names.
 fn wide() -> String {
     let mut random = SplitMix64::new(80);
     let mut ballots = "80 7\n".to_owned();
@@ -78,7 +78,7 @@ fn parties_and_first_preferences_stand_beside_names() {
     let party = |text: &str| format!("<span class=\"party\"><bdi>{text}</bdi></span>");
     let (green, old) = (party("Green"), party("Old &amp; New"));
     for wanted in [
-        // Of the winner, among the winners, in the rounds and among all.
+        // The texts of the winner, of the list of winners, of the rounds, and of the table of all.
         format!(
             "<bdi>Ada</bdi></strong>{green}<span>round 1, with 10 votes</span><span>first preferences: 10 (47.62 %)</span>"
         ),
@@ -88,13 +88,13 @@ fn parties_and_first_preferences_stand_beside_names() {
         ),
         format!("<bdi>Bert</bdi> {old}</th><td>4</td><td>19.05 %</td>"),
         "<bdi>Dora</bdi></th><td>2</td><td>9.52 %</td><td class=\"what\">Defeated, round ".to_owned(),
-        // In both pictures, as a line below the name and in tips.
+        // Parties appear in both pictures, in a line below the name and in tips.
         "<text class=\"end soft\" x=\"192\" y=\"".to_owned(),
         "<title>Ada (Green): 10 first preferences</title>".to_owned(),
     ] {
         assert!(page.contains(&wanted), "{wanted}: {page}");
     }
-    // The two tables with all candidates: the results, and the votes.
+    // Two tables have all candidates: the results and the votes.
     assert_eq!(page.matches(&format!("<bdi>Bert</bdi> {old}</th>")).count(), 2, "{page}");
 }
 
@@ -150,7 +150,7 @@ fn many_names_are_a_number_that_unfolds() {
     assert!(withdrawn.contains("<bdi>N7</bdi></th><td></td><td></td><td class=\"what\">Withdrawn<"));
 }
 
-/// Sorted out of a page: what its pictures say of themselves.
+/// The page has labels for its pictures.
 #[test]
 fn pictures_say_in_words_who_won_by_what_and_when() {
     let page = page(&record(PARTIES));
@@ -208,7 +208,7 @@ fn long_names_are_wrapped_and_whole_in_tips() {
     }
 }
 
-/// A name that turns what stands beside it about, one that runs from right to left, one of many
+/// One name changes the direction of its neighbours, one runs from right to left, and one has many
 /// lines and marks.
 #[test]
 fn names_of_strangers_stay_in_their_place() {
@@ -233,7 +233,7 @@ fn names_of_strangers_stay_in_their_place() {
         }
         assert!((0..=1).contains(&depth));
     }
-    // Outside of tips and labels, letters of strangers are in elements of their own.
+    // Outside of tips and labels, every name is in an element of its own.
     let parts: Vec<_> = page.split("שרה").collect();
     assert!(parts.len() > 10);
     for before in &parts[..parts.len() - 1] {
@@ -246,15 +246,15 @@ fn a_wide_election_has_a_small_page_that_can_be_read() {
     let page = page(&record(&wide()));
     assert_well_formed(&page);
     assert!(page.len() < 1_500_000, "{} bytes", page.len());
-    // In the flow those with few votes share a lane, of all panels the last is open, and what
-    // cannot be seen in a bar is one with what follows.
+    // In the flow, candidates with few votes share a lane, and the last panel is open. In the bars,
+    // a piece too narrow to see is joined with the next one.
     let (bars, flow) = page.split_once("<h2>Flow of votes</h2>").unwrap();
     assert!(bars.contains(" gained by rounds "));
     let (flow, tables) = flow.split_once("<h2>All candidates</h2>").unwrap();
     let panels = between(flow, "<svg class=", "</svg>");
     for panel in &panels {
         let most = if panel.starts_with("\"wide\"") { 24 } else { 16 };
-        // One more for those who share a lane, and one for the exhausted.
+        // One lane more for all who share one, and one for the exhausted.
         assert!(panel.matches("<path class=\"s\"").count() <= most + 2);
     }
     assert!(panels[0].contains("<title>56 others</title>"), "{}", panels[0]);

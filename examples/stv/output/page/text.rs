@@ -1,14 +1,14 @@
-//! Names and other texts for people: harmless, isolated from the words around them, and in lines
-//! that fit. Their contents come from strangers.
+//! Names and other texts for people. The texts come from strangers. They are made harmless,
+//! isolated from the words around them, and broken into lines.
 
 use super::number::count;
 use crate::error::printable;
 use std::fmt::Write;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The characters that mean something in HTML made harmless, in text and in attributes. Of control
-/// characters, which XML has not, and of those that turn the direction of what stands beside them
-/// none is left; nor more than a few marks on one letter, which would lie on the lines above.
+/// Escapes the special characters of HTML, for text and attributes. Removes control characters,
+/// which XML does not allow, and characters that change the direction of their neighbours. Keeps
+/// only a few marks per letter, since more would cover the lines above.
 pub(super) fn escaped(text: &str) -> String {
     const MARKS: usize = 4;
     let mut escaped = String::with_capacity(text.len());
@@ -34,21 +34,22 @@ fn is_mark(character: char) -> bool {
         | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// In HTML: letters that run from right to left do not turn the words around them.
+/// An element that isolates the text, so that right-to-left letters do not change the words around
+/// the element.
 pub(super) fn isolated(text: &str) -> String {
     format!("<bdi>{}</bdi>", escaped(text))
 }
 
-/// The same where elements cannot be, in tips and labels: between two characters that say so. The
-/// text itself has none of these, for they are not printable.
+/// Isolates the text where elements are not allowed, in tips and labels: between two control
+/// characters. The text itself cannot contain them, since they are not printable.
 pub(super) fn apart(text: &str) -> String {
     let is_from_left = text.chars().all(|character| character < '\u{590}');
     if is_from_left { escaped(text) } else { format!("\u{2068}{}\u{2069}", escaped(text)) }
 }
 
-/// About how wide a text is, in letters.
+/// The approximate width of a text, in letters.
 fn letters(text: &str) -> f64 {
-    // Capitals are wider, and letters beyond the European alphabets twice as wide.
+    // Capitals are wider, and letters beyond the European alphabets are twice as wide.
     let letter = |character: char| match character {
         '\u{200c}' | '\u{200d}' => 0.0,
         '\u{2000}'.. => 1.9,
@@ -65,7 +66,7 @@ fn letters(text: &str) -> f64 {
 /// that are too long. Text beyond `most` lines ends with "…". A text that fits is one line. Not
 /// escaped.
 pub(super) fn wrapped(text: &str, width: f64, most: usize) -> Vec<String> {
-    // Nobody reads more letters, and every picture wraps the names.
+    // Longer texts are cut off here. Nobody reads more letters, and every picture wraps the names.
     const READ: usize = 200;
     let mut lines = vec![String::new()];
     let mut used = 0.0;
@@ -76,7 +77,7 @@ pub(super) fn wrapped(text: &str, width: f64, most: usize) -> Vec<String> {
             lines.push(String::new());
             used = 0.0;
         }
-        // In parts of about one length: no line has but the last letter of a word.
+        // The parts of a word have about the same length, so no line has only its last letter.
         let width = if long > width { (long / (long / width).ceil() + 1.0).min(width) } else { width };
         for cluster in word.graphemes(true) {
             let wide = letters(cluster);
@@ -101,8 +102,8 @@ pub(super) fn wrapped(text: &str, width: f64, most: usize) -> Vec<String> {
     lines
 }
 
-/// Lines of a label in a picture, one below the other, which end at `x` and have their middle at
-/// `middle`. Each is a text of its own, so that each has its own direction.
+/// Draws a label with one line below the other. The lines end at `x`, and their middle is at
+/// `middle`. Each line is a text element, so that it has its own direction.
 pub(super) fn label(lines: &[(String, &str)], x: f64, middle: f64, out: &mut String) {
     let mut y = middle + 4.0 - count(lines.len().saturating_sub(1)) * LINE / 2.0;
     for (line, class) in lines {
@@ -111,10 +112,10 @@ pub(super) fn label(lines: &[(String, &str)], x: f64, middle: f64, out: &mut Str
     }
 }
 
-/// The most lines of a name beside a picture: those of a count or countess on a phone.
+/// The most lines of a name beside a picture, enough for a long noble name on a phone.
 pub(super) const MOST_LINES: usize = 5;
 
-/// From a line of a label to the next.
+/// The distance between two lines of a label.
 pub(super) const LINE: f64 = 13.0;
 
 #[cfg(test)]

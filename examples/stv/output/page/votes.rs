@@ -11,9 +11,9 @@ use crate::{
 };
 use std::fmt::Write;
 
-/// The number of rounds side by side in a table. More do not fit on a printed page.
+/// The number of rounds in a table. More do not fit on a printed page.
 const COLUMNS: usize = 8;
-/// More tables than this are folded up.
+/// If there are more tables, all but the last are folded up.
 const FEW: usize = 3;
 
 pub(super) fn tables(record: &Record, order: &[CandidateIndex], colours: &[String], out: &mut String) {
@@ -21,7 +21,7 @@ pub(super) fn tables(record: &Record, order: &[CandidateIndex], colours: &[Strin
     let decisions: Vec<_> = order::decisions(record).chain(record.steps.last()).collect();
     let tables = decisions.len().div_ceil(COLUMNS).max(1);
     for (place, part) in decisions.chunks(decisions.len().div_ceil(tables).max(1)).enumerate() {
-        // Of many tables the last is seen at once.
+        // The last table shows the decision, so it is never folded.
         let is_folded = tables > FEW && place + 1 < tables;
         if is_folded {
             let _ = write!(out, "<details><summary>{}</summary>", span(part));

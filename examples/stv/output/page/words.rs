@@ -1,4 +1,5 @@
-//! The pictures in words, for who cannot see them, and how they are read.
+//! The contents of the pictures in words, for readers who cannot see pictures, and how to read the
+//! pictures.
 
 use super::{
     number::{is_more_than_shown, rounded, shown, value},
@@ -53,13 +54,13 @@ pub(super) fn result(record: &Record, order: &[CandidateIndex]) -> String {
     words + "."
 }
 
-/// A quota above its shown value says so, since a candidate with only the shown value is not
+/// The quota, marked if it is above its shown value: a candidate with the shown value is then not
 /// elected.
 fn quota(text: &str) -> String {
     if is_more_than_shown(text) { format!("just above {}", rounded(text)) } else { rounded(text) }
 }
 
-/// The largest of these transfers, and what is exhausted.
+/// The largest of these transfers, and the exhausted votes.
 pub(super) fn transfers<'a>(record: &'a Record, transfers: impl Iterator<Item = &'a Transfer>) -> String {
     const NAMED: usize = 3;
     let mut largest: Vec<(&Transfer, f64)> = transfers
@@ -104,7 +105,7 @@ fn one(record: &Record, transfer: &Transfer, votes: f64) -> String {
     format!("round {} by the {cause} of {from}: {} votes{most}", transfer.round, shown(votes))
 }
 
-/// A note about omitted candidates.
+/// A note about omitted transfers.
 pub(super) fn hidden(number: usize) -> String {
     match number {
         0 => String::new(),

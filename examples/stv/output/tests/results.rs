@@ -34,7 +34,7 @@ fn a_result_says_how_it_was_made() {
     }
 }
 
-/// Put together again they are what `full` has.
+/// The changes put together are the same as the `full` record.
 #[test]
 fn changes_are_all_that_differs() {
     let full = result(TIES);
@@ -67,7 +67,7 @@ fn a_record_that_is_too_large_ends_the_count() {
     }
 }
 
-/// Every change in a result is found, and nothing else.
+/// Every change in a result is found, and no other difference.
 #[test]
 fn a_difference_is_found_and_named() {
     let record = record(TIES);

@@ -1,4 +1,4 @@
-//! The space between two columns of the flow: the votes that stay, and the ribbons of those that
+//! The space between two columns of the flow: the votes that stay, and ribbons for the votes that
 //! move.
 
 use super::{Lane, Move, NODE, Panel, SEEN};
@@ -11,7 +11,8 @@ const HAIR: f64 = 0.6;
 const STRAIGHT: f64 = 0.4;
 
 impl Panel<'_> {
-    /// Everything between two columns: what stays in its lane, to that lane's path; and what moves.
+    /// Draws everything between two columns. Adds the votes that stay to the paths of their lanes,
+    /// and the votes that move to `out`.
     pub(super) fn gap(&self, column: usize, step: &Move<'_>, stays: &mut [String], out: &mut String) {
         let (left, right) = (self.x(column) + NODE, self.x(column + 1));
         let mut flows = Flows::new(self, step);
@@ -80,8 +81,8 @@ impl Panel<'_> {
         );
     }
 
-    /// Votes that moved, in a colour and with a tip, which is escaped. No finger can point at what
-    /// is so thin on a narrow screen: there are no tips there, which are a fifth of the page.
+    /// Draws votes that moved, in a colour. The tip is already escaped. The narrow picture has no
+    /// tips: the ribbons are too thin for a finger, and the tips would be a fifth of the page.
     fn ribbon(
         &self,
         (x0, y0): (f64, f64),
@@ -108,8 +109,8 @@ impl Panel<'_> {
     }
 }
 
-/// The lanes that give and receive in one transfer, and how far the sides of their nodes are taken
-/// already.
+/// The lanes that give and receive in one transfer, and the parts of their nodes that are already
+/// used.
 struct Flows {
     givers: Vec<usize>,
     receivers: Vec<usize>,
@@ -119,8 +120,8 @@ struct Flows {
     /// The tops of the nodes, left and right of the gap.
     left: Vec<f64>,
     right: Vec<f64>,
-    /// The heights of the ribbons at the upper and the lower end of a lane's side. The rest in
-    /// between stays.
+    /// The heights of the ribbons at the upper and the lower end of a lane's side. The votes that
+    /// stay are between them.
     upper: Vec<f64>,
     lower: Vec<f64>,
     heights: Vec<(f64, f64)>,
@@ -156,7 +157,7 @@ impl Flows {
         flows
     }
 
-    /// How much of a giver's flow leaves upwards decides where the rest, which stays, begins.
+    /// Sets the upper heights. They decide where the votes that stay begin.
     fn reserve(&mut self, from: usize) {
         if let ([giver], 1) = (&self.givers[..], from) {
             let above = self.receivers.iter().filter(|lane| *lane < giver);
@@ -185,7 +186,7 @@ impl Flows {
         self.amounts[lane]
     }
 
-    /// Where what stays in the lane begins, at its left or right node.
+    /// The top of the votes that stay in the lane, at its left or right node.
     fn stays(&self, lane: usize, at_left: bool) -> f64 {
         let (before, after) = self.heights[lane];
         let gives = before > after;
@@ -197,8 +198,8 @@ impl Flows {
         }
     }
 
-    /// Where the ribbon to a receiver leaves the one giver: upwards above what stays, downwards
-    /// below it, in the order of the lanes.
+    /// The top of the ribbon to a receiver, at the single giver. Ribbons that go up leave above the
+    /// votes that stay, and ribbons that go down leave below them, in the order of the lanes.
     fn leave(&mut self, giver: usize, receiver: usize) -> f64 {
         let (before, after) = self.heights[giver];
         let kept = before.min(after);
@@ -224,7 +225,7 @@ impl Flows {
     }
 }
 
-/// A band of this thickness between two points, which are its upper corners.
+/// A band of this thickness. The points are its upper corners.
 fn band((x0, y0): (f64, f64), (x1, y1): (f64, f64), thickness: f64, path: &mut String) {
     let (below0, below1) = (y0 + thickness, y1 + thickness);
     let _ = if (y1 - y0).abs() < STRAIGHT {
