@@ -5,7 +5,7 @@ use crate::{
     sync::{self, Ordering},
 };
 
-/// Test builds use this in place of [`fence::Fence`].
+/// Tests in builds for models, and with `--cfg planted`, use this in place of [`fence::Fence`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(any(shuttle, miri), allow(dead_code))] // neither finds a missing fence
 pub(crate) enum TestFence {

@@ -22,12 +22,11 @@ use std::{
 use proptest::prelude::*;
 
 use crate::pool::{
-    check::{
-        fences::TestFence,
-        planted::{Bug, plant},
-    },
     place::affinity::{Mask, pin},
-    protocol::range::{Attempt, Claims, Owner, Ranges},
+    protocol::{
+        Fence,
+        range::{Attempt, Claims, Owner, Ranges},
+    },
 };
 
 /// Which fences a worker asks for during a round.
@@ -100,7 +99,15 @@ struct Fought {
 }
 
 /// Fights until something is wrong, the number of encounters is reached, or the time is over.
-fn litmus(bug: Option<Bug>, fence: TestFence, asks: LitmusAsks, encounters: u64, limit: Duration) -> Fought {
+///
+/// Each worker calls `prepare` on its thread first.
+fn litmus(
+    prepare: impl Fn() + Sync,
+    fence: Fence,
+    asks: LitmusAsks,
+    encounters: u64,
+    limit: Duration,
+) -> Fought {
     let ranges = Ranges::new(2, fence);
     let claimed = [Mutex::new(vec![0_u8; ITEMS]), Mutex::new(vec![0_u8; ITEMS])];
     let undone = AtomicUsize::new(0);
@@ -108,7 +115,7 @@ fn litmus(bug: Option<Bug>, fence: TestFence, asks: LitmusAsks, encounters: u64,
     let (begin, end) = (Barrier::new(3), Barrier::new(3));
     let cpus = Mask::of_this_thread().map_or(Vec::new(), |mask| mask.cpus());
     let fighter = |me: usize| {
-        plant(bug);
+        prepare();
         if let &[.., one, other] = &cpus[..] {
             let _best_effort = pin([one, other][me]);
         }
@@ -147,8 +154,8 @@ fn litmus(bug: Option<Bug>, fence: TestFence, asks: LitmusAsks, encounters: u64,
     })
 }
 
-fn holds(fence: TestFence, asks: LitmusAsks, encounters: u64) {
-    let fought = litmus(None, fence, asks, encounters, Duration::MAX);
+fn holds(fence: Fence, asks: LitmusAsks, encounters: u64) {
+    let fought = litmus(|| (), fence, asks, encounters, Duration::MAX);
     assert_eq!(fought.wrong, None, "claimed so often, at encounter {}", fought.encounters);
     assert!(fought.encounters >= encounters);
 }
@@ -162,71 +169,35 @@ fn many() -> u64 {
 
 #[test]
 fn full_fences_hold() {
-    holds(TestFence::Symmetric, LitmusAsks::Best, FEW_ROUNDS);
+    holds(Fence::Symmetric, LitmusAsks::Best, FEW_ROUNDS);
 }
 
 #[test]
 fn the_best_fences_hold() {
-    holds(TestFence::of_this_process(), LitmusAsks::Best, FEW_ROUNDS);
+    holds(Fence::of_this_process(), LitmusAsks::Best, FEW_ROUNDS);
 }
 
 #[test]
 fn fences_may_be_changed() {
-    holds(TestFence::of_this_process(), LitmusAsks::Both, FEW_ROUNDS);
+    holds(Fence::of_this_process(), LitmusAsks::Both, FEW_ROUNDS);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn full_fences_hold_for_long() {
-    holds(TestFence::Symmetric, LitmusAsks::Best, many());
+    holds(Fence::Symmetric, LitmusAsks::Best, many());
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn the_best_fences_hold_for_long() {
-    holds(TestFence::of_this_process(), LitmusAsks::Best, many());
+    holds(Fence::of_this_process(), LitmusAsks::Best, many());
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn fences_may_be_changed_for_long() {
-    holds(TestFence::of_this_process(), LitmusAsks::Both, many());
-}
-
-/// Something must go wrong within a minute, if each worker can have a CPU of its own: otherwise the
-/// litmus is blind on this machine.
-fn fails(bug: Option<Bug>, fence: TestFence, asks: LitmusAsks) {
-    if Mask::of_this_thread().is_ok_and(|mask| mask.cpus().len() > 1) {
-        let fought = litmus(bug, fence, asks, u64::MAX, Duration::from_secs(60));
-        assert!(fought.wrong.is_some_and(|(_, claims)| claims == 2), "{} encounters", fought.encounters);
-    }
-}
-
-#[test]
-#[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
-fn no_fence_fails() {
-    fails(None, TestFence::Missing, LitmusAsks::Best);
-}
-
-#[test]
-#[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
-fn the_light_fence_alone_fails() {
-    fails(None, TestFence::OnlyLight, LitmusAsks::Best);
-}
-
-#[test]
-#[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
-fn the_heavy_fence_alone_fails() {
-    fails(None, TestFence::OnlyHeavy, LitmusAsks::Best);
-}
-
-#[test]
-#[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
-fn a_change_of_fences_that_thieves_are_not_told_fails() {
-    let best = TestFence::of_this_process();
-    if best != best.full() {
-        fails(Some(Bug::ChangesUntold), best, LitmusAsks::Both);
-    }
+    holds(Fence::of_this_process(), LitmusAsks::Both, many());
 }
 
 /// What one of three workers does next.
@@ -256,7 +227,7 @@ const LEN: usize = 300;
 
 /// Performs the steps one after the other on one thread, with this pair of fences, and returns what
 /// each step claims or sees.
-fn perform(fence: TestFence, script: &[(usize, LitmusStep)]) -> Vec<Vec<usize>> {
+fn perform(fence: Fence, script: &[(usize, LitmusStep)]) -> Vec<Vec<usize>> {
     let ranges = Ranges::new(3, fence);
     ranges.partition(0..LEN, &[LEN / 3, LEN / 2]);
     let (mut owners, mut trace): (Vec<_>, Vec<_>) = (0..3)
@@ -312,18 +283,63 @@ proptest! {
     /// what a fence costs; what a theft does, does not.)
     #[test]
     fn both_pairs_of_fences_claim_alike(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
-        prop_assert_eq!(perform(TestFence::of_this_process(), &script), perform(TestFence::Symmetric, &script));
+        prop_assert_eq!(perform(Fence::of_this_process(), &script), perform(Fence::Symmetric, &script));
+    }
+}
+
+/// What the litmus tests must find. Builds with `--cfg planted` have these fences.
+#[cfg(planted)]
+mod wrong {
+    use super::*;
+    use crate::pool::check::planted::{Bug, plant};
+
+    /// A wrong claim must occur within a minute, if each worker can have a CPU of its own.
+    /// Otherwise the litmus tests find nothing on this machine.
+    fn fails(bug: Option<Bug>, fence: Fence, asks: LitmusAsks) {
+        if Mask::of_this_thread().is_ok_and(|mask| mask.cpus().len() > 1) {
+            let fought = litmus(|| plant(bug), fence, asks, u64::MAX, Duration::from_secs(60));
+            assert!(fought.wrong.is_some_and(|(_, claims)| claims == 2), "{} encounters", fought.encounters);
+        }
     }
 
-    /// If it refuses, nothing is stolen from those who have entered.
     #[test]
-    fn a_refused_fence_steals_nothing(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
-        let alone = |script: &[(usize, LitmusStep)]| {
-            let stays = |&(_, step): &(usize, LitmusStep)| !matches!(step, LitmusStep::Rob { .. });
-            perform(TestFence::Symmetric, &script.iter().copied().filter(stays).collect::<Vec<_>>())
-        };
-        let trace = perform(TestFence::Refusing, &script);
-        let rest = (0..3).chain(3..trace.len()).filter(|&at| at < 3 || !matches!(script[at - 3].1, LitmusStep::Rob { .. }));
-        prop_assert_eq!(rest.map(|at| trace[at].clone()).collect::<Vec<_>>(), alone(&script));
+    #[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
+    fn no_fence_fails() {
+        fails(None, Fence::Missing, LitmusAsks::Best);
+    }
+
+    #[test]
+    #[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
+    fn the_light_fence_alone_fails() {
+        fails(None, Fence::OnlyLight, LitmusAsks::Best);
+    }
+
+    #[test]
+    #[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
+    fn the_heavy_fence_alone_fails() {
+        fails(None, Fence::OnlyHeavy, LitmusAsks::Best);
+    }
+
+    #[test]
+    #[cfg_attr(debug_assertions, ignore = "unoptimised, much lies between the store and the load")]
+    fn a_change_of_fences_that_thieves_are_not_told_fails() {
+        let best = Fence::of_this_process();
+        if best != best.full() {
+            fails(Some(Bug::ChangesUntold), best, LitmusAsks::Both);
+        }
+    }
+
+    proptest! {
+        /// If it refuses, nothing is stolen from those who have entered.
+        #[test]
+        fn a_refused_fence_steals_nothing(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
+            let alone = |script: &[(usize, LitmusStep)]| {
+                let stays = |&(_, step): &(usize, LitmusStep)| !matches!(step, LitmusStep::Rob { .. });
+                perform(Fence::Symmetric, &script.iter().copied().filter(stays).collect::<Vec<_>>())
+            };
+            let trace = perform(Fence::Refusing, &script);
+            let rest = (0..3).chain(3..trace.len()).filter(|&at| at < 3 || !matches!(script[at - 3].1, LitmusStep::Rob { .. }));
+            prop_assert_eq!(rest.map(|at| trace[at].clone()).collect::<Vec<_>>(), alone(&script));
+        }
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! May know everything; nothing that is built for users may know this room.
 
-#[cfg(test)]
+#[cfg(all(test, any(loom, shuttle, planted)))]
 pub(crate) mod fences;
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
 mod gaps;
@@ -22,6 +22,7 @@ mod litmus;
 pub(crate) mod machines;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
+#[cfg(any(loom, shuttle, planted))]
 pub(crate) mod planted;
 #[cfg(all(test, not(any(loom, shuttle, miri))))] // under Miri minutes each, and safe code on one thread
 mod simulator;

@@ -1,7 +1,8 @@
 //! The steps of the protocol and of a call, each with a way to do it wrong. A model plants such a
-//! mistake in the real code to show that it would find it. Builds for tests use these steps in
-//! place of those in `protocol` and `call`; `.ci/planted` builds them for the sanitizers
-//! (`--cfg planted`).
+//! mistake in the real code to show that it would find it. Builds for loom and for shuttle, and
+//! builds with `--cfg planted`, use these steps in place of those in `protocol` and `call`. A plain
+//! `cargo test` does not contain this file. `.ci/planted` builds it for the sanitizers, and
+//! `.ci/plant` for the litmus tests.
 
 use std::sync::Arc;
 
@@ -153,7 +154,6 @@ fn is_planted(bug: Bug) -> bool {
 
 /// Plants a bug for the calling thread, until the next call.
 #[cfg(test)]
-#[cfg_attr(miri, allow(dead_code))] // as is `litmus.rs`
 pub(crate) fn plant(bug: Option<Bug>) {
     PLANTED.set(bug);
 }

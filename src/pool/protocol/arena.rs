@@ -7,16 +7,16 @@
 //! Arenas are made as they are needed, and freed with the pool: a worker that leaves a loop touches
 //! its arena after the caller may have returned.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::sync::{Arc, OnceLock, atomic::AtomicUsize as Hint};
 
 use crossbeam_utils::CachePadded;
 
 use super::{Fence, range::Ranges};
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::arena as steps;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Condvar, Ordering};
 

@@ -16,7 +16,7 @@
 //! A caller that waits for the last worker helps the loops that are called in items of its own loop
 //! (leapfrogging: Wagner and Calder 1993), and no others.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::{
     mem, ptr,
@@ -29,9 +29,9 @@ use super::{
     Fence,
     arena::{ARENAS, Arena, Arenas, Turn},
 };
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::barrier as steps;
 use crate::sync::{Condvar, Mutex, MutexGuard, Ordering, Patience, lock, wait};
 

@@ -10,7 +10,7 @@
 //! claim and a theft use the full fence.
 
 #![allow(unsafe_code)] // moves items in and out of memory that two threads know
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::{
     cell::Cell,
@@ -23,9 +23,9 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::searching::Searching;
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::deque as steps;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, lock_soon};
 

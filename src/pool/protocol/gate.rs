@@ -10,13 +10,13 @@
 //! * A thread that rang before it counted itself out could ring between the look of `close` and its
 //!   sleep: `close` would sleep for ever.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::sync::Arc;
 
-#[cfg(test)]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(test))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::gate as steps;
 use crate::sync::{Condvar, Mutex, lock, wait};
 

@@ -15,8 +15,9 @@
 //! joined. `fork` tells whether the threads are in this process or in its parent.
 //!
 //! The proof is in `src/pool/README.md`; the comments in the code refer to its cases as `case 1` to
-//! `case 21`. Builds for tests take [`Fence`] and the steps from `check`, where one of them can be
-//! made wrong.
+//! `case 21`. Models, and builds with `--cfg planted`, take the steps and their test's [`Fence`]
+//! from `check`, where one of them can be made wrong. All other builds have the shipped steps, a
+//! plain `cargo test` too.
 //!
 //! Must not know: any other room.
 
@@ -39,7 +40,7 @@ pub(crate) mod slab;
 pub(crate) mod threads;
 pub(crate) mod wake_queues;
 
-#[cfg(test)]
+#[cfg(all(test, any(loom, shuttle, planted)))]
 pub(crate) use super::check::fences::TestFence as Fence;
-#[cfg(not(test))]
+#[cfg(not(all(test, any(loom, shuttle, planted))))]
 pub(crate) use fence::Fence;

@@ -20,9 +20,9 @@ use super::{
     Fence,
     cell::{Both, Cell, Locked},
 };
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::cell as steps;
 use crate::sync::{AtomicU64, AtomicUsize, MutexGuard, Ordering, fence, lock, lock_soon, try_lock};
 

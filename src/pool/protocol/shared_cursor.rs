@@ -5,15 +5,15 @@
 //! tested in vain. There is nothing to steal here, since no worker owns a range; a worker that
 //! comes late, or never, is not missed.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::ops::Range;
 
 use crossbeam_utils::CachePadded;
 
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::shared_cursor as steps;
 use crate::sync::{AtomicUsize, Ordering};
 

@@ -11,7 +11,7 @@
 //!
 //! Nothing here borrows, or knows a future or an item. So a waker may outlive the loop.
 
-#![allow(unused_qualifications)] // builds for tests have steps of their own
+#![allow(unused_qualifications)] // builds for models take the steps from `check`
 
 use std::{
     collections::VecDeque,
@@ -23,9 +23,9 @@ use std::{
 use crossbeam_utils::CachePadded;
 
 use super::slab::Slab;
-#[cfg(any(test, planted))]
+#[cfg(any(loom, shuttle, planted))]
 use crate::pool::check::planted as steps;
-#[cfg(not(any(test, planted)))]
+#[cfg(not(any(loom, shuttle, planted)))]
 use crate::pool::protocol::wake_queues as steps;
 use crate::sync::{AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, lock, wait};
 
