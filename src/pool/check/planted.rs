@@ -77,7 +77,7 @@ pub(crate) enum Bug {
     /// A poll does not see what was done before its item was woken.
     PollsUnseeing,
     /// A worker lets go of an item by a plain store.
-    LetsGoByStore,
+    SuspendsByStore,
     /// A worker that drops an item which is not needed does not take it.
     DropsUntaken,
     /// A worker that takes a slot to drop its item does not look again which item that is.
@@ -87,7 +87,7 @@ pub(crate) enum Bug {
     /// Nobody watches the list of the woken after it was taken to the parked.
     WatchesOnce,
     /// Who rings does not take the lock.
-    RingsUnlocked,
+    UnparksUnlocked,
     /// A stop rings nobody if no worker seems to sleep.
     StopsUnheard,
     /// A slot is given to a worker that does not want one.
@@ -127,7 +127,7 @@ pub(crate) enum Bug {
     /// A pool that stops wakes its workers before they can see that it stops.
     WakesBeforeItStops,
     /// A thread that leaves a gate rings before it is counted out.
-    RingsBeforeItLeaves,
+    NotifiesBeforeItLeaves,
     /// A thread comes through a gate that is closed.
     ComesTooLate,
     /// A worker leaves the round after a panic.
@@ -294,7 +294,7 @@ pub(crate) fn poll_again(state: &AtomicUsize) {
 }
 
 pub(crate) fn try_suspend(state: &AtomicUsize) -> bool {
-    if !is_planted(Bug::LetsGoByStore) {
+    if !is_planted(Bug::SuspendsByStore) {
         return wake_queues::try_suspend(state);
     }
     let was_woken = state.load(Ordering::Relaxed) & wake_queues::NOTIFIED != 0;
@@ -325,7 +325,7 @@ pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
 }
 
 pub(crate) fn lock_to_unpark(queues: &WakeQueues) -> MutexGuard<'_, Parked> {
-    if is_planted(Bug::RingsUnlocked) {
+    if is_planted(Bug::UnparksUnlocked) {
         queues.notify_all();
         let mut parked = wake_queues::lock_to_unpark(queues);
         parked.mark_all_awake(&queues.hints); // so nobody is rung now
@@ -413,7 +413,7 @@ pub(crate) fn is_open(state: &gate::GateState) -> bool {
 }
 
 pub(crate) fn go_out(gate: &Gate) {
-    if is_planted(Bug::RingsBeforeItLeaves) {
+    if is_planted(Bug::NotifiesBeforeItLeaves) {
         gate.emptier.notify_one();
         lock(&gate.state).inside -= 1;
         return;

@@ -33,7 +33,7 @@ fn a_gate_is_closed_behind_the_last() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_gate_whose_visitor_rings_too_early() {
-    explore_all(Some(Bug::RingsBeforeItLeaves), || visit(1));
+    explore_all(Some(Bug::NotifiesBeforeItLeaves), || visit(1));
 }
 
 #[test]

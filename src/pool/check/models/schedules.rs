@@ -316,7 +316,7 @@ fn items_that_wait_for_a_worker_that_has_not_watched() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn items_that_wait_and_are_let_go_by_a_store() {
-    find(Bug::LetsGoByStore, waits);
+    find(Bug::SuspendsByStore, waits);
 }
 
 /// Random nests of loops and joins on a whole pool, by two callers. One of them holds a lock around

@@ -244,7 +244,7 @@ fn a_worker_sleeps_until_its_item_is_woken() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn a_worker_that_lets_go_by_a_store_sleeps_for_ever() {
-    one_worker(Some(Bug::LetsGoByStore));
+    one_worker(Some(Bug::SuspendsByStore));
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn a_worker_that_does_not_watch_sleeps_for_ever() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn who_rings_without_the_lock_is_not_heard() {
-    one_worker(Some(Bug::RingsUnlocked));
+    one_worker(Some(Bug::UnparksUnlocked));
 }
 
 #[test]
