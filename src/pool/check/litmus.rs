@@ -1,13 +1,14 @@
-//! The fences on real cores: two workers that keep robbing each other exactly where the other
-//! claims, and the two pairs of fences in lockstep.
+//! The fences on real cores: two workers that steal from each other exactly where the other claims,
+//! and two pairs of fences that must claim alike.
 //!
-//! In a normal test run there are 20,000 encounters; 10^8 of each kind (or as many as
-//! `RANGESTEAL_LITMUS` says) with `cargo test --release --lib litmus -- --ignored
-//! --test-threads=1`. On x86-64, without the heavy fence, an item was claimed twice after 22 to 100
-//! encounters, within 0.03 s; where the light one was full, after 160 to 7,300, within 0.11 s; with
-//! the heavy one alone after 22 to 160; where the fences were changed and thieves not told, after
-//! 54 to 460. (That is with optimisation, on two CPUs of which the workers had a tenth.
-//! Unoptimised, there was no wrong claim in 10^6 encounters with the light fence alone.)
+//! A plain test run has 20,000 encounters (thefts that stand or are undone). `cargo test --release
+//! --lib litmus -- --ignored --test-threads=1` runs 10^8 of each kind, or the number in
+//! `RANGESTEAL_LITMUS`. Builds with `--cfg planted` also test wrong fences (`mod wrong`). On
+//! x86-64, optimised, on two CPUs of which the workers had a tenth, an item was claimed twice:
+//! without the heavy fence after 22 to 100 encounters, within 0.03 s; with a full light fence and
+//! no heavy one after 160 to 7,300, within 0.11 s; with the heavy fence alone after 22 to 160; and
+//! with fences that change without telling thieves after 54 to 460. Unoptimised, 10^6 encounters
+//! with the light fence alone showed no wrong claim.
 
 use std::{
     env, iter,
@@ -29,16 +30,16 @@ use crate::pool::{
     },
 };
 
-/// Which fences a worker asks for during a round.
+/// The fences that a worker asks for during a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LitmusAsks {
-    /// The best.
+    /// The best pair.
     Best,
-    /// Now the best, now the full ones.
+    /// The best pair and the full pair, in turn at random.
     Both,
 }
 
-/// Numbers that look random (xorshift).
+/// Pseudo-random numbers (xorshift).
 struct XorShift(u32);
 
 impl XorShift {
@@ -52,9 +53,9 @@ impl XorShift {
 
 const ITEMS: usize = 1 << 14;
 
-/// One worker in one round: pops one by one, and robs the other a few items before or behind where
-/// that claims. Notes what it has claimed, without any atomic that would order what the fences
-/// must.
+/// One worker in one round: pops items one by one, and steals from the other worker a few items
+/// before or behind its claims. Records its claims without an atomic, which would order what the
+/// fences must order.
 fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, claimed: &mut [u8]) -> usize {
     const NEAR: usize = 48;
     let (mut owner, first) = ranges.enter(me);
@@ -81,7 +82,7 @@ fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, cl
         let ahead = random.below(NEAR);
         match owner.try_steal(1 - me, &mut |left| Some(left.start + ahead.min(left.len() - 1))) {
             Attempt::Done(item) => claimed[item] += 1,
-            Attempt::Nothing => return owner.failed(), // under both locks: nothing is left at all
+            Attempt::Nothing => return owner.failed(), // both cells were locked: nothing is left at all
             Attempt::Left | Attempt::Refused => unreachable!("the middle is given, and no fence is refused"),
         }
         if asks == LitmusAsks::Best {
@@ -92,13 +93,13 @@ fn fight(ranges: &Ranges, me: usize, asks: LitmusAsks, random: &mut XorShift, cl
 
 /// The outcome of a fight.
 struct Fought {
-    /// Thefts that stood or were undone.
+    /// The number of thefts that stood or were undone.
     encounters: u64,
-    /// An item that was not claimed exactly once, and how often it was.
+    /// An item that was not claimed exactly once, and the number of its claims.
     wrong: Option<(usize, u8)>,
 }
 
-/// Fights until something is wrong, the number of encounters is reached, or the time is over.
+/// Runs rounds until a claim is wrong, the number of encounters is reached, or the time is over.
 ///
 /// Each worker calls `prepare` on its thread first.
 fn litmus(
@@ -162,7 +163,7 @@ fn holds(fence: Fence, asks: LitmusAsks, encounters: u64) {
 
 const FEW_ROUNDS: u64 = 20_000;
 
-/// 10^8, or another number that the environment gives.
+/// 10^8, or the number in the environment.
 fn many() -> u64 {
     env::var("RANGESTEAL_LITMUS").map_or(100_000_000, |encounters| encounters.parse().expect("a number"))
 }
@@ -200,17 +201,17 @@ fn fences_may_be_changed_for_long() {
     holds(Fence::of_this_process(), LitmusAsks::Both, many());
 }
 
-/// What one of three workers does next.
+/// The next step of one of three workers.
 #[derive(Clone, Copy, Debug)]
 enum LitmusStep {
     /// Makes `claims` claims of `size` items: 1, 8 or 64.
     Pop { size: usize, claims: usize },
-    /// Robs `victim`, `ahead` items behind the next one that it would claim, if the thief's own
-    /// range is empty.
+    /// Steals from `victim`, `ahead` items behind its next claim, if the range of the thief is
+    /// empty.
     Rob { victim: usize, ahead: usize },
-    /// Chooses its fences.
+    /// Chooses its pair of fences.
     UseFullFences(bool),
-    /// Ends all ranges at `at`.
+    /// Truncates all ranges at `at`.
     Cut { at: usize },
 }
 
@@ -225,8 +226,8 @@ fn step() -> impl Strategy<Value = LitmusStep> {
 
 const LEN: usize = 300;
 
-/// Performs the steps one after the other on one thread, with this pair of fences, and returns what
-/// each step claims or sees.
+/// Performs the steps one after the other on one thread, with this pair of fences. Returns the
+/// claims or the observation of each step.
 fn perform(fence: Fence, script: &[(usize, LitmusStep)]) -> Vec<Vec<usize>> {
     let ranges = Ranges::new(3, fence);
     ranges.partition(0..LEN, &[LEN / 3, LEN / 2]);
@@ -266,7 +267,7 @@ fn perform(fence: Fence, script: &[(usize, LitmusStep)]) -> Vec<Vec<usize>> {
     trace
 }
 
-/// Makes up to `claims` claims of `N` items, and returns the items that they claim.
+/// Makes up to `claims` claims of `N` items, and returns the claimed items.
 fn pop<const N: usize>(owner: &mut Owner<'_>, claims: usize) -> Vec<usize> {
     let claims = claims.min(owner.left() / N);
     let note = |claims: &mut Claims<'_>| iter::from_fn(|| claims.next()).flatten().collect::<Vec<_>>();
@@ -278,16 +279,17 @@ fn pop<const N: usize>(owner: &mut Owner<'_>, claims: usize) -> Vec<usize> {
 }
 
 proptest! {
-    /// The asymmetric pair and the one that stands in for it, where the kernel has no `membarrier`,
-    /// differ in the fences and in nothing else. (When a thief stops watching and robs depends on
-    /// what a fence costs; what a theft does, does not.)
+    /// The asymmetric pair, and the pair that replaces it where the kernel has no `membarrier`,
+    /// differ only in their fences. (The cost of a fence decides when a thief stops watching and
+    /// steals. It does not change the effect of a theft.)
     #[test]
     fn both_pairs_of_fences_claim_alike(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
         prop_assert_eq!(perform(Fence::of_this_process(), &script), perform(Fence::Symmetric, &script));
     }
 }
 
-/// What the litmus tests must find. Builds with `--cfg planted` have these fences.
+/// The wrong fences that the litmus tests must find. Only builds with `--cfg planted` have them:
+/// `RUSTC_WORKSPACE_WRAPPER=$PWD/.ci/plant cargo test --release --lib litmus`.
 #[cfg(planted)]
 mod wrong {
     use super::*;
@@ -330,7 +332,7 @@ mod wrong {
     }
 
     proptest! {
-        /// If it refuses, nothing is stolen from those who have entered.
+        /// If the kernel refuses the heavy fence, nothing is stolen from workers that have entered.
         #[test]
         fn a_refused_fence_steals_nothing(script in prop::collection::vec((0..3_usize, step()), 0..60)) {
             let alone = |script: &[(usize, LitmusStep)]| {

@@ -153,8 +153,8 @@ impl<T> OwnerEnd<T> {
         self.next.set(next);
         // SAFETY: it lies within the memory.
         let place = unsafe { self.items.get().add(next) };
-        // SAFETY: 1. it was written by `write` or copied by `try_steal`; 2. it lies at `floor` or above,
-        // so no thief takes it, and it is not there any more.
+        // SAFETY: 1. it was written by `write` or copied by `try_steal`; 2. it lies at `floor` or
+        // above, so no thief takes it, and it is not there any more.
         unsafe { place.read() }
     }
 

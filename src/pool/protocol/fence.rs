@@ -3,7 +3,7 @@
 //!
 //! A claim must make its store to `start` visible before it reads `end`. A theft must make its
 //! store to `end` visible before it reads `start` (Dekker's pattern). With two `SeqCst` fences each
-//! claim would cost 2 to 3 ns. Claims are as many as items; thefts are few. So on Linux the claim
+//! claim would cost 2 to 3 ns. Most items have a claim each; thefts are rare. So on Linux the claim
 //! only forbids the *compiler* to reorder, and the theft asks the kernel to run a full barrier on
 //! every CPU that runs a thread of this process: `membarrier(2)`, command `PRIVATE_EXPEDITED`. A
 //! thread that is not running has executed a full barrier at its context switch. The pair orders

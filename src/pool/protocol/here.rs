@@ -1,4 +1,4 @@
-//! What the calling thread is: which worker of which pool, and in which of its loops.
+//! The identity of the calling thread: which worker of which pool it is, and in which of its loops.
 
 use std::cell::Cell;
 
