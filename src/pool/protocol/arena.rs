@@ -1,8 +1,8 @@
 //! Arenas: each shared loop has one while it runs.
 //!
-//! An arena has one caller at the same time. The caller takes the arena, partitions ranges, and
-//! gives the arena back when no worker is inside. Workers have numbers of their own in an arena,
-//! *seats*: the caller has seat 0, and a helper gets a seat when it enters.
+//! An arena has at most one caller at any moment. The caller takes the arena, partitions ranges,
+//! and gives the arena back when no worker is inside. Workers have numbers of their own in an
+//! arena, *seats*: the caller has seat 0, and a helper gets a seat when it enters.
 //!
 //! Arenas are made on demand and freed with the pool: a worker that leaves a loop touches its arena
 //! after the caller may have returned.

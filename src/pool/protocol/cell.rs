@@ -45,7 +45,7 @@ pub(crate) struct Both<'a> {
 }
 
 /// Whether a thief locks its own cell first. Of two cells, the one with the lower index is locked
-/// first. Otherwise two thieves that rob each other could wait for ever.
+/// first. Otherwise two thieves that steal from each other could wait for ever.
 #[inline(always)]
 pub(crate) fn own_lock_first(me: usize, victim: usize) -> bool {
     me < victim

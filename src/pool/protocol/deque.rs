@@ -361,7 +361,7 @@ impl<T> Deque<T> {
         if room.get() < most {
             self.make_room(end, most); // before the victim's lock is taken: no thread holds two
         }
-        // Case 8: one thief at the same time, and the owner moves nothing.
+        // Case 8: no other thief of this victim at the same time, and the owner moves nothing.
         let memory = lock_soon(&victim.ends.memory);
         let bottom = victim.ends.bottom.load(Ordering::Relaxed);
         let mut top = victim.ends.top.load(Ordering::Acquire); // partner: `show`

@@ -404,7 +404,7 @@ impl Owner<'_> {
         victim: usize,
         middle: &mut dyn FnMut(Range<usize>) -> Option<usize>,
     ) -> Attempt {
-        // Case 1: one thief at the same time, and no claim under the lock.
+        // Case 1: no other thief of this victim, and no claim under the lock, at the same time.
         let ranges = self.ranges;
         let mut both = ranges.lock_both(self.me, victim);
         let known = *both.victim.fence;

@@ -20,7 +20,7 @@ pub(crate) struct Searching {
     _before: Padding,
     /// The number of workers that search now; and [`CLOSED`](Self::CLOSED). Owners read it after
     /// each item, and show all their items if it is not 0.
-    searching: AtomicUsize,
+    searchers: AtomicUsize,
     /// The number of workers that have gone and were not called back. Ordered by the fences of case
     /// 10.
     gone: AtomicUsize,
@@ -35,32 +35,32 @@ impl Searching {
 
     pub(crate) fn new() -> Self {
         let zero = || AtomicUsize::new(0);
-        Self { _before: [0; 16], searching: zero(), gone: zero(), busy: zero(), _behind: [0; 16] }
+        Self { _before: [0; 16], searchers: zero(), gone: zero(), busy: zero(), _behind: [0; 16] }
     }
 
     /// Whether no worker searches and the loop runs.
     #[inline(always)]
     pub(crate) fn is_quiet(&self) -> bool {
-        self.searching.load(Ordering::Relaxed) == 0
+        self.searchers.load(Ordering::Relaxed) == 0
     }
 
     /// A worker begins to search.
     pub(crate) fn look(&self) {
-        self.searching.fetch_add(1, Ordering::Relaxed);
+        self.searchers.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A worker ends its search.
     pub(crate) fn look_away(&self) {
-        self.searching.fetch_sub(1, Ordering::Relaxed);
+        self.searchers.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Stops the loop.
     pub(crate) fn close(&self) {
-        self.searching.fetch_or(Self::CLOSED, Ordering::Relaxed);
+        self.searchers.fetch_or(Self::CLOSED, Ordering::Relaxed);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.searching.load(Ordering::Relaxed) & Self::CLOSED != 0
+        self.searchers.load(Ordering::Relaxed) & Self::CLOSED != 0
     }
 
     /// A worker has items from now on, or may get some.

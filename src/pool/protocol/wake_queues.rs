@@ -1,6 +1,6 @@
 //! The wake queues of a loop whose items wait: which items have been woken, which worker polls
-//! them, and which workers sleep. `src/pool/README.md` proves that no wake-up is lost and that one
-//! worker at the same time polls a future. The comments here refer to its cases 11 to 15.
+//! them, and which workers sleep. `src/pool/README.md` proves that no wake-up is lost, and that at
+//! most one worker polls a future at any moment. The comments here refer to its cases 11 to 15.
 //!
 //! An item that has begun and is not done has a *slot*. There are as many slots as items may be
 //! under way. The holder of a [`Slot`] may poll its item, or begin one if the slot is free. A slot
@@ -658,8 +658,8 @@ pub(crate) fn poll_again(state: &AtomicUsize) {
     state.swap(SCHEDULED, Ordering::Acquire);
 }
 
-/// Suspends an item that is not done. Returns false if it was woken since its poll began, and then
-/// it stays with the caller. Partners: `try_schedule`, `try_take`.
+/// Suspends an item that is not done. Returns false if the item was woken since its poll began; the
+/// caller then keeps the slot. Partners: `try_schedule`, `try_take`.
 #[inline(always)]
 pub(crate) fn try_suspend(state: &AtomicUsize) -> bool {
     state.compare_exchange(SCHEDULED, 0, Ordering::Release, Ordering::Relaxed).is_ok()
@@ -701,7 +701,8 @@ fn is_watched(woken: &AtomicUsize) -> bool {
     watched.is_ok() || watched == Err(WATCHED)
 }
 
-/// Does the same after a list was taken from the queue, while a worker sleeps.
+/// Makes a run queue watched again after its list was taken, while a worker sleeps. Returns false
+/// if an item has been woken.
 #[inline(always)]
 pub(crate) fn is_watched_again(woken: &AtomicUsize) -> bool {
     is_watched(woken)
