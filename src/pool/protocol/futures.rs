@@ -55,8 +55,8 @@ impl<F, N> Futures<F, N> {
         });
         let waker = place.waker.get_or_init(|| self.queues.waker(slot));
         // SAFETY: 1. `slot` is borrowed exclusively, and there is no other of this number: the
-        // queues give each out once, and take it back before they give it out again (case 11); 2. the
-        // writes of the previous holder are seen by way of the queues.
+        // queues give each out once, and take it back before they give it out again (case 11); 2.
+        // the writes of the previous holder are seen by way of the queues.
         let (future, note) = unsafe { &mut *place.item.get() };
         // SAFETY: places never move (`Slab`), and this is the only way to a future, so it is
         // dropped where it lies.
